@@ -2,8 +2,8 @@
 
 import { type Dirent, readdirSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
-import { typeOf } from "./directory.js";
 import { type FoundNames, type FoundStats, NOTHING, type Reply, type Request, TYPES } from "./directory-thread.js";
+import { fromDirent } from "./native/entries.js";
 import { statOfName } from "./stat.js";
 import { errnoOf } from "./sys.js";
 
@@ -25,7 +25,7 @@ function namesIn(path: string): FoundNames {
   const entries: Dirent[] = readdirSync(path, { withFileTypes: true, encoding: "latin1" });
   return {
     names: entries.map(({ name }) => name),
-    types: Uint8Array.from(entries, (entry) => TYPES.indexOf(typeOf(entry))),
+    types: Uint8Array.from(entries, (entry) => TYPES.indexOf(fromDirent(entry).type)),
   };
 }
 

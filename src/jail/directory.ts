@@ -1,12 +1,12 @@
 // Lists directories by handle: sorted names, entries with size and time, and stored spellings.
 
-import type { Dirent } from "node:fs";
 import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
 import type { Entry, EntryType } from "../core/ports/backend.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
 import { type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
 import { entryPath, identity, type Pinned } from "./handles.js";
+import type { DirectoryEntry } from "./native/entries.js";
 import { sortPatiently } from "./patient-sort.js";
 import type { Stat } from "./stat.js";
 import { errnoOf, type Sys } from "./sys.js";
@@ -64,8 +64,21 @@ function* namesByThread({ thread }: Sys, { path, stat }: Pinned): Io<FoundNames 
 }
 
 /** Passes the entries of a directory to `work`, all at once or in pieces. Entries removed meanwhile cause no error. */
-export function* eachPiece(sys: Sys, directory: Pinned, work: (entries: Dirent[]) => Io<void>): Io<void> {
-  if (directory.stat.size <= LARGE_BYTES) return yield* work(yield* sys.names(directory.path));
+export function* eachPiece(
+  sys: Sys,
+  directory: Pinned,
+  work: (entries: readonly DirectoryEntry[]) => Io<void>,
+): Io<void> {
+  if (directory.stat.size <= LARGE_BYTES) return yield* work(yield* sys.names(directory));
+  const reading = sys.native?.calls?.read(directory.fd);
+  if (reading !== undefined) {
+    try {
+      for (let entries = reading.next(); entries.length > 0; entries = reading.next()) yield* work(entries);
+      return;
+    } finally {
+      reading.close();
+    }
+  }
   const open = yield* sys.openDirectory(directory.path);
   try {
     for (;;) {
@@ -142,19 +155,11 @@ export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stat | un
 /** `undefined` if the entry vanished. */
 function* lookAt(sys: Sys, directory: Pinned, entry: Name): Io<Stat | "unreadable" | undefined> {
   try {
-    return yield* sys.lstat(entryPath(directory, entry.raw));
+    return sys.native?.calls?.stat(directory.fd, entry.raw) ?? (yield* sys.lstat(entryPath(directory, entry.raw)));
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return "unreadable";
   }
-}
-
-export function typeOf(entry: Dirent): EntryType | undefined {
-  if (entry.isFile()) return "file";
-  if (entry.isDirectory()) return "directory";
-  if (entry.isSymbolicLink()) return "symlink";
-  if (entry.isFIFO() || entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice()) return "other";
-  return undefined;
 }
 
 /**
@@ -163,7 +168,7 @@ export function typeOf(entry: Dirent): EntryType | undefined {
  * the entry is gone.
  */
 export function* storedName(sys: Sys, directory: Pinned, used: string, object: Pinned): Io<string> {
-  const names = (yield* sys.names(directory.path)).map(nameOf);
+  const names = (yield* sys.names(directory)).map(nameOf);
   if (names.some(({ raw }) => raw === used)) return used;
   const folded = fold(used);
   const alike = names.filter(({ name }) => fold(name) === folded);
@@ -176,7 +181,7 @@ export function* storedName(sys: Sys, directory: Pinned, used: string, object: P
 
 const fold = (name: string): string => name.normalize("NFC").toLowerCase();
 
-export const nameOf = (entry: Dirent): Name => parseName(entry.name, typeOf(entry));
+export const nameOf = ({ name, type }: DirectoryEntry): Name => parseName(name, type);
 
 function parseName(latin1: string, type: EntryType | undefined): Name {
   const raw = rawName({ name: latin1 });
@@ -184,7 +189,7 @@ function parseName(latin1: string, type: EntryType | undefined): Name {
 }
 
 /** The name as text if it is valid UTF-8, else as bytes. */
-export function rawName({ name }: Pick<Dirent, "name">): string | Buffer {
+export function rawName({ name }: Pick<DirectoryEntry, "name">): string | Buffer {
   if (/^[\0-\x7f]*$/.test(name)) return name;
   const bytes = Buffer.from(name, "latin1");
   const text = bytes.toString("utf8");

@@ -1,9 +1,7 @@
 // Exchanges two names in one step where the kernel, the file system and the native library allow it.
 
-import { createRequire } from "node:module";
-import { constants } from "node:os";
-import { isMainThread } from "node:worker_threads";
 import type { Io } from "../core/io.js";
+import { codeOf, nativeLibrary, systemError } from "./native/library.js";
 import type { Sys } from "./sys.js";
 
 /** The number of `renameat2`, by processor. */
@@ -32,9 +30,8 @@ export function* exchange(sys: Sys, one: string, other: string, load = native): 
   if (call === undefined || `${one}${other}`.includes("\0")) return false;
   const errno = call(one, other);
   if (errno === 0) return true;
-  const code = codeOf(errno);
-  if (CANNOT.has(code)) return false;
-  throw Object.assign(new Error(code), { code, errno: -errno, syscall: "renameat2" });
+  if (CANNOT.has(codeOf(errno))) return false;
+  throw systemError(errno, "renameat2");
 }
 
 function native(): ExchangeNames | undefined {
@@ -45,18 +42,10 @@ function native(): ExchangeNames | undefined {
 
 /** @returns `undefined` if the native library is not installed or not usable */
 function load(): ExchangeNames | undefined {
-  const number = SYS_RENAMEAT2[process.arch];
-  if (process.platform !== "linux" || number === undefined || !isMainThread) return undefined;
-  try {
-    const koffi: typeof import("koffi") = createRequire(import.meta.url)("koffi");
-    const call: (...parameters: (number | string)[]) => number = koffi
-      .load(null)
-      .func("long syscall(long, int, const char *, int, const char *, unsigned int)");
-    return (one, other) => (call(number, AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) === 0 ? 0 : koffi.errno());
-  } catch {
-    return undefined;
-  }
+  const [library, number] = [nativeLibrary(), SYS_RENAMEAT2[process.arch]];
+  if (library === undefined || number === undefined) return undefined;
+  const call = library.declare<[number, number, string, number, string, number]>(
+    "int, const char *, int, const char *, unsigned int",
+  );
+  return (one, other) => (call(number, AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) === 0 ? 0 : library.errno());
 }
-
-const codeOf = (errno: number): string =>
-  Object.entries(constants.errno).find(([, number]) => number === errno)?.[0] ?? "EIO";

@@ -66,7 +66,7 @@ function* foldsHere(
   { name, mayMake }: { readonly name: string; readonly mayMake: boolean },
 ): Io<boolean> {
   if ((yield* sys.lstat(below(directory, name))) !== undefined) return yield* isOneOf(sys, directory, name);
-  const names = (yield* sys.names(directory.path)).map(({ name: other }) => other);
+  const names = (yield* sys.names(directory)).map(({ name: other }) => other);
   const other = names.find((one) => ASCII.test(one) && swapCase(one) !== one);
   if (other !== undefined) return yield* isOneOf(sys, directory, other);
   return mayMake && (yield* foldsMade(sys, directory));
@@ -78,7 +78,7 @@ function* isOneOf(sys: Sys, directory: Pinned, name: string): Io<boolean> {
   if (swapped === name) return false;
   const [own, other] = [yield* sys.lstat(below(directory, name)), yield* sys.lstat(below(directory, swapped))];
   if (own === undefined || own.identity !== other?.identity) return false;
-  const names = (yield* sys.names(directory.path)).map((entry) => nameOf(entry).name);
+  const names = (yield* sys.names(directory)).map((entry) => nameOf(entry).name);
   return !(names.includes(name) && names.includes(swapped));
 }
 

@@ -150,7 +150,8 @@ export class ProcHandles implements Handles {
   }
 
   *#open(parent: Pinned, name: string | Buffer, flags: number): Io<Pinned> {
-    const fd = yield* this.#sys.open(entryPath(parent, name), flags);
+    const fd =
+      this.#sys.native?.calls?.open(parent.fd, name, flags) ?? (yield* this.#sys.open(entryPath(parent, name), flags));
     if (!this.#sys.pooled) return this.pinned(fd);
     try {
       return new ProcHandle(fd, `${this.#descriptors}${fd}`, yield* this.#sys.fstat(fd));

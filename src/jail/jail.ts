@@ -8,25 +8,16 @@ import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
 import type { SpellingRules } from "../core/ports/backend.js";
 import type { DirectoryThread } from "./directory-thread.js";
+import { handlesFor, nativeFor } from "./engines.js";
 import { Folding } from "./folding.js";
-import {
-  type EngineName,
-  type Handles,
-  identity,
-  PathHandles,
-  type Pinned,
-  type PinnedRoot,
-  ProcHandles,
-  release,
-} from "./handles.js";
-import { hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
+import { type EngineName, type Handles, identity, type Pinned, type PinnedRoot, release } from "./handles.js";
+import { isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { pool } from "./pool.js";
 import { joinReserve, leaveReserve } from "./reserve.js";
 import type { Locks } from "./staging/locks.js";
 import { Staging } from "./staging/staging.js";
 import { statOfName } from "./stat.js";
 import { closeNow, Sys } from "./sys.js";
-import { BeneathHandles, WALKS_BEFORE_LOADING } from "./walk/beneath.js";
 import { Walk } from "./walk/walk.js";
 import type { WalkOptions, WalkRoot } from "./walk/walk-options.js";
 
@@ -107,8 +98,8 @@ export class Jail implements WalkRoot {
     const unfit = unfitAsRoot(this.realPath);
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
     const usePool = options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath));
-    this.sys = new Sys(usePool, options.thread);
-    this.handles = handlesFor(options, this.sys);
+    this.sys = new Sys(usePool, options.thread, nativeFor(options.engine));
+    this.handles = handlesFor(options.engine, this.sys);
     this.warnings = othersMayReplace(this.realPath, ownUid())
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
       : [];
@@ -274,12 +265,6 @@ export class Jail implements WalkRoot {
 const nothing = function* (): Io<void> {};
 
 const ownUid = (): number => process.geteuid?.() ?? 0;
-
-function handlesFor({ engine }: JailOptions, sys: Sys): Handles {
-  if (engine === "real-path check" || (engine === undefined && !hasProcHandles())) return new PathHandles(sys);
-  if (engine === "handle walk" || sys.pooled) return new ProcHandles(sys);
-  return new BeneathHandles(sys, { after: engine === undefined ? WALKS_BEFORE_LOADING : 0 });
-}
 
 function canonicalDirectory(path: string): string {
   let real: string;

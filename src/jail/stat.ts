@@ -1,11 +1,26 @@
 // Stats of host objects, exact for inode and device numbers beyond 2^53.
 
-import fs, { type BigIntStats, type Stats } from "node:fs";
-import { type Identity, identityOf, isExact } from "../core/identity.js";
+import fs from "node:fs";
+import { type Identity, identityOf, isExact, type Numbers } from "../core/identity.js";
 import type { EntryType } from "../core/ports/backend.js";
 
 const { S_IFMT, S_IFREG, S_IFDIR, S_IFLNK } = fs.constants;
 export const EXACT = { bigint: true } as const;
+
+/** What a stat is made of: the stats of Node, or those of a native call. Times in milliseconds since the epoch. */
+export interface StatFields extends Numbers {
+  readonly mode: number | bigint;
+  readonly size: number | bigint;
+  readonly uid: number | bigint;
+  readonly gid: number | bigint;
+  readonly nlink: number | bigint;
+  readonly mtimeMs: number | bigint;
+  readonly ctimeMs: number | bigint;
+  readonly birthtimeMs: number | bigint;
+  /** Only in bigint stats, in nanoseconds. */
+  readonly mtimeNs?: bigint;
+  readonly ctimeNs?: bigint;
+}
 
 /** Stat of a host object. */
 export class Stat {
@@ -13,13 +28,13 @@ export class Stat {
   readonly mode: number;
   /** Bytes. */
   readonly size: number;
-  readonly #from: Stats | BigIntStats;
+  readonly #from: StatFields;
 
   /**
    * @param from bigint stats, or number stats without rounding, as {@link statOfOpen}, {@link statOfName} and `Sys`
    * ensure
    */
-  constructor(from: Stats | BigIntStats) {
+  constructor(from: StatFields) {
     this.#from = from;
     this.mode = Number(from.mode);
     this.size = Number(from.size);
@@ -67,7 +82,7 @@ export class Stat {
   /** Identity and state: equal text as long as the object is the same and unchanged. */
   get version(): string {
     const from = this.#from;
-    const times = "mtimeNs" in from ? `${from.mtimeNs}:${from.ctimeNs}` : `${from.mtimeMs}:${from.ctimeMs}`;
+    const times = from.mtimeNs !== undefined ? `${from.mtimeNs}:${from.ctimeNs}` : `${from.mtimeMs}:${from.ctimeMs}`;
     return `${this.identity}:${this.size}:${times}`;
   }
 

@@ -3,6 +3,8 @@
 import fs, { type Dir, type Dirent } from "node:fs";
 import type { Io } from "../core/io.js";
 import { DirectoryThread } from "./directory-thread.js";
+import type { NativeSource } from "./native/calls.js";
+import { type DirectoryEntry, fromDirent } from "./native/entries.js";
 import { type NameOptions, pool, pooledStat } from "./pool.js";
 import { releaseReserved } from "./reserve.js";
 import { type Stat, statOfName, statOfOpen } from "./stat.js";
@@ -80,10 +82,14 @@ export class Sys {
   readonly #pool: boolean;
   /** Lists large directories; `undefined` if every call uses the thread pool. */
   readonly thread: DirectoryThread | undefined;
+  /** Calls on descriptors by koffi. What they do not answer is asked of the other calls here. */
+  readonly native: NativeSource | undefined;
 
-  constructor(usePool: boolean, thread = DirectoryThread.shared) {
+  /** @param native absent: all calls are those of Node */
+  constructor(usePool: boolean, thread = DirectoryThread.shared, native?: NativeSource) {
     this.#pool = usePool;
     this.thread = usePool ? undefined : thread;
+    this.native = usePool ? undefined : native;
   }
 
   /** Whether every call uses the thread pool. */
@@ -126,11 +132,33 @@ export class Sys {
     return this.#pool ? ((yield pool.readlink(path)) as string) : fs.readlinkSync(path, "utf8");
   }
 
-  /** The entries of a directory. Names are latin1, one character per byte, since they need not be UTF-8. */
-  *names(path: string): Io<Dirent[]> {
+  /** The entries of a directory, all at once. */
+  *names({ fd, path }: { readonly fd: number; readonly path: string }): Io<DirectoryEntry[]> {
+    const found = this.#namesByHandle(fd);
+    if (found !== undefined) return found;
     const options: NameOptions = { withFileTypes: true, encoding: "latin1" };
-    if (this.#pool) return yield* retryOpen(() => waited(pool.names(path, options)));
-    return yield* retryOpen(() => atOnce(() => fs.readdirSync(path, options as { withFileTypes: true })));
+    const entries = this.#pool
+      ? yield* retryOpen(() => waited(pool.names(path, options)))
+      : yield* retryOpen(() => atOnce(() => fs.readdirSync(path, options as { withFileTypes: true })));
+    return entries.map(fromDirent);
+  }
+
+  #namesByHandle(directory: number): DirectoryEntry[] | undefined {
+    const reading = this.native?.calls?.read(directory);
+    if (reading === undefined) return undefined;
+    try {
+      const found = reading.next();
+      for (let more = found; more.length > 0; ) {
+        more = reading.next();
+        for (const entry of more) found.push(entry);
+      }
+      return found;
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return undefined;
+    } finally {
+      reading.close();
+    }
   }
 
   /** Opens a directory for {@link readPiece}; the caller closes it. */
@@ -141,12 +169,12 @@ export class Sys {
   }
 
   /** The next entries of a directory; empty at its end. Names as in {@link names}. */
-  *readPiece(directory: Dir): Io<Dirent[]> {
-    const entries: Dirent[] = [];
+  *readPiece(directory: Dir): Io<DirectoryEntry[]> {
+    const entries: DirectoryEntry[] = [];
     while (entries.length < PIECE) {
       const entry = this.#pool ? ((yield directory.read()) as Dirent | null) : directory.readSync();
       if (entry === null) break;
-      entries.push(entry);
+      entries.push(fromDirent(entry));
     }
     return entries;
   }

@@ -124,9 +124,10 @@ class SizeSum {
     this.#visited++;
     this.#call.access.scope.report?.(this.#visited, undefined, this.#progress);
     const { name, type, depth } = entry;
-    this.#names.length = depth - 1;
-    this.#names.push(name);
-    this.#open.length = Math.min(this.#open.length, depth - 1);
+    // Shortening an array costs more than the rest of this, so only where a directory was left.
+    if (this.#names.length > depth) this.#names.length = depth;
+    this.#names[depth - 1] = name;
+    if (this.#open.length >= depth) this.#open.length = depth - 1;
     const isDirectory = type === "directory";
     const own = isNamed && depth <= this.#depth && type !== "symlink" ? this.#name(isDirectory) : undefined;
     if (type === "file") this.#count(entry, own);

@@ -57,7 +57,8 @@ export function relPath(segments: readonly string[]): RelPath {
 export function isReachableName(name: string, top: boolean, windows = false): boolean {
   return (
     characterFault(name) === undefined &&
-    Buffer.byteLength(name) <= MAX_SEGMENT_BYTES &&
+    // A UTF-16 code unit is at most 3 bytes of UTF-8, so short names need no counting.
+    (name.length * 3 <= MAX_SEGMENT_BYTES || Buffer.byteLength(name) <= MAX_SEGMENT_BYTES) &&
     !(top && DRIVE.test(name)) &&
     !(windows && isWindowsSpecial(name))
   );

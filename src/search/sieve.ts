@@ -187,8 +187,10 @@ export class Sieve {
   }
 
   #trail({ depth, name }: WalkEntry): void {
-    this.#names.length = this.#options.base.length + depth - 1;
-    this.#names.push(name);
+    const length = this.#options.base.length + depth;
+    // Shortening an array costs more than the rest of this, so only where a directory was left.
+    if (this.#names.length > length) this.#names.length = length;
+    this.#names[length - 1] = name;
   }
 
   *#isOut(entry: WalkEntry, path: readonly string[], counts: boolean): Io<boolean> {

@@ -123,6 +123,6 @@ export function* countTree(jail: Jail, top: Pinned, onlyWhole: boolean): Io<Amou
 
 /** An unreadable directory counts as empty. */
 function* namesIn(jail: Jail, directory: Pinned): Io<Name[]> {
-  const entries = (yield* quietly(jail.sys.names(directory.path))) ?? [];
+  const entries = (yield* quietly(jail.sys.names(directory))) ?? [];
   return entries.map(nameOf).filter(({ name }) => !isReservedName(name, jail.foldsCase));
 }

@@ -180,7 +180,7 @@ function syncHandles(): Pick<Emptied, "sys" | "handles"> {
 function* empty(place: Emptied, isRemoved: (name: string) => boolean): Io<void> {
   const { sys, handles, directory } = place;
   const room = { directory, freeName: () => randomBytes(16).toString("hex") };
-  for (const entry of yield* sys.names(directory.path)) {
+  for (const entry of yield* sys.names(directory)) {
     const name = rawName(entry);
     if (typeof name === "string" && isRemoved(name)) yield* purge({ handles, sys }, room, name);
   }

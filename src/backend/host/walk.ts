@@ -1,14 +1,17 @@
 // Recursive walks of a host directory.
 
-import { type Io, wait } from "../../core/io.js";
-import type { Access, EntryType, Visit, WalkContent, WalkEntry, WalkOptions } from "../../core/ports/backend.js";
+import { type Io, isPending, wait } from "../../core/io.js";
+import type { Access, WalkContent, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
 import { examine, isReachable, type Name, readNames } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
+import type { Stat } from "../../jail/stat.js";
 import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { FileTaker } from "./changes/take.js";
 import { isEntryDenied } from "./denied.js";
+
+type Writable<T> = { -readonly [key in keyof T]: T[key] };
 
 /** A directory on the current branch of a walk. */
 interface Frame {
@@ -24,7 +27,8 @@ export interface HostWalkOptions extends WalkOptions {
   readonly strict?: boolean;
 }
 
-type Step = "enter" | "skip" | "stop";
+/** Entries visited before the clock is asked whether other calls should have a turn. */
+const STEPS_BETWEEN = 16;
 
 /**
  * Visits the entries below a directory, depth first and in order. Each directory is entered through its parent's
@@ -58,10 +62,12 @@ class EntryWalk {
   }
 
   *run(): Io<void> {
-    const { scope } = this.#options.access;
+    const { access, content } = this.#options;
     yield* this.#begin(false, yield* this.#names());
+    let steps = 0;
     for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
-      yield* scope.breathe();
+      // Reading a file takes as long as many entries.
+      if (content !== undefined || ++steps % STEPS_BETWEEN === 0) yield* access.scope.breathe();
       const name = frame.names[frame.next++];
       if (name === undefined) yield* this.#leave();
       else if ((yield* this.#look(frame, name)) === "stop") return;
@@ -72,19 +78,39 @@ class EntryWalk {
     this.#descent.close();
   }
 
-  *#look(frame: Frame, name: Name): Io<Step> {
-    const { policy } = this.#options.access;
+  /** One generator for most entries: more of them take longer than the rest. */
+  *#look(frame: Frame, name: Name): Io<WalkStep> {
+    const { access, visit: visitOne, visitDenied } = this.#options;
+    const { sys } = this.#jail;
+    const { directory } = this.#descent;
+    const isDenied = frame.isDenied || (access.policy !== undefined && (yield* this.#isDenied(name)));
+    const visit = isDenied ? visitDenied : visitOne;
+    if (visit === undefined) return "skip";
+    const isExamined = this.#needsStat(name);
+    const stat = isExamined
+      ? (sys.native?.calls?.stat(directory.fd, name.raw) ?? (yield* examine(sys, directory, name)))
+      : undefined;
+    // Vanished, or of an unknown type: left out.
+    if (isExamined ? stat === undefined : name.type === undefined) return "skip";
+    const entry = this.#describe(name, stat);
+    const asked = visit(entry);
+    const step = isPending(asked) ? ((yield asked) as WalkStep) : asked;
+    if (step === "read") return yield* this.#read(name, entry);
+    if (step === "enter" && entry.type === "directory") yield* this.#enterAt(name, isDenied);
+    return step;
+  }
+
+  #isDenied(name: Name): Io<boolean> {
     const entry = { directory: this.#descent.directory, below: this.#below, name };
-    const isDenied = frame.isDenied || (yield* isEntryDenied(this.#jail, entry, policy));
-    const visit = isDenied ? this.#options.visitDenied : this.#options.visit;
-    const step = visit === undefined ? "skip" : yield* this.#visit(name, visit);
-    if (step !== "enter") return step;
+    return isEntryDenied(this.#jail, entry, this.#options.access.policy);
+  }
+
+  *#enterAt(name: Name, isDenied: boolean): Io<void> {
     const child = yield* this.#leniently(this.#enter(name));
-    if (child === undefined) return "skip";
+    if (child === undefined) return;
     this.#descent.push(child, name.raw);
     this.#below.push(name.name);
     yield* this.#begin(isDenied, (yield* this.#leniently(this.#names())) ?? []);
-    return step;
   }
 
   *#begin(isDenied: boolean, names: readonly Name[]): Io<void> {
@@ -140,35 +166,37 @@ class EntryWalk {
     rules.found(this.#descent.depth, contents);
   }
 
-  *#visit(name: Name, visit: Visit): Io<Step> {
-    const { directory } = this.#descent;
-    const entry = yield* this.#describe(directory, name, this.#descent.depth + 1);
-    // Vanished, or of an unknown type: left out.
-    if (entry === undefined) return "skip";
-    const step = yield* wait(visit(entry));
-    if (step !== "read") return step === "enter" && entry.type !== "directory" ? "skip" : step;
+  *#read(name: Name, entry: WalkEntry): Io<WalkStep> {
     const { content } = this.#options;
     if (content === undefined || entry.type !== "file") return "skip";
-    const taken = yield* this.#taker.take(directory, name, content.maxBytes);
+    const taken = yield* this.#taker.take(this.#descent.directory, name, content.maxBytes);
     if (taken === undefined) return "skip";
     return (yield* wait(content.take(entry, taken))) === "stop" ? "stop" : "skip";
   }
 
-  *#describe(directory: Pinned, name: Name, depth: number): Io<WalkEntry | undefined> {
+  #needsStat({ type }: Name): boolean {
     const { sizes, versions } = this.#options;
-    const isExamined = name.type === undefined || versions === true || (sizes && name.type === "file");
-    const stat = isExamined ? yield* examine(this.#jail.sys, directory, name) : undefined;
-    const type: EntryType | undefined = isExamined ? stat?.type : name.type;
-    if (type === undefined) return undefined;
-    const isUnreachable = !isReachable(name, directory === this.#jail.top, this.#isWindows);
-    const more = {
-      ...(isUnreachable ? ({ unreachable: true } as const) : {}),
-      ...(versions === true && stat !== undefined ? { version: stat.version, changed: stat.changedMs } : {}),
-    };
-    if (!sizes) return { name: name.name, type, depth, size: undefined, ...more };
-    if (type !== "file" || stat === undefined) return { name: name.name, type, depth, size: 0, ...more };
-    const identity = stat.nlink > 1 ? { identity: stat.identity } : {};
-    return { name: name.name, type, depth, size: stat.size, modified: stat.modifiedMs, ...identity, ...more };
+    return type === undefined || versions === true || (sizes && type === "file");
+  }
+
+  /** @param stat absent if the type is all that is needed */
+  #describe(name: Name, stat: Stat | undefined): WalkEntry {
+    const { sizes, versions } = this.#options;
+    const depth = this.#descent.depth + 1;
+    const type = stat?.type ?? name.type ?? "other";
+    const isMeasured = sizes && type === "file" && stat !== undefined;
+    const entry: Writable<WalkEntry> = { name: name.name, type, depth, size: sizes ? 0 : undefined };
+    if (isMeasured) {
+      entry.size = stat.size;
+      entry.modified = stat.modifiedMs;
+      if (stat.nlink > 1) entry.identity = stat.identity;
+    }
+    if (!isReachable(name, this.#descent.directory === this.#jail.top, this.#isWindows)) entry.unreachable = true;
+    if (versions === true && stat !== undefined) {
+      entry.version = stat.version;
+      entry.changed = stat.changedMs;
+    }
+    return entry;
   }
 
   /** `undefined` if it is gone, not a directory, or on another device. */

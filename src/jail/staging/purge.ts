@@ -1,9 +1,9 @@
 // Removes directory trees of any depth by handle.
 
-import type { Dirent } from "node:fs";
 import type { Io } from "../../core/io.js";
-import { eachPiece, examine, rawName, typeOf } from "../directory.js";
+import { eachPiece, examine, rawName } from "../directory.js";
 import { below, entryPath, type Handles, type Pinned, release } from "../handles.js";
+import type { DirectoryEntry } from "../native/entries.js";
 import { errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import { Descent } from "../walk/descent.js";
 
@@ -127,7 +127,7 @@ class Emptying {
     return unmoved;
   }
 
-  *#remove(directory: Pinned, entries: readonly Dirent[], unmoved: (string | Buffer)[]): Io<void> {
+  *#remove(directory: Pinned, entries: readonly DirectoryEntry[], unmoved: (string | Buffer)[]): Io<void> {
     const { sys } = this.#tools;
     for (const entry of entries) {
       // Let other calls run. The purge itself is past its commit and continues.
@@ -140,8 +140,8 @@ class Emptying {
     }
   }
 
-  *#isDirectory(directory: Pinned, entry: Dirent): Io<boolean> {
-    const type = typeOf(entry);
+  *#isDirectory(directory: Pinned, entry: DirectoryEntry): Io<boolean> {
+    const { type } = entry;
     if (type !== undefined) return type === "directory";
     const stat = yield* examine(this.#tools.sys, directory, { name: "", raw: rawName(entry), type });
     return stat?.isDirectory() === true;

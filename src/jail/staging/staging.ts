@@ -167,7 +167,7 @@ export class Staging {
    * @returns whether there were any
    */
   *sweepIn(stage: Stage): Io<boolean> {
-    const entries = (yield* quietly(this.#root.sys.names(stage.directory.path))) ?? [];
+    const entries = (yield* quietly(this.#root.sys.names(stage.directory))) ?? [];
     // The lock of a group tells other processes that it may be half done: it stays until that is undone.
     const hasIntent = entries.some(({ name }) => name.startsWith(`${stage.prefix}${INTENT_KIND}-`));
     let found = !hasIntent && (yield* quietly(this.#removeStaleLock(stage))) === true;
@@ -194,7 +194,7 @@ export class Staging {
     const directory = yield* this.#enter(false);
     if (directory === undefined) return undefined;
     const left: { name: string; isSure: boolean }[] = [];
-    for (const { name } of (yield* quietly(this.#root.sys.names(directory.path))) ?? []) {
+    for (const { name } of (yield* quietly(this.#root.sys.names(directory))) ?? []) {
       const owner = name.startsWith(`${kind}-`) ? parseIdentity(name.slice(kind.length + 1)) : undefined;
       if (owner === undefined) continue;
       const isSure = isDead(owner, this.#identity);

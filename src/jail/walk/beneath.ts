@@ -1,14 +1,12 @@
 // Opens whole paths with one `openat2` call where the kernel and the native library allow it.
 
-import { createRequire } from "node:module";
-import { isMainThread } from "node:worker_threads";
 import { identity, NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles } from "../handles.js";
+import { nativeLibrary } from "../native/library.js";
 import { statOfOpen } from "../stat.js";
 import { closeNow, type Sys } from "../sys.js";
 
 /** The number of `openat2`, equal on all supported architectures. */
 const SYS_OPENAT2 = 437;
-const PROCESSORS = new Set(["x64", "arm64"]);
 /** Set by Node on its own descriptors; without it, child processes would inherit this one. */
 const O_CLOEXEC = 0x80000;
 const RESOLVE_NO_MAGICLINKS = 0x02;
@@ -93,19 +91,12 @@ function isTrustworthy(open: OpenBeneath, top: Pinned): boolean {
 
 /** @returns `undefined` if the native library is not installed or not usable */
 function loadOpenBeneath(): OpenBeneath | undefined {
-  // In a worker thread, Node warns about every closed descriptor that it has not opened itself.
-  if (process.platform !== "linux" || !PROCESSORS.has(process.arch) || !isMainThread) return undefined;
-  try {
-    const koffi: typeof import("koffi") = createRequire(import.meta.url)("koffi");
-    const call: (number: number, directory: number, path: string, how: Buffer, size: number) => number = koffi
-      .load(null)
-      .func("long syscall(long, int, const char *, const void *, size_t)");
-    const how = openHow();
-    const isDisturbed = () => koffi.errno() === EAGAIN;
-    return (directory, path) => retryDisturbed(() => call(SYS_OPENAT2, directory, path, how, how.length), isDisturbed);
-  } catch {
-    return undefined;
-  }
+  const library = nativeLibrary();
+  if (library === undefined) return undefined;
+  const call = library.declare<[number, number, string, Buffer, number]>("int, const char *, const void *, size_t");
+  const how = openHow();
+  const isDisturbed = () => library.errno() === EAGAIN;
+  return (directory, path) => retryDisturbed(() => call(SYS_OPENAT2, directory, path, how, how.length), isDisturbed);
 }
 
 /**

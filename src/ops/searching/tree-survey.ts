@@ -236,8 +236,9 @@ export class TreeSurvey {
       this.#isTired = true;
       return "stop";
     }
-    this.#names.length = entry.depth - 1;
-    this.#names.push(entry.name);
+    // Shortening an array costs more than the rest of this, so only where a directory was left.
+    if (this.#names.length > entry.depth) this.#names.length = entry.depth;
+    this.#names[entry.depth - 1] = entry.name;
     const { ignore, exclude } = this.#options;
     if (ignore === undefined && exclude === undefined) return this.#step(entry, take);
     return runIo(this.#sift(entry, take));

@@ -1,12 +1,11 @@
 // Copies a tree into a directory of the host.
 
-import { createHash, type Hash } from "node:crypto";
 import { alreadyExists, invalidInput, invalidPath, ioError } from "../../../core/errors/texts.js";
 import { type Io, runIo, wait } from "../../../core/io.js";
 import type { Copied, CopyOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
-import { below, CREATE, entryPath, identity, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
+import { below, CREATE, entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
@@ -16,15 +15,10 @@ import type { Held } from "../../quota.js";
 import { refusalOf } from "../../refusal.js";
 import { reserve } from "../quota.js";
 import { type Change, flushDirectory, giveDirectoryToOwner, locate, type Reached } from "../target.js";
+import { ContentCopy } from "./content-copy.js";
 import { checkTarget, nameCopy, refuseInside } from "./put.js";
 import { purge } from "./removal.js";
 import { giveToOwner, inheritRights } from "./stage.js";
-
-const PIECE_BYTES = 1_048_576;
-/** Size in bytes below which a file is hashed while it is copied, since that costs almost nothing. */
-const HASHED_BYTES = 1_048_576;
-/** Size in bytes from which sharing blocks (reflink) is worth an attempt. */
-const CLONED_BYTES = 65_536;
 
 /** Places a copy of a tree: prepared in a stage, then made visible by one rename. */
 export function* placeCopy(change: Change, found: Reached, source: TreeSource, options: CopyOptions): Io<Copied> {
@@ -64,21 +58,18 @@ interface Begun {
 /** A copy under construction. */
 class Copying {
   readonly #change: Change;
-  readonly #options: CopyOptions;
   /** Of a directory: the top of the copy, and the descent to the directory being filled. */
   #top: Pinned | undefined;
   #descent: Descent | undefined;
   /** Modes of the top and of each directory down to the deepest. */
   readonly #modes: (number | undefined)[] = [];
   #begun: Begun | undefined;
-  #files = 0;
-  #bytes = 0;
-  #sharesBlocks = true;
+  readonly #content: ContentCopy;
   readonly #held: Held[] = [];
 
   constructor(change: Change, options: CopyOptions) {
     this.#change = change;
-    this.#options = options;
+    this.#content = new ContentCopy(change, options);
   }
 
   /** Creates the empty top of the copy. The caller must call {@link end}. */
@@ -112,7 +103,7 @@ class Copying {
       const { fd, path } = begun;
       begun.fd = -1;
       const sha256 = yield* this.#copyFile(top, { fd, path });
-      return { files: 1, bytes: this.#bytes, ...(sha256 === undefined ? {} : { sha256 }) };
+      return { files: 1, bytes: this.#content.bytes, ...(sha256 === undefined ? {} : { sha256 }) };
     }
     const directory = yield* this.#change.jail.handles.enter(begun.stage.directory, begun.name);
     if (typeof directory === "string") throw ioError(this.#change.access.place, "ESTALE");
@@ -127,7 +118,7 @@ class Copying {
     }
     yield* this.#closeTo(descent, 1);
     yield* flushDirectory(this.#change, directory);
-    return { files: this.#files, bytes: this.#bytes };
+    return { files: this.#content.files, bytes: this.#content.bytes };
   }
 
   /** The top gets its mode last: its owner could not move it without write permission. */
@@ -215,7 +206,7 @@ class Copying {
       file = yield* wait(entry.open());
       const isInside = entry.below.length > 0;
       if (isInside) this.#held.push(reserve(this.#change, { bytes: file.size, files: 1 }));
-      const sha256 = yield* this.#fill(fd, file, path);
+      const sha256 = yield* this.#content.copy(file, fd, path);
       yield* isInside ? giveToOwner(jail, fd) : inheritRights(this.#change, fd);
       if (entry.mode !== undefined) yield* jail.sys.fchmod(fd, entry.mode);
       if (rules.durable) yield* jail.sys.fsync(fd);
@@ -223,62 +214,6 @@ class Copying {
     } finally {
       file?.close();
       yield* jail.sys.close(fd);
-    }
-  }
-
-  /** @returns the hash if it is requested or cheap */
-  *#fill(fd: number, file: OpenFile, path: string | Buffer): Io<string | undefined> {
-    const { jail, access } = this.#change;
-    const { verify, hash: isAsked } = this.#options;
-    this.#files++;
-    const isWanted = verify === true || isAsked === true;
-    if (!isWanted && file.size > CLONED_BYTES && (yield* this.#clone(fd, file))) return undefined;
-    const hash = isWanted || file.size <= HASHED_BYTES ? createHash("sha256") : undefined;
-    for (let at = 0; at < file.size; ) {
-      const bytes = yield* wait(file.read(at, Math.min(PIECE_BYTES, file.size - at)));
-      if (bytes.length === 0) break;
-      hash?.update(bytes);
-      yield* jail.sys.writeAll(fd, bytes);
-      at += bytes.length;
-      this.#bytes += bytes.length;
-      yield* access.scope.breathe();
-    }
-    const sha256 = hash?.digest("hex");
-    if (verify === true && (yield* this.#hashOf(path)) !== sha256) throw ioError(access.place, "EIO");
-    return sha256;
-  }
-
-  *#clone(fd: number, file: OpenFile): Io<boolean> {
-    const { jail, access } = this.#change;
-    if (!this.#sharesBlocks || file.descriptor === undefined || jail.engine !== "handle walk") return false;
-    try {
-      yield* jail.sys.clone(file.descriptor, fd);
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
-      // Sharing blocks would fail for later files as well.
-      this.#sharesBlocks = false;
-      yield* jail.sys.ftruncate(fd, 0);
-      return false;
-    }
-    access.scope.checkpoint();
-    this.#bytes += (yield* jail.sys.fstat(fd)).size;
-    return true;
-  }
-
-  *#hashOf(path: string | Buffer): Io<string> {
-    const { sys } = this.#change.jail;
-    const hash: Hash = createHash("sha256");
-    const fd = yield* sys.open(path, READ_NEW);
-    try {
-      const buffer = Buffer.allocUnsafe(PIECE_BYTES);
-      for (let at = 0; ; ) {
-        const count = yield* sys.read(fd, buffer, 0, at);
-        if (count === 0) return hash.digest("hex");
-        hash.update(buffer.subarray(0, count));
-        at += count;
-      }
-    } finally {
-      closeNow(fd);
     }
   }
 }

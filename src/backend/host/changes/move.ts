@@ -94,7 +94,7 @@ function* isOneEntry({ from, to, name, other }: Pick<Move, "from" | "to" | "name
   const { directory } = from.walk;
   if (name === other || identity(directory) !== identity(to.walk.directory)) return false;
   if ((yield* identityAt(from, name)) !== (yield* identityAt(from, other))) return false;
-  const names = (yield* from.jail.sys.names(directory.path)).map((entry) => nameOf(entry).name);
+  const names = (yield* from.jail.sys.names(directory)).map((entry) => nameOf(entry).name);
   return !(names.includes(name) && names.includes(other));
 }
 

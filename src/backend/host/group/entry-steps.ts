@@ -117,7 +117,7 @@ export class RemoveStep implements Step {
 
   *#requireEmpty({ jail, access }: Change, object: Pinned): Io<void> {
     if (!object.stat.isDirectory()) return;
-    if ((yield* jail.sys.names(object.path)).length > 0) throw notEmpty(access.place);
+    if ((yield* jail.sys.names(object)).length > 0) throw notEmpty(access.place);
   }
 
   *#freed({ jail, rules }: Change, object: Pinned): Io<Amount> {

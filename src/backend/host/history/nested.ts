@@ -50,7 +50,7 @@ const isStage = ({ name }: Name): boolean => name.toLowerCase() === RESERVED_NAM
 
 /** An unreadable directory counts as empty: it cannot be a root of this user. */
 function* directoriesIn(jail: Jail, directory: Pinned): Io<Name[]> {
-  const entries = (yield* quietly(jail.sys.names(directory.path))) ?? [];
+  const entries = (yield* quietly(jail.sys.names(directory))) ?? [];
   const names: Name[] = [];
   for (const name of entries.map(nameOf)) {
     const type = name.type ?? (yield* examine(jail.sys, directory, name))?.type;
@@ -64,7 +64,7 @@ function* holdsWork(jail: Jail, stage: Pinned): Io<boolean> {
     if (name.name !== TRASH && !name.name.startsWith(PATCH)) continue;
     const folder = yield* quietly(jail.handles.enter(stage, name.raw));
     if (folder === undefined || typeof folder === "string") continue;
-    const held = (yield* quietly(jail.sys.names(folder.path))) ?? [];
+    const held = (yield* quietly(jail.sys.names(folder))) ?? [];
     release(folder);
     if (held.length > 0) return true;
   }

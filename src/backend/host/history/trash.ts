@@ -93,7 +93,7 @@ function* lookIn<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, mis
 
 function* itemsIn(jail: Jail, folder: Pinned, prefix: string): Io<TrashItem[]> {
   const items: TrashItem[] = [];
-  for (const entry of yield* jail.sys.names(folder.path)) {
+  for (const entry of yield* jail.sys.names(folder)) {
     const name = nameOf(entry);
     if (!name.name.startsWith(prefix)) continue;
     const stat = yield* examine(jail.sys, folder, name);

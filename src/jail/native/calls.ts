@@ -1,0 +1,159 @@
+// Opens, stats and lists relative to a directory handle, at a fraction of what Node's calls through /proc cost; copies in
+// the kernel.
+
+import fs from "node:fs";
+import { basename, dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Stat, statOfOpen } from "../stat.js";
+import { type DirectoryEntry, parseEntries } from "./entries.js";
+import { type Library, nativeLibrary, systemError } from "./library.js";
+import { parseStat, STAT_BYTES } from "./statx.js";
+
+const NUMBERS: Readonly<
+  Record<string, Readonly<Record<"openat" | "statx" | "getdents64" | "copy_file_range", number>>>
+> = {
+  x64: { openat: 257, statx: 332, getdents64: 217, copy_file_range: 326 },
+  arm64: { openat: 56, statx: 291, getdents64: 61, copy_file_range: 285 },
+};
+const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0 } = fs.constants;
+/** Set by Node on its own descriptors; without it, child processes would inherit this one. */
+const O_CLOEXEC = 0x80000;
+const AT_SYMLINK_NOFOLLOW = 0x100;
+/** STATX_BASIC_STATS and STATX_BTIME. */
+const ALL_FIELDS = 0xfff;
+/** Bytes of entries fetched per call: up to some thousand names. */
+const PIECE_BYTES = 65_536;
+/** Calls after which loading koffi (some 7 ms) pays off. */
+const CALLS_BEFORE_LOADING = 1000;
+
+/** A directory being read; close it. */
+export interface DirectoryReading {
+  /** The next entries; none at the end. @throws system errors */
+  next(): DirectoryEntry[];
+  close(): void;
+}
+
+/**
+ * Calls relative to a directory's descriptor. They answer `undefined` for whatever they cannot do or find: the caller
+ * asks Node then, whose answer counts. So there is one set of errors, and nothing is "missing" by their word.
+ */
+export interface NativeCalls {
+  /** Opens one name. */
+  open(directory: number, name: string | Buffer, flags: number): number | undefined;
+  /** Stats one name without following links. */
+  stat(directory: number, name: string | Buffer): Stat | undefined;
+  read(directory: number): DirectoryReading | undefined;
+  /**
+   * Copies bytes of one open file to the position of another, in the kernel and the thread pool.
+   * @returns how many; below 1: none could be copied this way
+   */
+  copy(from: { readonly fd: number; readonly at: number }, to: number, bytes: number): Promise<number>;
+}
+
+/** Loads the calls once they have been asked for often enough. */
+export class NativeSource {
+  /** Shared by the whole process. */
+  static readonly shared = new NativeSource(CALLS_BEFORE_LOADING);
+  #left: number;
+  readonly #load: () => NativeCalls | undefined;
+  #calls: NativeCalls | undefined;
+  #isTried = false;
+
+  /** @param load for tests: loads the calls, if available */
+  constructor(after: number, load = loadCalls) {
+    this.#left = after;
+    this.#load = load;
+  }
+
+  /** The calls, where they are available and loaded by now. */
+  get calls(): NativeCalls | undefined {
+    return this.#isTried || this.#left-- > 0 ? this.#calls : this.load();
+  }
+
+  /** The calls, for something that takes longer than loading them. */
+  load(): NativeCalls | undefined {
+    if (this.#isTried) return this.#calls;
+    this.#isTried = true;
+    this.#calls = this.#load();
+    return this.#calls;
+  }
+}
+
+function loadCalls(): NativeCalls | undefined {
+  const [library, numbers] = [nativeLibrary(), NUMBERS[process.arch]];
+  if (library === undefined || numbers === undefined) return undefined;
+  const calls = callsOf(library, numbers);
+  return isTrustworthy(calls) ? calls : undefined;
+}
+
+function callsOf(library: Library, numbers: (typeof NUMBERS)[string]): NativeCalls {
+  const openat = library.declare<[number, number, string, number, number]>("int, const char *, int, int");
+  const statx = library.declare<[number, number, string, number, number, Uint8Array]>(
+    "int, const char *, int, unsigned int, void *",
+  );
+  const copyRange = library.declareAsync<[number, number, BigInt64Array, number, null, number, number]>(
+    "int, void *, int, void *, size_t, unsigned int",
+  );
+  const getdents = library.declare<[number, number, Uint8Array, number]>("int, void *, size_t");
+  const stat = new Uint32Array(STAT_BYTES / 4);
+  const statBytes = new Uint8Array(stat.buffer);
+  const entries = Buffer.alloc(PIECE_BYTES);
+
+  const open = (directory: number, name: string, flags: number): number | undefined => {
+    const fd = openat(numbers.openat, directory, name, flags | O_CLOEXEC, 0);
+    return fd < 0 ? undefined : fd;
+  };
+  // The native call would end a name at NUL, and takes a name below no directory for one of the current directory.
+  const isSafe = (directory: number, name: string | Buffer): name is string =>
+    directory >= 0 && typeof name === "string" && !name.includes("\0");
+  return {
+    open: (directory, name, flags) => (isSafe(directory, name) ? open(directory, name, flags) : undefined),
+    stat: (directory, name) => {
+      if (!isSafe(directory, name)) return undefined;
+      const failed = statx(numbers.statx, directory, name, AT_SYMLINK_NOFOLLOW, ALL_FIELDS, statBytes) !== 0;
+      return failed ? undefined : parseStat(stat);
+    },
+    read: (directory) => {
+      const fd = directory < 0 ? undefined : open(directory, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      if (fd === undefined) return undefined;
+      return {
+        next: () => {
+          for (;;) {
+            const count = getdents(numbers.getdents64, fd, entries, entries.length);
+            if (count < 0) throw systemError(library.errno(), "scandir");
+            const found = parseEntries(entries, count);
+            // A piece may hold nothing but "." and "..".
+            if (count === 0 || found.length > 0) return found;
+          }
+        },
+        close: () => fs.closeSync(fd),
+      };
+    },
+    copy: ({ fd, at }, to, bytes) =>
+      copyRange(numbers.copy_file_range, fd, BigInt64Array.of(BigInt(at)), to, null, bytes, 0),
+  };
+}
+
+/** Compares with Node's calls on the directory of this very file: a system call filter may refuse or fake a call. */
+function isTrustworthy(calls: NativeCalls): boolean {
+  const own = fileURLToPath(import.meta.url);
+  let directory = -1;
+  let file: number | undefined;
+  let reading: DirectoryReading | undefined;
+  try {
+    directory = fs.openSync(dirname(own), O_RDONLY | O_DIRECTORY);
+    const { dev, ino, size, mtimeMs } = fs.lstatSync(own);
+    const seen = calls.stat(directory, basename(own));
+    file = calls.open(directory, basename(own), O_RDONLY | O_NOFOLLOW);
+    reading = calls.read(directory);
+    if (seen === undefined || file === undefined || reading === undefined) return false;
+    if (seen.identity !== `${dev}:${ino}` || statOfOpen(file).identity !== seen.identity) return false;
+    if (seen.size !== size || seen.modifiedMs !== Math.floor(mtimeMs)) return false;
+    return reading.next().length > 0;
+  } catch {
+    return false;
+  } finally {
+    reading?.close();
+    for (const fd of [directory, file ?? -1]) if (fd >= 0) fs.closeSync(fd);
+  }
+}

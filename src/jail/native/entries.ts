@@ -1,0 +1,51 @@
+// Entries of a directory, as the kernel and as Node return them.
+
+import type { Dirent } from "node:fs";
+import type { EntryType } from "../../core/ports/backend.js";
+
+/** An entry found in a directory. */
+export interface DirectoryEntry {
+  /** latin1, one character per byte, since names need not be UTF-8. */
+  readonly name: string;
+  /** `undefined` where the file system does not report it. */
+  readonly type: EntryType | undefined;
+}
+
+/** Offsets in `struct linux_dirent64`: length of the record (16 bits), type (8 bits), name (ends with NUL). */
+const LENGTH_AT = 16;
+const TYPE_AT = 18;
+const NAME_AT = 19;
+const NUL = 0;
+const DOT = 46;
+
+/** By the `DT_` constants: FIFO 1, CHR 2, DIR 4, BLK 6, REG 8, LNK 10, SOCK 12; anything else is not reported. */
+const TYPES: readonly (EntryType | undefined)[] = [
+  ...[undefined, "other", "other", undefined, "directory", undefined, "other", undefined, "file", undefined],
+  ...["symlink", undefined, "other"],
+] as (EntryType | undefined)[];
+
+/** The entries that `getdents64` put into a buffer, without `.` and `..`. */
+export function parseEntries(buffer: Buffer, end: number): DirectoryEntry[] {
+  const found: DirectoryEntry[] = [];
+  let length = 0;
+  for (let at = 0; at < end; at += length) {
+    length = (buffer[at + LENGTH_AT] ?? 0) | ((buffer[at + LENGTH_AT + 1] ?? 0) << 8);
+    if (length <= NAME_AT || at + length > end) break;
+    const start = at + NAME_AT;
+    let last = start;
+    while (last < at + length && buffer[last] !== NUL) last++;
+    const isDots = buffer[start] === DOT && (last - start === 1 || (last - start === 2 && buffer[start + 1] === DOT));
+    if (!isDots) found.push({ name: buffer.toString("latin1", start, last), type: TYPES[buffer[at + TYPE_AT] ?? 0] });
+  }
+  return found;
+}
+
+export const fromDirent = (entry: Dirent): DirectoryEntry => ({ name: entry.name, type: typeOf(entry) });
+
+function typeOf(entry: Dirent): EntryType | undefined {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "directory";
+  if (entry.isSymbolicLink()) return "symlink";
+  if (entry.isFIFO() || entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice()) return "other";
+  return undefined;
+}

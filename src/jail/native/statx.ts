@@ -1,0 +1,31 @@
+// What `statx` returns.
+
+import { isExact } from "../../core/identity.js";
+import { Stat } from "../stat.js";
+
+/** Bytes of `struct statx`. */
+export const STAT_BYTES = 256;
+/** Indexes of 32-bit words in `struct statx`; numbers of 64 bits take two, the lower first. */
+const [NLINK, UID, GID, MODE, INO, SIZE, BTIME, CTIME, MTIME, DEV_MAJOR, DEV_MINOR] = [
+  4, 5, 6, 7, 8, 10, 20, 24, 28, 34, 35,
+];
+const MODE_BITS = 0xffff;
+const HIGH = 4_294_967_296;
+
+/** @returns `undefined` if a double cannot hold the inode number: Node has bigints for that */
+export function parseStat(words: Uint32Array): Stat | undefined {
+  const word = (index: number): number => words[index] ?? 0;
+  const long = (index: number): number => word(index + 1) * HIGH + word(index);
+  // Seconds are signed; the same arithmetic as in Node, so that times and versions are equal.
+  const ms = (index: number): number => ((word(index + 1) | 0) * HIGH + word(index)) * 1000 + word(index + 2) / 1e6;
+  const numbers = { dev: device(word(DEV_MAJOR), word(DEV_MINOR)), ino: long(INO) };
+  if (!isExact(numbers)) return undefined;
+  return new Stat({
+    ...{ dev: numbers.dev, ino: numbers.ino, mode: word(MODE) & MODE_BITS, nlink: word(NLINK), size: long(SIZE) },
+    ...{ uid: word(UID), gid: word(GID), mtimeMs: ms(MTIME), ctimeMs: ms(CTIME), birthtimeMs: ms(BTIME) },
+  });
+}
+
+/** The device number as `stat` has it (`makedev`). */
+const device = (major: number, minor: number): number =>
+  Math.floor(major / 4096) * 4096 * HIGH + Math.floor(minor / 256) * 1_048_576 + (major % 4096) * 256 + (minor % 256);

@@ -1,0 +1,186 @@
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { runIo } from "../../src/core/io.js";
+import { type NativeCalls, NativeSource } from "../../src/jail/native/calls.js";
+import { parseStat, STAT_BYTES } from "../../src/jail/native/statx.js";
+import { type Stat, statOfName } from "../../src/jail/stat.js";
+import { Sys } from "../../src/jail/sys.js";
+import { type Arena, expectClosedSoon, inArena, openDescriptors } from "./arena.js";
+
+const O_CLOEXEC = 0x80000;
+const { O_RDONLY, O_DIRECTORY } = fs.constants;
+
+/** Runs `work` with the calls and a descriptor of a directory, and sees to it that nothing stays open. */
+async function withCalls(work: (opened: { calls: NativeCalls; fd: number; arena: Arena }) => void): Promise<void> {
+  await inArena(async (arena) => {
+    const { calls } = new NativeSource(0);
+    if (calls === undefined) throw new Error("koffi is not usable here");
+    const before = openDescriptors();
+    const fd = fs.openSync(arena.root, O_RDONLY | O_DIRECTORY);
+    try {
+      work({ calls, fd, arena });
+    } finally {
+      fs.closeSync(fd);
+    }
+    await expectClosedSoon(before);
+  });
+}
+
+const everything = (stat: Stat | undefined) =>
+  stat && {
+    ...{ identity: stat.identity, device: stat.device, mode: stat.mode, size: stat.size, type: stat.type },
+    ...{ uid: stat.uid, gid: stat.gid, nlink: stat.nlink, version: stat.version },
+    ...{ modified: stat.modifiedMs, changed: stat.changedMs, created: stat.createdMs },
+  };
+
+/** One entry of every kind, with times that rounding would change. */
+function fill({ file, link, root }: Arena): string[] {
+  file("file", "x".repeat(70_000));
+  file("empty", "");
+  fs.linkSync(join(root, "file"), join(root, "linked"));
+  fs.mkdirSync(join(root, "directory"), { mode: 0o1750 });
+  link("link", "nowhere");
+  execFileSync("mkfifo", [join(root, "fifo")]);
+  for (const [name, seconds] of [
+    ["before-1970", -12_345.678],
+    ["late", 4_294_967_296.123],
+    ["now", 1_700_000_000.999],
+  ] as const) {
+    file(name, name);
+    fs.utimesSync(join(root, name), seconds, seconds);
+  }
+  fs.truncateSync(join(root, "late"), 6 * 2 ** 32 + 5);
+  return fs.readdirSync(root);
+}
+
+describe("native calls", () => {
+  test("stat tells the same as Node of entries of every kind", () =>
+    withCalls(({ calls, fd, arena }) => {
+      for (const name of fill(arena)) {
+        expect({ name, ...everything(calls.stat(fd, name)) }).toEqual({
+          name,
+          ...everything(statOfName(join(arena.root, name))),
+        });
+      }
+    }));
+
+  test("entries are those that Node reads, with their types, in any number", () =>
+    withCalls(({ calls, fd, arena }) => {
+      fill(arena);
+      const odd = Buffer.from([0x66, 0xff, 0xfe, 0x2e]);
+      fs.writeFileSync(Buffer.concat([Buffer.from(`${arena.root}/`), odd]), "");
+      for (const name of [".hidden", "...", "é", "𝒳", "n".repeat(255), ".x"]) arena.file(name, "");
+      for (let index = 0; index < 3000; index++) arena.file(`one-of-thousands-with-a-long-name-${index}`, "");
+      const reading = calls.read(fd);
+      const found: [string, string | undefined][] = [];
+      let pieces = 0;
+      for (let some = reading?.next() ?? []; some.length > 0; some = reading?.next() ?? []) {
+        pieces++;
+        for (const { name, type } of some) found.push([name, type]);
+      }
+      reading?.close();
+      expect(pieces).toBeGreaterThan(1);
+      const expected = fs.readdirSync(arena.root, { withFileTypes: true, encoding: "latin1" } as {
+        withFileTypes: true;
+      });
+      const typeOf = (entry: fs.Dirent) =>
+        entry.isFile() ? "file" : entry.isDirectory() ? "directory" : entry.isSymbolicLink() ? "symlink" : "other";
+      expect(new Map(found)).toEqual(new Map(expected.map((entry) => [entry.name, typeOf(entry)])));
+      expect(found.length).toBe(expected.length);
+    }));
+
+  test("say nothing about what they cannot do: missing names, names with NUL, names as bytes, no directory", () =>
+    withCalls(({ calls, fd, arena }) => {
+      arena.file("file", "x");
+      for (const name of ["missing", "file\0", "file\0x", "file/x", "n".repeat(256), Buffer.from("file")]) {
+        expect([calls.stat(fd, name), calls.open(fd, name, O_RDONLY)]).toEqual([undefined, undefined]);
+      }
+      for (const none of [-1, -100]) {
+        expect([calls.stat(none, "."), calls.open(none, ".", O_RDONLY), calls.read(none)]).toEqual([
+          undefined,
+          undefined,
+          undefined,
+        ]);
+      }
+    }));
+
+  test("open nothing that a child process would inherit", () =>
+    withCalls(({ calls, fd, arena }) => {
+      arena.file("file", "x");
+      const opened = calls.open(fd, "file", O_RDONLY) ?? -1;
+      const flags = /flags:\s*([0-7]+)/.exec(fs.readFileSync(`/proc/self/fdinfo/${opened}`, "utf8"))?.[1];
+      fs.closeSync(opened);
+      expect(Number.parseInt(flags ?? "0", 8) & O_CLOEXEC).toBe(O_CLOEXEC);
+    }));
+
+  test("a directory that was removed meanwhile fails as with Node", () =>
+    withCalls(({ calls, arena }) => {
+      const path = join(arena.root, "gone");
+      fs.mkdirSync(path);
+      const fd = fs.openSync(path, O_RDONLY | O_DIRECTORY);
+      const reading = calls.read(fd);
+      fs.rmdirSync(path);
+      fs.closeSync(fd);
+      try {
+        let failure: unknown;
+        try {
+          reading?.next();
+        } catch (error) {
+          failure = error;
+        }
+        expect(failure).toMatchObject({ code: "ENOENT", syscall: "scandir" });
+      } finally {
+        reading?.close();
+      }
+    }));
+
+  test("an inode number that a double cannot hold is left to Node", () => {
+    const words = new Uint32Array(STAT_BYTES / 4);
+    words[8] = 7;
+    expect(parseStat(words)?.identity).toBe("0:7");
+    words[9] = 2 ** 21 - 1;
+    expect(parseStat(words)?.identity).toBe(`0:${(2 ** 21 - 1) * 2 ** 32 + 7}`);
+    words[9] = 2 ** 21;
+    expect(parseStat(words)).toBeUndefined();
+  });
+
+  test("are loaded only after some calls, once", () => {
+    let loads = 0;
+    const source = new NativeSource(2, () => {
+      loads++;
+      return undefined;
+    });
+    expect([1, 2, 3, 4].map(() => [source.calls, loads])).toEqual([
+      [undefined, 0],
+      [undefined, 0],
+      [undefined, 1],
+      [undefined, 1],
+    ]);
+  });
+
+  test("a directory whose reading fails in the middle is read again by Node", () =>
+    inArena(async ({ root, file }) => {
+      file("one", "");
+      file("two", "");
+      const fails = (): never => {
+        throw Object.assign(new Error("EIO"), { code: "EIO", syscall: "scandir" });
+      };
+      const answers = [[{ name: "one", type: "file" as const }]];
+      let isClosed = false;
+      const close = (): void => {
+        isClosed = true;
+      };
+      const calls = {
+        stat: () => undefined,
+        open: () => undefined,
+        copy: async () => 0,
+        read: () => ({ next: () => answers.pop() ?? fails(), close }),
+      };
+      const sys = new Sys(false, undefined, new NativeSource(0, () => calls));
+      const found = await runIo(sys.names({ fd: 0, path: root }));
+      expect(found.map(({ name }) => name).toSorted()).toEqual(fs.readdirSync(root).toSorted());
+      expect(isClosed).toBe(true);
+    }));
+});
