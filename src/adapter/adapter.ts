@@ -164,6 +164,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     actorOf: (context: SurfaceContext) => authorities.actorOf(context),
     changeSinks,
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
+    ...(parts.approvals === undefined ? {} : { approvals: parts.approvals }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
   };
   const dispatcher = new Dispatcher({
@@ -171,7 +172,6 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     adapterName: NAME,
     operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
     ...(parts.tickets === undefined ? {} : { tickets: parts.tickets }),
-    ...(parts.approvals === undefined ? {} : { approvals: parts.approvals }),
     roots: opened.roots,
     validator: new InputValidator(),
     discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
@@ -224,6 +224,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
         {
           ...shared,
           source: parts.drives,
+          asking: (drive) => opened.roots.find((root) => root.drive === drive && root.approve !== undefined),
           validator: new InputValidator(),
           authorityOf: (context) => authorities.inDrives(context),
         },

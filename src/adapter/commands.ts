@@ -25,7 +25,8 @@ export class Commands {
     return new Promise((resolve, reject) => {
       const started = (process: SandboxProcess) => resolve(this.#follow(process, call));
       const mounts = request.mounts.map(({ root, prefix }) => ({ root, ...(prefix === undefined ? {} : { prefix }) }));
-      const filesOf = (mount: ExecMount) => this.#filesOf(mount, context);
+      const filesOf = (mount: ExecMount, isAllowed: boolean) =>
+        this.#filesOf(mount, isAllowed ? { ...context, allowedRoot: mount.root } : context);
       const transfer = { command: { request, started, filesOf } };
       const call = this.#dispatcher.invoke(`${this.#adapterName}:exec`, { mounts }, { ...context, transfer });
       // After the start this does nothing: the promise is resolved, and later failures are in the audit record.

@@ -4,7 +4,7 @@
 import type { DriveSource } from "../backend/drive/drive.js";
 import { invalidInput, notSupportedHere } from "../core/errors/texts.js";
 import type { Adapter, OperationMetadata, Rendering } from "../core/ports/adapter.js";
-import type { AnyOperation, PersonalRoot } from "../core/ports/operation.js";
+import type { AnyOperation, PersonalRoot, RootFacts } from "../core/ports/operation.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import type { DispatchOptions, RegisteredOperation } from "../dispatch/options.js";
 import { isDriveName } from "../drive/dlfs/name.js";
@@ -44,6 +44,8 @@ export interface DriveAdapterParts
   extends Omit<DispatchOptions, "adapterName" | "operations" | "roots" | "drives" | "discloseHostPaths"> {
   /** Absent: every call that opens a drive fails with NOT_SUPPORTED. */
   readonly source: DriveSource | undefined;
+  /** Name and rules of the root by which the operator offers a drive, if it asks a person. */
+  readonly asking?: (drive: string) => Pick<RootFacts, "name" | "approve"> | undefined;
 }
 
 /** Creates the adapters `dlfs` and `drive`. In file operations the input has `drive` in place of `root`. */
@@ -52,7 +54,7 @@ export const createDriveAdapters = (parts: DriveAdapterParts, rules: DriveAdapte
 
 function createAdapter(
   { name, description, operations, hidden = [] }: DriveAdapterFacts,
-  { source, ...parts }: DriveAdapterParts,
+  { source, asking, ...parts }: DriveAdapterParts,
 ): Adapter {
   const registered = withSchemas(name, operations);
   const dispatcher = new Dispatcher({
@@ -62,7 +64,7 @@ function createAdapter(
     roots: [],
     discloseHostPaths: false,
     drives: {
-      root: (drive) => rootOf(drive, source),
+      root: (drive) => rootOf(drive, source, asking?.(drive)),
       async shelf(owner) {
         if (source === undefined) throw notSupportedHere("drives");
         return source.of(owner);
@@ -80,8 +82,13 @@ function createAdapter(
 
 const PLAIN_ROOT = { readOnly: false, deny: [], protect: [], encoding: "utf-8" };
 
-function rootOf(drive: string, source: DriveSource | undefined): PersonalRoot {
-  if (isDriveName(drive)) return driveRoot(drive, { drive, ...PLAIN_ROOT }, source);
+function rootOf(
+  drive: string,
+  source: DriveSource | undefined,
+  asking: Pick<RootFacts, "name" | "approve"> | undefined,
+): PersonalRoot {
+  const asks = asking?.approve === undefined ? {} : { approve: { ...asking.approve, askedAs: asking.name } };
+  if (isDriveName(drive)) return driveRoot(drive, { drive, ...PLAIN_ROOT, ...asks }, source);
   const rules = "1 to 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
   throw invalidInput(`'drive' must be the name of a drive: ${rules}`, "/drive", "the name of a drive");
 }

@@ -29,6 +29,8 @@ export interface AuditRecord {
   readonly command?: { readonly sha256: string; readonly start: string };
   /** Exit code of the command; `null` if a signal ended it. */
   readonly exitCode?: number | null;
+  /** Who allowed what the root asks a person about: a DID, or `client` for the user of the client that called. */
+  readonly approvedBy?: string;
   /**
    * Delegation chain behind the permission, from the token sent to the one the owner signed: ids and DIDs, never
    * texts.

@@ -156,7 +156,8 @@ export class Dispatcher {
     progress.authoriser = authoriser;
     const onFault = (error: unknown): void => void this.#unforeseen(error);
     const changes = changesOf(operation, context, { ...this.#options, scheme: this.#scheme, onFault });
-    const gate = new ApprovalGate({ name, given, context, approval, desk: this.#options.approvals });
+    const asked = { name, given, context, approval: approval ?? context.approval, progress };
+    const gate = new ApprovalGate({ ...asked, desk: this.#options.approvals });
     const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
     const output = await whileChanging(operation, this.#options, () => this.#perform(operation, state));
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
@@ -266,9 +267,8 @@ export class Dispatcher {
     const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
     const access = new CallAccess(root, path, { ...own, caller, changes: state.changes });
     state.places?.push({ request, access });
-    const placed = changes
-      ? askingRoot(root, { resource, authoriser, context: state.context, gate: state.gate })
-      : root;
+    const asking = { resource, authoriser, context: state.context, gate: state.gate };
+    const placed = changes || operation.runs ? askingRoot(root, asking) : root;
     const pollChanges = operation.watches && this.#watches?.pollsAt({ root, path, access }, state.context);
     const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });
     return placedCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });

@@ -107,11 +107,12 @@ async function show(place: ExecPlace, call: PlacesCall): Promise<Shown> {
   const { request, filesOf } = commandOf(call);
   const { sandbox } = request;
   const { backend } = at.root;
+  const isAllowed = writable && at.root.askToRun?.(at.path) === true;
   if (writable && at !== top && (await backend.stat(at.path, at.access)) === undefined) {
     const made = call.at({ root: mount.root, path: mount.prefix ?? "", abilities: ["crud/write"], changes: true });
     await backend.mkdir(made.path, { parents: true }, made.access);
   }
-  const shown = { ...mount, writable, files: filesOf(mount) };
+  const shown = { ...mount, writable, files: filesOf(mount, isAllowed) };
   if (sandbox.shows === "files") return { mount: shown };
   if (backend.mount === undefined) throw noSandbox();
   const { uid = NOBODY, gid = uid } = sandbox;

@@ -1,6 +1,7 @@
 // Opens a profile on a root: validates arguments, runs tools and renders their failures in the profile's own words.
 
 import { ConfigError } from "../config/errors.js";
+import { approvalAdvice } from "../core/errors/approval-texts.js";
 import { errorOutput } from "../core/errors/error-output.js";
 import { type ErrorCode, FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError, unknownOperation } from "../core/errors/texts.js";
@@ -84,7 +85,7 @@ export function openProfile(
     if (!(error instanceof FileAdapterError)) onInternalError(error, `${name}:${tool}`);
     const known = error instanceof FileAdapterError ? error : internalError("");
     const code = known.code === "EXISTS" ? "INTERNAL" : known.code;
-    return { code, text: open.errorText(known, { tool, args }) };
+    return { code, text: approvalAdvice(known) ?? open.errorText(known, { tool, args }) };
   };
 
   const run = async (tool: ProfileTool, args: unknown, root: ReturnType<typeof bind>): Promise<JsonObject> => {
@@ -101,12 +102,13 @@ export function openProfile(
     get tools() {
       return open.tools.filter((tool) => tool.unavailable?.() === undefined);
     },
-    async call(toolName, args, context = {}) {
+    async call(toolName, given, context = {}) {
       const tool = known.get(toolName);
       if (tool === undefined) throw unknownOperation(toolName);
-      const root = bind(toolName, context);
+      const { args, approval } = splitApproval(given ?? {}, tool);
+      const root = bind(toolName, approval === undefined ? context : { ...context, approval });
       try {
-        return await run(tool, args ?? {}, root);
+        return await run(tool, args, root);
       } catch (error) {
         const { code, text } = faultOf(error, toolName, args);
         if (root.calls === 0) host.refused({ operation: `${name}:${toolName}`, root: root.root, context, code });
@@ -119,6 +121,14 @@ export function openProfile(
       ? {}
       : { seed: async (files, context = {}) => open.seed?.(files, bind("seed", context)) }),
   };
+}
+
+/** Takes the id of an approval out of the arguments of a tool that changes things: no tool of a profile knows it. */
+function splitApproval(given: unknown, { changes }: ProfileTool): { args: unknown; approval?: string } {
+  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+  if (!changes || !isObject || !("approval" in given) || typeof given.approval !== "string") return { args: given };
+  const { approval, ...args } = given;
+  return { args, approval };
 }
 
 /** The tool's schema guarantees an object. */

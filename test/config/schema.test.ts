@@ -190,7 +190,9 @@ describe("schemas/config.json", () => {
         ),
         ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs", "file.roots.*.encoding"],
         ...["file.roots.*.deny", "file.roots.*.protect", "file.roots.*.grep"],
-        ...["", ".for", ".over", ".over.bytes", ".over.entries", ".minutes"].map((key) => `file.roots.*.approve${key}`),
+        ...["", ".for", ".over", ".over.bytes", ".over.entries", ".minutes", ".elicit"].map(
+          (key) => `file.roots.*.approve${key}`,
+        ),
         ...under("file.roots.*.quota", "bytes", "files"),
         ...under("file.roots.*.journalQuota", "bytes", "entries", "days"),
         ...["file.roots.*.journal", "file.roots.*.trash"],

@@ -1,6 +1,7 @@
 // Messages of calls that wait for a person.
 
-import type { ApprovalFault, Effect } from "../ports/approval.js";
+import type { ApprovalFault } from "../ports/approval.js";
+import type { Effect } from "../ports/effect.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { pathText } from "./texts.js";
 
@@ -20,10 +21,7 @@ export function approvalRequired({ effects, asked, hint, diff }: AskedApproval):
   const [first] = effects;
   const what = first === undefined ? "this" : `${first.action} "${pathText(first.path)}" in root '${first.root}'`;
   const more = effects.length > 1 ? ` and ${effects.length - 1} more` : "";
-  const next =
-    asked === undefined
-      ? ""
-      : `. Ask them to (venue-files approvals), then repeat the same call with approval: "${asked.id}"`;
+  const next = asked === undefined ? `. ${hint ?? "Nobody can be asked"}` : `. ${nextText(asked.id)}`;
   return adapterError("APPROVAL_REQUIRED", `A person has to allow this: ${what}${more}${next}`, {
     ...(first === undefined ? {} : { root: first.root }),
     ...(asked === undefined ? {} : { approvalId: asked.id, expires: asked.expires }),
@@ -43,6 +41,17 @@ const REASONS: Readonly<Record<Exclude<ApprovalFault, "pending">, string>> = {
 
 export const approvalDenied = (approvalId: string, reason: Exclude<ApprovalFault, "pending">): FileAdapterError =>
   adapterError("APPROVAL_DENIED", `The approval does not allow this: ${REASONS[reason]}`, { approvalId, reason });
+
+/** What to do about a call that waits for a person, without the places that it names; `undefined`: another error. */
+export function approvalAdvice({ code, message, data }: FileAdapterError): string | undefined {
+  if (code === "APPROVAL_DENIED") return message;
+  if (code !== "APPROVAL_REQUIRED") return undefined;
+  const { approvalId, hint } = data;
+  return `A person has to allow this. ${typeof approvalId === "string" ? nextText(approvalId) : String(hint)}`;
+}
+
+const nextText = (id: string): string =>
+  `Ask them to (venue-files approvals), then repeat the same call with approval: "${id}"`;
 
 /** @param state of an approval that somebody decided, or that expired, before */
 export const approvalDecided = (state: string): FileAdapterError =>

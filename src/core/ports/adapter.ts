@@ -9,6 +9,7 @@ import type { Cancellation } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
 import type { ContentBytes } from "../content-bytes.js";
 import type { AnswerMemory } from "../memory.js";
+import type { ClientApproval } from "./effect.js";
 import type { ExecRequest, SandboxProcess } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
 
@@ -61,6 +62,12 @@ export interface SurfaceContext extends InvokeContext {
   readonly ambiguousCaller?: boolean;
   /** Replaces `signal` where creating one is deferred until needed. */
   readonly cancellation?: Cancellation;
+  /** An approval that the call brings beside its input. */
+  readonly approval?: string | undefined;
+  /** Root in which a person has allowed the command that makes this call. */
+  readonly allowedRoot?: string | undefined;
+  /** Present where the user of the client that calls can be asked. */
+  readonly client?: ClientApproval | undefined;
   /** Surface by which the call arrived, for records of changes: `http`, `mcp`, `cli`, `acp`. Default: `library`. */
   readonly surface?: string;
   /** Id of the session the call belongs to, where it has one, for records of changes. */

@@ -1,10 +1,7 @@
 // Port of approvals: what a call asks a person for, and how an answer is used.
 
 import type { SurfaceContext } from "./adapter.js";
-
-/** Kinds of effect that a root can ask about. `overwrite` is any replacing or shortening of content. */
-export const APPROVED_ACTIONS = ["delete", "overwrite", "edit", "move", "create", "exec"] as const;
-export type ApprovedAction = (typeof APPROVED_ACTIONS)[number];
+import type { ApprovedAction, Effect } from "./effect.js";
 
 /** What of a root needs approval, and when. */
 export interface ApprovalRules {
@@ -13,33 +10,14 @@ export interface ApprovalRules {
   readonly over?: { readonly entries?: number; readonly bytes?: number };
   /** How long a request waits, and how long an approval can be used. */
   readonly minutes: number;
+  /** Whether the user of the client that calls may decide. Absent: where the client started this process. */
+  readonly elicit?: boolean;
+  /** Name of the root that a person is asked about. Default: the one that has these rules. */
+  readonly askedAs?: string;
 }
 
 /** As written in a configuration. `minutes`: default 10. */
 export type ApprovalRulesInput = Omit<ApprovalRules, "minutes"> & Partial<Pick<ApprovalRules, "minutes">>;
-
-/** An entry before or after an effect. */
-export interface EffectState {
-  readonly type: "file" | "directory" | "link";
-  readonly etag?: string;
-  /** Bytes; of a directory, of all files below. */
-  readonly size?: number;
-  /** Entries below a directory. */
-  readonly entries?: number;
-}
-
-/** One thing that a call would do. */
-export interface Effect {
-  readonly root: string;
-  readonly path: string;
-  readonly action: ApprovedAction;
-  /** Target of a move. */
-  readonly to?: string;
-  /** Absent: nothing is there. */
-  readonly before?: EffectState;
-  /** Absent: nothing will be there, or it is not known yet. */
-  readonly after?: EffectState;
-}
 
 /** What a call would do, as it was looked at before anything was changed. */
 export interface ApprovalRequest {
@@ -60,10 +38,19 @@ export interface ApprovalRequest {
 
 export type ApprovalFault = "denied" | "expired" | "used" | "other_input" | "changed" | "pending";
 
+/** Recorded as the one who decided, where the user of a client did. */
+export const BY_CLIENT = "client";
+
 /** Keeps requests until a person has decided. */
 export interface ApprovalDesk {
+  /** Nobody but the users of clients can decide: the venue does not listen. */
+  readonly isForClients: boolean;
   /** @returns `undefined`: too many wait */
   ask(request: ApprovalRequest): { readonly id: string; readonly expires: number } | undefined;
   /** Uses an approval, once. @returns why not */
   use(id: string, request: ApprovalRequest): ApprovalFault | undefined;
+  /** Who decided about an approval: a DID, or {@link BY_CLIENT}. */
+  decidedBy(id: string): string | undefined;
+  /** A question for the user of the client that made the call. @returns its token */
+  question(id: string): string | undefined;
 }

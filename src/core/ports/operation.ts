@@ -62,6 +62,8 @@ export interface RootJournalAccess {
 /** A named tree the operator configured, opened. */
 export interface Root extends RootFacts {
   readonly backend: Backend;
+  /** Asks before a command may change what is there; absent: nobody. @returns whether it was allowed @throws APPROVAL_REQUIRED */
+  askToRun?(path: RelPath): boolean;
   /** Absent: its changes are not recorded. */
   readonly journal?: RootJournalAccess;
 }
@@ -138,7 +140,6 @@ export interface DriveCheck {
   readonly damagedCount: number;
 }
 
-/** Context common to all operations. */
 export interface Call {
   readonly limits: Limits;
   readonly budget: ReadBudget | undefined;
@@ -164,7 +165,6 @@ export interface Call {
 export interface PlaceRequest {
   readonly root: string;
   readonly path: string;
-  /** All of them are needed. */
   readonly abilities: readonly Ability[];
   readonly changes: boolean;
   /** Refuses protected paths although the operation itself changes nothing. Default: as `changes`. */

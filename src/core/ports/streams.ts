@@ -50,5 +50,6 @@ export interface CommandTransfer {
   readonly request: ExecRequest;
   /** Called once, when the command runs. */
   readonly started: (process: SandboxProcess) => void;
-  readonly filesOf: (mount: ExecMount) => SandboxFiles;
+  /** @param isAllowed a person has allowed the command, and with it what it changes there */
+  readonly filesOf: (mount: ExecMount, isAllowed: boolean) => SandboxFiles;
 }

@@ -5,7 +5,8 @@ import { approvalDenied, approvalRequired } from "../../core/errors/approval-tex
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import type { ApprovalDesk, ApprovalRequest, ApprovalRules, Effect } from "../../core/ports/approval.js";
+import { type ApprovalDesk, type ApprovalRequest, type ApprovalRules, BY_CLIENT } from "../../core/ports/approval.js";
+import type { ClientApproval, Effect } from "../../core/ports/effect.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 
 const MOST_EFFECTS = 20;
@@ -29,6 +30,8 @@ export interface GateOptions {
   readonly desk: ApprovalDesk | undefined;
   /** The approval that the call brings. */
   readonly approval: string | undefined;
+  /** Takes who allowed the call, for its record. */
+  readonly progress: { approvedBy?: string };
 }
 
 /** One call at the gate. Once an approval is used, all may happen that the same input makes it do in these roots. */
@@ -46,19 +49,34 @@ export class ApprovalGate {
 
   /** @throws APPROVAL_REQUIRED, APPROVAL_DENIED; nothing has been changed then */
   pass(rules: ApprovalRules, intent: Intent): void {
-    if (intent.effects.every(({ root }) => this.#approved.has(root)) || !isCovered(rules, intent.effects)) return;
-    const { desk, approval } = this.#options;
+    const { desk, approval, context } = this.#options;
+    const isAllowed = (root: string): boolean => this.#approved.has(root) || root === context.allowedRoot;
+    if (intent.effects.every(({ root }) => isAllowed(root)) || !isCovered(rules, intent.effects)) return;
+    if (this.#clientOf(rules)?.hasAllowed === true) {
+      this.#approve(intent, BY_CLIENT);
+      return;
+    }
     if (approval === undefined) throw this.#ask(rules, intent);
     const request = this.#request(rules, intent);
     // Two roots that both ask need an approval each: "<id>,<id>".
-    const faults = approval
-      .split(",", MOST_APPROVALS)
-      .map((id) => (desk === undefined ? "expired" : desk.use(id, request)));
-    if (!faults.includes(undefined)) {
+    const ids = approval.split(",", MOST_APPROVALS);
+    const faults = ids.map((id) => (desk === undefined ? "expired" : desk.use(id, request)));
+    const used = faults.indexOf(undefined);
+    if (used < 0) {
       const [fault = "expired"] = faults;
-      throw this.isApproved || fault === "pending" ? this.#ask(rules, intent) : approvalDenied(approval, fault);
+      // The tool of a profile may make several calls, and each of them asks.
+      const isAnother = context.tool !== undefined && (fault === "other_input" || fault === "used");
+      const asks = this.isApproved || fault === "pending" || isAnother;
+      throw asks ? this.#ask(rules, intent) : approvalDenied(approval, fault);
     }
-    for (const { root } of intent.effects) this.#approved.add(root);
+    this.#approve(intent, desk?.decidedBy(ids[used] ?? "") ?? "");
+  }
+
+  /** As {@link pass}, for a command that may change what is there. @returns whether somebody has allowed it */
+  passRun(rules: ApprovalRules, { root, path }: Pick<Effect, "root" | "path">): boolean {
+    const command = commandIn(this.#options.context)?.slice(0, MOST_COMMAND_CHARS);
+    this.pass(rules, { effects: [{ root, path, action: "exec", ...(command === undefined ? {} : { command }) }] });
+    return this.#approved.has(root);
   }
 
   /** The error of a change that no longer found what was approved. */
@@ -68,15 +86,31 @@ export class ApprovalGate {
     return isConflict && this.isApproved && approval !== undefined ? approvalDenied(approval, "changed") : error;
   }
 
+  #approve({ effects }: Intent, by: string): void {
+    for (const { root } of effects) this.#approved.add(root);
+    this.#options.progress.approvedBy = by;
+  }
+
+  /** The client whose user may decide here, by the operator's word. */
+  #clientOf({ elicit }: ApprovalRules): ClientApproval | undefined {
+    const { client } = this.#options.context;
+    return (elicit ?? client?.isLocal) === true ? client : undefined;
+  }
+
   #ask(rules: ApprovalRules, intent: Intent): FileAdapterError {
     const { desk } = this.#options;
+    const client = this.#clientOf(rules);
     const diff = intent.diff?.();
     const request = { ...this.#request(rules, intent), ...(diff === undefined ? {} : { diff }) };
     const { effects } = request;
     const told = { effects, ...(diff === undefined ? {} : { diff }) };
-    if (desk === undefined) return approvalRequired({ ...told, hint: NOBODY });
+    const isNobody = desk === undefined || (desk.isForClients && client?.ask === undefined);
+    if (isNobody) return approvalRequired({ ...told, hint: NOBODY });
     const asked = desk.ask(request);
-    return approvalRequired(asked === undefined ? { ...told, hint: TOO_MANY } : { ...told, asked });
+    if (asked === undefined) return approvalRequired({ ...told, hint: TOO_MANY });
+    const token = client?.ask === undefined ? undefined : desk.question(asked.id);
+    if (token !== undefined) client?.ask?.({ token, operation: request.operation, ...told });
+    return approvalRequired(desk.isForClients ? { ...told, hint: NOBODY } : { ...told, asked });
   }
 
   #request({ minutes }: ApprovalRules, { effects, state = "" }: Intent): ApprovalRequest {
@@ -91,9 +125,21 @@ export class ApprovalGate {
 
   #digest(): string {
     const { operationId: _, ...input } = this.#options.given;
+    const { name, context } = this.#options;
     const fields = Object.entries(input).sort(([one], [other]) => (one < other ? -1 : 1));
-    return hash("sha256", stringifyExact([this.#options.name, fields]));
+    const command = commandIn(context);
+    return hash("sha256", stringifyExact([name, fields, ...(command === undefined ? [] : [command])]));
   }
+}
+
+/** Longest part of a command that is shown. */
+const MOST_COMMAND_CHARS = 1000;
+
+/** The command of a call that runs one: what is typed, or its arguments. */
+function commandIn({ transfer }: SurfaceContext): string | undefined {
+  if (transfer === undefined || !("command" in transfer)) return undefined;
+  const { argv, command = JSON.stringify(argv), cwd } = transfer.command.request;
+  return cwd === "" ? command : `${command} (in ${cwd})`;
 }
 
 const NOBODY = "Nobody can be asked here: run 'venue-files serve', and connect by its URL";

@@ -2,6 +2,7 @@
 
 import type { Authoriser } from "../../authz/authorise.js";
 import { APPROVE } from "../../core/call/capability.js";
+import type { RelPath } from "../../core/call/path.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Root } from "../../core/ports/operation.js";
 import type { ApprovalGate } from "./approval-gate.js";
@@ -24,9 +25,12 @@ export function askingRoot(
     gate,
   }: { resource: readonly string[]; authoriser: Authoriser; context: SurfaceContext; gate: ApprovalGate },
 ): Root {
-  const { approve: rules, name, backend } = root;
+  const { approve: rules, backend } = root;
   if (rules === undefined) return root;
+  const { askedAs: name = root.name } = rules;
   if (mayActAsApprover(context) && authoriser.allows(resource, APPROVE)) return root;
   // Without a getter of the root being run: some of its facts are looked up when they are asked for.
-  return Object.create(root, { backend: { value: guardedBackend(backend, { root: name, rules, gate }) } }) as Root;
+  const askToRun = (path: RelPath): boolean => gate.passRun(rules, { root: name, path: path.text });
+  const guarded = guardedBackend(backend, { root: name, rules, gate });
+  return Object.create(root, { backend: { value: guarded }, askToRun: { value: askToRun } }) as Root;
 }

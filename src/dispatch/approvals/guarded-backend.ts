@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { RelPath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { type Expected, etagOf, hashText, type Sha256 } from "../../core/etag.js";
-import type { ApprovalRules, Effect, EffectState } from "../../core/ports/approval.js";
+import type { ApprovalRules } from "../../core/ports/approval.js";
 import type {
   AppendOptions,
   At,
@@ -20,7 +20,7 @@ import type {
   WriteOptions,
   Written,
 } from "../../core/ports/backend.js";
-import type { MountOptions } from "../../core/ports/mount.js";
+import type { Effect, EffectState } from "../../core/ports/effect.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { ApprovalGate, Intent } from "./approval-gate.js";
 import { planGroup } from "./guarded-group.js";
@@ -64,7 +64,8 @@ export function guardedBackend(inner: Backend, options: GuardOptions): Backend {
     source: (path, how, access) => guard.source({ path, access }, how),
     place: (path, source, how, access) => guard.place({ path, access }, source, how),
     changeAll: (changes) => guard.changeAll(changes),
-    ...(mount === undefined ? {} : { mount: (path, how, access) => guard.mount({ path, access }, how, mount) }),
+    // Who runs a command has been asked before.
+    ...(mount === undefined ? {} : { mount }),
   };
 }
 
@@ -175,11 +176,6 @@ class Guard {
     } catch (error) {
       throw this.#options.gate.explain(error);
     }
-  }
-
-  async mount(at: At, options: MountOptions, mount: NonNullable<Backend["mount"]>) {
-    if (options.writable) this.#pass({ effects: [this.#effect(at, { action: "exec" })] });
-    return mount(at.path, options, at.access);
   }
 
   /** The effect on what a move or copy puts its source in the place of. */

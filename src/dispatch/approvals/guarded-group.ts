@@ -1,8 +1,8 @@
 // A group of changes at the gate: looked at as a whole, before any of them is made.
 
 import { etagOf, hashText } from "../../core/etag.js";
-import type { ApprovedAction, Effect, EffectState } from "../../core/ports/approval.js";
 import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
+import type { ApprovedAction, Effect, EffectState } from "../../core/ports/effect.js";
 import { sha256Of } from "../../ops/content/file-etag.js";
 import type { Intent } from "./approval-gate.js";
 import { difference, type Looked, lookAt } from "./look.js";

@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { etagOf, type Sha256 } from "../../core/etag.js";
-import type { EffectState } from "../../core/ports/approval.js";
 import type { At, Backend, FileStat } from "../../core/ports/backend.js";
+import type { EffectState } from "../../core/ports/effect.js";
 import { unifiedDiff } from "../../ops/editing/unified-diff.js";
 
 /** What is at a place. */

@@ -18,6 +18,8 @@ export interface Progress {
   readonly others: (readonly string[])[];
   bytes: number;
   exit?: SandboxExit;
+  /** Who allowed what the root asks a person about. */
+  approvedBy?: string;
   authoriser?: Authoriser;
 }
 
@@ -34,7 +36,7 @@ export interface CallEnd {
 
 /** The audit record of a call that has ended. */
 export function recordOf({ operation, context, progress, outcome, ms, time }: CallEnd, scheme: Scheme): AuditRecord {
-  const { resource, others, bytes, exit, authoriser } = progress;
+  const { resource, others, bytes, exit, approvedBy, authoriser } = progress;
   return {
     time,
     caller: context.callerDID === undefined ? "operator" : context.callerDID,
@@ -49,6 +51,7 @@ export function recordOf({ operation, context, progress, outcome, ms, time }: Ca
     via: viaOf(context),
     ...commandOf(context),
     ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
+    ...(approvedBy === undefined ? {} : { approvedBy }),
     ...(authoriser?.chain === undefined ? {} : { proofs: authoriser.chain }),
   };
 }

@@ -11,9 +11,11 @@ import { createToolCalls, INTERNAL_ERROR, INVALID_PARAMS, RequestFault, type Too
 const REVISIONS: readonly unknown[] = ["2025-06-18", "2025-11-25"];
 const METHOD_NOT_FOUND = -32601;
 
-/** Whether a connection that begins with this message can be served without the SDK. */
-export function isServedDirectly(first: JSONRPCMessage): boolean {
+/** Whether a connection that begins with this message can be served without the SDK: nothing is asked of its client. */
+export function isServedDirectly(first: JSONRPCMessage, { asksUsers }: Pick<McpHost, "asksUsers">): boolean {
   if (!("method" in first) || !("id" in first) || first.method !== "initialize") return false;
+  const capabilities = first.params?.["capabilities"];
+  if (asksUsers === true && isObject(capabilities) && isObject(capabilities["elicitation"])) return false;
   return REVISIONS.includes(first.params?.["protocolVersion"]);
 }
 

@@ -3,6 +3,7 @@
 import type { ReportProgress } from "../../core/call/progress.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
+import type { ClientQuestion } from "../../core/ports/effect.js";
 import type { StartedJob } from "../../core/ports/job.js";
 
 /** A tool call as sent by the client. */
@@ -16,6 +17,10 @@ export interface ToolCall {
   readonly memory?: MemoryLease | undefined;
   /** The output may carry its content as bytes. */
   readonly takesBytes?: boolean;
+  /** Takes what the user of the client is to decide first. Absent: the client cannot ask. */
+  readonly onQuestion?: ((question: ClientQuestion) => void) | undefined;
+  /** Approval by which the call is repeated. */
+  readonly approval?: string | undefined;
   /** Takes the progress of the call; absent: the client did not ask for it. */
   readonly report?: ReportProgress | undefined;
 }
@@ -41,6 +46,10 @@ export interface McpHost {
   advertised?(tool: OperationMetadata): OperationMetadata;
   /** Time a tool call waits for its job, in milliseconds; `undefined`: until the job ends by its own deadline. */
   readonly maxWaitMs: number | undefined;
+  /** Whether a root may ask the user of a client that can be asked. */
+  readonly asksUsers?: boolean;
+  /** Takes the user's answer to a question. @returns the approval to repeat the call with */
+  answer?(token: string, answer: "allowed" | "denied" | "dismissed", ucans: unknown): string | undefined;
   /** Translates the arguments of a call of a tool. Absent: they are the input. */
   inputOf?(tool: OperationMetadata, given: Readonly<Record<string, unknown>>): ToolInput;
   /** Starts the job of a tool call. */

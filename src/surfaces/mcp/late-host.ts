@@ -4,7 +4,7 @@ import type { ClientRoots } from "./client-roots.js";
 import type { McpHost, ToolCall } from "./host.js";
 
 /** What a handshake tells of a host. */
-export type Greeting = Pick<McpHost, "serverInfo" | "instructions">;
+export type Greeting = Pick<McpHost, "serverInfo" | "instructions" | "asksUsers">;
 
 /** A host that depends on the roots of its client, and so is opened after the handshake. */
 export interface HostAfterRoots {
@@ -19,9 +19,11 @@ export interface HostAfterRoots {
 export class LateHost implements McpHost {
   readonly serverInfo: McpHost["serverInfo"];
   readonly instructions: string;
+  readonly asksUsers: boolean;
   #host: McpHost | undefined;
 
-  constructor({ serverInfo, instructions }: Greeting) {
+  constructor({ serverInfo, instructions, asksUsers = false }: Greeting) {
+    this.asksUsers = asksUsers;
     this.serverInfo = serverInfo;
     this.instructions = instructions;
   }
@@ -41,6 +43,10 @@ export class LateHost implements McpHost {
 
   advertised(tool: OperationMetadata): OperationMetadata {
     return this.#open.advertised?.(tool) ?? tool;
+  }
+
+  answer(...given: Parameters<NonNullable<McpHost["answer"]>>): string | undefined {
+    return this.#open.answer?.(...given);
   }
 
   inputOf(tool: OperationMetadata, given: Readonly<Record<string, unknown>>) {

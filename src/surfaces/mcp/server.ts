@@ -1,10 +1,12 @@
 // The MCP server by the SDK: for every protocol generation and whatever a client asks.
 
 import type { Server } from "@modelcontextprotocol/server";
+import type { ClientQuestion } from "../../core/ports/effect.js";
 import { CheckedServer } from "./checked-server.js";
 import type { DetachedCall } from "./detached-calls.js";
 import type { McpHost } from "./host.js";
 import { progressNotes } from "./progress.js";
+import { ANSWER_MS, answerIn, asking, canAsk } from "./questions.js";
 import { createToolCalls, type MemoryOf } from "./tool-calls.js";
 
 type RequestId = string | number;
@@ -18,15 +20,29 @@ export interface McpServerOptions {
 /** Creates an MCP server whose tools are the venue's operations; one per connection or stateless request. */
 export function createMcpServer(host: McpHost, options: McpServerOptions = {}): Server {
   const { memoryOf = () => undefined, detached } = options;
-  const server = new CheckedServer(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
+  const server = new CheckedServer(host.serverInfo, {
+    capabilities: { tools: {} },
+    instructions: host.instructions,
+    inputRequired: { roundTimeoutMs: ANSWER_MS },
+  });
   const { list, call } = createToolCalls(host, memoryOf);
   server.setRequestHandler("tools/list", list);
-  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const { mcpReq } = context;
     const { id, signal } = mcpReq;
     const request = { id, name: params.name, args: params.arguments ?? {}, progress: progressNotes(mcpReq) };
+    const answered = answerIn(context);
+    let question: ClientQuestion | undefined;
+    const onQuestion = (asked: ClientQuestion): void => {
+      question = asked;
+    };
+    // Whoever dismissed the question is not asked again.
+    const mayAsk = host.asksUsers === true && answered?.answer !== "dismissed";
+    const asks = mayAsk && canAsk(context, server.getClientCapabilities()) ? { onQuestion } : {};
     const own = detached?.start(id);
     try {
-      return await call({ ...request, signal: own?.signal ?? signal, ended: own?.end });
+      const result = await call({ ...request, ...asks, answered, signal: own?.signal ?? signal, ended: own?.end });
+      return result.isError === true && question !== undefined ? asking(question) : result;
     } catch (error) {
       // Nothing was started.
       own?.end();

@@ -25,7 +25,7 @@ export async function serveMcpStdio(given: McpHost | HostAfterRoots, streams: Li
       opening.catch(() => transport.close());
       host = late;
     } else host = given;
-    if (isServedDirectly(first)) {
+    if (isServedDirectly(first, host)) {
       serveDirectly(host, transport)(first);
       return;
     }

@@ -6,6 +6,7 @@ import { Overloaded } from "../../core/errors/overload.js";
 import { escapeText, internalError, timedOut } from "../../core/errors/texts.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
+import type { ClientQuestion } from "../../core/ports/effect.js";
 import type { StartedJob } from "../../core/ports/job.js";
 import { answer, failure } from "./answer.js";
 import type { McpHost, ToolCall, ToolInput } from "./host.js";
@@ -35,6 +36,10 @@ export interface ToolRequest {
   readonly signal: AbortSignal;
   /** Absent: the client did not ask for progress. */
   readonly progress?: ProgressNotes | undefined;
+  /** Takes what the user is to decide before the call is made again. Absent: the client cannot ask. */
+  readonly onQuestion?: ((question: ClientQuestion) => void) | undefined;
+  /** The user's answer to such a question. */
+  readonly answered?: { readonly token: string; readonly answer: "allowed" | "denied" | "dismissed" } | undefined;
   /** Called when the job has ended, which may be after the answer, or when there is none. */
   readonly ended?: (() => void) | undefined;
 }
@@ -60,13 +65,14 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
         .filter((tool) => tool.unavailable?.() === undefined)
         .map((tool) => listed(host.advertised?.(tool) ?? tool)),
     }),
-    async call({ id, name, args, signal, progress, ended }) {
+    async call({ id, name, args, signal, progress, onQuestion, answered, ended }) {
       const tool = find(name);
       if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
       const { given, ucans } = splitTokens(args);
       const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
       const memory = memoryOf(id);
-      const common = { operation: tool.name, input, ucans, memory, report: progress?.report };
+      const approval = answered && host.answer?.(answered.token, answered.answer, ucans);
+      const common = { operation: tool.name, input, ucans, memory, report: progress?.report, onQuestion, approval };
       const job = submit(host, { ...common, takesBytes: takesBytes && tool.givesBytes === true }, signal);
       if (ended !== undefined) job.result.then(ended, ended);
       // The job may outlive the request, so it holds the memory until it ends.

@@ -4,7 +4,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import type { VenueConfig } from "../../config/types.js";
 import { type Clock, systemClock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import type { ApprovalDesk, ApprovalFault, ApprovalRequest } from "../../core/ports/approval.js";
+import { type ApprovalDesk, type ApprovalFault, type ApprovalRequest, BY_CLIENT } from "../../core/ports/approval.js";
 import type { EventSink } from "../../core/ports/changes/events.js";
 import type { Access } from "../identity/access.js";
 import { type CredentialChain, chainOf } from "./credentials.js";
@@ -14,6 +14,8 @@ const MOST_OF_CALLER = 100;
 /** Most that are kept, decided ones included. */
 const MOST_KEPT = 4_000;
 const MINUTE_MS = 60_000;
+/** How long the user of a client has for an answer. */
+const QUESTION_MS = 5 * MINUTE_MS;
 /** How long one that has ended is kept, for those who look at it. */
 const KEPT_MS = 10 * MINUTE_MS;
 
@@ -26,6 +28,8 @@ export interface Approval {
   readonly request: Omit<ApprovalRequest, "context">;
   /** Canonical DID of who made the call. */
   readonly caller: string;
+  /** Whose drives the call was on, where it was on any: as `caller`, but of an access token its maker. */
+  readonly driveOwner: string;
   readonly credentials: CredentialChain;
   /** What a person at the operator's terminal types. */
   readonly code: string;
@@ -35,25 +39,47 @@ export interface Approval {
   /** DID of who decided. */
   by?: string;
   note?: string;
+  /** Asked of the user of the client that made the call. */
+  question?: { readonly token: string; readonly until: number };
 }
+
+/** How the user of a client ended a question. `dismissed`: without a decision. */
+export type ClientAnswer = "allowed" | "denied" | "dismissed";
 
 export interface ApprovalsOptions {
   readonly clock: Clock;
   readonly events?: EventSink | undefined;
   callerOf(context: SurfaceContext): string;
+  driveOwnerOf(context: SurfaceContext): string;
   credentialsOf(context: SurfaceContext): CredentialChain;
   /** DIDs of the owners of roots, who see what is asked about these. */
   ownersOf(roots: readonly string[]): readonly string[];
+  /** Default: no. */
+  readonly isForClients?: boolean;
 }
 
-/** The approvals of a venue that listens: elsewhere nobody else is there to decide. */
+/** Whose drives a caller uses. */
+export const driveOwnerOf = (
+  { callerDID, access: token }: SurfaceContext,
+  { canonicalDid, operator }: Pick<Access, "canonicalDid" | "operator">,
+): string => {
+  const did = token?.maker ?? callerDID;
+  return did === undefined ? operator : canonicalDid(did);
+};
+
+/** The approvals of a venue. Where it does not listen, only the users of clients can decide. */
 export function openApprovals(
   access: Pick<Access, "accessTokens" | "verifier" | "canonicalDid" | "operator">,
-  { events, roots }: { readonly events: EventSink; roots(): VenueConfig["file"]["roots"] },
+  {
+    events,
+    roots,
+    listens,
+  }: { readonly events: EventSink; roots(): VenueConfig["file"]["roots"]; readonly listens: boolean },
 ): Approvals {
   return new Approvals({
-    ...{ clock: systemClock, events },
+    ...{ clock: systemClock, events, isForClients: !listens },
     callerOf: ({ callerDID }) => (callerDID === undefined ? access.operator : access.canonicalDid(callerDID)),
+    driveOwnerOf: (context) => driveOwnerOf(context, access),
     credentialsOf: (context) => chainOf(context, access),
     ownersOf: (names) =>
       names.flatMap((name) => {
@@ -73,9 +99,13 @@ export class Approvals implements ApprovalDesk {
     this.#options = options;
   }
 
+  get isForClients(): boolean {
+    return this.#options.isForClients === true;
+  }
+
   ask(request: ApprovalRequest): { readonly id: string; readonly expires: number } | undefined {
     this.#sweep();
-    const { clock, callerOf, credentialsOf } = this.#options;
+    const { clock, callerOf, driveOwnerOf: ownerOf, credentialsOf } = this.#options;
     const caller = callerOf(request.context);
     const pending = [...this.#all.values()].filter(({ state }) => state === "pending");
     const same = pending.find((one) => one.caller === caller && isSame(one.request, request));
@@ -87,6 +117,7 @@ export class Approvals implements ApprovalDesk {
     const { context: _, ...kept } = request;
     const approval: Approval = {
       ...{ id: randomBytes(16).toString("hex"), request: kept, caller, created, state: "pending" },
+      driveOwner: ownerOf(request.context),
       credentials: credentialsOf(request.context),
       code: String(randomInt(10_000)).padStart(4, "0"),
       expires: created + request.minutes * MINUTE_MS,
@@ -108,6 +139,35 @@ export class Approvals implements ApprovalDesk {
     if (given.after !== request.after) return "other_input";
     this.#turn(approval, "used");
     return undefined;
+  }
+
+  decidedBy(id: string): string | undefined {
+    return this.#all.get(id)?.by;
+  }
+
+  question(id: string): string | undefined {
+    const approval = this.find(id);
+    if (approval?.state !== "pending") return undefined;
+    const now = this.#options.clock.nowMs();
+    const isOpen = approval.question !== undefined && approval.question.until > now;
+    if (!isOpen) approval.question = { token: randomBytes(32).toString("base64url"), until: now + QUESTION_MS };
+    return approval.question?.token;
+  }
+
+  /**
+   * Takes the answer to a question from the caller that was asked, once.
+   * @returns the approval to repeat the call with; `undefined`: there is no such question, or no decision
+   */
+  answer(token: string, answer: ClientAnswer, context: SurfaceContext): string | undefined {
+    const now = this.#options.clock.nowMs();
+    const caller = this.#options.callerOf(context);
+    const asked = [...this.#all.values()].find(
+      (one) => one.question?.token === token && one.question.until > now && one.caller === caller,
+    );
+    if (asked === undefined) return undefined;
+    delete asked.question;
+    if (answer !== "dismissed") this.decide(asked.id, { allows: answer === "allowed", by: BY_CLIENT });
+    return answer === "dismissed" ? undefined : asked.id;
   }
 
   /** One that is kept, with its state as of now. */

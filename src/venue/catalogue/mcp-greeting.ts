@@ -13,6 +13,7 @@ const RULES =
   "Errors carry a code; a denial is final.";
 
 type Named = Pick<VenueConfig, "name"> & { readonly mcp: McpConfig };
+type Rooted = Named & Pick<VenueConfig, "file">;
 
 /** Name and version of the server. */
 export const serverInfo = ({ name, mcp }: Named): McpHost["serverInfo"] => ({
@@ -24,7 +25,8 @@ export const serverInfo = ({ name, mcp }: Named): McpHost["serverInfo"] => ({
 export const instructions = (hasOneRoot: boolean): string => `${hasOneRoot ? ONE_ROOT : ROOTS} ${RULES}`;
 
 /** The handshake of a server whose roots are not known yet. */
-export const greeting = (config: Named): Pick<McpHost, "serverInfo" | "instructions"> => ({
+export const greeting = (config: Rooted): Pick<McpHost, "serverInfo" | "instructions" | "asksUsers"> => ({
+  asksUsers: Object.values(config.file.roots).some(({ approve }) => approve !== undefined && approve.elicit !== false),
   serverInfo: serverInfo(config),
   instructions: instructions(false),
 });

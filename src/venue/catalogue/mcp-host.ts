@@ -8,6 +8,7 @@ import type { OperationMetadata, ResolveAsset, SurfaceContext } from "../../core
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { McpReports } from "../../surfaces/mcp/http.js";
+import type { Approvals } from "../approvals/approvals.js";
 import type { VenueHost } from "../venue.js";
 import { advertisedTool } from "./advertised-tool.js";
 import type { HostedOperation } from "./catalogue.js";
@@ -28,6 +29,8 @@ export interface McpParts {
   readonly resolveAsset: ResolveAsset;
   readonly nameCaller: NameCaller;
   readonly logInternal: (error: unknown, requestId: string) => void;
+  /** Absent: no root asks anybody. */
+  readonly approvals?: Pick<Approvals, "answer"> | undefined;
 }
 
 /** Adapters for people rather than models; offered only if the configuration names them. */
@@ -48,13 +51,19 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     offer.tools.some(({ name, unavailable }) => name === operation && unavailable?.() === undefined);
   const limits = { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes };
   const budget = { ...limits, offers };
+  // On stdio the client has started this process.
+  const isLocal = !("did" in who);
   return {
     serverInfo: serverInfo(config),
     ...offer,
     logInternal: parts.logInternal,
-    submit({ operation, input, ucans, memory, takesBytes, report }, signal) {
+    asksUsers: parts.approvals !== undefined && asksUsers(parts, isLocal),
+    answer: (token, answer, ucans) =>
+      parts.approvals?.answer(token, answer, "did" in who ? attribute(who, ucans, parts.nameCaller).context : who),
+    submit({ operation, input, ucans, memory, takesBytes, report, onQuestion, approval }, signal) {
       const common: SurfaceContext = {
-        ...{ signal, memory, takesBytes, report },
+        ...{ signal, memory, takesBytes, report, approval },
+        ...(onQuestion === undefined ? {} : { client: { isLocal, ask: onQuestion } }),
         surface: "mcp",
         resolveAsset,
         budget,
@@ -70,6 +79,9 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     },
   };
 }
+
+const asksUsers = ({ files }: McpParts, isLocal: boolean): boolean =>
+  files.roots.some(({ approve }) => approve !== undefined && (approve.elicit ?? isLocal));
 
 type Offer = Pick<McpHost, "instructions" | "tools" | "advertised" | "maxWaitMs" | "inputOf">;
 

@@ -74,11 +74,9 @@ class VenueOpener {
     const drives = await this.#openDrives(access);
     let host: VenueHost | undefined;
     const tickets = await openTickets(access, this.#options, () => (host?.listens === true ? host.url : undefined));
-    const { listens } = this.#options;
-    const roots = () => this.#config.file.roots;
-    const approvals = listens ? openApprovals(access, { events: this.#events, roots }) : undefined;
+    const approvals = this.#openApprovals(access);
     const adapter = this.#keep(await this.#openAdapter({ access, drives, sink, tickets, approvals }));
-    host = this.#keep(await this.#openHost({ access, assets, adapter, metrics, tickets }));
+    host = this.#keep(await this.#openHost({ access, assets, adapter, metrics, tickets, approvals }));
     metrics?.observe({
       jobs: host.jobs,
       assets,
@@ -86,7 +84,7 @@ class VenueOpener {
       operations: () => host.catalogue.all(),
       ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
     });
-    const venue = this.#venue({ access, assets, adapter, host, sink });
+    const venue = this.#venue({ access, assets, adapter, host, sink, approvals });
     await this.#hostOwnOperations(venue, { sink, audit }, approvals);
     await this.#hostProfiles(venue);
     return venue;
@@ -106,6 +104,13 @@ class VenueOpener {
     if (listens) return (await import("../identity/open-access.js")).openAccess(this.#config, this.#options);
     if (filesOnly === true && caller === undefined) return closedAccess;
     return (await import("../identity/own-access.js")).openOwnAccess(this.#config, this.#options);
+  }
+
+  #openApprovals(access: Access): Approvals | undefined {
+    const { listens } = this.#options;
+    const roots = () => this.#config.file.roots;
+    const asks = listens || Object.values(roots()).some(({ approve }) => approve !== undefined);
+    return asks ? openApprovals(access, { events: this.#events, roots, listens }) : undefined;
   }
 
   async #openMetrics(): Promise<VenueMetrics | undefined> {
@@ -148,6 +153,7 @@ class VenueOpener {
     adapter: HostedFileAdapter;
     metrics: VenueMetrics | undefined;
     tickets: VenueTickets | undefined;
+    approvals: Approvals | undefined;
   }): Promise<VenueHost> {
     const { access, assets, adapter, metrics, tickets } = parts;
     const config = this.#config;
@@ -185,9 +191,10 @@ class VenueOpener {
     );
   }
 
-  #mcpParts({ config, host, adapter, assets, access }: McpSources): McpParts {
+  #mcpParts({ config, host, adapter: files, assets, access, approvals }: McpSources): McpParts {
     const { nameCaller } = access;
-    return { config, host, files: adapter, resolveAsset: assets.resolve, nameCaller, logInternal: this.#logInternal };
+    const { resolve: resolveAsset } = assets;
+    return { config, host, files, resolveAsset, nameCaller, approvals, logInternal: this.#logInternal };
   }
 
   /** Hosts the operations on tokens and callers; with `filesOnly` their code is not even loaded. */
@@ -216,6 +223,7 @@ class VenueOpener {
     adapter: HostedFileAdapter;
     host: VenueHost;
     sink: AuditSink | undefined;
+    approvals: Approvals | undefined;
   }): OpenVenue {
     const { access, adapter, host, sink } = parts;
     const opened = this.#opened;
@@ -284,6 +292,7 @@ interface McpSources {
   readonly adapter: HostedFileAdapter;
   readonly assets: VenueAssets;
   readonly access: Access;
+  readonly approvals: Approvals | undefined;
 }
 
 const hasMcp = (config: VenueConfig): config is VenueConfig & { readonly mcp: McpConfig } => config.mcp !== false;

@@ -2,7 +2,7 @@
 
 import type { FileSession } from "../protocol/session.js";
 import type { ShownPlace } from "../review/changes.js";
-import { hashAt, hashOfText, putContent } from "./files.js";
+import { allowedCalls, hashAt, hashOfText, putContent } from "./files.js";
 
 /** Opens a buffer over the current file. @throws FileAdapterError */
 export async function openBuffer(
@@ -29,7 +29,8 @@ export function saveBuffer({ buffers, calls, host }: FileSession, place: ShownPl
     if ((await hashAt(calls, place)) !== hash) {
       const expected =
         baseHash === null ? ({ kind: "missing" } as const) : ({ kind: "large", hash: baseHash } as const);
-      await putContent(calls, place, { content: text, expected });
+      // The user saves it, not the agent.
+      await putContent(allowedCalls(calls), place, { content: text, expected });
     }
     buffers.saved(key, text, hash);
   });

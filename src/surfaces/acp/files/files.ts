@@ -6,6 +6,7 @@ import type { Ability } from "../../../core/call/capability.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import { hashText } from "../../../core/etag.js";
 import type { Exec, SurfaceContext } from "../../../core/ports/adapter.js";
+import type { ClientApproval } from "../../../core/ports/effect.js";
 import type {
   HashOutput,
   MkdirInput,
@@ -66,6 +67,15 @@ export interface FileCalls {
   /** @param signal cancels the call; absent: it cannot be cancelled */
   context(signal?: AbortSignal): SurfaceContext;
 }
+
+/** Calls that the user of the client has allowed, each as it was shown. */
+export const allowedCalls = ({ adapter, context }: FileCalls): FileCalls => ({
+  adapter,
+  context: (signal) => ({ ...context(signal), client: ALLOWED }),
+});
+
+/** For roots that ask a person: the user of the client has decided. */
+export const ALLOWED: ClientApproval = { isLocal: true, hasAllowed: true };
 
 export const readRange = (
   { adapter, context }: FileCalls,

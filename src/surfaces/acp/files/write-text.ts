@@ -3,7 +3,7 @@
 
 import { notKept } from "../../../core/errors/texts.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
-import { type ApprovalRequest, requireApproval } from "../review/approval.js";
+import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
 import {
   type Change,
   type Held,
@@ -14,6 +14,7 @@ import {
 } from "../review/changes.js";
 import { unifiedDiff } from "../review/unified.js";
 import {
+  allowedCalls,
   type Content,
   codeOf,
   contentAt,
@@ -73,18 +74,23 @@ async function writeOnce(session: FileSession, request: WriteRequest, key: strin
   const open = buffers.get(key);
   const seen = open?.dirty === true ? textContent(open.text) : before;
   const after = textContent(compose(request.text, content, host.keepsNewlines));
+  const describe = () => shown(session, { place, seen, after, signal });
+  const { approve } = host;
   // If the caller may not write, the write itself reports it; nobody is asked for approval in vain.
-  if (mayWrite(session, request)) {
-    const asking = { approve: host.approve, standing: session.standing, root };
-    await requireApproval("write", asking, () => shown(session, { place, seen, after, signal }));
-  }
-  const directories = content.kind === "missing" ? await makeParents(calls, place, signal) : [];
-  try {
-    await putContent(calls, place, { content: after.text, expected: content, signal });
-  } catch (error) {
-    await removeParents(calls, root, directories);
-    throw error;
-  }
+  const wasAsked =
+    mayWrite(session, request) &&
+    (await requireApproval("write", { approve, standing: session.standing, root }, describe));
+  const directories = await runApproved({ approve, wasAsked }, describe, async (isAllowed) => {
+    const own = isAllowed ? allowedCalls(calls) : calls;
+    const made = content.kind === "missing" ? await makeParents(own, place, signal) : [];
+    try {
+      await putContent(own, place, { content: after.text, expected: content, signal });
+    } catch (error) {
+      await removeParents(own, root, made);
+      throw error;
+    }
+    return made;
+  });
   const change = { place, before, after, directories };
   if (content.kind === "unseen") changes.recordBlind(place, after);
   else if (open?.dirty === true) changes.record({ ...change, buffer: open }, textContent(open.text));
@@ -165,7 +171,9 @@ export function takeBack(session: FileSession, direction: "undo" | "redo"): Prom
 
 /** @throws CONFLICT if the file has changed since, or the earlier content was not kept */
 async function takeBackNow(session: FileSession, direction: "undo" | "redo", change: Change): Promise<void> {
-  const { calls, changes, buffers } = session;
+  const { changes, buffers } = session;
+  // The user takes it back, not the agent.
+  const calls = allowedCalls(session.calls);
   const { place, before, after, buffer, directories = [] } = change;
   // Skipping this change to undo earlier ones would produce a state that never existed.
   if (before.kind === "lost") throw notKept(place);

@@ -143,6 +143,7 @@ function withReason(rpc: number, reason: Reason, { path = "" }: Asked): RequestE
 
 /** Texts for errors without `data`: their own messages may name paths that the agent did not send. */
 function plainText(code: ErrorCode): string {
+  if (code === "APPROVAL_REQUIRED") return "A person has to allow this, and nobody can be asked here";
   switch (ERROR_CODES[code].rpc) {
     case -32602:
       return "Invalid params";

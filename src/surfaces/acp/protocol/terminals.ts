@@ -4,10 +4,10 @@ import { randomUUID } from "node:crypto";
 import { aborted, notADirectory, notFound } from "../../../core/errors/texts.js";
 import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../../core/ports/sandbox.js";
 import { unlessAborted } from "../../../core/turns.js";
-import { typeAt } from "../files/files.js";
+import { ALLOWED, typeAt } from "../files/files.js";
 import type { AcpPlace } from "../files/mounts.js";
 import type { AcpTerminals } from "../options.js";
-import { requireApproval } from "../review/approval.js";
+import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
 import { UnknownTerminal } from "./errors.js";
 import { type CreateTerminalParams, InvalidParams } from "./params.js";
 import type { FileSession, Reach } from "./session.js";
@@ -55,8 +55,16 @@ export class Terminals {
     this.#starting++;
     try {
       await this.#checkDirectory(cwd, signal);
-      await this.#approve(params, { env, cwd, signal });
-      return await this.#keep(await this.#start(params, { env, cwd, signal }), signal);
+      const wanted = { env, cwd, signal };
+      const { host, standing, id: sessionId } = this.#session;
+      const { approve } = host;
+      const { command, args } = params;
+      const describe = (): ApprovalRequest => ({
+        ...{ kind: "terminal", sessionId, command, args, env, path: cwd.sent, signal },
+      });
+      const wasAsked = await requireApproval("terminal", { approve, standing, root: cwd.root }, describe);
+      const start = (isAllowed: boolean) => this.#start(params, wanted, isAllowed);
+      return await this.#keep(await runApproved({ approve, wasAsked }, describe, start), signal);
     } finally {
       this.#starting--;
     }
@@ -116,22 +124,12 @@ export class Terminals {
     if (type !== "directory" && type !== "unseen") throw notADirectory({ root, path });
   }
 
-  #approve(
-    { command, args }: CreateTerminalParams,
-    { env, cwd, signal }: { env: Readonly<Record<string, string>>; cwd: AcpPlace; signal: AbortSignal },
-  ): Promise<void> {
-    const { id: sessionId, host, standing } = this.#session;
-    const asking = { approve: host.approve, standing, root: cwd.root };
-    return requireApproval("terminal", asking, () => ({
-      ...{ kind: "terminal", sessionId, command, args, env, path: cwd.sent, signal },
-    }));
-  }
-
   async #start(
     { command, args, outputByteLimit = OUTPUT_BYTES }: CreateTerminalParams,
     { env, cwd, signal }: { env: Readonly<Record<string, string>>; cwd: AcpPlace; signal: AbortSignal },
+    isAllowed: boolean,
   ): Promise<SandboxProcess> {
-    const { standing, host } = this.#session;
+    const { id: session, standing, host } = this.#session;
     const { exec } = host.adapter;
     const { runs, reach, timeoutMs } = this.#rules;
     if (exec === undefined || runs === undefined) throw new InvalidParams("there are no terminals");
@@ -157,7 +155,8 @@ export class Terminals {
       // symlink.
       {
         ...host.base,
-        signal,
+        ...{ surface: "acp", session, signal },
+        ...(isAllowed ? { client: ALLOWED } : {}),
         pathRules: { floor: Math.max(...reach.map(({ place }) => place.length - 1)) },
       },
     );

@@ -1,5 +1,6 @@
 // Approval of writes and commands, with the "always" answers that stand for the rest of a session.
 
+import { FileAdapterError } from "../../../core/errors/errors.js";
 import { unlessAborted } from "../../../core/turns.js";
 import type { Overwritten } from "./changes.js";
 
@@ -66,20 +67,46 @@ export interface Asking {
 /**
  * Resolves if the request is approved.
  * @param describe builds the request; called only if the approval hook is asked
+ * @returns whether the hook was asked about this very request
  * @throws Rejected; ABORTED if the request is cancelled meanwhile; any error of the hook
  */
 export async function requireApproval(
   kind: ApprovalRequest["kind"],
   { approve, standing, root }: Asking,
   describe: () => ApprovalRequest,
-): Promise<void> {
-  if (approve === undefined) return;
+): Promise<boolean> {
+  if (approve === undefined) return false;
   const known = standing.of(kind, root);
-  if (known === "allow") return;
+  if (known === "allow") return false;
   if (known === "reject") throw new Rejected();
   const request = describe();
   const answer = await unlessAborted(Promise.resolve(approve(request)), request.signal);
   if (answer === "allow_always") standing.keep(kind, root, "allow");
   else if (answer === "reject_always") standing.keep(kind, root, "reject");
   if (answer !== "allow" && answer !== "allow_always") throw new Rejected();
+  return true;
+}
+
+/**
+ * Runs what was approved. A root that asks about every single change (`approve` of its configuration) takes no "always"
+ * for an answer: the hook is asked about this one.
+ *
+ * @param wasAsked whether the hook was asked about it already
+ * @param run `isAllowed`: the hook has allowed exactly this
+ */
+export async function runApproved<T>(
+  { approve, wasAsked }: { readonly approve: Approve | undefined; readonly wasAsked: boolean },
+  describe: () => ApprovalRequest,
+  run: (isAllowed: boolean) => Promise<T>,
+): Promise<T> {
+  try {
+    return await run(wasAsked);
+  } catch (error) {
+    const isAskedFor = error instanceof FileAdapterError && error.code === "APPROVAL_REQUIRED";
+    if (!isAskedFor || wasAsked || approve === undefined) throw error;
+  }
+  const request = describe();
+  const answer = await unlessAborted(Promise.resolve(approve(request)), request.signal);
+  if (answer !== "allow" && answer !== "allow_always") throw new Rejected();
+  return run(true);
 }

@@ -1,7 +1,7 @@
 // Who may see and decide an approval, and what they are shown.
 
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
-import type { Approval } from "../../approvals/approvals.js";
+import { type Approval, driveOwnerOf } from "../../approvals/approvals.js";
 import {
   type CredentialChain,
   chainOf,
@@ -16,8 +16,10 @@ import { callerOf, isAnonymous, isOperator } from "../standing.js";
 type Asking = Pick<OperationCall, "context" | "venue">;
 
 /** Whether the caller holds the ability `approve` on every path of a request. */
-export function holdsApproval({ request }: Approval, { context, venue }: Asking): boolean {
+export function holdsApproval(approval: Approval, { context, venue }: Asking): boolean {
   if (isAnonymous(context) || !mayActAsApprover(context)) return false;
+  if (!isOwnDrive(approval, { context, venue }) && !isOperator(context, venue)) return false;
+  const { request } = approval;
   const rights = venue.files.rights("approval:decide", context);
   const paths = request.effects.flatMap(({ root, path, to }) =>
     [path, ...(to === undefined ? [] : [to])].map((one) => [root, one]),
@@ -26,6 +28,11 @@ export function holdsApproval({ request }: Approval, { context, venue }: Asking)
     rights.allows([root, ...path.split("/").filter((name) => name !== "")], "approve"),
   );
 }
+
+/** A drive root is another tree for each caller: rights in one's own say nothing of another's. */
+const isOwnDrive = ({ request, driveOwner }: Approval, { context, venue }: Asking): boolean =>
+  driveOwner === driveOwnerOf(context, venue.access) ||
+  request.effects.every(({ root }) => venue.files.roots.find(({ name }) => name === root)?.drive === undefined);
 
 const isOwn = (approval: Approval, { context, venue }: Asking): boolean =>
   !isAnonymous(context) && approval.caller === callerOf(context, venue);
@@ -58,9 +65,10 @@ export function shown(approval: Approval, asking: Asking, whole: boolean): objec
   const { operation, effects, diff } = request;
   const { context, venue } = asking;
   const rights = venue.files.rights("approval:get", context);
-  const mayRead = effects.every(({ root, path }) =>
+  const mayReadAll = effects.every(({ root, path }) =>
     rights.allows([root, ...path.split("/").filter(Boolean)], "crud/read"),
   );
+  const mayRead = mayReadAll && isOwnDrive(approval, asking);
   const isTerminal = whole && isOperator(context, venue) && chainOf(context, venue.access)[0] === OPERATORS_OWN;
   return {
     ...{ id, state, operation, caller, created, expires, effect: effects },

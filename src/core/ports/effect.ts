@@ -1,0 +1,50 @@
+// What a call would do, as a person is shown it before it is done.
+
+/** Kinds of effect that a root can ask about. `overwrite` is any replacing or shortening of content. */
+export const APPROVED_ACTIONS = ["delete", "overwrite", "edit", "move", "create", "exec"] as const;
+export type ApprovedAction = (typeof APPROVED_ACTIONS)[number];
+
+/** An entry before or after an effect. */
+export interface EffectState {
+  readonly type: "file" | "directory" | "link";
+  readonly etag?: string;
+  /** Bytes; of a directory, of all files below. */
+  readonly size?: number;
+  /** Entries below a directory. */
+  readonly entries?: number;
+}
+
+/** One thing that a call would do. */
+export interface Effect {
+  readonly root: string;
+  readonly path: string;
+  readonly action: ApprovedAction;
+  /** Target of a move. */
+  readonly to?: string;
+  /** What is run, its first characters. */
+  readonly command?: string;
+  /** Absent: nothing is there. */
+  readonly before?: EffectState;
+  /** Absent: nothing will be there, or it is not known yet. */
+  readonly after?: EffectState;
+}
+
+/** The user of a client, who may be asked about the call that waits and no other. */
+export interface ClientApproval {
+  /** The client started this process, so its user is asked unless a root says otherwise. */
+  readonly isLocal: boolean;
+  /** The user has seen and allowed exactly what this call does. */
+  readonly hasAllowed?: true;
+  /** Takes what the user is asked. Absent: not now. */
+  ask?(question: ClientQuestion): void;
+}
+
+/** What the user of a client is asked. */
+export interface ClientQuestion {
+  /** Names the question in the answer: valid once, for the caller that was asked. */
+  readonly token: string;
+  /** Dispatch name. */
+  readonly operation: string;
+  readonly effects: readonly Effect[];
+  readonly diff?: string;
+}

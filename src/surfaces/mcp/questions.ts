@@ -1,0 +1,80 @@
+// Asks the user of a client about a call that waits for a person: one form with what the call would do, and one boolean.
+
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { escapeText } from "../../core/errors/texts.js";
+import type { ClientQuestion, Effect, EffectState } from "../../core/ports/effect.js";
+import type { ToolRequest } from "./tool-calls.js";
+
+/** Name of the form among what is asked, and of its field. */
+const FORM = "approval";
+const FIELD = "allow";
+const MOST_DIFF_CHARS = 4000;
+/** How long a user has on a connection that waits for the answer. */
+export const ANSWER_MS = 300_000;
+
+type Capabilities = { readonly elicitation?: unknown } | undefined;
+
+/** Whether a client shows forms to its user. Without a mode it shows forms, as before there were modes. */
+export function canAsk(context: ServerContext, connection: Capabilities): boolean {
+  const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {};
+  const declared = (envelope[CLIENT_CAPABILITIES_META_KEY] ?? connection) as Capabilities;
+  const { elicitation } = declared ?? {};
+  if (typeof elicitation !== "object" || elicitation === null) return false;
+  return "form" in elicitation || !("url" in elicitation);
+}
+
+/** The answer that a call brings to a question of before. */
+export function answerIn({ mcpReq }: ServerContext): ToolRequest["answered"] {
+  const token = mcpReq.requestState();
+  if (typeof token !== "string") return undefined;
+  const response = inputResponse(mcpReq.inputResponses, FORM);
+  if (response.kind !== "elicit" || response.action === "cancel") return { token, answer: "dismissed" };
+  const isAllowed = response.action === "accept" && response.content?.[FIELD] === true;
+  return { token, answer: isAllowed ? "allowed" : "denied" };
+}
+
+export const asking = (question: ClientQuestion): InputRequiredResult =>
+  inputRequired({
+    requestState: question.token,
+    inputRequests: {
+      [FORM]: inputRequired.elicit({
+        message: messageOf(question),
+        requestedSchema: {
+          type: "object",
+          properties: { [FIELD]: { type: "boolean", title: "Allow this once", default: false } },
+          required: [FIELD],
+        },
+      }),
+    },
+  });
+
+function messageOf({ operation, effects, diff }: ClientQuestion): string {
+  const lines = [`Allow ${operation} once?`, ...effects.map(lineOf)];
+  if (diff === undefined) return lines.join("\n");
+  const isCut = diff.length > MOST_DIFF_CHARS;
+  const shown = diff.slice(0, MOST_DIFF_CHARS).split("\n").map(escapeText).join("\n");
+  return [...lines, "", isCut ? `${shown}\n... ${diff.length - MOST_DIFF_CHARS} more characters` : shown].join("\n");
+}
+
+function lineOf({ root, path, action, to, command, before, after }: Effect): string {
+  const place = (one: string): string => `"${escapeText(one)}"`;
+  const target = to === undefined ? "" : ` to ${place(to)}`;
+  const states = [...(before === undefined ? [] : [`now ${sizeOf(before)}`]), ...sizeAfter(after)];
+  const facts = states.length === 0 ? "" : ` (${states.join(", ")})`;
+  if (command !== undefined) return `- run, with root '${escapeText(root)}' to change: ${escapeText(command)}`;
+  return `- ${action} ${place(path)}${target} in root '${escapeText(root)}'${facts}`;
+}
+
+const sizeAfter = (after: EffectState | undefined): readonly string[] =>
+  after?.size === undefined ? [] : [`then ${sizeOf(after)}`];
+
+function sizeOf({ type, size, entries }: EffectState): string {
+  const parts = [entries === undefined ? type : `${type} of ${entries} entries`];
+  return [...parts, ...(size === undefined ? [] : [`${size} bytes`])].join(", ");
+}
