@@ -1,6 +1,6 @@
 // Entry point of the ACP surface: ties connections, sessions, mounts, editor buffers and undo to one file adapter.
 
-import { type ClientApp, client, type Stream } from "@agentclientprotocol/sdk";
+import type { ClientApp, Stream } from "@agentclientprotocol/sdk";
 import { systemClock } from "../../core/clock.js";
 import { silentLog } from "../../core/ports/log.js";
 import { Turns } from "../../core/turns.js";
@@ -10,7 +10,7 @@ import { rootsOf } from "./files/files.js";
 import { findPlace, namesDirectory, placeMounts } from "./files/mounts.js";
 import { takeBack } from "./files/write-text.js";
 import type { AcpLimits, AcpOptions } from "./options.js";
-import { pacedStream } from "./paced-stream.js";
+import { PacedApp } from "./paced-stream.js";
 import { type AcpCapabilities, type AcpConnection, createConnection } from "./protocol/connection.js";
 import { type Peer, type Ready, registerHandlers } from "./protocol/handlers.js";
 import { type FileSession, type Host, keyOf } from "./protocol/session.js";
@@ -67,7 +67,7 @@ export class AcpClientFs {
   connect(stream: Stream, configure: (app: ClientApp) => unknown = () => {}): AcpConnection {
     const { app, peer } = this.#newApp();
     configure(app);
-    const connection = createConnection(app.connect(pacedStream(stream)), {
+    const connection = createConnection(app.connect(stream), {
       peer,
       sessions: this.#sessions,
       mounts: async () => (await this.#waitForClient()).mounts,
@@ -189,7 +189,7 @@ export class AcpClientFs {
       ready: () => this.#waitForClient(),
       session: (id) => sessions.of(peer, id),
     };
-    const app = registerHandlers(client({ name: CLIENT_NAME }), peer);
+    const app = registerHandlers(new PacedApp({ name: CLIENT_NAME }), peer);
     app.onConnect(({ closed }) => void closed.then(() => sessions.release(peer)));
     this.#peers.set(app, peer);
     return { app, peer };

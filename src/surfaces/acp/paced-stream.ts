@@ -1,6 +1,12 @@
 // Back-pressure for one ACP connection: bounds the read answers that an agent has not yet taken.
 
-import type { Stream } from "@agentclientprotocol/sdk";
+import {
+  type AgentApp,
+  ClientApp,
+  type ClientConnection,
+  type ClientContext,
+  type Stream,
+} from "@agentclientprotocol/sdk";
 import { Intake } from "../streams/intake.js";
 
 type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
@@ -19,6 +25,19 @@ export function pacedStream({ readable, writable }: Stream): Stream {
   const pace = new Pace();
   return { readable: pace.incoming(readable), writable: pace.outgoing(writable) };
 }
+
+/** An app that paces every stream it is connected to. An agent in this process is connected without a stream. */
+export class PacedApp extends ClientApp {
+  override connect(target: Stream | AgentApp): ClientConnection {
+    return isStream(target) ? super.connect(pacedStream(target)) : super.connect(target);
+  }
+
+  override connectWith<T>(target: Stream | AgentApp, op: (context: ClientContext) => Promise<T> | T): Promise<T> {
+    return super.connectWith(isStream(target) ? pacedStream(target) : target, op);
+  }
+}
+
+const isStream = (target: Stream | AgentApp): target is Stream => "readable" in target;
 
 class Pace {
   readonly #reads = new Set<Id>();

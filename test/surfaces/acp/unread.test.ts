@@ -71,12 +71,39 @@ describe("an agent that asks and does not read", () => {
     for (let n = 0; n < count; n += 1) await turn();
   };
 
-  test("is not served ahead, and gets everything when it reads on", async () => {
+  type Connect = (
+    acp: AcpClientFs,
+    stream: Stream,
+  ) => Promise<{ readonly sessionId: string; readonly closed: Promise<void> }>;
+  const throughUs: Connect = async (acp, stream) => {
+    const connection = acp.connect(stream);
+    return { sessionId: await connection.newSession({ cwd: ground.dir }), closed: connection.closed };
+  };
+  const throughApp: Connect = async (acp, stream) => {
+    const app = acp.app();
+    await acp.addSession(app, "s", { cwd: ground.dir });
+    return { sessionId: "s", closed: app.connect(stream).closed };
+  };
+  const throughWork: Connect = async (acp, stream) => {
+    const app = acp.app();
+    await acp.addSession(app, "s", { cwd: ground.dir });
+    let closed: Promise<void> = Promise.resolve();
+    app.onConnect((connection) => {
+      closed = connection.closed;
+    });
+    app.connectWith(stream, () => closed).catch(() => {});
+    return { sessionId: "s", closed };
+  };
+
+  test.each([
+    ["connected by us", throughUs],
+    ["connected by the host", throughApp],
+    ["connected by the host for one piece of work", throughWork],
+  ])("is not served ahead, and gets everything when it reads on: %s", async (_how, connect) => {
     ground.put("a.txt", "x".repeat(100_000));
     const acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }] });
     const agent = new LazyAgent();
-    const connection = acp.connect(agent.stream);
-    const sessionId = await connection.newSession({ cwd: ground.dir });
+    const { sessionId, closed } = await connect(acp, agent.stream);
     const before = ground.audit.length;
     agent.reads = false;
     const ids = Array.from({ length: 80 }, (_, id) => id + 1000);
@@ -91,7 +118,7 @@ describe("an agent that asks and does not read", () => {
     expect(answers.map(({ id }) => id)).toEqual([...ids, 2000]);
     for (const { result } of answers.slice(0, -1)) expect(result).toEqual({ content: "x".repeat(100_000) });
     agent.end();
-    await connection.closed;
+    await closed;
   });
 
   test("can still be asked, and answer", async () => {
