@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { pack } from "tar-stream";
+import { packTar } from "modern-tar";
 import { cleanUp, makeFolder, type Running, run, start } from "./process.js";
 
 afterAll(cleanUp);
@@ -199,16 +199,15 @@ describe("a backup", () => {
     ["roots/../x/y", "x"],
   ])("that brings %s is refused", async (name, content) => {
     const folder = makeVenue();
-    const archive = pack();
-    archive.entry({ name }, content);
-    archive.entry(
-      { name: "manifest.json" },
-      JSON.stringify({ format: 1, version: "0", created: 0, entries: [{ path: name, size: 1, sha256: "" }] }),
-    );
-    archive.finalize();
-    const chunks: Buffer[] = [];
-    for await (const chunk of archive) chunks.push(chunk as Buffer);
-    writeFileSync(join(folder, "evil.tar"), Buffer.concat(chunks));
+    const list = JSON.stringify({
+      ...{ format: 1, version: "0", created: 0 },
+      entries: [{ path: name, size: content.length, sha256: "" }],
+    });
+    const entries = [
+      { header: { name, size: content.length, type: "file" }, body: content },
+      { header: { name: "manifest.json", size: list.length, type: "file" }, body: list },
+    ] as const;
+    writeFileSync(join(folder, "evil.tar"), await packTar(entries));
     expect(await backup(folder, "restore", "evil.tar")).toMatchObject({
       status: 78,
       stderr: expect.stringContaining("Cannot restore"),
@@ -218,12 +217,8 @@ describe("a backup", () => {
 
   test("that brings a link is refused", async () => {
     const folder = makeVenue();
-    const archive = pack();
-    archive.entry({ name: "state/link", type: "symlink", linkname: "/etc/passwd" });
-    archive.finalize();
-    const chunks: Buffer[] = [];
-    for await (const chunk of archive) chunks.push(chunk as Buffer);
-    writeFileSync(join(folder, "evil.tar"), Buffer.concat(chunks));
+    const header = { name: "state/link", size: 0, type: "symlink", linkname: "/etc/passwd" } as const;
+    writeFileSync(join(folder, "evil.tar"), await packTar([{ header }]));
     expect(await backup(folder, "restore", "evil.tar")).toMatchObject({ status: 78 });
   });
 });

@@ -1,6 +1,6 @@
 // What a package's users get: the files of the tarball, and types for everything that `exports` reaches.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "@jest/globals";
@@ -66,6 +66,42 @@ test("users on Node 20 get no dependency that needs a newer one", () => {
     "node-liblzma",
   ]);
 });
+
+test("an install is small: 90 packages beside this one, 70 MB in all", () => {
+  interface Locked {
+    readonly dev?: boolean;
+    readonly devOptional?: boolean;
+    readonly peer?: boolean;
+    readonly os?: readonly string[];
+    readonly cpu?: readonly string[];
+    readonly libc?: readonly string[];
+  }
+  const lock = JSON.parse(readFileSync(join(PACKAGE, "package-lock.json"), "utf8")) as {
+    packages: Readonly<Record<string, Locked>>;
+  };
+  const isInstalled = ({ dev, devOptional, peer, os, cpu, libc }: Locked): boolean =>
+    dev !== true &&
+    devOptional !== true &&
+    peer !== true &&
+    (os?.includes("linux") ?? true) &&
+    (cpu?.includes("x64") ?? true) &&
+    (libc?.includes("glibc") ?? true);
+  const paths = Object.keys(lock.packages).filter((path) => path !== "" && isInstalled(lock.packages[path] ?? {}));
+  const bytes = paths.map((path) => bytesBelow(join(PACKAGE, path))).reduce((sum, each) => sum + each, 0);
+  expect(paths.length).toBeLessThanOrEqual(90);
+  expect(bytes + packed().unpackedSize).toBeLessThan(70_000_000);
+});
+
+/** Bytes of the files of a package, without those of packages inside it. */
+function bytesBelow(folder: string): number {
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory()) bytes += lstatSync(path).size;
+    else if (entry.name !== "node_modules") bytes += bytesBelow(path);
+  }
+  return bytes;
+}
 
 test("the manifest says where the project is, and what it is about", () => {
   expect(manifest).toMatchObject({

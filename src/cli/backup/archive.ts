@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
-import type { Readable } from "node:stream";
-import { type Headers, pack as tar, extract as untar } from "tar-stream";
+import { ReadableStream } from "node:stream/web";
+import { createTarDecoder, createTarPacker, type ParsedTarEntry, type TarPackController } from "modern-tar";
 import { MAGIC, SealBroken, sealed, unsealed } from "./seal.js";
 
 /** The list at the end of a backup. */
@@ -35,6 +35,7 @@ export interface Source {
 }
 
 const MANIFEST = "manifest.json";
+const FILE = { type: "file", mode: 0o600 } as const;
 const MOST_ENTRIES = 1_000_000;
 const MOST_MANIFEST_BYTES = 268_435_456;
 /** Segments that stay below the place they are put into, on every system. */
@@ -50,12 +51,12 @@ export async function writeBackup(
   const { unlink } = await import("node:fs/promises");
   const handle = await open(file, "wx", 0o600);
   try {
-    const archive = tar();
-    const filling = fill(archive, content).catch((error: Error) => {
-      archive.destroy(error);
+    const { readable, controller } = createTarPacker();
+    const filling = fill(controller, content).catch((error: Error) => {
+      controller.error(error);
       throw error;
     });
-    const stream = passphrase === undefined ? archive : sealed(archive, passphrase);
+    const stream = passphrase === undefined ? readable : sealed(readable, passphrase);
     const [manifest] = await Promise.all([filling, writeAll(handle, stream)]);
     await handle.sync();
     return manifest;
@@ -72,7 +73,7 @@ async function writeAll(handle: FileHandle, stream: AsyncIterable<Uint8Array>): 
 }
 
 async function fill(
-  archive: ReturnType<typeof tar>,
+  archive: TarPackController,
   { sources, about }: Parameters<typeof writeBackup>[1],
 ): Promise<Manifest> {
   const entries: ListedEntry[] = [];
@@ -80,20 +81,19 @@ async function fill(
     if (!SAFE.test(source.path)) throw new RangeError(`No place for ${source.path} in a backup`);
     const { path, size } = source;
     const hash = createHash("sha256");
-    const entry = archive.entry({ name: path, size, mode: 0o600, mtime: new Date(source.modified) });
+    const entry = archive.add({ ...FILE, name: path, size, mtime: new Date(source.modified) }).getWriter();
     for await (const chunk of source.read()) {
       hash.update(chunk);
-      if (!entry.write(chunk)) await new Promise((resolve) => entry.once("drain", resolve));
+      await entry.write(chunk);
     }
-    await new Promise<void>((resolve, reject) => {
-      entry.once("error", reject);
-      entry.once("close", resolve);
-      entry.end();
-    });
+    await entry.close();
     entries.push({ path, size, sha256: hash.digest("hex") });
   }
   const manifest: Manifest = { format: 1, ...about, entries };
-  archive.entry({ name: MANIFEST, mode: 0o600 }, JSON.stringify(manifest));
+  const list = Buffer.from(JSON.stringify(manifest));
+  const entry = archive.add({ ...FILE, name: MANIFEST, size: list.length, mtime: new Date(about.created) }).getWriter();
+  await entry.write(list);
+  await entry.close();
   archive.finalize();
   return manifest;
 }
@@ -116,38 +116,33 @@ export interface ReadOptions {
 export async function readBackup(handle: FileHandle, { passphrase, take = drain }: ReadOptions): Promise<Manifest> {
   const head = Buffer.alloc(MAGIC.length);
   const { bytesRead } = await handle.read(head, 0, head.length, 0);
+  if (bytesRead === 0) throw new BackupFault("it is cut off: nothing is in it");
   const isSealed = bytesRead === head.length && head.equals(MAGIC);
   if (isSealed && passphrase === undefined)
     throw new BackupFault("it is encrypted. Give --passphrase FILE or env:NAME");
   const start = isSealed ? MAGIC.length : 0;
   const bytes = handle.createReadStream({ start, autoClose: false, highWaterMark: 1_048_576 });
   const plain = isSealed ? unsealed(bytes, passphrase ?? "") : bytes;
-  const archive = untar();
-  const feeding = (async () => {
-    for await (const chunk of plain)
-      if (!archive.write(chunk)) await new Promise((resolve) => archive.once("drain", resolve));
-    archive.end();
-  })().catch((error: Error) => archive.destroy(error));
+  const archive = ReadableStream.from(plain).pipeThrough(createTarDecoder({ strict: true }));
   try {
     return await checked(archive, take);
   } catch (error) {
     if (error instanceof SealBroken) throw new BackupFault(error.message);
     if (error instanceof BackupFault || !(error instanceof Error) || "syscall" in error) throw error;
     throw new BackupFault("it is no backup, or it is damaged");
-  } finally {
-    archive.destroy();
-    await feeding;
   }
 }
 
-async function checked(archive: ReturnType<typeof untar>, take: NonNullable<ReadOptions["take"]>): Promise<Manifest> {
+async function checked(
+  archive: AsyncIterable<ParsedTarEntry>,
+  take: NonNullable<ReadOptions["take"]>,
+): Promise<Manifest> {
   const found = new Map<string, Omit<ListedEntry, "path">>();
   let manifest: Manifest | undefined;
-  for await (const entry of archive) {
-    const { header } = entry;
+  for await (const { header, body } of archive) {
     if (manifest !== undefined) throw new BackupFault("something stands behind its list");
     if (header.name === MANIFEST) {
-      manifest = await manifestIn(entry, header);
+      manifest = await manifestIn(body, header.size);
       continue;
     }
     const { name: path } = header;
@@ -157,10 +152,10 @@ async function checked(archive: ReturnType<typeof untar>, take: NonNullable<Read
     const hash = createHash("sha256");
     let size = 0;
     const counted = (async function* () {
-      for await (const chunk of entry) {
+      for await (const chunk of body) {
         hash.update(chunk);
         size += chunk.length;
-        yield chunk as Buffer;
+        yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
       }
     })();
     await take({ path, modified: header.mtime?.getTime() ?? 0 }, counted);
@@ -179,10 +174,10 @@ async function drain(_entry: unknown, content: AsyncIterable<Buffer>): Promise<v
   for await (const _chunk of content);
 }
 
-async function manifestIn(entry: Readable | AsyncIterable<Buffer>, { size = 0 }: Headers): Promise<Manifest> {
+async function manifestIn(body: AsyncIterable<Uint8Array>, size: number): Promise<Manifest> {
   if (size > MOST_MANIFEST_BYTES) throw new BackupFault("its list is too long");
-  const chunks: Buffer[] = [];
-  for await (const chunk of entry) chunks.push(chunk);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
   const manifest = JSON.parse(Buffer.concat(chunks).toString()) as Manifest;
   if (manifest.format !== 1) throw new BackupFault(`it is of format ${String(manifest.format)}; use a newer version`);
   return manifest;
