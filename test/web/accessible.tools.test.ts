@@ -33,6 +33,7 @@ const places: readonly (readonly [name: string, path: string, ready: string])[] 
   ["markdown", "files/files/readme.md", "iframe.preview"],
   ["bytes", "files/files/data.bin", ".hex"],
   ["search", "files/files/?search=title", ".hits li"],
+  ["trash", "files/files/?trash=", "tbody tr"],
   ["failure", "files/files/missing.txt", ".failure-place"],
   ["changes", "changes", ".changes, .empty"],
   ["activity", "activity", ".record, .empty"],
@@ -52,6 +53,8 @@ suite("accessibility", () => {
       { audit: { file: "audit.jsonl" }, file: { roots: { empty: { temp: true } } } },
     );
     await call(stage.venue, "file:write", { root: "files", path: "new.txt", content: "new\n" });
+    await call(stage.venue, "file:write", { root: "files", path: "deleted.txt", content: "deleted\n" });
+    await call(stage.venue, "file:delete", { root: "files", path: "deleted.txt" });
     await call(stage.venue, "auth:issue", { label: "bot", caps: [{ with: "file://files/", can: "crud/read" }] });
   });
   afterAll(() => stage.close());

@@ -110,4 +110,31 @@ suite("changes", () => {
     expect(readFileSync(stage.at("trash/me.txt"), "utf8")).toBe("me\n");
     await page.context().close();
   });
+
+  test("the trash lists what was deleted; an entry is restored by keys alone, another is gone for good", async () => {
+    for (const path of ["bin/back.txt", "bin/gone.txt"]) {
+      await call(stage.venue, "file:write", { root: "files", path, content: `${path}\n`, parents: true });
+      await call(stage.venue, "file:delete", { root: "files", path });
+    }
+    const page = await stage.visit("files/files/bin/");
+    await page.getByRole("link", { name: "Trash" }).click();
+    await page.getByText("2 deleted items").waitFor();
+    await page.getByRole("checkbox", { name: "Choose bin/back.txt" }).focus();
+    await page.keyboard.press("Space");
+    await page.getByText("1 selected").waitFor();
+    await page.getByRole("button", { name: "Restore" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("1 item restored.").waitFor();
+    expect(readFileSync(stage.at("bin/back.txt"), "utf8")).toBe("bin/back.txt\n");
+    await page.getByText("1 deleted item", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Delete all for good" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 item will be gone for good.").waitFor();
+    await dialog.getByRole("button", { name: "Delete for good" }).click();
+    await page.getByText("The trash is empty").waitFor();
+    expect(await call(stage.venue, "file:trash", { root: "files", path: "bin" })).toMatchObject({ entries: [] });
+    await page.getByRole("link", { name: "Close" }).click();
+    await entry(page, "back.txt").waitFor();
+    await page.context().close();
+  });
 });

@@ -9,6 +9,22 @@ let stage: Stage;
 const readText = (path: string): string => readFileSync(stage.at(path), "utf8");
 const names = ["draft", "other", "conflict", "overlap", "theirs", "copy", "clean", "dirty", "gone", "denied", "quota"];
 
+/** Expression: resolves when the browser's store of drafts holds one. */
+const DRAFT_IS_KEPT = `new Promise((resolve) => {
+  const opened = indexedDB.open("venue-files", 1);
+  opened.onsuccess = () => {
+    const look = () => {
+      const count = opened.result.transaction("drafts").objectStore("drafts").count();
+      count.onsuccess = () => {
+        if (count.result === 0) return requestAnimationFrame(look);
+        opened.result.close();
+        resolve();
+      };
+    };
+    look();
+  };
+})`;
+
 suite("when something goes wrong", () => {
   beforeAll(async () => {
     const text = Array.from({ length: 12 }, (_, index) => `line ${index + 1}\n`).join("");
@@ -23,7 +39,7 @@ suite("when something goes wrong", () => {
     const page = await stage.visit("files/files/draft.txt");
     await typeFirst(page, "typed ");
     await page.getByText("Not saved").waitFor();
-    await page.waitForTimeout(500);
+    await page.evaluate(DRAFT_IS_KEPT);
     const second = await page.context().newPage();
     await page.close({ runBeforeUnload: false });
     await second.addInitScript({ content: `sessionStorage.setItem("venue-files:/workspace/", "${TOKENS.alice}")` });
@@ -209,6 +225,32 @@ suite("when the venue goes away", () => {
     // The etag of the open file was asked again.
     await page.getByText("was changed").waitFor();
     await editor(page).getByText("mine more one").waitFor();
+    await page.context().close();
+    await again.close();
+    await stage.close();
+  });
+
+  test("another version of the page is offered, and what was typed outlasts the reload", async () => {
+    stage = await openStage({ "a.txt": "one\n" });
+    const port = Number(new URL(stage.venue.url).port);
+    const page = await stage.visit("files/files/a.txt");
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await stage.venue.close();
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("The venue does not answer.").first().waitFor();
+    const again = await openVenue(stage.folder, { port });
+    // The document of a later version names another script.
+    await page.route("**/workspace/", async (route) => {
+      const response = await route.fetch();
+      return route.fulfill({ response, body: (await response.text()).replace(/app-[\w-]+\.js/g, "app-LATER.js") });
+    });
+    await page.getByText("The venue was updated.").waitFor();
+    await page.unroute("**/workspace/");
+    await page.getByRole("button", { name: "Reload" }).click();
+    await page.getByText("Unsaved text from before was restored.").waitFor();
+    await editor(page).getByText("mine one").waitFor();
+    expect(await page.getByText("The venue was updated.").count()).toBe(0);
     await page.context().close();
     await again.close();
     await stage.close();

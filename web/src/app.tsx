@@ -2,9 +2,13 @@
 
 import { Activity, Files, Gauge, GitCompareArrows, KeyRound, LogIn, LogOut, User } from "lucide";
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { followWaiting, waiting } from "./access/waiting.js";
 import { isAnonymous, offers, venueName, who } from "./api/catalogue.js";
 import { online, refused } from "./api/http.js";
 import { session, signOut } from "./api/session.js";
+import { isOutdated } from "./api/version.js";
+import { keepAll } from "./editor/buffers.js";
 import { confirmSignOut } from "./editor/leaving.js";
 import { FilesPlace } from "./files/place.js";
 import { UploadTray } from "./files/upload-tray.js";
@@ -12,7 +16,7 @@ import { places } from "./places.js";
 import { SignIn, signInOver } from "./sign-in.js";
 import { texts } from "./texts.js";
 import { Dialogs } from "./ui/dialog.js";
-import { formatMoment, plain, shortDid } from "./ui/format.js";
+import { formatMoment, formatNumber, plain, shortDid } from "./ui/format.js";
 import { Icon } from "./ui/icon.js";
 import { Menu } from "./ui/menu.js";
 import { Notices } from "./ui/notices.js";
@@ -66,6 +70,7 @@ function Place(): JSX.Element {
 }
 
 function Top(): JSX.Element {
+  useEffect(followWaiting, [who.value?.did]);
   const shown = ["files", ...Object.keys(places).filter((place) => places[place]?.needs.some(offers) === true)];
   return (
     <header class="top">
@@ -77,6 +82,11 @@ function Top(): JSX.Element {
           <a key={place} href={addressOf(place)} aria-current={route.value.place === place ? "page" : undefined}>
             <Icon of={ICONS[place]} />
             <span>{texts.places[place]}</span>
+            {place === "access" && waiting.value.length > 0 ? (
+              <span class="badge" role="status" title={texts.waitingCount(waiting.value.length)}>
+                {formatNumber(waiting.value.length)}
+              </span>
+            ) : null}
           </a>
         ))}
       </nav>
@@ -124,6 +134,14 @@ function Banners(): JSX.Element {
   return (
     <div role="status" class="banners">
       {online.value ? null : <p class="banner">{texts.offline}</p>}
+      {isOutdated.value ? (
+        <p class="banner news">
+          {texts.newVersion}
+          <button type="button" onClick={() => void keepAll().then(() => location.reload())}>
+            {texts.reload}
+          </button>
+        </p>
+      ) : null}
     </div>
   );
 }

@@ -5,11 +5,13 @@ import "./ui/style.css";
 import "./ui/parts.css";
 import "./ui/places.css";
 import { begin, session, signInProblem } from "./api/session.js";
+import { followVersion } from "./api/version.js";
 import { App } from "./app.js";
 import { signInOver } from "./sign-in.js";
 import { followLinks } from "./ui/router.js";
 
 followLinks();
+followVersion();
 const place = document.getElementById("app");
 if (place !== null) render(<App />, place);
 await begin();

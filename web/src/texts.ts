@@ -40,7 +40,7 @@ export const texts = {
 
   offline: "The venue does not answer. What you typed stays here; nothing is sent again by itself.",
   refusedHint: "The venue no longer accepts this token. Sign in again to go on; everything stays as it is.",
-  newVersion: "The venue was updated.",
+  newVersion: "The venue was updated. Reload to get the page that fits it; what you typed is kept.",
   reload: "Reload",
 
   signIn: "Sign in",
@@ -130,6 +130,21 @@ export const texts = {
   undone: "Undone.",
   failedItems: (many: number) => `${count(many, "item")} failed:`,
   nameRules: "A name must not be empty, '.' or '..', nor hold '/'.",
+
+  trash: "Trash",
+  trashEmpty: "The trash is empty",
+  trashEmptyHint: "What is deleted below this folder is kept here until the root's limits are reached.",
+  trashCount: (many: number) => `${count(many, "deleted item")}`,
+  trashDeleted: "Deleted",
+  trashRestore: "Restore",
+  trashRestored: (many: number) => `${count(many, "item")} restored.`,
+  trashPurge: "Delete for good",
+  trashPurgeAll: "Delete all for good",
+  trashPurgeLead: (many: number) => `${count(many, "item")} will be gone for good. This cannot be undone.`,
+  trashPurged: (many: number) => `${count(many, "item")} gone for good.`,
+  trashOlder: "Deleted earlier",
+  choose: (name: string) => `Choose ${plain(name)}`,
+  chooseAll: "Choose all",
 
   clash: (name: string) => `${plain(name)} exists already`,
   clashLead: "Nothing is replaced unless you say so.",
@@ -374,7 +389,9 @@ export const texts = {
   deny: "Deny",
   decided: { once: "Allowed once.", deny: "Denied." } as Readonly<Record<string, string>>,
   wants: (operation: string) => `wants ${operation}`,
-  waitsUntil: (when: string) => `Waits until ${when}`,
+  waitsUntil: (when: string) => `ends ${when}`,
+  whatItWouldDo: "What it would do",
+  waitingCount: (many: number) => `${formatNumber(many)} waiting for a decision`,
 
   statusLead: "This venue",
   uptime: "Running since",

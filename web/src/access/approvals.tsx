@@ -3,37 +3,29 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, read } from "../api/call.js";
-import { follow } from "../api/events.js";
 import { personOf } from "../api/labels.js";
 import type { Approval } from "../api/operations.js";
 import { texts } from "../texts.js";
 import { formatAgo, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
 import { notify, notifyFailure } from "../ui/notices.js";
+import { loadWaiting, waiting, watchWaiting } from "./waiting.js";
 
 export function Approvals(): JSX.Element | null {
-  const [approvals, setApprovals] = useState<readonly Approval[]>([]);
-  const load = () =>
-    void read("approval:list", {}).then(
-      (page) => setApprovals(page.approvals.filter(({ state = "pending" }) => state === "pending")),
-      () => setApprovals([]),
-    );
-  useEffect(() => {
-    load();
-    return follow(["approval"], load);
-  }, []);
+  const approvals = waiting.value;
+  useEffect(watchWaiting, []);
   return (
     <section class="approvals">
       <h2>{texts.approvals}</h2>
       {approvals.length === 0 ? <p class="hint">{texts.noApprovals}</p> : null}
       {approvals.map((one) => (
-        <Waiting key={one.id} approval={one} reload={load} />
+        <Waiting key={one.id} approval={one} />
       ))}
     </section>
   );
 }
 
-function Waiting({ approval, reload }: { readonly approval: Approval; readonly reload: () => void }): JSX.Element {
+function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
   const { id, operation, caller = "", expires, effect } = approval;
   const [diff, setDiff] = useState<string | undefined>(undefined);
   useEffect(
@@ -51,7 +43,7 @@ function Waiting({ approval, reload }: { readonly approval: Approval; readonly r
     } catch (error) {
       notifyFailure(error);
     }
-    reload();
+    await loadWaiting();
   };
   return (
     <article class="approval">
@@ -60,13 +52,19 @@ function Waiting({ approval, reload }: { readonly approval: Approval; readonly r
         <small>{texts.waitsUntil(formatAgo(expires))}</small>
       </p>
       <ul class="names">
-        {effect.map(({ root = "", path, action }) => (
+        {effect.map(({ root = "", path, action, to }) => (
           <li key={`${action} ${root} ${path}`}>
             <span class="tag">{plain(action)}</span> <Name text={root === "" ? path : `${root}/${path}`} />
+            {to === undefined ? null : (
+              <>
+                {" → "}
+                <Name text={to} />
+              </>
+            )}
           </li>
         ))}
       </ul>
-      {diff === undefined ? null : <pre tabIndex={0}>{plainLines(diff)}</pre>}
+      {diff === undefined || diff === "" ? null : <Difference text={diff} />}
       <p class="row">
         <button type="button" class="primary" onClick={() => void decide("once")}>
           {texts.allowOnce}
@@ -79,5 +77,25 @@ function Waiting({ approval, reload }: { readonly approval: Approval; readonly r
   );
 }
 
-/** Nothing in a difference that somebody decides by is hidden. */
-const plainLines = (text: string): string => text.split("\n").map(plain).join("\n");
+/** Lines by how they begin; nothing in a difference that somebody decides by is hidden. */
+function Difference({ text }: { readonly text: string }): JSX.Element {
+  const lines = text.replace(/\n$/, "").split("\n");
+  return (
+    <pre class="difference" role="region" tabIndex={0} aria-label={texts.whatItWouldDo}>
+      {lines.map((line, index) => {
+        const [Tag, kind] = tagOf(line);
+        return (
+          <Tag key={index} class={kind}>
+            {`${plain(line)}\n`}
+          </Tag>
+        );
+      })}
+    </pre>
+  );
+}
+
+function tagOf(line: string): readonly [tag: "span" | "ins" | "del", kind: string] {
+  if (/^(?:---|\+\+\+|@@)/.test(line)) return ["span", "hint"];
+  if (line.startsWith("+")) return ["ins", ""];
+  return line.startsWith("-") ? ["del", ""] : ["span", ""];
+}

@@ -66,7 +66,12 @@ export interface Approval {
   readonly root?: string;
   readonly created?: number;
   readonly expires: number;
-  readonly effect: readonly { readonly root?: string; readonly path: string; readonly action: string }[];
+  readonly effect: readonly {
+    readonly root?: string;
+    readonly path: string;
+    readonly action: string;
+    readonly to?: string;
+  }[];
   readonly diff?: string;
   readonly state?: string;
 }
@@ -170,6 +175,7 @@ interface OtherInputs {
     readonly ifMatch?: string;
   };
   readonly "file:trash": { readonly root: string; readonly path?: string; readonly cursor?: string };
+  readonly "file:purge": { readonly root: string; readonly ids: readonly string[] };
 }
 
 interface OtherOutputs {
@@ -186,6 +192,7 @@ interface OtherOutputs {
   readonly "file:undo": UndoResult;
   readonly "file:restore": { readonly etag?: string };
   readonly "file:trash": Page & { readonly entries: readonly TrashEntry[] };
+  readonly "file:purge": { readonly purged: number };
 }
 
 export type OperationName = Exclude<keyof FileInputs, keyof OtherInputs> | keyof OtherInputs;

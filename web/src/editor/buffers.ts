@@ -1,6 +1,7 @@
 // Open files: what was read, what was typed, and which version it is based on. They outlive the view of them.
 
 import { signal } from "@preact/signals";
+import { keepsDrafts } from "../api/base.js";
 import { change, read } from "../api/call.js";
 import { who } from "../api/catalogue.js";
 import { type ApiError, asApiError } from "../api/errors.js";
@@ -209,11 +210,19 @@ export async function refresh(buffer: Buffer, by = ""): Promise<ApiError | undef
   }
 }
 
+let isReloading = false;
+
+/** Keeps all that was typed, so that the page may be loaded again; where nothing is kept on disk the browser asks first. */
+export async function keepAll(): Promise<void> {
+  await Promise.all([...buffers.values()].map((buffer) => buffer.keep()));
+  isReloading = keepsDrafts;
+}
+
 /** A tab that is closed or hidden keeps what was typed a moment before. */
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden") for (const buffer of buffers.values()) void buffer.keep();
 });
 addEventListener("beforeunload", (event) => {
   for (const buffer of buffers.values()) void buffer.keep();
-  if (unsavedCount() > 0) event.preventDefault();
+  if (unsavedCount() > 0 && !isReloading) event.preventDefault();
 });

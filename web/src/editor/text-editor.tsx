@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { checkVersion } from "../api/version.js";
 import { texts } from "../texts.js";
 import { nameOf } from "../ui/format.js";
 import { notifyFailure } from "../ui/notices.js";
@@ -29,6 +30,8 @@ export function loadEditor(): Promise<Parts> {
     },
     (error: unknown) => {
       loading = undefined;
+      // The script of an older page is gone from an updated venue.
+      void checkVersion();
       throw error;
     },
   );

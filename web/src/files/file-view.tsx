@@ -80,7 +80,9 @@ function Shown({ root, path, probe }: Place & { readonly probe: Probe }): JSX.El
       <WithHeader root={root} path={path} probe={probe} content={<MediaView root={root} path={path} kind={kind} />} />
     );
   if (/\.pdf$/i.test(path))
-    return <WithHeader root={root} path={path} probe={probe} content={<PdfView root={root} path={path} />} />;
+    return (
+      <WithHeader root={root} path={path} probe={probe} content={<PdfView root={root} path={path} probe={probe} />} />
+    );
   if (!isText)
     return (
       <WithHeader root={root} path={path} probe={probe} content={<BytesView root={root} path={path} probe={probe} />} />

@@ -1,12 +1,14 @@
 // What can be done in a folder, and with the chosen entries.
 
-import { EllipsisVertical, FilePlus, FolderPlus, FolderUp, RefreshCw, Search, Upload } from "lucide";
+import { EllipsisVertical, FilePlus, FolderPlus, FolderUp, RefreshCw, Search, Trash2, Upload } from "lucide";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
+import { offers } from "../api/catalogue.js";
 import { texts } from "../texts.js";
 import { Icon } from "../ui/icon.js";
 import { Menu } from "../ui/menu.js";
 import { addressOf, navigate } from "../ui/router.js";
+import { hasTrash } from "./delete.js";
 import { doingsOf } from "./doings.js";
 import { filesOfInput } from "./dropped.js";
 import { type Entry, list } from "./listing.js";
@@ -58,6 +60,16 @@ export function FolderToolbar({ root, path, entries, filter, onFilter }: Toolbar
           >
             <Icon of={RefreshCw} />
           </button>
+          {offers("file:trash") && hasTrash(root) ? (
+            <a
+              class="button quiet square"
+              href={addressOf("files", root, path, { directory: true, query: { trash: "" } })}
+              aria-label={texts.trash}
+              title={texts.trash}
+            >
+              <Icon of={Trash2} />
+            </a>
+          ) : null}
           {mayWrite ? <NewThings root={root} path={path} /> : null}
         </>
       )}

@@ -34,8 +34,14 @@ export function MediaView({ root, path, kind }: Place & { readonly kind: "audio"
   );
 }
 
-export function PdfView(_place: Place): JSX.Element {
-  return <p class="note">{texts.pdfHint}</p>;
+/** The browser's own viewer works in no sandbox, and outside of one it is not let near the page. */
+export function PdfView(props: Place & { readonly probe: Probe }): JSX.Element {
+  return (
+    <>
+      <p class="note">{texts.pdfHint}</p>
+      <BytesView {...props} />
+    </>
+  );
 }
 
 const PAGE_BYTES = 256 * 1024;
@@ -105,7 +111,8 @@ export function BytesView({ root, path, probe }: Place & { readonly probe: Probe
       () => {},
     );
   }, [root, path]);
-  const bytes = bytesOf(probe.content ?? "");
+  const { content = "", encoding } = probe;
+  const bytes = encoding === "base64" ? bytesOf(content) : new TextEncoder().encode(content);
   return (
     <div class="bytes">
       <dl>

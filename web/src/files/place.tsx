@@ -14,6 +14,7 @@ import { FileView } from "./file-view.js";
 import { FolderView } from "./folder.js";
 import { loadRoots, type Root, roots, rootsError } from "./roots.js";
 import { SearchView } from "./search.js";
+import { TrashView } from "./trash.js";
 import { FolderTree } from "./tree.js";
 
 export function FilesPlace(): JSX.Element {
@@ -27,7 +28,13 @@ export function FilesPlace(): JSX.Element {
       <section class="pane" aria-label={texts.places["files"]}>
         <h1 class="unseen">{plain(path === "" ? root : `${root}/${path}`)}</h1>
         <Breadcrumbs root={root} path={path} isDirectory={isDirectory} />
-        {isSearch ? <SearchView root={root} path={path} /> : <Content key={`${root}/${path}`} />}
+        {isSearch ? (
+          <SearchView root={root} path={path} />
+        ) : query.has("trash") ? (
+          <TrashView root={root} path={path} />
+        ) : (
+          <Content key={`${root}/${path}`} />
+        )}
       </section>
     </div>
   );
