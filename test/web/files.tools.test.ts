@@ -17,6 +17,7 @@ suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReas
         "mixed.txt": "one\r\ntwo\nthree\r\n",
         "utf16.txt": Buffer.from("\ufeffgrüße\r\n", "utf16le"),
         "data.bin": Buffer.from([0, 1, 2, 250, 251, 252, 0, 0, 9]),
+        "paper.pdf": "%PDF-1.4 and what follows, which is shown as bytes\n",
         "pixel.png": Buffer.from(
           "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
           "base64",
@@ -97,6 +98,15 @@ suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReas
     const page = await stage.visit("files/files/data.bin");
     await page.getByText("00 01 02 fa fb fc 00 00 09").waitFor();
     await page.getByText(/^[0-9a-f]{64}$/).waitFor();
+    await page.context().close();
+  });
+
+  test("a PDF file is not opened: its first bytes are shown a line each, as of any other file", async () => {
+    const page = await stage.visit("files/files/paper.pdf");
+    await page.getByText("PDF files are not shown on this page").waitFor();
+    const lines = (await page.locator(".hex pre").innerText()).split("\n");
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toMatch(/^00000000 {2}25 50 44 46 .*%PDF-1\.4 and wha$/);
     await page.context().close();
   });
 

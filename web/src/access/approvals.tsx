@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, read } from "../api/call.js";
-import { personOf } from "../api/labels.js";
+import { loadLabels, personOf } from "../api/labels.js";
 import type { Approval } from "../api/operations.js";
 import { texts } from "../texts.js";
 import { formatAgo, plain } from "../ui/format.js";
@@ -13,7 +13,10 @@ import { loadWaiting, waiting, watchWaiting } from "./waiting.js";
 
 export function Approvals(): JSX.Element | null {
   const approvals = waiting.value;
-  useEffect(watchWaiting, []);
+  useEffect(() => {
+    void loadLabels();
+    return watchWaiting();
+  }, []);
   return (
     <section class="approvals">
       <h2>{texts.approvals}</h2>
@@ -54,10 +57,11 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
       <ul class="names">
         {effect.map(({ root = "", path, action, to }) => (
           <li key={`${action} ${root} ${path}`}>
-            <span class="tag">{plain(action)}</span> <Name text={root === "" ? path : `${root}/${path}`} />
+            <span class="tag">{plain(action)}</span>
+            <Name text={root === "" ? path : `${root}/${path}`} />
             {to === undefined ? null : (
               <>
-                {" → "}
+                <span>→</span>
                 <Name text={to} />
               </>
             )}

@@ -120,7 +120,7 @@ function Toolbar({ buffer, mode, canPreview, mayWrite }: ToolbarProps): JSX.Elem
           onClick={() => void saveBuffer(buffer)}
         >
           <Icon of={Save} />
-          {texts.save}
+          <span class="wide-only">{texts.save}</span>
         </button>
       ) : null}
     </div>
@@ -136,7 +136,7 @@ function Modes({ mode }: { readonly mode: Mode }): JSX.Element {
   const button = (own: Mode, label: string, icon: unknown) => (
     <button
       type="button"
-      class="quiet"
+      class={`quiet ${own}-mode`}
       aria-pressed={mode === own}
       title={label}
       aria-label={label}

@@ -1,6 +1,6 @@
 // The trash of a root: what was deleted below a folder, and the way back.
 
-import { Trash2, Undo2 } from "lucide";
+import { Trash2, Undo2, X } from "lucide";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, read } from "../api/call.js";
@@ -96,7 +96,10 @@ function TrashToolbar({ root, path, chosen, all, reload }: ToolbarProps): JSX.El
   const mayPurge = offers("file:purge") && of.every((one) => mayChange(root, one.path, "crud/delete"));
   return (
     <div class="toolbar" role="toolbar" aria-label={texts.trash}>
-      <span role="status">{isAll ? texts.trashCount(all.length) : texts.selectedCount(chosen.length)}</span>
+      <strong>{texts.trash}</strong>
+      <span role="status" class="hint">
+        {isAll ? texts.trashCount(all.length) : texts.selectedCount(chosen.length)}
+      </span>
       <span class="spring" />
       {mayRestore && !isAll ? (
         <button type="button" class="primary" onClick={() => void restore(root, of).then(reload)}>
@@ -110,8 +113,13 @@ function TrashToolbar({ root, path, chosen, all, reload }: ToolbarProps): JSX.El
           {isAll ? texts.trashPurgeAll : texts.trashPurge}
         </button>
       ) : null}
-      <a class="button quiet" href={addressOf("files", root, path, { directory: true })}>
-        {texts.close}
+      <a
+        class="button quiet square"
+        href={addressOf("files", root, path, { directory: true })}
+        aria-label={texts.close}
+        title={texts.close}
+      >
+        <Icon of={X} />
       </a>
     </div>
   );

@@ -71,13 +71,14 @@ function nodesOf(root: string): Node[] {
 }
 
 export function FolderTree(): JSX.Element {
-  const { root, path, isDirectory } = route.value;
+  const { root, path, isDirectory, query } = route.value;
   const here = isDirectory ? path : parentOf(path);
   const nodes = useMemo(() => nodesOf(root), [root, children.value, opened.value]);
   const [focused, setFocused] = useState<string | undefined>(undefined);
+  const isOther = query.has("search") || query.has("trash");
   useEffect(() => {
     // The list of the folder on screen tells its subfolders.
-    const isListed = (at: string) => isDirectory && at === here;
+    const isListed = (at: string) => isDirectory && at === here && !isOther;
     if (!isListed("") && !children.value.has(keyOf(root, ""))) void load(root, "");
     for (let at = here; at !== ""; at = parentOf(at)) toggle(root, at, true, !isListed(at));
     setFocused(undefined);
