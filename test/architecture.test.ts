@@ -32,7 +32,7 @@ const MAY_USE_FILES = [
   /^audit\/(rotating-file|rotation|checkpoints|read-file|index-file)\.ts$/,
   /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
   /^drive\/store\//,
-  /^journal\/pending-log\.ts$/,
+  /^journal\/(pending-log|soundness)\.ts$/,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
   /^cli\/(load|checks\/(check|doctor)|mcp\/client-roots|init\/init|backup\/(contents|places|restore|roots|archive)|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,

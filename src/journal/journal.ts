@@ -6,6 +6,7 @@ import type {
   Image,
   Journal,
   JournalEntry,
+  JournalFacts,
   JournalPage,
   JournalQuery,
   NotUndoable,
@@ -30,6 +31,9 @@ import { settlePending } from "./recover.js";
 import { entryOf, rowOf } from "./rows.js";
 import { type JournalStore, openStore, type StoreUser } from "./store.js";
 
+/** Why nothing is kept where nobody wants it to be. */
+const CHOSEN: ReadonlySet<NotUndoable> = new Set(["off", "permanent", "purged", "denied"]);
+
 export interface RootJournalOptions {
   /** Folder of its store; exists. */
   readonly folder: string;
@@ -50,6 +54,7 @@ export class RootJournal implements Journal, JournalWriter {
   readonly #store: JournalStore;
   readonly #user: StoreUser;
   readonly #pruner: Pruner;
+  #unkept = 0;
 
   /** @throws Error if the store cannot be opened */
   constructor(options: RootJournalOptions) {
@@ -97,7 +102,12 @@ export class RootJournal implements Journal, JournalWriter {
     this.#store.cancel(id);
   }
 
+  get facts(): JournalFacts {
+    return { ...this.#store.totals, unkept: this.#unkept, lost: this.#store.lost };
+  }
+
   add(record: IdentifiedRecord, kept?: Kept): void {
+    if (kept?.in === "nothing" && !CHOSEN.has(kept.reason)) this.#unkept += 1;
     const row = rowOf(record, this.mode, kept);
     const content = this.mode === "on" && kept?.in !== "nothing" ? kept : undefined;
     const size = content?.in === "value" ? content.bytes.length : (content?.size ?? 0);

@@ -4,12 +4,14 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describeError } from "../core/errors/describe-error.js";
 import type { Awaitable } from "../core/io.js";
+import type { JournalFacts } from "../core/ports/changes/journal.js";
 import type { TrashFolder, TrashMode } from "../core/ports/changes/journal-writer.js";
 import type { Log } from "../core/ports/log.js";
 import { makeFolder } from "../drive/store/embedded/make-folder.js";
 import { refuseNetwork } from "../drive/store/embedded/network-fs.js";
 import type { RootJournal } from "./journal.js";
 import type { PruneRules } from "./prune.js";
+import { makeSound } from "./soundness.js";
 
 /** Where the journals of a process lie. */
 export interface JournalPlace {
@@ -64,6 +66,10 @@ export class LazyJournal {
     return this.#opening;
   }
 
+  facts(): JournalFacts | undefined {
+    return this.#journal?.facts;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#opening;
@@ -81,6 +87,10 @@ export class LazyJournal {
       const folder = join(state, "journal", keyOf(realPath));
       makeFolder(folder);
       refuseNetwork(folder);
+      if (await makeSound(folder)) {
+        const text = "The journal of a root was damaged: what can be read of it stays, the rest is set aside beside it";
+        place.log.error({ event: "journal-damaged", root, folder }, text);
+      }
       // The library is native and takes a while to load.
       const { RootJournal } = await import("./journal.js");
       this.#journal = new RootJournal({ ...rest, folder, nowMs: () => Date.now(), onFault });

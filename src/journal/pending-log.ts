@@ -35,9 +35,13 @@ export class PendingLog {
   #file: { readonly fd: number; readonly path: string; readonly headBytes: number } | undefined;
   #bytes = 0;
 
-  /** @param folder of the journal */
+  /**
+   * Makes the file at once: it tells others that this process has the journal open.
+   * @param folder of the journal
+   */
   constructor(folder: string) {
     this.#folder = folder;
+    this.#file = quietly(() => this.#create());
   }
 
   /** @throws system errors */
@@ -97,6 +101,16 @@ export class PendingLog {
     this.#bytes = 0;
   }
 }
+
+/** Whether a running process has the journal in a folder open. */
+export const hasLiveNotes = (folder: string): boolean =>
+  (quietly(() => readdirSync(folder)) ?? [])
+    .filter((name) => name.startsWith(PREFIX))
+    .some((name) => {
+      const [head] = quietly(() => readFileSync(join(folder, name), "utf8").split("\n", 1)) ?? [];
+      const { process } = decodeLine<{ process: string }>(head) ?? {};
+      return process !== undefined && mayRun(process);
+    });
 
 const newName = (): string => `${PREFIX}${randomBytes(8).toString("hex")}`;
 

@@ -12,10 +12,9 @@ const BREATH_STEPS = 500;
 export async function queryStore(store: JournalStore, query: JournalQuery): Promise<JournalPage> {
   const { limit, since = 0 } = query;
   const entries: JournalEntry[] = [];
-  const { ids, isWhole } = candidates(store, query);
   let visited = 0;
   let last: string | undefined;
-  for (const id of ids) {
+  for (const id of candidates(store, query)) {
     if (query.before !== undefined && id >= query.before) continue;
     if (entries.length === limit || visited === MOST_VISITED) {
       const isFull = entries.length === limit;
@@ -31,7 +30,7 @@ export async function queryStore(store: JournalStore, query: JournalQuery): Prom
     const entry = entryOf(row, row.isKept === true ? store.kept(id) : undefined);
     if (query.sees(entry)) entries.push(entry);
   }
-  return { entries, ...(isWhole ? damagedPart(store) : { complete: false, reason: "visited" }) };
+  return { entries, ...damagedPart(store) };
 }
 
 const nextPart = (next: string | undefined): { next?: string } => (next === undefined ? {} : { next });
@@ -39,18 +38,16 @@ const nextPart = (next: string | undefined): { next?: string } => (next === unde
 const damagedPart = (store: JournalStore): Pick<JournalPage, "complete" | "reason"> =>
   store.isDamaged ? { complete: false, reason: "damaged" } : { complete: true };
 
-interface Candidates {
-  readonly ids: Iterable<string>;
-  /** No entry can be missing among them. */
-  readonly isWhole: boolean;
-}
-
-function candidates(store: JournalStore, { group, path, via, actor, before }: JournalQuery): Candidates {
-  if (group !== undefined) return { ids: store.ids(before, { by: "g", text: group }), isWhole: true };
-  if (path !== undefined && path.length > 0) return store.idsAt(pathText(path), MOST_VISITED);
-  if (via !== undefined) return { ids: store.ids(before, { by: "v", text: via }), isWhole: true };
-  if (actor !== undefined) return { ids: store.ids(before, { by: "a", text: actor }), isWhole: true };
-  return { ids: store.ids(before), isWhole: true };
+/** Ids that may match, newest first. */
+function candidates(store: JournalStore, { group, path, via, actor, before }: JournalQuery): Iterable<string> {
+  if (group !== undefined) return store.ids(before, { by: "g", text: group });
+  if (path !== undefined && path.length > 0) {
+    // Below a path with very many the newest of all are looked through, page by page.
+    return store.idsAt(pathText(path), before, MOST_VISITED) ?? store.ids(before);
+  }
+  if (via !== undefined) return store.ids(before, { by: "v", text: via });
+  if (actor !== undefined) return store.ids(before, { by: "a", text: actor });
+  return store.ids(before);
 }
 
 /** An index key of a very long text may lead to other entries too. */

@@ -1,15 +1,15 @@
 // The entries of one root in LMDB, shared by all processes with one state directory. Writes wait a moment for others.
 
+import { join } from "node:path";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
 import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
+import { hasDamaged, INDEX, keepTrashKey, markClosed } from "./soundness.js";
 import {
   addTotals,
-  belowKey,
   decode,
   encode,
-  idIn,
-  indexKey,
+  type Indexed,
   key,
   openTables,
   type Tables,
@@ -17,6 +17,7 @@ import {
   totalsOf,
   trashKeyOf,
 } from "./tables.js";
+import { idsAtPath, newestIds, oldestIds } from "./walk-ids.js";
 import { counted, keptRowOf, putEntry, removeOne } from "./write-rows.js";
 
 /** How long an entry waits for others, so that they share a transaction. */
@@ -24,7 +25,6 @@ const WAIT_MS = 10;
 /** Entries and bytes of content that wait at most. */
 const MOST_WAITING = 256;
 const MOST_WAITING_BYTES = 4_194_304;
-const NOTHING = Buffer.alloc(0);
 
 /** An entry that has not been written yet. */
 interface Waiting {
@@ -65,13 +65,21 @@ export class JournalStore {
   #timer: NodeJS.Timeout | undefined;
   #isDamaged = false;
   #isOpen = true;
+  #lost = 0;
 
   /** @throws Error if it cannot be opened */
   constructor(folder: string) {
     this.#folder = folder;
-    this.#tables = openTables(folder);
     this.#pending = new PendingLog(folder);
-    this.trashKey = trashKeyOf(this.#tables);
+    try {
+      this.#tables = openTables(join(folder, INDEX));
+      this.trashKey = trashKeyOf(this.#tables);
+    } catch (error) {
+      this.#pending.close();
+      throw error;
+    }
+    keepTrashKey(folder, this.trashKey);
+    this.#isDamaged = hasDamaged(folder);
   }
 
   join(user: StoreUser): void {
@@ -86,6 +94,12 @@ export class JournalStore {
     OPEN.delete(this.#folder);
     this.#pending.close();
     await this.#tables.env.close();
+    markClosed(this.#folder);
+  }
+
+  /** Entries that could not be written. */
+  get lost(): number {
+    return this.#lost;
   }
 
   /** A part was found that is not what was written. */
@@ -124,7 +138,10 @@ export class JournalStore {
       }
       addTotals(tables, { entries: batch.length, bytes });
     });
-    if (!isDone) return;
+    if (!isDone) {
+      this.#lost += batch.length;
+      return;
+    }
     for (const { row } of batch) this.#pending.end(row.id);
     for (const user of this.#users) user.onWritten();
   }
@@ -168,44 +185,18 @@ export class JournalStore {
   }
 
   /** Ids of entries, newest first. @param before ids older than this one @param index absent: all entries */
-  *ids(before: string | undefined, index?: { readonly by: "a" | "v" | "g"; readonly text: string }): Generator<string> {
-    const end = index === undefined ? NOTHING : indexKey(index.by, index.text);
-    const tableOf = (tables: Tables) => (index === undefined ? tables.entries : tables.index);
-    const keyAt = (id: string) => (index === undefined ? key(id) : indexKey(index.by, index.text, id));
-    for (let start = before ?? AFTER_ALL_IDS; ; ) {
-      const found =
-        this.#read((tables) => [
-          ...tableOf(tables).getKeys({ start: keyAt(start), end, reverse: true, limit: PAGE, exclusiveStart: true }),
-        ]) ?? [];
-      for (const row of found) yield idIn(row);
-      const last = found.at(-1);
-      if (last === undefined || found.length < PAGE) return;
-      start = idIn(last);
-    }
+  ids(before: string | undefined, index?: { readonly by: Indexed; readonly text: string }): Iterable<string> {
+    return newestIds((look) => this.#read(look), before, index);
   }
 
   /** Ids of entries, oldest first; those removed meanwhile are left out. */
-  *oldest(): Generator<string> {
-    for (let start: string | undefined; ; ) {
-      const from = start === undefined ? {} : { start: key(start), exclusiveStart: true };
-      const options = { ...from, limit: PAGE };
-      const found = this.#read(({ entries }) => [...entries.getKeys(options)]) ?? [];
-      for (const row of found) yield row.toString("latin1");
-      const last = found.at(-1);
-      if (last === undefined || found.length < PAGE) return;
-      start = last.toString("latin1");
-    }
+  oldest(): Iterable<string> {
+    return oldestIds((look) => this.#read(look));
   }
 
-  /** Ids of the entries at a path and below it, newest first, of at most `limit` rows. */
-  idsAt(path: string, limit: number): { readonly ids: readonly string[]; readonly isWhole: boolean } {
-    const rows =
-      this.#read(({ index }) => [
-        ...index.getKeys({ start: indexKey("p", path), end: indexKey("p", path, AFTER_ALL_IDS), limit }),
-        ...index.getKeys({ start: belowKey(path), end: belowKey(path, "0"), limit }),
-      ]) ?? [];
-    const ids = [...new Set(rows.map(idIn))].sort().reverse();
-    return { ids, isWhole: rows.length < limit };
+  /** Ids of the entries at a path and below it, newest first; `undefined`: there are more than `limit`. */
+  idsAt(path: string, before: string | undefined, limit: number): Iterable<string> | undefined {
+    return idsAtPath((look) => this.#read(look), path, { before, limit });
   }
 
   /** Replaces rows in one transaction. @returns whether that worked */
@@ -281,7 +272,3 @@ export class JournalStore {
     for (const user of this.#users) user.onFault(error);
   }
 }
-
-/** Sorts after every id. */
-const AFTER_ALL_IDS = "~";
-const PAGE = 256;

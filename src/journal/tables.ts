@@ -1,9 +1,8 @@
 // Tables (LMDB) of the journal of one root, with the encoding of their rows.
 
 import { createHash, randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { type Database, open, type RootDatabase } from "lmdb";
+import { ABORT, type Database, open, type RootDatabase } from "lmdb";
 
 export type Table = Database<Buffer, Buffer>;
 
@@ -32,11 +31,11 @@ const LONGEST_TEXT = 1_500;
 /** Which entries an index leads to: by path, actor, via or group. */
 export type Indexed = "p" | "a" | "v" | "g";
 
-/** @throws Error if it cannot be opened, or was written by a newer version */
-export function openTables(folder: string): Tables {
+/** @param path of their folder @throws Error if it cannot be opened, or was written by a newer version */
+export function openTables(path: string): Tables {
   const env = open<Buffer, Buffer>({
     ...BINARY,
-    path: join(folder, "index"),
+    path,
     noSubdir: false,
     maxDbs: 8,
     maxReaders: 512,
@@ -62,14 +61,23 @@ export function openTables(folder: string): Tables {
 /**
  * Begins the names of what this journal keeps in the trash of its root. It is known to nobody else, so what a foreign
  * repository brings along never counts.
+ * @param known the key, where the tables are made anew
  */
-export function trashKeyOf({ env, meta }: Tables): string {
+export function trashKeyOf({ env, meta }: Tables, known?: string): string {
   return env.transactionSync(() => {
     const present = meta.get(TRASH_KEY);
     if (present !== undefined) return present.toString("latin1");
-    const made = randomBytes(16).toString("hex");
+    const made = known ?? randomBytes(16).toString("hex");
     meta.putSync(TRASH_KEY, Buffer.from(made));
     return made;
+  });
+}
+
+/** Makes changes that do not stay. */
+export function giveUp(env: Tables["env"], changes: () => void): void {
+  env.transactionSync(() => {
+    changes();
+    return ABORT;
   });
 }
 

@@ -216,7 +216,9 @@ class RootSet implements OpenRoots {
       },
       usage: () => jail.usage(),
       backend,
-      ...(journal === undefined ? {} : { journal: { mode: journal.mode, open: () => journal.open() } }),
+      ...(journal === undefined
+        ? {}
+        : { journal: { mode: journal.mode, open: () => journal.open(), facts: () => journal.facts() } }),
     };
     return { config, limit: maxCopyBytes, root, host: { path, jail, usage, journal } };
   }

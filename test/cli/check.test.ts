@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, readdirSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, run } from "./process.js";
@@ -46,6 +47,22 @@ describe("check", () => {
       /\n {2}operator +the venue itself, or whoever has the local token in \S+ +everything in every/,
     );
     expect(stdout).toMatch(/\n {2}anonymous +tmp: read, write, delete\n/);
+  });
+
+  test("says that a journal was damaged, and where the old one is", async () => {
+    const config = `{ stateDir: "state", file: { roots: { docs: { path: "docs" } } } }`;
+    const sound = await check(config);
+    expect(sound.stdout).toMatch(/docs .* journal, 256 MiB, trash auto, 30 days$/m);
+    let aside = "";
+    const { status, stdout } = await check(config, {
+      prepare(folder) {
+        const real = realpathSync(folder);
+        aside = join(real, "state", "journal", createHash("sha256").update(join(real, "docs")).digest("hex"));
+        mkdirSync(join(aside, "index.damaged-2026"), { recursive: true });
+      },
+    });
+    expect(status).toBe(0);
+    expect(stdout).toContain(`30 days; it was damaged, its old tables are beside it in ${aside}`);
   });
 
   test("says what keeps the commands of each shell in", async () => {

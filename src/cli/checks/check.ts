@@ -9,6 +9,8 @@ import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
+import { keyOf } from "../../journal/open-journal.js";
+import { hasDamaged } from "../../journal/soundness.js";
 import { type OpenRoots, openRoots, RootsError } from "../../roots/open.js";
 import { networkRefusal } from "../../sandbox/bwrap/user-network.js";
 import { canonicalDid, type Identity, openIdentity } from "../../venue/identity/identity.js";
@@ -92,7 +94,7 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
       operatorDid: operator === undefined ? undefined : canonical(operator),
       grants: config.auth.grants.map((grant) => ({ ...grant, did: canonical(grant.did) })),
       revocations,
-      roots: rootsOf(config, opened, canonical),
+      roots: rootsOf(config, opened, { canonical, state: knownStateDir(config, env) }),
       commands: await commandsOf(config),
       state: knownStateDir(config, env),
       drives: drivesOf(config, env),
@@ -188,15 +190,21 @@ function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | un
 /** Owner of a drive, as displayed. */
 const EACH_CALLER = "each caller";
 
-function rootsOf(config: VenueConfig, opened: OpenRoots, canonical: (did: string) => string): VenueFacts["roots"] {
-  return opened.roots.map(({ name, kind, readOnly, engine, description, drive }: RootFacts) => {
+interface Around {
+  readonly canonical: (did: string) => string;
+  /** State directory, if there is one. */
+  readonly state: string | undefined;
+}
+
+function rootsOf(config: VenueConfig, opened: OpenRoots, { canonical, state }: Around): VenueFacts["roots"] {
+  return opened.roots.map(({ name, kind, readOnly, engine, description, drive, hostPath }: RootFacts) => {
     const owner = config.file.roots[name]?.owner;
     return {
       name,
       kind,
       readOnly,
       engine: engine ?? "",
-      ...journalPart(config, name),
+      ...journalPart(config, name, state && hostPath && join(state, "journal", keyOf(hostPath))),
       ...(description === undefined ? {} : { description }),
       ...(owner === undefined ? {} : { owner: canonical(owner) }),
       ...(drive === undefined ? {} : { owner: EACH_CALLER }),
@@ -204,8 +212,8 @@ function rootsOf(config: VenueConfig, opened: OpenRoots, canonical: (did: string
   });
 }
 
-/** What is kept of changes in a root, for writable directories. */
-function journalPart({ file, stateDir }: VenueConfig, name: string): { journal?: string } {
+/** What is kept of changes in a root, for writable directories. @param folder where its journal lies */
+function journalPart({ file, stateDir }: VenueConfig, name: string, folder = ""): { journal?: string } {
   const root = file.roots[name];
   if (root === undefined || root.kind === "dlfs" || root.readOnly) return {};
   const isUsual = root.kind === "host" && stateDir !== false;
@@ -214,7 +222,10 @@ function journalPart({ file, stateDir }: VenueConfig, name: string): { journal?:
   if (!isLoadable("lmdb")) return { journal: "no journal: its library 'lmdb' cannot be loaded" };
   const { bytes, days } = journalQuota;
   const kept = journal === "on" ? `, ${Math.round(bytes / 2 ** 20)} MiB, trash ${trash}` : " (metadata)";
-  return { journal: `journal${kept}, ${days} days` };
+  // It goes on, without what could not be read.
+  const damage =
+    folder !== "" && hasDamaged(folder) ? `; it was damaged, its old tables are beside it in ${folder}` : "";
+  return { journal: `journal${kept}, ${days} days${damage}` };
 }
 
 function tokensOf(

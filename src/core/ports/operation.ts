@@ -15,7 +15,7 @@ import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter
 import type { ApprovalRules } from "./approval.js";
 import type { Access, Backend, RootKind } from "./backend.js";
 import type { ChangeOrigin } from "./changes/change.js";
-import type { Journal } from "./changes/journal.js";
+import type { Journal, JournalFacts } from "./changes/journal.js";
 import type { PollChanges } from "./changes/watch.js";
 import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
@@ -52,11 +52,11 @@ export interface RootFacts {
   readonly drive?: string;
 }
 
-/** Opens the journal of a root at the first look. */
+/** Opens the journal of a root at the first look; `undefined`: it cannot be opened, or for `facts` is not open yet. */
 export interface RootJournalAccess {
   readonly mode: Journal["mode"];
-  /** `undefined`: it cannot be opened. */
   open(): Awaitable<Journal | undefined>;
+  facts?(): JournalFacts | undefined;
 }
 
 /** A named tree the operator configured, opened. */

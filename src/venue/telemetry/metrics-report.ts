@@ -3,6 +3,7 @@
 import { createRequire } from "node:module";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Gauge, Histogram, Registry } from "prom-client";
+import type { JournalFacts } from "../../core/ports/changes/journal.js";
 import type { Root } from "../../core/ports/operation.js";
 import type { MetricsSources, OperationTally, RootTally } from "./metrics-sources.js";
 
@@ -60,6 +61,7 @@ export function openMetricsReport(options: MetricsReportOptions): MetricsReport 
   const register: Register = { prometheus, registry };
   const durations = addCalls(register, options);
   addStores(register, options.sources);
+  addJournals(register, options.sources);
   const askRoots = addUsage(register, options.sources);
   addProcess(register);
   const delay = addLoopLag(register);
@@ -132,6 +134,27 @@ function addStores(register: Register, sources: () => MetricsSources): void {
   const help = "Audit records that could not be written";
   const values = just(() => sources().auditLost?.());
   addCounter(register, { name: "venue_files_audit_lost_total", help, labels: [], values });
+}
+
+/** Of journals that are open. */
+function addJournals(register: Register, sources: () => MetricsSources): void {
+  const metrics: [add: typeof addGauge, name: string, help: string, key: keyof JournalFacts][] = [
+    [addGauge, "venue_files_journal_entries", "Entries in the journal of a root", "entries"],
+    [addGauge, "venue_files_journal_bytes", "Content that the journal of a root keeps", "bytes"],
+    [addCounter, "venue_files_journal_unkept_total", "Changes whose earlier content could not be kept", "unkept"],
+    [addCounter, "venue_files_journal_lost_total", "Entries of the journal that could not be written", "lost"],
+  ];
+  const open = () =>
+    sources()
+      .roots()
+      .flatMap(({ name, journal }) => {
+        const facts = journal?.facts?.();
+        return facts === undefined ? [] : [{ name, facts }];
+      });
+  for (const [add, name, help, key] of metrics) {
+    const values = () => open().map((root) => ({ labels: [root.name], value: root.facts[key] }));
+    add(register, { name, help, labels: ["root"], values });
+  }
 }
 
 /** @returns a function that queries every root */

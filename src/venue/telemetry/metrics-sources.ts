@@ -14,7 +14,7 @@ export interface MetricsSources {
   };
   readonly assets?: { readonly size: number; readonly totalBytes: number };
   /** The configured roots; may change at run time. */
-  roots(): readonly Pick<Root, "name" | "usage">[];
+  roots(): readonly Pick<Root, "name" | "usage" | "journal">[];
   /** The registered operations; more may be added. */
   operations(): readonly { readonly metadata: Pick<OperationMetadata, "name" | "changes"> }[];
   /** Number of lost audit records. Absent: there is no audit log. */

@@ -100,6 +100,27 @@ describe("the metrics", () => {
     expect(found[`${name}_sum{${read}}`]).toBeCloseTo(60.0064);
   });
 
+  test("tell of the journals that are open", async () => {
+    const facts = { entries: 7, bytes: 4096, unkept: 2, lost: 1 };
+    const journal = (now: typeof facts | undefined) => ({
+      mode: "on" as const,
+      open: () => undefined,
+      facts: () => now,
+    });
+    const metrics = open({
+      roots: () => [
+        { name: "docs", journal: journal(facts) },
+        { name: "tmp", journal: journal(undefined) },
+      ],
+    });
+    expect(await samples(metrics)).toMatchObject({
+      'venue_files_journal_entries{root="docs"}': 7,
+      'venue_files_journal_bytes{root="docs"}': 4096,
+      'venue_files_journal_unkept_total{root="docs"}': 2,
+      'venue_files_journal_lost_total{root="docs"}': 1,
+    });
+  });
+
   test("say the same at every look, and go on from there", async () => {
     const metrics = open();
     const calls = '{operation="file:read",outcome="OK"}';

@@ -84,6 +84,17 @@ export interface TrashEntry {
   readonly by: string;
 }
 
+/** What a journal holds, and what it could not keep since it was opened. */
+export interface JournalFacts {
+  readonly entries: number;
+  /** Bytes of kept content. */
+  readonly bytes: number;
+  /** Changes whose earlier content could not be kept. */
+  readonly unkept: number;
+  /** Entries that could not be written. */
+  readonly lost: number;
+}
+
 /** Who purges, and what. */
 export interface Purge extends ChangeOrigin {
   /** What the purge is about: a path and all below it. */

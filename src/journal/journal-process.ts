@@ -1,0 +1,66 @@
+// Entry of the process that reads a journal which may be damaged: a damaged page can end whoever reads it.
+
+import type { EntryRow, KeptRow } from "./rows.js";
+import { addTotals, decode, encode, giveUp, key, openTables, type Table, type Tables, trashKeyOf } from "./tables.js";
+import { counted, putEntry } from "./write-rows.js";
+
+/** Takes more pages than one list of free ones has, so that all are looked at. */
+const PROBE_BYTES = 4_194_304;
+/** Entries that are lost at most before a damaged page. */
+const BATCH = 16;
+
+const [, , verb, index = "", target = "", end = "newest", trashKey] = process.argv;
+if (verb === "verify") verify(openTables(index));
+else if (verb === "entries") salvageEntries(openTables(index), openTables(target));
+else if (verb === "contents") salvageContents(openTables(index), openTables(target));
+
+/** Reads everything, and takes free pages in a transaction that is given up. */
+function verify({ env, entries, index, kept, images, meta }: Tables): void {
+  for (const table of [meta, entries, index, kept, images]) {
+    for (const { value } of table.getRange({ snapshot: false })) void value.length;
+  }
+  giveUp(env, () => {
+    images.putSync(key("probe"), Buffer.alloc(PROBE_BYTES));
+    for (const table of [entries, index, kept, meta]) table.putSync(key("probe"), Buffer.alloc(BATCH));
+  });
+}
+
+/** Copies entries whose checksums hold. */
+function salvageEntries(from: Tables, to: Tables): void {
+  trashKeyOf(to, trashKey);
+  inBatches(to, rowsOf<EntryRow>(from.entries, to.entries), ([id, row]) => {
+    if (row.id !== id.toString("latin1")) return;
+    putEntry(to, row);
+    addTotals(to, { entries: 1, bytes: 0 });
+  });
+}
+
+/** Copies what was kept for entries that are there. An entry without it counts as one whose content was given up. */
+function salvageContents(from: Tables, to: Tables): void {
+  inBatches(to, rowsOf<KeptRow>(from.kept, to.kept), ([id, row]) => {
+    const image = row.in === "value" ? from.images.get(id) : undefined;
+    if (to.entries.get(id) === undefined || (row.in === "value" && image?.length !== row.size)) return;
+    to.kept.putSync(id, encode(row));
+    if (image !== undefined) to.images.putSync(id, image);
+    addTotals(to, { entries: 0, bytes: counted(row) });
+  });
+}
+
+/** Rows from one end to where the other run has come, or to the end of this process. */
+function* rowsOf<T>(from: Table, to: Table): Generator<[id: Buffer, row: T]> {
+  for (const { key: id, value } of from.getRange({ reverse: end === "newest", snapshot: false })) {
+    if (to.get(id) !== undefined) return;
+    const row = decode<T>(value);
+    if (row !== "damaged") yield [id, row];
+  }
+}
+
+function inBatches<T>({ env }: Tables, rows: Iterable<T>, put: (row: T) => void): void {
+  let batch: T[] = [];
+  const write = (): void => {
+    env.transactionSync(() => batch.forEach(put));
+    batch = [];
+  };
+  for (const row of rows) if (batch.push(row) === BATCH) write();
+  write();
+}

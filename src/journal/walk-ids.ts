@@ -1,0 +1,63 @@
+// Ids of entries in the tables of a journal, by pages, so that no look holds its transaction for long.
+
+import { belowKey, type Indexed, idIn, indexKey, key, type Tables } from "./tables.js";
+
+/** Looks into the tables; `undefined`: they cannot be read. */
+type Read = <T>(look: (tables: Tables) => T) => T | undefined;
+
+const PAGE = 256;
+const NOTHING = Buffer.alloc(0);
+/** Sorts after every id. */
+const AFTER_ALL_IDS = "~";
+
+/** Newest first. @param before ids older than this one @param index absent: all entries */
+export function* newestIds(
+  read: Read,
+  before: string | undefined,
+  index?: { readonly by: Indexed; readonly text: string },
+): Generator<string> {
+  const end = index === undefined ? NOTHING : indexKey(index.by, index.text);
+  const tableOf = (tables: Tables) => (index === undefined ? tables.entries : tables.index);
+  const keyAt = (id: string) => (index === undefined ? key(id) : indexKey(index.by, index.text, id));
+  for (let start = before ?? AFTER_ALL_IDS; ; ) {
+    const found =
+      read((tables) => [
+        ...tableOf(tables).getKeys({ start: keyAt(start), end, reverse: true, limit: PAGE, exclusiveStart: true }),
+      ]) ?? [];
+    for (const row of found) yield idIn(row);
+    const last = found.at(-1);
+    if (last === undefined || found.length < PAGE) return;
+    start = idIn(last);
+  }
+}
+
+/** Oldest first; those removed meanwhile are left out. */
+export function* oldestIds(read: Read): Generator<string> {
+  for (let start: string | undefined; ; ) {
+    const from = start === undefined ? {} : { start: key(start), exclusiveStart: true };
+    const options = { ...from, limit: PAGE };
+    const found = read(({ entries }) => [...entries.getKeys(options)]) ?? [];
+    for (const row of found) yield row.toString("latin1");
+    const last = found.at(-1);
+    if (last === undefined || found.length < PAGE) return;
+    start = last.toString("latin1");
+  }
+}
+
+/** Those at a path and below it, newest first. @returns `undefined`: there are more than `limit` */
+export function idsAtPath(
+  read: Read,
+  path: string,
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
+): Iterable<string> | undefined {
+  const below = { start: belowKey(path), end: belowKey(path, "0"), limit };
+  const inside = read(({ index }) => [...index.getKeys({ ...below, limit: 1 })]) ?? [];
+  // The entries of one path are in the order of their ids already.
+  if (inside.length === 0) return newestIds(read, before, { by: "p", text: path });
+  const rows =
+    read(({ index }) => [
+      ...index.getKeys({ start: indexKey("p", path), end: indexKey("p", path, AFTER_ALL_IDS), limit }),
+      ...index.getKeys(below),
+    ]) ?? [];
+  return rows.length < limit ? [...new Set(rows.map(idIn))].sort().reverse() : undefined;
+}

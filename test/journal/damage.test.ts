@@ -1,0 +1,178 @@
+import { spawn } from "node:child_process";
+import { createHash, randomInt } from "node:crypto";
+import { once } from "node:events";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createFileAdapter } from "../../src/index.js";
+
+const LIBRARY = new URL("../../dist/index.js", import.meta.url).href;
+const FLIPS = 40;
+const CHANGES = 300;
+
+let home = "";
+let journal = "";
+let middleId = "";
+const at = (...names: string[]): string => join(home, ...names);
+const journalOf = (root: string): string => at("state", "journal", createHash("sha256").update(at(root)).digest("hex"));
+
+/** Opens every root in one process, which a damaged page would end, and makes a change in each. */
+const WORK = `
+  const { createFileAdapter } = await import(process.argv[1]);
+  const names = JSON.parse(process.argv[4]);
+  const roots = Object.fromEntries(names.map((name) => [name, { path: process.argv[3] + "/" + name, durability: "none" }]));
+  const files = await createFileAdapter({ stateDir: process.argv[2], roots });
+  const told = {};
+  for (const root of names) {
+    await files.invoke("file:write", { root, path: "after", content: "a" });
+    await files.invoke("file:edit", { root, path: "after", oldText: "a", newText: "b" });
+    await files.invoke("file:undo", { root, last: 1 });
+    const { entries, complete, reason } = await files.invoke("file:history", { root, limit: 500 });
+    let broken = 0;
+    for (const { id, path, undoable, op, before } of entries) {
+      if (!undoable || before === null || op === "delete") continue;
+      await files.invoke("file:read", { root, path, version: id + ":before" }).catch(() => broken++);
+    }
+    const { content } = await files.invoke("file:read", { root, path: "after" });
+    told[root] = { count: entries.length, complete, reason, newest: entries[0].op, content, broken };
+  }
+  await files.close();
+  console.log(JSON.stringify(told));`;
+
+interface Told {
+  readonly count: number;
+  readonly complete: boolean;
+  readonly reason?: string;
+  readonly newest: string;
+  readonly content: string;
+  readonly broken: number;
+}
+
+async function work(names: readonly string[]): Promise<Record<string, Told>> {
+  const child = spawn(process.execPath, [
+    ...["--input-type=module", "-e", WORK, LIBRARY, at("state"), home, JSON.stringify(names)],
+  ]);
+  let [text, errors] = ["", ""];
+  child.stdout.on("data", (chunk) => {
+    text += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const ended = await once(child, "close");
+  expect({ ended, errors }).toEqual({ ended: [0, null], errors: "" });
+  return JSON.parse(text);
+}
+
+/** A root with a copy of the journal. */
+function makeRoot(root: string): string {
+  mkdirSync(at(root));
+  cpSync(journal, journalOf(root), { recursive: true, preserveTimestamps: true });
+  return join(journalOf(root), "index", "data.mdb");
+}
+
+const asideOf = (root: string): string[] =>
+  readdirSync(journalOf(root)).filter((name) => name.startsWith("index.damaged-"));
+
+beforeAll(async () => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-journal-damage-")));
+  mkdirSync(at("first"));
+  const files = await createFileAdapter({
+    ...{ stateDir: at("state"), roots: { first: { path: at("first"), durability: "none" } } },
+  });
+  for (let index = 0; index < CHANGES; index++) {
+    const content = `${index} `.repeat(200 + index);
+    await files.invoke("file:write", { root: "first", path: `file-${index % 20}`, content });
+  }
+  const { entries } = await files.invoke("file:history", { root: "first", limit: CHANGES });
+  middleId = entries[CHANGES / 2]?.id ?? "";
+  await files.close();
+  journal = journalOf("first");
+}, 60_000);
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+describe("a damaged journal", () => {
+  test("never ends the process that opens it: flipped bytes", async () => {
+    const names = Array.from({ length: FLIPS }, (_, index) => `flip-${index}`);
+    const places: Record<string, number[]> = {};
+    for (const name of names) {
+      const path = makeRoot(name);
+      const bytes = readFileSync(path);
+      // One byte, or a whole run of them.
+      const start = randomInt(bytes.length - 64);
+      places[name] = [start];
+      const length = Math.random() < 0.5 ? 1 : 64;
+      for (let offset = 0; offset < length; offset++)
+        bytes.writeUInt8(bytes.readUInt8(start + offset) ^ 0xff, start + offset);
+      writeFileSync(path, bytes);
+    }
+    const told = await work(names);
+    for (const name of names) {
+      const { newest, content, complete, reason, count } = told[name] ?? never(name);
+      // The new changes are recorded, and taken back, whatever became of the old ones.
+      expect({ name, at: places[name], newest, content }).toEqual({
+        name,
+        at: places[name],
+        newest: "undo",
+        content: "a",
+      });
+      if (asideOf(name).length > 0) expect({ complete, reason }).toEqual({ complete: false, reason: "damaged" });
+      else expect(count).toBeGreaterThan(CHANGES / 2);
+    }
+  }, 300_000);
+
+  test("is salvaged from both of its ends", async () => {
+    const path = makeRoot("middle");
+    const bytes = readFileSync(path);
+    for (const page of pagesWith(bytes, middleId)) bytes.fill(0xff, page * 4096, page * 4096 + 64);
+    writeFileSync(path, bytes);
+    const { middle } = await work(["middle"]);
+    expect(middle).toMatchObject({ complete: false, reason: "damaged", newest: "undo", content: "a", broken: 0 });
+    expect(middle?.count).toBeGreaterThan(CHANGES / 2);
+    expect(asideOf("middle")).toHaveLength(1);
+  }, 120_000);
+
+  test("goes on when it is cut short", async () => {
+    for (const [index, part] of [0, 0.01, 0.3, 0.9].entries()) {
+      const path = makeRoot(`cut-${index}`);
+      truncateSync(path, Math.floor((readFileSync(path).length * part) / 512) * 512);
+    }
+    const told = await work(["cut-0", "cut-1", "cut-2", "cut-3"]);
+    for (const one of Object.values(told)) expect(one).toMatchObject({ newest: "undo", content: "a" });
+  }, 120_000);
+
+  test("is not what a sound one is taken for", async () => {
+    const path = makeRoot("sound");
+    const { sound } = await work(["sound"]);
+    expect(sound).toMatchObject({ complete: true, content: "a" });
+    expect(asideOf("sound")).toEqual([]);
+    // By this it is opened the next time without another process that reads it first.
+    const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+    expect(readFileSync(join(journalOf("sound"), "closed"), "utf8")).toBe(`${ino}:${size}:${mtimeNs}:${ctimeNs}`);
+  });
+});
+
+function never(name: string): never {
+  throw new Error(`nothing is told of ${name}`);
+}
+
+/** Pages of the tables that hold a text. */
+function pagesWith(bytes: Buffer, text: string): number[] {
+  const found: number[] = [];
+  for (let page = 0; page < bytes.length / 4096; page++) {
+    if (bytes.subarray(page * 4096, (page + 1) * 4096).includes(text)) found.push(page);
+  }
+  return found;
+}
