@@ -213,6 +213,8 @@ export const READ = O_RDONLY;
 export const READ_DIRECTORY = O_RDONLY | O_DIRECTORY;
 /** Opens a file made with {@link CREATE} for reading, never a link put in its place. */
 export const READ_NEW = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+/** Opens what its directory lists as a regular file; whatever took its place is not waited for. */
+export const READ_LISTED = READ_NEW | fs.constants.O_NOCTTY;
 export const APPEND = fs.constants.O_WRONLY | fs.constants.O_APPEND;
 /** Creates a new file; fails if the name exists, even as a link. */
 export const CREATE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | O_NOFOLLOW;

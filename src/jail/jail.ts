@@ -54,8 +54,9 @@ interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"
   readonly spellings?: SpellingRules | undefined;
 }
 
-/** Handles that are being closed in the thread pool; beyond that they are closed at once. */
+/** Handles that are being closed in the thread pool before a change waits for one of them, and before they are closed at once. */
 const MAX_CLOSING_LATE = 32;
+const MOST_CLOSING_LATE = 128;
 
 /**
  * Confines every operation to one root.
@@ -84,6 +85,8 @@ export class Jail implements WalkRoot {
   readonly #background = new Set<Promise<unknown>>();
   #recovering: Promise<unknown> | undefined;
   #closingLate = 0;
+  #closedLate: Promise<void> | undefined;
+  #onClosedLate: () => void = () => {};
   #walks = 0;
   #closing: Promise<void> | undefined;
   #onIdle: () => void = () => {};
@@ -217,16 +220,35 @@ export class Jail implements WalkRoot {
    * than the rest of a small write.
    */
   readonly closeLate = (fd: number): void => {
-    if (this.#closingLate >= MAX_CLOSING_LATE) {
+    if (this.#closingLate >= MOST_CLOSING_LATE) {
       closeNow(fd);
       return;
     }
     this.#closingLate += 1;
     const closed = pool.close(fd).finally(() => {
       this.#closingLate -= 1;
+      this.#onClosedLate();
     });
     this.inBackground(closed);
   };
+
+  /**
+   * Waits until only a few handles are being closed, before a change adds another.
+   * @returns whether other calls had a turn meanwhile
+   */
+  *roomToClose(): Io<boolean> {
+    if (this.#closingLate < MAX_CLOSING_LATE) return false;
+    while (this.#closingLate >= MAX_CLOSING_LATE) {
+      this.#closedLate ??= new Promise((resolve) => {
+        this.#onClosedLate = () => {
+          this.#closedLate = undefined;
+          resolve();
+        };
+      });
+      yield this.#closedLate;
+    }
+    return true;
+  }
 
   /**
    * Refuses new walks and waits a bounded time for current ones, since one may hang on content that never arrives.

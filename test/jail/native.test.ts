@@ -3,6 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runIo } from "../../src/core/io.js";
+import { NO_FOLLOW_PATH } from "../../src/jail/handles.js";
 import { type NativeCalls, NativeSource } from "../../src/jail/native/calls.js";
 import { parseStat, STAT_BYTES } from "../../src/jail/native/statx.js";
 import { type Stat, statOfName } from "../../src/jail/stat.js";
@@ -63,6 +64,9 @@ describe("native calls", () => {
           name,
           ...everything(statOfName(join(arena.root, name))),
         });
+        const pinned = calls.open(fd, name, NO_FOLLOW_PATH) ?? -1;
+        expect(everything(calls.statOpen(pinned))).toEqual(everything(statOfName(join(arena.root, name))));
+        fs.closeSync(pinned);
       }
     }));
 
@@ -174,6 +178,7 @@ describe("native calls", () => {
       };
       const calls = {
         stat: () => undefined,
+        statOpen: () => undefined,
         open: () => undefined,
         copy: async () => 0,
         read: () => ({ next: () => answers.pop() ?? fails(), close }),

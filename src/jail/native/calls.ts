@@ -19,6 +19,7 @@ const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0 } = fs.constants;
 /** Set by Node on its own descriptors; without it, child processes would inherit this one. */
 const O_CLOEXEC = 0x80000;
 const AT_SYMLINK_NOFOLLOW = 0x100;
+const AT_EMPTY_PATH = 0x1000;
 /** STATX_BASIC_STATS and STATX_BTIME. */
 const ALL_FIELDS = 0xfff;
 /** Bytes of entries fetched per call: up to some thousand names. */
@@ -42,6 +43,8 @@ export interface NativeCalls {
   open(directory: number, name: string | Buffer, flags: number): number | undefined;
   /** Stats one name without following links. */
   stat(directory: number, name: string | Buffer): Stat | undefined;
+  /** Stats an open descriptor. */
+  statOpen(fd: number): Stat | undefined;
   read(directory: number): DirectoryReading | undefined;
   /**
    * Copies bytes of one open file to the position of another, in the kernel and the thread pool.
@@ -113,6 +116,8 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string]): NativeCal
       const failed = statx(numbers.statx, directory, name, AT_SYMLINK_NOFOLLOW, ALL_FIELDS, statBytes) !== 0;
       return failed ? undefined : parseStat(stat);
     },
+    statOpen: (fd) =>
+      statx(numbers.statx, fd, "", AT_EMPTY_PATH, ALL_FIELDS, statBytes) === 0 ? parseStat(stat) : undefined,
     read: (directory) => {
       const fd = directory < 0 ? undefined : open(directory, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
       if (fd === undefined) return undefined;
@@ -148,6 +153,7 @@ function isTrustworthy(calls: NativeCalls): boolean {
     reading = calls.read(directory);
     if (seen === undefined || file === undefined || reading === undefined) return false;
     if (seen.identity !== `${dev}:${ino}` || statOfOpen(file).identity !== seen.identity) return false;
+    if (calls.statOpen(file)?.identity !== seen.identity) return false;
     if (seen.size !== size || seen.modifiedMs !== Math.floor(mtimeMs)) return false;
     return reading.next().length > 0;
   } catch {

@@ -23,6 +23,7 @@ const MEDIUM = 3_000_001;
 async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortSignal) {
   const native = new NativeSource(0, () => ({
     stat: () => undefined,
+    statOpen: () => undefined,
     open: () => undefined,
     read: () => undefined,
     copy,

@@ -16,6 +16,7 @@ import { type Change, flushDirectory, isForOwner, type Target } from "../target.
 import { committed, isReported, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
 
 const PERMISSION_BITS = 0o777;
+const ALL_BITS = 0o7777;
 const SET_GID = 0o2000;
 const COPY_BYTES = 1_048_576;
 
@@ -57,12 +58,12 @@ export interface Installed {
 export function* install(change: Change, file: StagedFile, target: Installed): Io<void> {
   const { sys } = change.jail;
   const { directory } = change.walk;
-  yield* giveRights(change, file.fd, target.old);
-  // Network file systems report a full disk only at this point.
+  const prepared = yield* giveRights(change, file.fd, target.old);
   const { fd } = file;
   const isNeeded = isReported(change) || change.rules.usage !== undefined;
-  const placed = isNeeded ? yield* sys.fstat(fd) : undefined;
+  const placed = isNeeded ? (prepared ?? (yield* sys.fstat(fd))) : undefined;
   file.fd = -1;
+  // Network file systems report a full disk only at this point.
   yield* sys.close(fd);
   const added = { bytes: placed?.size ?? 0, files: 1 };
   const commit = withReservation(reserve(change, added, target.old), putNow(change, file, target));
@@ -144,18 +145,27 @@ export function* copyContent({ sys }: Jail, source: number, to: number): Io<void
   }
 }
 
-/** The permissions of the file it replaces, else those of a new one in its directory. */
-export function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<void> {
-  if (old === undefined) yield* inheritRights(change, fd);
-  else yield* keepRights(change, fd, old.stat);
+/**
+ * The permissions of the file it replaces, else those of a new one in its directory.
+ * @returns its stat, where that is known
+ */
+export function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<Stat | undefined> {
+  if (old !== undefined) return yield* keepRights(change, fd, old.stat);
+  yield* inheritRights(change, fd);
+  return undefined;
 }
 
-function* keepRights(change: Change, fd: number, { uid, gid, mode }: Stat): Io<void> {
+/** Most files have the right owner and mode from the start; setting them again would write the inode twice. */
+function* keepRights(change: Change, fd: number, { uid, gid, mode }: Stat): Io<Stat | undefined> {
   const { sys } = change.jail;
-  const sameGroup = yield* succeeds(sys.fchown(fd, process.geteuid?.() === 0 ? uid : -1, gid));
+  const made = yield* sys.fstat(fd);
+  const isOwned = made.gid === gid && (made.uid === uid || process.geteuid?.() !== 0);
+  const sameGroup = isOwned || (yield* succeeds(sys.fchown(fd, process.geteuid?.() === 0 ? uid : -1, gid)));
   // Members of the new group were "others" before; they get no more rights than that.
   const rights = sameGroup ? mode & PERMISSION_BITS : (mode & 0o707) | ((mode & 0o007) << 3);
+  if (isOwned && (made.mode & ALL_BITS) === rights) return made;
   yield* sys.fchmod(fd, rights);
+  return undefined;
 }
 
 /** New entries belong to the owner of the root; a set-group-id directory passes on its group. */

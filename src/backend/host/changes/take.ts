@@ -4,8 +4,9 @@ import type { CallScope } from "../../../core/call/scope.js";
 import type { Io } from "../../../core/io.js";
 import type { WalkContent } from "../../../core/ports/backend.js";
 import type { Name } from "../../../jail/directory.js";
-import { type Pinned, READ, release } from "../../../jail/handles.js";
+import { type Pinned, READ, READ_LISTED, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { type Stat, statOfOpen } from "../../../jail/stat.js";
 import { closeNow, errnoOf, isExhaustion } from "../../../jail/sys.js";
 
 /** Initial size of the buffer in bytes; fits most source files. */
@@ -26,37 +27,72 @@ export class FileTaker {
   }
 
   /** `undefined`: the file is gone or not regular. The result is overwritten by the next call. */
-  *take(directory: Pinned, { raw }: Name, maxBytes: number): Io<WalkContent | undefined> {
+  *take(directory: Pinned, { raw, type }: Name, maxBytes: number): Io<WalkContent | undefined> {
     // A name that is not valid UTF-8 cannot be pinned.
     if (typeof raw !== "string") return undefined;
-    const { handles, crossDevice, top } = this.#jail;
+    const { crossDevice, top } = this.#jail;
+    // On overlay file systems files report the device of their layer, so their directory decides.
+    if (!crossDevice && directory.stat.device !== top.stat.device) return undefined;
+    const listed = type === "file" ? this.#openListed(directory, raw) : undefined;
+    if (listed === undefined) return yield* this.#takePinned(directory, raw, maxBytes);
+    try {
+      return yield* this.#read(listed.fd, listed.stat.size, maxBytes);
+    } catch (error) {
+      return this.#unreadable(error);
+    }
+  }
+
+  /**
+   * Opens at once what its directory lists as a regular file, instead of pinning it first.
+   * @returns `undefined`: it must be pinned, since it cannot be opened like this or something else has taken its place
+   */
+  #openListed(directory: Pinned, name: string): { readonly fd: number; readonly stat: Stat } | undefined {
+    const calls = this.#jail.sys.native?.calls;
+    const fd = calls?.open(directory.fd, name, READ_LISTED);
+    if (fd === undefined) return undefined;
+    let isRegular = false;
+    try {
+      const stat = calls?.statOpen(fd) ?? statOfOpen(fd);
+      isRegular = stat.isFile();
+      return isRegular ? { fd, stat } : undefined;
+    } finally {
+      if (!isRegular) closeNow(fd);
+    }
+  }
+
+  *#takePinned(directory: Pinned, name: string, maxBytes: number): Io<WalkContent | undefined> {
+    const { handles } = this.#jail;
     let file: Pinned | undefined;
     let isThere = false;
     try {
-      file = yield* handles.pin(directory, raw);
+      file = yield* handles.pin(directory, name);
       if (file === undefined) return undefined;
       isThere = file.stat.isFile();
-      // On overlay file systems files report the device of their layer, so their directory decides.
-      if (!isThere || !(crossDevice || directory.stat.device === top.stat.device)) return undefined;
+      if (!isThere) return undefined;
       if (file.stat.size > maxBytes) return "too large";
-      return yield* this.#read(file, maxBytes);
+      return yield* this.#read(yield* handles.reopen(file, READ), file.stat.size, maxBytes);
     } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
-      if (!isExhaustion(error)) return isThere ? "unreadable" : undefined;
-      this.#exhausted?.();
-      return "unreadable";
+      const answer = this.#unreadable(error);
+      return isThere || isExhaustion(error) ? answer : undefined;
     } finally {
       if (file !== undefined) release(file);
     }
   }
 
-  *#read(file: Pinned, maxBytes: number): Io<WalkContent> {
-    const fd = yield* this.#jail.handles.reopen(file, READ);
+  #unreadable(error: unknown): "unreadable" {
+    if (errnoOf(error) === undefined) throw error;
+    if (isExhaustion(error)) this.#exhausted?.();
+    return "unreadable";
+  }
+
+  /** @param fd closed in every case */
+  *#read(fd: number, size: number, maxBytes: number): Io<WalkContent> {
     try {
+      if (size > maxBytes) return "too large";
       let done = 0;
       for (;;) {
         // Requesting one byte more than expected detects the end in the same call.
-        const buffer = this.#room(done, Math.max(file.stat.size, done) + 1);
+        const buffer = this.#room(done, Math.max(size, done) + 1);
         const count = yield* this.#jail.sys.read(fd, buffer, done, done);
         done += count;
         if (done > maxBytes) return "too large";

@@ -1,0 +1,58 @@
+import fs from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { pool } from "../../../src/jail/pool.js";
+import { inArena } from "../../jail/arena.js";
+import { withFiles } from "../../jail/files.js";
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe("a file that replaces another", () => {
+  test("is given owner and mode only where it does not have them already", () =>
+    inArena(async ({ root, file }) => {
+      file("same", "x");
+      file("closed", "x");
+      fs.chmodSync(join(root, "same"), 0o644 & ~process.umask());
+      // No new file gets this mode: set-id bits are not kept, and the mask of this process takes nothing away from it.
+      fs.chmodSync(join(root, "closed"), 0o4600);
+      const own = jest.spyOn(fs, "fchownSync");
+      const mode = jest.spyOn(fs, "fchmodSync");
+      await withFiles(root, async (files) => {
+        for (const path of ["same", "closed"]) {
+          await files.invoke("write", { path, content: "new" });
+          expect([own.mock.calls.length, mode.mock.calls.length]).toEqual([0, 0]);
+        }
+        const mask = process.umask(0o077);
+        try {
+          await files.invoke("write", { path: "same", content: "newer" });
+        } finally {
+          process.umask(mask);
+        }
+        expect([own.mock.calls.length, mode.mock.calls.length]).toEqual([0, 1]);
+      });
+      expect(fs.statSync(join(root, "same")).mode & 0o7777).toBe(0o644 & ~process.umask());
+      expect(fs.statSync(join(root, "closed")).mode & 0o7777).toBe(0o600);
+    }));
+
+  test("leaves the old one to the thread pool, a few at a time, however quick the writes are", () =>
+    inArena(async ({ root, file }) => {
+      file("file", "x");
+      const close = pool.close;
+      let [all, now, most] = [0, 0, 0];
+      jest.spyOn(pool, "close").mockImplementation(async (fd) => {
+        all++;
+        most = Math.max(most, ++now);
+        await close(fd);
+        now--;
+      });
+      const writes = 200;
+      await withFiles(root, async (files) => {
+        for (let index = 0; index < writes; index++) await files.invoke("write", { path: "file", content: `${index}` });
+      });
+      expect([all, now]).toEqual([writes, 0]);
+      expect(most).toBeLessThanOrEqual(32);
+      expect(fs.readFileSync(join(root, "file"), "utf8")).toBe(`${writes - 1}`);
+    }));
+});
