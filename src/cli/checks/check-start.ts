@@ -5,11 +5,13 @@ import { ConfigError } from "../../config/errors.js";
 import { bareHost } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { fileErrno, folderErrno, socketErrno } from "../../jail/can-make.js";
+import { NO_DATABASE } from "../../venue/start/drives.js";
 import { OPEN_FAILURES } from "../../venue/start/open-parts.js";
 import { NO_CREDENTIALS, s3Access } from "../../venue/start/s3-access.js";
 import { checkState, hasLocalToken } from "../../venue/start/state/place.js";
 import { type CommandContext, codeOf } from "../context.js";
 import { listenFailure } from "../serve/listen-failure.js";
+import { isLoadable } from "./native.js";
 
 type Environment = CommandContext["env"];
 
@@ -69,6 +71,8 @@ function newKeyProblems({ seedFile, did }: VenueConfig): readonly string[] {
 
 function driveProblems(config: VenueConfig, env: Environment): readonly string[] {
   const { store } = config.drives;
+  const opensDatabase = typeof store === "object" || hasLastingDrives(config);
+  if (opensDatabase && !isLoadable("lmdb")) return [`'drives.store' cannot be opened: ${NO_DATABASE}`];
   if (typeof store !== "object") return [];
   if ("s3" in store) {
     const { credentials } = s3Access(store.s3, env);
@@ -93,9 +97,11 @@ function stateProblems(config: VenueConfig, env: Environment): readonly string[]
 function needsState(config: VenueConfig): boolean {
   const { store } = config.drives;
   if (hasLocalToken(config) || (typeof store === "object" && "s3" in store)) return true;
-  const hasDrives = Object.values(config.file.roots).some(({ kind }) => kind === "dlfs");
-  return store === undefined && hasDrives && !forgetsDrives(config);
+  return store === undefined && hasLastingDrives(config);
 }
+
+const hasLastingDrives = (config: VenueConfig): boolean =>
+  !forgetsDrives(config) && Object.values(config.file.roots).some(({ kind }) => kind === "dlfs");
 
 /** The errno that listening would fail with. Probes the address by binding a UDP socket, so nothing can connect. */
 async function whyNotListen({ listen, hostname, port }: VenueConfig): Promise<string | undefined> {

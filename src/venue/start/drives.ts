@@ -15,6 +15,10 @@ import type { CellStore } from "../../drive/store/cell-store.js";
 import type { Access } from "../identity/access.js";
 import { NO_CREDENTIALS, s3Access } from "./s3-access.js";
 
+/** Why drives that last cannot be opened. */
+export const NO_DATABASE =
+  "its library 'lmdb' cannot be loaded. Install it for this machine, or set 'drives.store' to \"memory\"";
+
 /** The drives of a venue, opened on first use. */
 export interface VenueDrives extends DriveSource {
   /** Opens the drives now, so that a mistake is reported at start. @throws ConfigError */
@@ -192,11 +196,18 @@ async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOp
   const { store } = config.drives;
   if (typeof store === "object" && "s3" in store) return openShared(store.s3, config, { env, log });
   const [{ openEmbeddedStore }, { openState }] = await Promise.all([
-    import("../../drive/store/embedded/embedded.js"),
+    withDatabase(import("../../drive/store/embedded/embedded.js")),
     import("./state/place.js"),
   ]);
   const path = typeof store === "object" ? store.path : join(openState(config, env, "drives.store"), "drives");
   return openEmbeddedStore({ path, log });
+}
+
+/** @throws ConfigError if the code of a store cannot be loaded: it imports a native library */
+function withDatabase<T>(loading: Promise<T>): Promise<T> {
+  return loading.catch(() => {
+    throw new ConfigError([NO_DATABASE], 78);
+  });
 }
 
 async function openShared(
@@ -205,7 +216,7 @@ async function openShared(
   { env, log }: Pick<VenueDrivesOptions, "env" | "log">,
 ): Promise<CellStore> {
   const [{ openObjectStore }, { openState }] = await Promise.all([
-    import("../../drive/store/s3/open-object-store.js"),
+    withDatabase(import("../../drive/store/s3/open-object-store.js")),
     import("./state/place.js"),
   ]);
   const { credentials, ...place } = s3Access(s3, env);
