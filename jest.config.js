@@ -11,9 +11,12 @@ export default {
   // What needs more than Node is named `*.tools.test.ts` (npm run test:tools); what takes long lies in test/long.
   testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/", "\\.tools\\.test\\.ts$"],
   extensionsToTreatAsEsm: [".ts"],
+  testEnvironment: "<rootDir>/test/environment.mjs",
   transform,
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   testTimeout: 30000,
   // Jest leaves one core idle unless told.
   maxWorkers: "100%",
+  // A worker above this is replaced after its suite.
+  workerIdleMemoryLimit: "500MB",
 };

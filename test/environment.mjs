@@ -1,0 +1,25 @@
+// Jest's environment for Node, without two leaks that keep the modules of every suite in memory (seen with Jest 30 on Node 20):
+// - jest-circus makes an AsyncLocalStorage for each suite and never disables it, and Node passes the store of each on to every
+//   promise from then on, so that a worker also slows down with each suite.
+// - Modules of a vm context keep what they import alive for as long as the context can reach them, as it does by the state that
+//   jest-circus keeps under symbols of the global object.
+import { AsyncLocalStorage } from "node:async_hooks";
+import { TestEnvironment } from "jest-environment-node";
+
+const used = new Set();
+const { run } = AsyncLocalStorage.prototype;
+AsyncLocalStorage.prototype.run = function (...given) {
+  used.add(this);
+  return run.apply(this, given);
+};
+
+export default class extends TestEnvironment {
+  async teardown() {
+    for (const storage of used) storage.disable();
+    used.clear();
+    const { global } = this;
+    await super.teardown();
+    // Names stay: timers that outlive a suite use them.
+    for (const key of Object.getOwnPropertySymbols(global)) Reflect.deleteProperty(global, key);
+  }
+}
