@@ -1,5 +1,6 @@
 // Port of jobs: their records, how a surface submits a call, and what callers can do with their own jobs.
 
+import type { Abortable } from "../call/abortable.js";
 import type { Caller } from "../call/caller.js";
 import type { Page, Paged } from "../call/page.js";
 import type { SurfaceContext } from "./adapter.js";
@@ -40,6 +41,8 @@ export interface Submission {
   readonly caller: string;
   /** Caller and limits for the adapter; without `callerDID` the caller is the operator. */
   readonly context: SurfaceContext;
+  /** Gives the job up. Default: that of the context. */
+  readonly signal?: Abortable | undefined;
   /** Never listed, and dropped once its terminal state has been delivered. */
   readonly private?: boolean;
 }

@@ -2,6 +2,7 @@
 // answer. A connection is served in this way from its first message to its last, or by the SDK.
 
 import type { JSONRPCMessage, JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/server";
+import { type Abortable, Aborter } from "../../core/call/abortable.js";
 import type { McpHost } from "./host.js";
 import type { LineTransport } from "./line-transport.js";
 import { progressNotes } from "./progress.js";
@@ -31,7 +32,7 @@ class DirectConnection {
   readonly #host: McpHost;
   readonly #transport: LineTransport;
   readonly #tools: ToolCalls;
-  readonly #running = new Map<unknown, AbortController>();
+  readonly #running = new Map<unknown, Aborter>();
 
   constructor(host: McpHost, transport: LineTransport) {
     this.#host = host;
@@ -48,7 +49,7 @@ class DirectConnection {
 
   /** The client is gone. */
   abort(): void {
-    for (const controller of this.#running.values()) controller.abort();
+    for (const aborter of this.#running.values()) aborter.abort();
   }
 
   #notice({ method, params }: JSONRPCNotification): void {
@@ -57,21 +58,21 @@ class DirectConnection {
 
   async #serve(request: JSONRPCRequest): Promise<void> {
     const { id } = request;
-    const controller = new AbortController();
-    this.#running.set(id, controller);
+    const aborter = new Aborter();
+    this.#running.set(id, aborter);
     let outcome: { readonly result: object } | { readonly error: { readonly code: number; readonly message: string } };
     try {
-      outcome = { result: await this.#resultOf(request, controller.signal) };
+      outcome = { result: await this.#resultOf(request, aborter) };
     } catch (error) {
       const { code, message } = error instanceof RequestFault ? error : internalFault(this.#host, error);
       outcome = { error: { code, message } };
     }
-    if (this.#running.get(id) === controller) this.#running.delete(id);
-    if (controller.signal.aborted) this.#transport.forget(id);
+    if (this.#running.get(id) === aborter) this.#running.delete(id);
+    if (aborter.aborted) this.#transport.forget(id);
     else await this.#transport.send({ jsonrpc: "2.0", id, ...outcome } as JSONRPCMessage);
   }
 
-  #resultOf({ id, method, params }: JSONRPCRequest, signal: AbortSignal): object | Promise<object> {
+  #resultOf({ id, method, params }: JSONRPCRequest, signal: Abortable): object | Promise<object> {
     switch (method) {
       case "initialize":
         return this.#initialize(

@@ -1,5 +1,6 @@
 // The port between the MCP surface and the venue.
 
+import type { Abortable } from "../../core/call/abortable.js";
 import type { ReportProgress } from "../../core/call/progress.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
@@ -53,7 +54,7 @@ export interface McpHost {
   /** Translates the arguments of a call of a tool. Absent: they are the input. */
   inputOf?(tool: OperationMetadata, given: Readonly<Record<string, unknown>>): ToolInput;
   /** Starts the job of a tool call. */
-  submit(call: ToolCall, signal: AbortSignal): StartedJob;
+  submit(call: ToolCall, signal: Abortable): StartedJob;
   /** Logs failures whose details a caller must not see. */
   logInternal(error: unknown, requestId: string): void;
 }

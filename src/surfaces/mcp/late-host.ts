@@ -1,3 +1,4 @@
+import type { Abortable } from "../../core/call/abortable.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { StartedJob } from "../../core/ports/job.js";
 import type { ClientRoots } from "./client-roots.js";
@@ -53,7 +54,7 @@ export class LateHost implements McpHost {
     return this.#open.inputOf?.(tool, given) ?? { input: given, shown: given };
   }
 
-  submit(call: ToolCall, signal: AbortSignal): StartedJob {
+  submit(call: ToolCall, signal: Abortable): StartedJob {
     return this.#open.submit(call, signal);
   }
 

@@ -1,5 +1,6 @@
 // Progress notifications of one tool call.
 
+import type { Abortable } from "../../core/call/abortable.js";
 import type { ReportProgress } from "../../core/call/progress.js";
 
 /** No notification comes before this, nor sooner than this after another one. Milliseconds. */
@@ -8,7 +9,7 @@ const PAUSE_MS = 500;
 /** The parts of a request that progress depends on. */
 export interface ReportingRequest {
   readonly _meta?: { readonly progressToken?: string | number | undefined } | undefined;
-  readonly signal: AbortSignal;
+  readonly signal: Pick<Abortable, "aborted">;
   notify(notification: { method: "notifications/progress"; params: Record<string, unknown> }): Promise<void>;
 }
 

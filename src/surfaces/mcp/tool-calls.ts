@@ -1,6 +1,7 @@
 // MCP tools of a venue: lists operations as tools and runs tool calls as jobs. Knows nothing of how messages travel.
 
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
+import type { Abortable } from "../../core/call/abortable.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { Overloaded } from "../../core/errors/overload.js";
 import { escapeText, internalError, timedOut } from "../../core/errors/texts.js";
@@ -33,7 +34,7 @@ export interface ToolRequest {
   readonly id: string | number;
   readonly name: string;
   readonly args: Record<string, unknown>;
-  readonly signal: AbortSignal;
+  readonly signal: Abortable;
   /** Absent: the client did not ask for progress. */
   readonly progress?: ProgressNotes | undefined;
   /** Takes what the user is to decide before the call is made again. Absent: the client cannot ask. */
@@ -105,7 +106,7 @@ function keep(memory: MemoryLease, { result }: StartedJob): void {
 /**
  * @throws RequestFault -32603 when the venue is overloaded; nothing has been done then, and the call can be retried
  */
-function submit(host: McpHost, call: ToolCall, signal: AbortSignal): StartedJob {
+function submit(host: McpHost, call: ToolCall, signal: Abortable): StartedJob {
   try {
     return host.submit(call, signal);
   } catch (error) {

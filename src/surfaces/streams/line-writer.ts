@@ -31,9 +31,13 @@ export class LineWriter {
    */
   async write(value: unknown, heldBytes: number): Promise<void> {
     const whole = apart(value, heldBytes >= LARGE_BYTES);
-    const before = this.#unwritten === 0 ? undefined : this.#last;
+    const isNext = this.#unwritten === 0;
+    // Most lines are small, and taken at once.
+    const isSmall = isNext && whole.parts.length === 0;
+    const taking = isSmall ? this.#take(`${whole.text}\n`) : this.#writeAll(whole, isNext ? undefined : this.#last);
+    if (taking === undefined) return;
     this.#unwritten += 1;
-    this.#last = this.#writeAll(whole, before).finally(() => {
+    this.#last = taking.finally(() => {
       this.#unwritten -= 1;
     });
     await this.#last;

@@ -62,7 +62,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
       parts.approvals?.answer(token, answer, "did" in who ? attribute(who, ucans, parts.nameCaller).context : who),
     submit({ operation, input, ucans, memory, takesBytes, report, onQuestion, approval }, signal) {
       const common: SurfaceContext = {
-        ...{ signal, memory, takesBytes, report, approval },
+        ...{ memory, takesBytes, report, approval },
         ...(onQuestion === undefined ? {} : { client: { isLocal, ask: onQuestion } }),
         surface: "mcp",
         resolveAsset,
@@ -72,10 +72,10 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
       if (!("did" in who)) {
         // No record: on stdio nobody could ask for it later.
         const context = { ...common, ...who, ...together(who.ucans, ucans) };
-        return host.run({ operation, input, caller: who.callerDID ?? host.did, context });
+        return host.run({ operation, input, caller: who.callerDID ?? host.did, context, signal });
       }
       const { did, context } = attribute(who, ucans, parts.nameCaller);
-      return host.submit({ operation, input, caller: did, context: { ...common, ...context } });
+      return host.submit({ operation, input, caller: did, context: { ...common, ...context }, signal });
     },
   };
 }

@@ -218,9 +218,9 @@ class JobStore implements Jobs {
   }
 
   /** @throws Overloaded */
-  #start({ input, context }: Submission): JobRun {
+  #start({ input, context, signal = context.signal }: Submission): JobRun {
     if (this.#closing !== undefined) throw new Overloaded("The venue is closing", RETRY_MS);
-    return this.#running.start(this.#nextId(this.#options.clock.nowMs()), input, context.signal);
+    return this.#running.start(this.#nextId(this.#options.clock.nowMs()), input, signal);
   }
 
   /** Runs the operation and records its outcome. @throws FileAdapterError */

@@ -1,3 +1,4 @@
+import type { Abortable } from "../../core/call/abortable.js";
 import type { Cancellation } from "../../core/call/scope.js";
 import { Overloaded } from "../../core/errors/overload.js";
 import type { KeptJob } from "./kept.js";
@@ -25,7 +26,7 @@ export class RunningJobs {
   }
 
   /** @throws Overloaded */
-  start(id: string, input: unknown, submitter: AbortSignal | undefined): JobRun {
+  start(id: string, input: unknown, submitter: Abortable | undefined): JobRun {
     // Capped, so that a larger input can run when nothing else does.
     const inputBytes = Math.min(estimateBytes(input), MOST_INPUT_BYTES);
     const isHeavy = this.#inputBytes + inputBytes > MOST_INPUT_BYTES;
@@ -78,10 +79,10 @@ export class JobRun implements Cancellation {
   job: KeptJob | undefined;
   #aborted = false;
   #controller: AbortController | undefined;
-  readonly #submitter: AbortSignal | undefined;
+  readonly #submitter: Abortable | undefined;
   readonly #onAbort = () => this.abort();
 
-  constructor(id: string, inputBytes: number, submitter: AbortSignal | undefined) {
+  constructor(id: string, inputBytes: number, submitter: Abortable | undefined) {
     this.id = id;
     this.inputBytes = inputBytes;
     this.#submitter = submitter;
