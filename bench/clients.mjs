@@ -22,6 +22,7 @@ export const SERVERS = {
  * The official MCP client over stdio. The tools are listed first, as hosts do: only then does it check answers against
  * their output schemas.
  *
+ * @param options.command a program other than Node
  * @param options.defaultBuffer keep the client's own limit of 10 MiB an answer
  * @returns `{ pid, tool(name, args), client, close() }`
  */
@@ -29,7 +30,7 @@ export async function connectOfficial(args, options = {}) {
   const { Client } = await import("@modelcontextprotocol/client");
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
   const transport = new StdioClientTransport({
-    command: process.execPath,
+    command: options.command ?? process.execPath,
     args,
     stderr: "ignore",
     ...(options.defaultBuffer ? {} : { maxBufferSize: ROOMY_BUFFER_BYTES }),
@@ -38,11 +39,12 @@ export async function connectOfficial(args, options = {}) {
   await client.connect(transport);
   const { pid } = transport;
   adopt(pid);
-  await client.listTools();
+  const { tools } = await client.listTools();
   return {
     pid,
     client,
     tool: (name, args) => client.callTool({ name, arguments: args }, { timeout: 120_000 }),
+    tools,
     async close() {
       await client.close();
       disown(pid);

@@ -1,13 +1,18 @@
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { connectOfficial, connectRaw } from "./clients.mjs";
 import { expectEqual } from "./expect.mjs";
 import { median } from "./measure.mjs";
 
 const SERVER_NAMES = ["ours", "theirs"];
 
-/** From `spawn` until `initialize` is answered, in milliseconds; and how much memory that took. */
+/**
+ * From `spawn` until `initialize` is answered, in milliseconds; how much processor time it took, and how much with the first
+ * call; and how much memory.
+ */
 export async function measureStart(ports, { quick }) {
   const times = { ours: [], theirs: [], node: [] };
+  const cpu = { ours: [], theirs: [] };
+  const cpuWithCall = { ours: [], theirs: [] };
   const rss = { ours: 0, theirs: 0 };
   // One start of each to bring the files into the page cache.
   const rounds = (quick ? 3 : 20) + 1;
@@ -17,6 +22,9 @@ export async function measureStart(ports, { quick }) {
       const server = await connectRaw(ports.args(name));
       if (round > 0) times[name].push(Number(process.hrtime.bigint() - start) / 1e6);
       rss[name] = Math.max(rss[name], peakRss(server.pid));
+      if (round > 0) cpu[name].push(cpuMs(server.pid));
+      await server.tool(...FIRST_CALLS[name](ports.root));
+      if (round > 0) cpuWithCall[name].push(cpuMs(server.pid));
       await server.close();
     }
     const start = process.hrtime.bigint();
@@ -24,7 +32,19 @@ export async function measureStart(ports, { quick }) {
     if (round > 0) times.node.push(Number(process.hrtime.bigint() - start) / 1e6);
     await bare.close();
   }
-  return { times, rssAfterStart: rss };
+  return { times, cpu, cpuWithCall, rssAfterStart: rss };
+}
+
+const FIRST_CALLS = {
+  ours: () => ["file_list", { root: "bench", path: "" }],
+  theirs: (root) => ["list_directory_with_sizes", { path: root }],
+};
+
+/** Processor time of all threads of a process so far. */
+function cpuMs(pid) {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const times = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, "utf8").split(" ")[0]));
+  return times.reduce((sum, ns) => sum + ns, 0) / 1e6;
 }
 
 /** Bytes of one answer on the server's stdout, for each row that has an MCP form. */
@@ -92,6 +112,23 @@ export async function measureMemory(rows, ports, { quick }) {
     await server.close();
   }
   return { peaks, work };
+}
+
+const FLIGHT = 16;
+
+/** Peak memory of fresh servers after 16 reads of 5 MB that were asked for together, in KB. */
+export async function measureFlight(rows, ports) {
+  const row = rows.find(({ id }) => id === "read-5m");
+  const peaks = {};
+  for (const name of SERVER_NAMES) {
+    const server = await connectRaw(ports.args(name));
+    const form = row.forms[name];
+    const results = await Promise.all(Array.from({ length: FLIGHT }, () => form.run(server.tool, 0, name)));
+    for (const result of results) form.check(result, 0, name);
+    peaks[name] = peakRss(server.pid);
+    await server.close();
+  }
+  return { peaks };
 }
 
 const SPARSE_BYTES = 10 * 2 ** 30;

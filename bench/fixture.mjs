@@ -34,6 +34,12 @@ export function makeText(bytes, seed) {
   return `${lines.join("\n").slice(0, bytes - 1)}\n`;
 }
 
+/** Text of about that many bytes in UTF-8, in which one character in ten is not ASCII. */
+function makeUnicode(bytes) {
+  const line = 'Größe und Länge – “naïve” Wörter, ein "Zitat" und etwas Straßenbahn: 中文 🙂 am Ende.\n';
+  return line.repeat(Math.floor(bytes / Buffer.byteLength(line)));
+}
+
 /** Bytes that are no text. */
 export function makeBytes(bytes, seed) {
   const data = Buffer.alloc(bytes);
@@ -61,6 +67,7 @@ export function makeFixture(base, { bigTree }) {
       text: makeText(KB, index),
     })),
     medium: { path: deep("medium.md"), text: makeText(100 * KB, 101) },
+    mediumUnicode: { path: deep("medium-unicode.md"), text: makeUnicode(100 * KB) },
     large: { path: deep("large.md"), text: makeText(5 * MB, 102) },
     long: { path: deep("long.md"), text: makeText(8 * MB, 105) },
     mediumBlob: { path: deep("medium.bin"), bytes: makeBytes(100 * KB, 103) },

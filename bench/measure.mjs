@@ -1,3 +1,4 @@
+import { NoSuchTool } from "./native.mjs";
 import { SUBJECT_IDS, SUBJECTS } from "./subjects.mjs";
 
 /** Calls at the start of each turn that are checked but not timed: caches and sleeping processes wake up in them. */
@@ -36,9 +37,26 @@ async function bind(row, ports) {
     const call = port?.tool ?? port?.invoke;
     // A row may count the calls on: what they make needs a name of its own.
     const state = { next: 0 };
-    bound.push({ id, form, call, state, row });
+    if (!SUBJECTS[id].isNative) bound.push({ id, form, call, state, row });
+    else if (await hasTools(call, form, { id, state }))
+      bound.push({ id, form: { ...form, check: () => {} }, call, state, row });
   }
   return bound;
+}
+
+/** Whether a server of another language has what a row calls. */
+async function hasTools(call, form, { id, state }) {
+  const index = state.next++;
+  try {
+    form.before?.(index, id);
+    await form.run(call, index, id);
+    return true;
+  } catch (error) {
+    if (error instanceof NoSuchTool) return false;
+    throw error;
+  } finally {
+    form.after?.(id);
+  }
 }
 
 /** Some calls of one subject: first the checked ones, then the timed ones. */

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createFileAdapter, createProfile } from "../dist/index.js";
 
 const ROUNDS = Number(process.argv[2] ?? 15);
-const TARGET = 1.2;
+const TARGET = 1.25;
 
 const base = mkdtempSync(join(tmpdir(), "venue-bench-"));
 const files = await createFileAdapter({ roots: { r: { path: base, durability: "none" } } });

@@ -1,8 +1,17 @@
 import { median, percentile } from "./measure.mjs";
+import { NATIVE_SERVERS } from "./native.mjs";
 import { SUBJECTS } from "./subjects.mjs";
 
 /** Columns of the two tables of times. */
-export const OFFICIAL = ["library", "mcp-ours", "mcp-theirs", "fs-sync", "fs-promises", "native"];
+export const OFFICIAL = [
+  "library",
+  "mcp-ours",
+  "mcp-theirs",
+  "fs-sync",
+  "fs-promises",
+  "native",
+  ...NATIVE_SERVERS.map((name) => `mcp-${name}`),
+];
 export const RAW = ["raw-ours", "raw-theirs"];
 
 /** Microseconds as people read them. */
@@ -75,7 +84,7 @@ export function verdictTable({ verdicts }) {
 
 /** Everything that is no timed row, a line each. */
 export function extrasLines({ extras }) {
-  const { floor, start, tools, memory, buffer, sparse } = extras;
+  const { floor, start, tools, memory, flight, buffer, sparse } = extras;
   const lines = [];
   if (floor !== undefined) {
     const each = Object.entries(floor).map(([key, { median: us }]) => `${key} ${time(us)}`);
@@ -85,6 +94,10 @@ export function extrasLines({ extras }) {
     const each = ({ ours, theirs, node }) =>
       `venue-files ${startTime(ours)}, server-filesystem ${startTime(theirs)}, Node without any package ${startTime(node)}`;
     lines.push(`Start until initialize is answered, median / p99: ${each(start.times)}`);
+    const ms = (times) => `${median(times).toFixed(0)} ms`;
+    lines.push(
+      `Processor time of the start, and with the first call: venue-files ${ms(start.cpu.ours)}, ${ms(start.cpuWithCall.ours)}; server-filesystem ${ms(start.cpu.theirs)}, ${ms(start.cpuWithCall.theirs)}`,
+    );
     lines.push(
       `Peak memory after it: venue-files ${megabytes(start.rssAfterStart.ours)}, server-filesystem ${megabytes(start.rssAfterStart.theirs)}`,
     );
@@ -94,6 +107,12 @@ export function extrasLines({ extras }) {
     const done = Object.entries(work).map(([id, times]) => `${times}x ${id}`);
     lines.push(
       `Peak memory after the same work (${done.join(", ")}): venue-files ${megabytes(peaks.ours)}, server-filesystem ${megabytes(peaks.theirs)}`,
+    );
+  }
+  if (flight !== undefined) {
+    const { ours, theirs } = flight.peaks;
+    lines.push(
+      `Peak memory after 16 reads of 5 MB in flight: venue-files ${megabytes(ours)}, server-filesystem ${megabytes(theirs)}`,
     );
   }
   if (sparse !== undefined) {

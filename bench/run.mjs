@@ -4,6 +4,7 @@ import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
 import {
   measureDefaultBuffer,
+  measureFlight,
   measureFloor,
   measureMemory,
   measureSparse,
@@ -34,6 +35,11 @@ const EXTRAS = [
   { id: "start", title: "start", run: ({ ports, options }) => measureStart(ports, options) },
   { id: "sparse", title: "100 lines of 10 GB", run: ({ ports, fixture }) => measureSparse(ports, fixture) },
   { id: "memory", title: "peak memory", run: ({ allRows, ports, options }) => measureMemory(allRows, ports, options) },
+  {
+    id: "flight",
+    title: "peak memory of 16 reads of 5 MB in flight",
+    run: ({ allRows, ports }) => measureFlight(allRows, ports),
+  },
   {
     id: "buffer",
     title: "5 MB in a client as it comes",
@@ -93,12 +99,16 @@ async function main() {
     const { rows: _, ...rest } = report;
     writeFileSync(options.json, JSON.stringify({ ...rest, samples }));
   }
+  const missed = report.verdicts.filter(({ pass }) => !pass);
+  if (!options.check || missed.length === 0) return;
+  say(`missed: ${missed.map(({ what }) => what).join("; ")}\n`);
+  process.exitCode = 1;
 }
 
 main().then(
   () => {
     cleanUp();
-    process.exit(0);
+    process.exit();
   },
   (error) => {
     process.stderr.write(`\n${error.name === "WrongAnswer" ? `Wrong answer. ${error.message}` : error.stack}\n`);

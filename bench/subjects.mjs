@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectOfficial, connectRaw, SERVERS } from "./clients.mjs";
+import { NATIVE_SERVERS, nativeCommand, nativeTools } from "./native.mjs";
 
 const CAPS = [{ with: "file://bench/", can: "crud" }];
 const READ_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -15,6 +16,12 @@ export const SUBJECTS = {
   native: { label: "rg, du, cp", form: "native" },
   "raw-ours": { label: "venue-files, raw client", form: "ours", port: "rawOurs" },
   "raw-theirs": { label: "server-filesystem, raw client", form: "theirs", port: "rawTheirs" },
+  ...Object.fromEntries(
+    NATIVE_SERVERS.map((name) => [
+      `mcp-${name}`,
+      { label: `${name}, MCP`, form: "theirs", port: name, isNative: true },
+    ]),
+  ),
 };
 
 /** The order in which a round goes through them. */
@@ -46,6 +53,11 @@ export class Ports {
     return this.#open.get(key);
   }
 
+  /** The folder that all serve. */
+  get root() {
+    return this.#settings.none.root;
+  }
+
   /** Command lines of all servers. */
   args(server, durability = "none") {
     return SERVERS[server](this.#settings[durability]);
@@ -63,6 +75,11 @@ export class Ports {
         return connectRaw(this.args("ours", durability));
       case "rawTheirs":
         return connectRaw(this.args("theirs"));
+      case "rust":
+      case "go": {
+        const [command, ...args] = nativeCommand(name, this.root);
+        return nativeTools(await connectOfficial(args, { command }));
+      }
       default:
         throw new Error(`Unknown port: ${name}`);
     }

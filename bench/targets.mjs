@@ -2,11 +2,12 @@ import { median, spread } from "./measure.mjs";
 
 /** Ratios of medians over MCP, ours to theirs, through the official client. */
 const LATENCY = [
-  ["read 1 KB", "read-1k", 0.4],
-  ["stat", "stat", 0.4],
-  ["write 1 KB", "write-1k", 0.4],
+  ["read 1 KB", "read-1k", 0.45],
+  ["stat", "stat", 0.6],
+  ["write 1 KB", "write-1k", 0.55],
   ["read 100 KB", "read-100k", 0.4],
-  ["read 5 MB", "read-5m", 0.4],
+  ["read 100 KB, text not all ASCII", "read-100k-unicode", 0.4],
+  ["read 5 MB", "read-5m", 0.2],
   ["read 100 KB, binary", "blob-100k", 0.4],
   ["read 5 MB, binary", "blob-5m", 0.4],
   ["list 1,000", "list-1000", 0.6],
@@ -24,12 +25,25 @@ const WIRE = [
   ["blob-5m", 1.36],
 ];
 
+/** Calls a second with 16 in flight over MCP, at least so many times those of server-filesystem. */
+const IN_FLIGHT = [
+  ["in-flight", 1.8],
+  ["stat-in-flight", 2],
+  ["write-in-flight", 1.6],
+  ["edit-in-flight", 2],
+];
+
 /** Ratios of medians, the library to the program of the system. */
-const NATIVE = [["grep 13 MB for a text, library / `rg` and its start", "grep-13m", 1.2]];
+const NATIVE = [
+  ["grep 13 MB for a text, library / `rg` and its start", "grep-13m", 1.2],
+  ["du of 100,000, library / `du` and its start", "du-100k", 1.8],
+  ["copy, library / `cp` and its start", "copy-1g", 1.1],
+];
 
 const MOST_GLOB_US = 40_000;
 const MOST_SPARSE_KB = 64 * 1024;
 const MOST_TOKENS = 3_300;
+const MOST_FLIGHT_KB = 300 * 1024;
 
 /**
  * What the project promised to reach, as far as it was measured.
@@ -39,6 +53,7 @@ export function judge({ summaries, rows, extras }) {
   return [
     ...judgeLibrary(summaries),
     ...judgeLatency(summaries),
+    ...judgeInFlight(summaries, rows),
     ...judgeSearch(summaries),
     ...judgeWire(rows, extras),
     ...judgeRest(extras),
@@ -74,6 +89,20 @@ function judgeLatency(summaries) {
   });
 }
 
+/** Turned round, so that less is better as everywhere. */
+function judgeInFlight(summaries, rows) {
+  return IN_FLIGHT.flatMap(([id, least]) => {
+    const row = summaries[id];
+    if (row === undefined) return [];
+    const [ours, theirs] = [row["mcp-ours"], row["mcp-theirs"]];
+    const raw = row["raw-theirs"].median / row["raw-ours"].median;
+    const what = `${rows.find((one) => one.id === id).title}: calls/s of server-filesystem / ours`;
+    return [
+      verdict(what, theirs.median / ours.median, Number((1 / least).toFixed(3)), { spread: spread(theirs, ours), raw }),
+    ];
+  });
+}
+
 function judgeSearch(summaries) {
   const glob = summaries["glob-5k"];
   const verdicts = NATIVE.flatMap(([what, id, most]) => {
@@ -95,8 +124,11 @@ function judgeWire(rows, { wire }) {
   });
 }
 
-function judgeRest({ start, tools, sparse }) {
+function judgeRest({ start, tools, sparse, flight }) {
   const verdicts = [];
+  if (flight !== undefined) {
+    verdicts.push(verdict("peak memory of 16 reads of 5 MB in flight, in KB", flight.peaks.ours, MOST_FLIGHT_KB));
+  }
   if (sparse !== undefined) {
     const more = sparse.after - sparse.before;
     verdicts.push(verdict("memory for 100 lines of 10 GB, in KB", more, MOST_SPARSE_KB));
@@ -107,6 +139,13 @@ function judgeRest({ start, tools, sparse }) {
     verdicts.push(
       verdict("start until `initialize` answers, MCP", median(ours) / median(theirs), 1.1, { spread: ratios }),
     );
+    for (const [what, times, most] of [
+      ["start until `initialize` answers, processor time", start.cpu, 0.65],
+      ["start and first call, processor time", start.cpuWithCall, 0.7],
+    ]) {
+      const between = spread({ roundMedians: times.ours }, { roundMedians: times.theirs });
+      verdicts.push(verdict(what, median(times.ours) / median(times.theirs), most, { spread: between }));
+    }
   }
   if (tools !== undefined) {
     verdicts.push(verdict("`tools/list`, tokens (o200k_base)", tools.ours.tokens, MOST_TOKENS));

@@ -1,5 +1,6 @@
 import { changeRows } from "./change.mjs";
 import { enumerationRows } from "./enumerate.mjs";
+import { inFlightRows } from "./in-flight.mjs";
 import { readRows } from "./read.mjs";
 import { searchRows } from "./search.mjs";
 
@@ -37,5 +38,6 @@ export function timedRows(fixture, { quick }) {
     ...enumerationRows(fixture),
     ...searchRows(fixture, { quick }),
     ...changeRows(fixture),
+    ...inFlightRows(fixture),
   ].map((row) => ({ unit: "µs", ...row, ...scales[row.scale] }));
 }

@@ -8,6 +8,12 @@ export function readRows(fixture) {
   return [
     { ...textRow(fixture, files.small), id: "read-1k", title: "read 1 KB", payload: KB, scale: "small" },
     { ...textRow(fixture, [files.medium]), id: "read-100k", title: "read 100 KB", payload: 100 * KB, scale: "medium" },
+    {
+      ...textRow(fixture, [files.mediumUnicode]),
+      id: "read-100k-unicode",
+      title: "read 100 KB, text not all ASCII",
+      scale: "medium",
+    },
     { ...textRow(fixture, [files.large]), id: "read-5m", title: "read 5 MB", payload: 5 * MB, scale: "large" },
     {
       ...blobRow(fixture, files.mediumBlob),
@@ -25,11 +31,10 @@ export function readRows(fixture) {
     },
     { ...linesRow(fixture), id: "lines-8m", title: "lines 5,000–5,100 of 8 MB", scale: "large" },
     statRow(fixture),
-    inFlightRow(fixture),
   ];
 }
 
-function textRow({ at }, among) {
+export function textRow({ at }, among) {
   const file = (index) => among[index % among.length];
   const checkText = (text, index) => expectEqual(text, file(index).text, file(index).path);
   return {
@@ -111,7 +116,7 @@ function blobRow({ at }, { path, bytes }) {
   };
 }
 
-function statRow({ at, files }) {
+export function statRow({ at, files }) {
   const file = (index) => files.small[index % SMALL_FILES];
   const checkStat = (stats) => expectEqual([stats.isFile(), stats.size], [true, KB], "stat");
   const checkOurs = ({ exists, type, size, modified }, index) => {
@@ -143,17 +148,5 @@ function statRow({ at, files }) {
       sync: { run: (_, index) => statSync(at(file(index).path)), check: checkStat },
       promises: { run: (_, index) => promises.stat(at(file(index).path)), check: checkStat },
     },
-  };
-}
-
-function inFlightRow(fixture) {
-  const { sync: _, ...forms } = textRow(fixture, fixture.files.small).forms;
-  return {
-    id: "in-flight",
-    title: "read 1 KB, 16 in flight",
-    unit: "calls/s",
-    inFlight: 16,
-    scale: "throughput",
-    forms,
   };
 }
