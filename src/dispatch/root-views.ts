@@ -16,4 +16,5 @@ export const openedFor = (root: PersonalRoot, owner: string): Root => ({
   ...root,
   owner,
   backend: root.backendFor(owner),
+  ...(root.journalFor === undefined ? {} : { journal: root.journalFor(owner) }),
 });

@@ -1,5 +1,6 @@
 // The journal of one root: entries in a store, content in the store or in the trash of the root, within a quota.
 
+import { newEntryId } from "../core/entry-id.js";
 import type { Awaitable } from "../core/io.js";
 import type {
   EntryNote,
@@ -24,7 +25,6 @@ import type {
   TrashMode,
 } from "../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../core/ports/open-file.js";
-import { newEntryId } from "./ids.js";
 import { type PruneRules, Pruner } from "./prune.js";
 import { queryStore } from "./query.js";
 import { settlePending } from "./recover.js";

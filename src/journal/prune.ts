@@ -1,7 +1,7 @@
 // Keeps a journal within its quota: gives up the oldest content and entries, in turns, away from the calls.
 
+import { timeOfId } from "../core/entry-id.js";
 import type { TrashFolder } from "../core/ports/changes/journal-writer.js";
-import { timeOfId } from "./ids.js";
 import type { KeptRow } from "./rows.js";
 import type { JournalStore } from "./store.js";
 

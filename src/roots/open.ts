@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { DriveBackend, type DriveSource } from "../backend/drive/drive.js";
+import { journalAccess } from "../backend/drive/journal.js";
 import type { IntentRegister } from "../backend/host/group/register.js";
 import { HostTrash } from "../backend/host/history/trash.js";
 import { HostBackend } from "../backend/host/host.js";
@@ -89,6 +90,7 @@ export function driveRoot(
       if (drives === undefined) throw notSupportedHere("drives");
       return new DriveBackend({ open: () => drives.of(owner), drive, rootName: name });
     },
+    ...(drives === undefined ? {} : { journalFor: (owner) => journalAccess(drives, owner, drive) }),
   };
 }
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
+import { isGroupId } from "../../src/core/entry-id.js";
 import type { ChangeRecord } from "../../src/core/ports/changes/change.js";
-import { isGroupId } from "../../src/journal/ids.js";
 import { createMemoryDrives } from "../../src/venue/start/drives.js";
 
 const ALICE = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Capability } from "../../src/core/call/capability.js";
+import { newEntryId } from "../../src/core/entry-id.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { Journal, JournalEntry, JournalQuery } from "../../src/core/ports/changes/journal.js";
-import { newEntryId } from "../../src/journal/ids.js";
 import type { HistoryOutput } from "../../src/schema/types.js";
 import { type Dispatch, dispatchOn } from "../dispatch/fake.js";
 import { failureOf } from "./ground.js";

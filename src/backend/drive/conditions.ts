@@ -1,9 +1,10 @@
 // Checks the preconditions (`ifMatch`, expected size) of changes to drive files.
 
 import { createHash, type Hash } from "node:crypto";
+import { conflict } from "../../core/errors/texts.js";
 import { type Expected, isExpected } from "../../core/etag.js";
 import type { Access, AppendOptions, Written } from "../../core/ports/backend.js";
-import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
+import { contentVersion, type DriveSnapshot, type DriveStat } from "../../drive/engine/engine.js";
 import { expectationError, MAX_TOLD_BYTES, requireExpected, sizeError } from "../expected.js";
 
 /** A file of a tree, as seen by one call. */
@@ -70,6 +71,13 @@ export async function checkAppend(
   return {
     repeated: { bytes: 0, created: false, size, isRepeated: true, ...(sha256 === undefined ? {} : { sha256 }) },
   };
+}
+
+/** @param version that the entry must still have; only files have one @throws CONFLICT */
+export function checkVersion(stat: DriveStat | undefined, version: string | undefined, { place, verb }: Access): void {
+  const content = stat?.content;
+  if (version === undefined || content === undefined || contentVersion(content) === version) return;
+  throw conflict(place, { verb, expected: "another version" });
 }
 
 async function hashOf({ tree, segments, size, access }: DriveFile): Promise<Hash> {

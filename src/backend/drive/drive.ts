@@ -8,9 +8,9 @@ import type {
   At,
   Backend,
   Body,
-  ChangeOptions,
   Copied,
   CopyOptions,
+  CurrentState,
   FileStat,
   GroupChange,
   GroupEffect,
@@ -19,6 +19,8 @@ import type {
   MoveOptions,
   ReadBytes,
   ReadRange,
+  Removed,
+  RemoveOptions,
   SourceOptions,
   TouchOptions,
   WalkOptions,
@@ -27,7 +29,7 @@ import type {
 } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
-import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
+import { contentVersion, type DriveChange, type DriveSnapshot, type OwnerDrives } from "../../drive/engine/engine.js";
 import { sortByName } from "../../path/order.js";
 import { omissionOf } from "../refusal.js";
 import { fileSpot, makeDirectoryInDrive, removeInDrive, touchInDrive } from "./entries.js";
@@ -50,7 +52,7 @@ export interface DriveSource {
 /** The drive and its names. */
 export interface DriveBackendOptions {
   /** Called once per operation. */
-  readonly open: () => Promise<Pick<OwnerDrives, "read" | "change" | "stage">>;
+  readonly open: () => Promise<Pick<OwnerDrives, "read" | "change" | "stage" | "log">>;
   readonly drive: string;
   /** For error messages. */
   readonly rootName: string;
@@ -94,6 +96,15 @@ export class DriveBackend implements Backend {
       const found = await statAt(tree, path.segments);
       if (found === undefined) return undefined;
       return { ...sizePart(found), readOnly: false, symlink: false, ...stampPart(found) };
+    });
+  }
+
+  state(path: RelPath, access: Access): Promise<CurrentState | undefined> {
+    return this.#read(path, access, async (tree) => {
+      const found = await statAt(tree, path.segments);
+      if (found === undefined) return undefined;
+      const { type: kind, size, modified, content } = found;
+      return { kind, size, modified, ...(content === undefined ? {} : { version: contentVersion(content) }) };
     });
   }
 
@@ -142,15 +153,9 @@ export class DriveBackend implements Backend {
     );
   }
 
-  async remove(
-    path: RelPath,
-    { recursive, expected }: ChangeOptions & { recursive: boolean },
-    access: Access,
-  ): Promise<{ existed: boolean }> {
+  async remove(path: RelPath, options: RemoveOptions, access: Access): Promise<Removed> {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
-    return this.#run(path, { access, verb: "delete" }, () =>
-      removeInDrive(this.#door, { path, access }, { recursive, expected }),
-    );
+    return this.#run(path, { access, verb: "delete" }, () => removeInDrive(this.#door, { path, access }, options));
   }
 
   touch(path: RelPath, options: TouchOptions, access: Access): Promise<void> {
@@ -205,6 +210,7 @@ export class DriveBackend implements Backend {
       look: (look) => this.#look(look),
       change: (work) => this.#change(work),
       stage: async (content) => (await this.#open()).stage(content),
+      logged: async (id) => (await this.#open()).log.entry(id),
     };
   }
 

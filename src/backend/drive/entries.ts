@@ -9,12 +9,12 @@ import {
   notSupportedByRoot,
   parentMissing,
 } from "../../core/errors/texts.js";
-import type { At, ChangeOptions, TouchOptions, WriteOptions } from "../../core/ports/backend.js";
+import type { At, Removed, RemoveOptions, Standing, TouchOptions, WriteOptions } from "../../core/ports/backend.js";
 import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
 import { expectationError, requireExpected } from "../expected.js";
 import { authoriseParents } from "../parents.js";
-import { checkExpected } from "./conditions.js";
-import { madeFor, newState, reported, stateOf } from "./report.js";
+import { checkExpected, checkVersion } from "./conditions.js";
+import { madeFor, type Noted, newState, reported, stateOf } from "./report.js";
 import type { DriveDoor } from "./store.js";
 import { locate, makeDirectories, type Spot, statAt } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
@@ -29,7 +29,7 @@ export async function fileSpot(tree: DriveSnapshot, at: At, parents: boolean): P
 }
 
 /** @throws unless the target's parent exists, or may be created */
-function requireParent({ depth, node }: Spot, { path, access }: At, parents: boolean): void {
+export function requireParent({ depth, node }: Spot, { path, access }: At, parents: boolean): void {
   const missing = path.segments.length - depth;
   const place = (segments: readonly string[]) => ({ root: access.place.root, path: segments.join("/") });
   if (missing > 0 && node.type === "file") throw notADirectory(place(path.segments.slice(0, depth)));
@@ -73,28 +73,33 @@ export async function makeDirectoryInDrive(
 export async function removeInDrive(
   drive: DriveDoor,
   { path, access }: At,
-  { recursive, expected }: ChangeOptions & { readonly recursive: boolean },
-): Promise<{ existed: boolean }> {
+  { recursive, expected, version, permanent, discards }: RemoveOptions & Standing,
+): Promise<Removed> {
   const check = async (tree: DriveSnapshot): Promise<DriveStat | undefined> => {
     const found = await statAt(tree, path.segments);
     const takesFiles = expected !== undefined || access.rules?.removesFilesOnly === true;
     if (takesFiles && found?.type === "directory") throw isADirectory(access.place);
     await checkExpected({ tree, segments: path.segments, access }, found, expected);
+    checkVersion(found, version, access);
     if (found?.type === "directory" && !recursive && (await tree.entries(path.segments)).length > 0)
       throw notEmpty(access.place);
     if (found?.type === "directory") await requireAllAllowed(tree, path.segments, access);
     return found;
   };
   if ((await drive.look(check)) === undefined) return { existed: false };
-  return reported(drive, access, async (tree, note) => {
+  let noted: Noted | undefined;
+  const done = await reported(drive, access, async (tree, note) => {
     const found = await check(tree);
     if (found === undefined) return { existed: false };
     const existed = await tree.remove(path.segments, { recursive });
     access.scope.commit();
     const [action, before] = ["deleted" as const, stateOf(found)];
-    note({ action, kind: found.type, path: path.segments, before, after: null });
+    noted = note({ action, kind: found.type, path: path.segments, before, after: null });
+    if (permanent === true || discards === true) noted.reason = "permanent";
     return { existed };
   });
+  const id = noted?.ticket?.id;
+  return id === undefined ? done : { ...done, id };
 }
 
 /** Times of entries decide merges, so none is set. @throws NOT_FOUND, NOT_SUPPORTED */

@@ -2,22 +2,24 @@
 
 import { createHash } from "node:crypto";
 import { ending } from "../../core/call/ending.js";
-import { notFound, notSupportedByRoot, rootDelete } from "../../core/errors/texts.js";
+import { alreadyExists, notFound, rootDelete } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Access, At, GroupChange, GroupEffect } from "../../core/ports/backend.js";
 import type { EntryChange } from "../../core/ports/changes/change.js";
-import type { DriveChange, StagedContent } from "../../drive/engine/engine.js";
+import type { DriveChange, LogEntry, StagedContent } from "../../drive/engine/engine.js";
 import { sha256Of } from "../digest.js";
 import { authoriseParents } from "../parents.js";
-import { checkExpected } from "./conditions.js";
-import { fileSpot, makeDirectoryInDrive, removeInDrive } from "./entries.js";
+import { checkExpected, checkVersion } from "./conditions.js";
+import { fileSpot, makeDirectoryInDrive, removeInDrive, requireParent } from "./entries.js";
 import { asCallerError } from "./errors.js";
 import { moveInDrive } from "./place.js";
-import { madeFor, newState, stateOf } from "./report.js";
+import { logNoted, madeFor, type Noted, newState, report, stateOf } from "./report.js";
 import type { DriveDoor } from "./store.js";
-import { makeDirectories } from "./tree.js";
+import { locate, makeDirectories } from "./tree.js";
+import { requireAllAllowed } from "./walk.js";
 
 type Write = Extract<GroupChange, { kind: "write" }>;
+type Restore = Extract<GroupChange, { kind: "restore" }>;
 
 interface Content {
   readonly put: Buffer | StagedContent;
@@ -38,26 +40,29 @@ export async function changeAllInDrive(
   // Content that is still arriving must not block other changes.
   const contents = new Map<GroupChange, Content>();
   for (const change of changes) if (change.kind === "write") contents.set(change, await load(drive, change));
-  const reports: (() => void)[] = [];
-  const keepReport = (access: Access, change: EntryChange): void => {
-    reports.push(() => access.changed?.(change));
-  };
+  const kept = new Map<GroupChange, LogEntry>();
+  for (const change of changes) if (change.kind === "restore") kept.set(change, await keptOf(drive, name, change));
+  const all: { readonly access: Access; readonly noted: Noted }[] = [];
+  const keepReport = (access: Access, noted: Noted): void => void all.push({ access, noted });
   const done = await drive.change(async (tree) => {
-    reports.length = 0;
+    all.length = 0;
     const effects: GroupEffect[] = [];
     for (const change of changes) {
       const { access } = placeOf(change);
       access.scope.checkpoint();
       try {
-        effects.push(await changeOne({ tree, keepReport }, change, contents.get(change)));
+        effects.push(
+          await changeOne({ tree, keepReport }, change, { content: contents.get(change), kept: kept.get(change) }),
+        );
       } catch (error) {
         throw asCallerError(error, { place: access.place, drive: name, verb: access.verb });
       }
     }
+    if (all.length > 1) all[0]?.access.beginGroup?.();
+    for (const { access, noted } of all) logNoted(tree, access, noted);
     return effects;
   });
-  places[0]?.access.beginGroup?.();
-  for (const report of reports) report();
+  for (const { access, noted } of all) report(access, noted);
   return done;
 }
 
@@ -67,22 +72,29 @@ const placeOf = (change: GroupChange): At => (change.kind === "move" ? change.to
 /** The tree under change, and what is told of once it is in place. */
 interface Ground {
   readonly tree: DriveChange;
-  keepReport(access: Access, change: EntryChange): void;
+  keepReport(access: Access, noted: Noted): void;
 }
 
-async function changeOne(ground: Ground, change: GroupChange, content: Content | undefined): Promise<GroupEffect> {
+/** What was loaded for a change. */
+interface Loaded {
+  readonly content: Content | undefined;
+  readonly kept: LogEntry | undefined;
+}
+
+async function changeOne(ground: Ground, change: GroupChange, { content, kept }: Loaded): Promise<GroupEffect> {
   const { tree, keepReport } = ground;
   const door: DriveDoor = {
     keepReport,
     look: (look) => look(tree),
     change: (work) => work(tree),
     stage: () => Promise.reject(new TypeError("All content has been loaded")),
+    logged: () => Promise.reject(new TypeError("All entries have been loaded")),
   };
   if (change.kind === "move") {
     return { existed: (await moveInDrive(door, change.from, change.to, change.options)).overwritten };
   }
   const { at } = change;
-  if (change.kind === "restore") throw notSupportedByRoot(at.access.place, "kept entries");
+  if (change.kind === "restore") return restoreIn(ground, change, kept);
   if (change.kind === "mkdir") return { existed: !(await makeDirectoryInDrive(door, at, change.options)).created };
   if (change.kind === "write") return writeIn(ground, change, content);
   if (at.path.segments.length === 0) throw rootDelete(at.access.place.root);
@@ -98,17 +110,52 @@ async function writeIn(ground: Ground, { at, options }: Write, content: Content 
   const spot = await fileSpot(tree, at, options.parents);
   const old = spot.depth === segments.length ? spot.node : undefined;
   await checkExpected({ tree, segments, access }, old, options.expected);
+  checkVersion(old, options.version, access);
+  const since = tree.moment();
   const parents = { from: spot.depth, to: segments.length - 1 };
   authoriseParents(path, parents, access);
   await makeDirectories(tree, path, parents);
   const { bytes } = await tree.writeFile(segments, content.put);
   access.scope.commit();
-  keepReport(access, {
+  const change: EntryChange = {
     ...{ action: old === undefined ? "created" : "modified", kind: "file", path: segments },
     ...madeFor(path, parents),
     ...{ before: old === undefined ? null : stateOf(old), after: newState(bytes, content.sha256) },
-  });
+  };
+  keepReport(access, { change, since, until: tree.moment() });
   return { existed: old !== undefined, sha256: content.sha256 };
+}
+
+/** Gives a deleted entry its place again, with everything below it. */
+async function restoreIn(ground: Ground, { at, options }: Restore, kept: LogEntry | undefined): Promise<GroupEffect> {
+  const { tree, keepReport } = ground;
+  const { path, access } = at;
+  const { segments } = path;
+  if (kept?.before === undefined) throw notFound(access.place);
+  const spot = await locate(tree, path);
+  if (spot.depth === segments.length) throw alreadyExists(access.place);
+  requireParent(spot, at, options.parents);
+  const since = tree.moment();
+  const parents = { from: spot.depth, to: segments.length - 1 };
+  authoriseParents(path, parents, access);
+  await makeDirectories(tree, path, parents);
+  await tree.restore(segments, kept.before);
+  const { kind, before } = kept.entry;
+  if (kind === "directory") await requireAllAllowed(tree, segments, access);
+  access.scope.commit();
+  const change: EntryChange = {
+    ...{ action: "created", kind, path: segments },
+    ...madeFor(path, parents),
+    ...{ before: null, after: newState(before?.size ?? 0, before?.sha256) },
+  };
+  keepReport(access, { change, since, until: tree.moment() });
+  return { existed: false };
+}
+
+async function keptOf(drive: DriveDoor, name: string, { kept: [id = ""], at }: Restore): Promise<LogEntry> {
+  const found = await drive.logged(id);
+  if (found?.drive !== name || found.before === undefined) throw notFound(at.access.place);
+  return found;
 }
 
 async function load(drive: DriveDoor, { body, at }: Write): Promise<Content> {

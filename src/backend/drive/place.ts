@@ -12,16 +12,24 @@ import {
   parentMissing,
 } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
-import type { Access, At, Copied, CopyOptions, Moved, MoveOptions, PlaceOptions } from "../../core/ports/backend.js";
-import type { EntryChange } from "../../core/ports/changes/change.js";
+import type {
+  Access,
+  At,
+  Copied,
+  CopyOptions,
+  Moved,
+  MoveOptions,
+  PlaceOptions,
+  Standing,
+} from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
 import { expectationError } from "../expected.js";
 import { authoriseParents } from "../parents.js";
 import { refusalOf } from "../refusal.js";
-import { checkExpected } from "./conditions.js";
-import { madeFor, newState, reported, stateOf } from "./report.js";
+import { checkExpected, checkVersion } from "./conditions.js";
+import { madeFor, type Note, newState, reported, stateOf } from "./report.js";
 import type { DriveDoor } from "./store.js";
 import { locate, makeDirectories, type Spot, stampPart, statAt } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
@@ -41,7 +49,7 @@ interface Loaded {
 }
 
 /** Moves an entry in one change of the drive. */
-export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: MoveOptions): Promise<Moved> {
+export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: MoveOptions & Standing): Promise<Moved> {
   const { segments } = from.path;
   const { access } = from;
   return reported(drive, to.access, async (tree, note) => {
@@ -50,6 +58,7 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
     const { expectedFrom } = options;
     if (expectedFrom !== undefined && found.type === "directory") throw isADirectory(access.place);
     const { hash } = await checkExpected({ tree, segments, access }, found, expectedFrom);
+    checkVersion(found, options.version, access);
     const seen = { ...(hash === undefined ? {} : { sha256: hash.digest("hex") }), ...stampPart(found) };
     if (from.path.text === to.path.text) return { overwritten: false, ...seen };
     if (segments.length === 0) throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
@@ -82,7 +91,7 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
 async function clear(
   tree: DriveChange,
   { path, access }: At,
-  { old, note }: { readonly old: DriveStat; readonly note: (change: EntryChange) => void },
+  { old, note }: { readonly old: DriveStat; readonly note: Note },
 ): Promise<void> {
   if (old.type === "directory") await requireAllAllowed(tree, path.segments, access);
   await tree.remove(path.segments, { recursive: true });

@@ -3,33 +3,66 @@
 import type { RelPath } from "../../core/call/path.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../core/ports/changes/change.js";
-import type { DriveChange, DriveStat } from "../../drive/engine/engine.js";
+import type { NotUndoable } from "../../core/ports/changes/journal.js";
+import type { DriveChange, DriveMoment, DriveStat, LogTicket } from "../../drive/engine/engine.js";
+
+/** A change that was noted, with the steps that it lies between. */
+export interface Noted {
+  readonly change: EntryChange;
+  readonly since: DriveMoment;
+  readonly until: DriveMoment;
+  /** Why nothing of what was there is kept. */
+  reason?: NotUndoable | undefined;
+  /** Absent where nobody keeps records of the call. */
+  ticket?: LogTicket | undefined;
+}
 
 /** What {@link reported} changes: a drive, or a tree within a change of it, whose reports are kept until that is made. */
 export interface Reporting {
   change<R>(work: (tree: DriveChange) => Promise<R>): Promise<R>;
-  readonly keepReport?: (access: Access, change: EntryChange) => void;
+  readonly keepReport?: (access: Access, noted: Noted) => void;
 }
 
-/** Changes a drive, then tells of the changes that the last run of `work` noted. */
+export type Note = (change: EntryChange) => Noted;
+
+/** Changes a drive, logs the changes that the last run of `work` noted, and tells of them once they are committed. */
 export async function reported<T>(
   drive: Reporting,
   access: Access,
-  work: (tree: DriveChange, note: (change: EntryChange) => void) => Promise<T>,
+  work: (tree: DriveChange, note: Note) => Promise<T>,
 ): Promise<T> {
-  const noted: EntryChange[] = [];
-  const done = await drive.change((tree) => {
-    noted.length = 0;
-    return work(tree, (change) => {
-      noted.push(change);
+  const all: Noted[] = [];
+  const done = await drive.change(async (tree) => {
+    all.length = 0;
+    let since = tree.moment();
+    const result = await work(tree, (change) => {
+      const noted: Noted = { change, since, until: tree.moment() };
+      since = noted.until;
+      all.push(noted);
+      return noted;
     });
+    if (drive.keepReport === undefined) {
+      if (all.length > 1) access.beginGroup?.();
+      for (const noted of all) logNoted(tree, access, noted);
+    }
+    return result;
   });
-  if (noted.length > 1) access.beginGroup?.();
-  for (const change of noted) {
-    if (drive.keepReport === undefined) access.changed?.(change);
-    else drive.keepReport(access, change);
+  for (const noted of all) {
+    if (drive.keepReport === undefined) report(access, noted);
+    else drive.keepReport(access, noted);
   }
   return done;
+}
+
+/** Adds a change to the log of the swap that makes it. */
+export function logNoted(tree: DriveChange, { origin }: Access, noted: Noted): void {
+  const { change, since, until, reason } = noted;
+  noted.ticket = origin && tree.note({ ...origin, ...change }, since, until, reason);
+}
+
+export function report(access: Access, { change, ticket }: Noted): void {
+  const id = ticket?.id;
+  access.changed?.(id === undefined ? change : { ...change, id });
 }
 
 export const stateOf = ({ size, modified, type }: DriveStat, sha256?: string): EntryState => ({

@@ -5,7 +5,7 @@ import { ending } from "../../core/call/ending.js";
 import type { RelPath } from "../../core/call/path.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Access, AppendOptions, Body, Written } from "../../core/ports/backend.js";
-import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
+import type { DriveChange, DriveSnapshot, DriveStat, LogEntry, StagedContent } from "../../drive/engine/engine.js";
 import { sha256Of } from "../digest.js";
 import { authoriseParents } from "../parents.js";
 import { checkAppend, checkExpected, type Found } from "./conditions.js";
@@ -18,6 +18,8 @@ export interface DriveDoor extends Reporting {
   /** `work` may run again if another process changed the drive meanwhile. */
   change<T>(work: (tree: DriveChange) => Promise<T>): Promise<T>;
   stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent>;
+  /** An entry of the owner's log. */
+  logged(id: string): Promise<LogEntry | undefined>;
 }
 
 type How = AppendOptions & { readonly verb: "write" | "append" };

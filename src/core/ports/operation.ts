@@ -73,6 +73,7 @@ export interface PersonalRoot extends RootFacts {
   readonly drive: string;
   /** @param owner DID, authenticated */
   backendFor(owner: string): Backend;
+  journalFor?(owner: string): RootJournalAccess;
 }
 
 export type OpenRoot = Root | PersonalRoot;

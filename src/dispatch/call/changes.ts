@@ -1,10 +1,10 @@
 // Reports the changes of one call: adds who made them and by what, and passes them to the sinks.
 
 import { randomBytes } from "node:crypto";
+import { newGroupId } from "../../core/entry-id.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ChangeOrigin, ChangeRecord, ChangeSink, EntryChange } from "../../core/ports/changes/change.js";
 import type { RootFacts } from "../../core/ports/operation.js";
-import { newGroupId } from "../../journal/ids.js";
 import { tokenId } from "../../ucan/token/id.js";
 import type { DispatchOptions } from "../options.js";
 

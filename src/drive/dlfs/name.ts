@@ -53,6 +53,11 @@ export function parseNames(path: string, maxDepth = MAX_PATH_DEPTH): string[] {
 export const invalidPath = (path: string, fault: string): Error =>
   driveError("INVALID_PATH", `Invalid path '${escapeText(path)}': ${fault}`);
 
+export function nameClash(holder: string): Error {
+  const text = `name clashes with "${escapeText(holder)}": names in a drive directory must differ in their first 32 bytes`;
+  return driveError("NAME_CLASH", text, { holder });
+}
+
 /** Orders names by their UTF-8 bytes; `<` would order UTF-16 code units. */
 export const compareNames = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 

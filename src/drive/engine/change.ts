@@ -1,19 +1,19 @@
-import { escapeText } from "../../core/errors/texts.js";
 import type { Awaitable } from "../../core/io.js";
+import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { index } from "../cad3/maps/index-map.js";
 import type { Cell } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { createDrive } from "../dlfs/lifetime.js";
-import { invalidPath, nameFault } from "../dlfs/name.js";
-import { directoryNode, directoryOf, fileNode, later, type Node, tombstone } from "../dlfs/node.js";
+import { invalidPath } from "../dlfs/name.js";
+import { directoryNode, directoryOf, fileNode, later, type Node, tombstone, viewOf } from "../dlfs/node.js";
 import { lazyCell } from "../dlfs/open.js";
-import { holderOf, replaceAt, stampFor, type TreePath, walk } from "../dlfs/tree-path.js";
-import { driveError } from "../error.js";
+import { replaceAt } from "../dlfs/tree-path.js";
 import { type CellScope, loadIndex } from "./cells.js";
 import { readRange } from "./content/blob-reader.js";
 import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./content/blob-writer.js";
+import { nodeWith, placeIn, type Slot, slotFor } from "./content/slot.js";
 import {
   alreadyThere,
   entriesAt,
@@ -31,12 +31,14 @@ import type {
   DriveContent,
   DriveEntry,
   DriveLimits,
+  DriveMoment,
   DriveRead,
   DriveStat,
   DriveWrite,
   StagedContent,
 } from "./drives.js";
-import { guarded, quotaExceeded } from "./fault.js";
+import { guarded } from "./fault.js";
+import type { LogNote, LogTicket } from "./log/entry.js";
 import { checkSize } from "./stage.js";
 
 const STAGED_PIECE_BYTES = 2 ** 20;
@@ -54,14 +56,13 @@ export interface ChangeOptions {
   readonly isDeleted: boolean;
 }
 
-/** A place in a directory for a node. */
-interface Slot {
-  readonly path: TreePath;
-  readonly name: string;
-  /** The existing entry of exactly this name, if any. */
-  readonly live: LiveView | undefined;
-  readonly stamp: bigint;
-  readonly isTaken: boolean;
+/** A noted change, with the roots before and after it. */
+export interface Moment {
+  readonly note: LogNote;
+  readonly before: Value | undefined;
+  readonly after: Value | undefined;
+  readonly reason: NotUndoable | undefined;
+  readonly ticket: LogTicket;
 }
 
 /** The effects of one change on a drive; they take effect when the owner's root is swapped. */
@@ -70,6 +71,7 @@ export class DriveEdit implements DriveChange {
   #root: Value | undefined;
   #isOpen = true;
   #isRepeatable = true;
+  readonly #noted: Moment[] = [];
 
   constructor(options: ChangeOptions) {
     this.#options = options;
@@ -84,6 +86,32 @@ export class DriveEdit implements DriveChange {
   /** Whether the change can be run again; not if it has consumed a stream. */
   get isRepeatable(): boolean {
     return this.#isRepeatable;
+  }
+
+  get noted(): readonly Moment[] {
+    return this.#noted;
+  }
+
+  moment(): DriveMoment {
+    return { root: this.#root };
+  }
+
+  note(note: LogNote, { root: before }: DriveMoment, { root: after }: DriveMoment, reason?: NotUndoable): LogTicket {
+    const ticket = {};
+    this.#noted.push({ note, before, after, reason, ticket });
+    return ticket;
+  }
+
+  async restore(path: readonly string[], ref: Uint8Array): Promise<void> {
+    const { scope } = this.#options;
+    const node = await this.#guarded(path, () => scope.open(ref));
+    return this.#edit(path, (root) => {
+      const slot = this.#slotFor(root, path);
+      const view = viewOf(node);
+      if (slot.live !== undefined) throw alreadyThere(path);
+      if (view.kind === "tombstone") throw notFound(path);
+      return { root: this.#place(slot, nodeWith(view, slot.stamp)), result: undefined };
+    });
   }
 
   /** Ends the change; later calls have no effect. */
@@ -158,8 +186,7 @@ export class DriveEdit implements DriveChange {
     if (slot.live !== undefined) throw alreadyThere(to);
     const other = from.length === 0 ? slot.stamp : this.#slotFor(root, from).stamp;
     const stamp = later(slot.stamp, other);
-    const node = source.kind === "file" ? fileNode(source.data, stamp) : directoryNode(source.entries, stamp);
-    return { root: this.#place({ ...slot, stamp }, node), stamp };
+    return { root: this.#place({ ...slot, stamp }, nodeWith(source, stamp)), stamp };
   }
 
   async #put(path: readonly string[], content: DriveContent, isAppend: boolean): Promise<DriveWrite> {
@@ -228,32 +255,8 @@ export class DriveEdit implements DriveChange {
     return lazyCell(parseCell(bytes), ref, this.#options.scope.source);
   }
 
-  /** The slot of a path, and the timestamp of a change there. Synchronous, to be run by the scope. */
-  #slotFor(root: Value, path: readonly string[]): Slot {
-    const { at, limits } = this.#options;
-    if (path.length > limits.maxPathDepth) throw invalidPath(path.join("/"), "too deep");
-    for (const part of path) {
-      const fault = nameFault(part);
-      if (fault !== undefined) throw invalidPath(path.join("/"), fault);
-    }
-    const name = path.at(-1);
-    if (name === undefined) throw isADirectory(path);
-    const above = walk(root, path.slice(0, -1));
-    const holder = holderOf(above.parent, name);
-    const live = holder === undefined || holder.node.kind === "tombstone" ? undefined : holder.node;
-    if (live !== undefined && holder?.name !== name) throw nameClash(String(holder?.name));
-    return { path: above, name, live, stamp: stampFor(above, at, holder?.node), isTaken: holder !== undefined };
-  }
-
-  /** The root with a node put in a slot. @throws QUOTA_EXCEEDED if the directory is full */
-  #place(slot: Slot, node: Node): Node {
-    const { drive, limits } = this.#options;
-    const used = slot.path.parent.entries.size;
-    if (!slot.isTaken && used >= limits.maxEntries) {
-      throw quotaExceeded(drive, { used, limit: limits.maxEntries, requested: 1, unit: "entries" });
-    }
-    return replaceAt(slot.path, [slot.name, node], slot.stamp);
-  }
+  #slotFor = (root: Value, path: readonly string[]): Slot => slotFor(root, path, this.#options);
+  #place = (slot: Slot, node: Node): Node => placeIn(slot, node, this.#options);
 
   /** Changes the root; repeated if the root has changed meanwhile. */
   #edit<T>(path: readonly string[], change: (root: Value) => { root: Value; result: T }): Promise<T> {
@@ -291,9 +294,4 @@ export class DriveEdit implements DriveChange {
   #checkOpen(): void {
     if (!this.#isOpen) throw new TypeError("The change of the drive is over");
   }
-}
-
-function nameClash(holder: string): Error {
-  const text = `name clashes with "${escapeText(holder)}": names in a drive directory must differ in their first 32 bytes`;
-  return driveError("NAME_CLASH", text, { holder });
 }

@@ -1,6 +1,9 @@
 // Interfaces of drives: snapshots, changes and limits.
 
+import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { Cell } from "../cad3/ref.js";
+import type { Value } from "../cad3/value.js";
+import type { LogNote, LogTicket } from "./log/entry.js";
 
 /** One entry of a drive. */
 export interface DriveStat {
@@ -99,6 +102,23 @@ export interface DriveChange extends DriveSnapshot {
    * @throws as copy; INVALID_PATH for a directory into itself
    */
   move(from: readonly string[], to: readonly string[]): Promise<void>;
+  /**
+   * Gives an entry back its place, with all below it.
+   * @param ref of its node, from the log of the same owner @throws EXISTS, NOT_FOUND, INVALID_PATH
+   */
+  restore(path: readonly string[], ref: Uint8Array): Promise<void>;
+  /** The drive as it is at this step of the change. */
+  moment(): DriveMoment;
+  /**
+   * Notes what was changed between two steps for the log; the entry gets its id when the change is committed.
+   * @param reason why nothing of what was there is kept
+   */
+  note(note: LogNote, since: DriveMoment, until: DriveMoment, reason?: NotUndoable): LogTicket;
+}
+
+/** A step of a change. */
+export interface DriveMoment {
+  readonly root: Value | undefined;
 }
 
 /** Limits of one owner. Sizes are bytes. */
@@ -128,3 +148,12 @@ export const DEFAULT_DRIVE_LIMITS: DriveLimits = {
   maxImportLogicalBytes: 2 * 2 ** 30,
   maxImportEntries: 1_000_000,
 };
+
+/** What an owner's log may hold: entries, bytes that only it keeps, and its age in days. */
+export interface LogQuota {
+  readonly bytes: number;
+  readonly entries: number;
+  readonly days: number;
+}
+
+export const DEFAULT_LOG_QUOTA: LogQuota = { bytes: 268_435_456, entries: 100_000, days: 30 };

@@ -5,7 +5,7 @@ import type { Log } from "../../core/ports/log.js";
 import type { OwnerKeys } from "../keys/owner-keys.js";
 import type { CellStore } from "../store/cell-store.js";
 import { createCellPool } from "./cells.js";
-import { DEFAULT_DRIVE_LIMITS, type DriveLimits } from "./drives.js";
+import { DEFAULT_DRIVE_LIMITS, DEFAULT_LOG_QUOTA, type DriveLimits, type LogQuota } from "./drives.js";
 import { storeUnavailable } from "./fault.js";
 import { createOwnerDrives, type OwnerDrives } from "./owner-drives.js";
 import { type EngineParts, OwnerQueue } from "./owner-queue.js";
@@ -18,6 +18,7 @@ export type {
   DriveContent,
   DriveEntry,
   DriveLimits,
+  DriveMoment,
   DriveRead,
   DriveSnapshot,
   DriveStat,
@@ -27,6 +28,8 @@ export type {
 export type { ExportOptions, ExportPiece } from "./exchange/export.js";
 export type { ImportOptions, ImportReport } from "./exchange/import.js";
 export type { VerifyReport } from "./exchange/verify.js";
+export { contentVersion, type LogEntry, type LogNote, type LogTicket } from "./log/entry.js";
+export type { DriveLog } from "./log/owner-log.js";
 export type { OwnerDrives } from "./owner-drives.js";
 
 export interface DriveEngineOptions {
@@ -39,6 +42,8 @@ export interface DriveEngineOptions {
   readonly limits?: Partial<DriveLimits> | undefined;
   /** Age in ms up to which reads may use a known state without asking the store. */
   readonly staleMs?: number | undefined;
+  /** What the log of an owner's drives may hold. */
+  readonly logQuota?: LogQuota | undefined;
   /** Verify the hash of every cell, in addition to the store's own check. */
   readonly verifyReads?: boolean | undefined;
   /** Bytes of tree cells cached in memory. */
@@ -69,7 +74,8 @@ export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
   const pool = createCellPool({ store, verifyReads, cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES });
   const limits = { ...DEFAULT_DRIVE_LIMITS, ...options.limits };
   const usage = createUsage(pool);
-  const parts: EngineParts = { store, writer, pool, usage, keys, clock, limits, staleMs, log };
+  const { logQuota = DEFAULT_LOG_QUOTA } = options;
+  const parts: EngineParts = { store, writer, pool, usage, keys, clock, limits, staleMs, logQuota, log };
   const queues = new Map<string, OwnerQueue>();
   let isOpen = true;
 

@@ -1,22 +1,22 @@
 import { adapterError } from "../../core/errors/errors.js";
-import { escapeText } from "../../core/errors/texts.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
 import type { Value } from "../cad3/value.js";
-import { createDrive, deleteDrive, isDeletedDrive } from "../dlfs/lifetime.js";
-import { compareNames, isDriveName } from "../dlfs/name.js";
-import { directoryOf } from "../dlfs/node.js";
-import { driveError } from "../error.js";
+import { createDrive, isDeletedDrive } from "../dlfs/lifetime.js";
+import { compareNames } from "../dlfs/name.js";
 import { exportInHex } from "../keys/owner-keys.js";
-import { type CellScope, createScope, loadIndex, type Overlay } from "./cells.js";
-import { DriveEdit } from "./change.js";
-import { entriesAt, readAt, statAt, type Tree } from "./content/tree-read.js";
+import { type CellScope, createScope, type Overlay } from "./cells.js";
+import { DriveEdit, type Moment } from "./change.js";
+import { entriesAt, nodeAt, readAt, statAt, type Tree } from "./content/tree-read.js";
 import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, type ImportReport, importFiles } from "./exchange/import.js";
 import { type VerifyReport, verifyTree } from "./exchange/verify.js";
-import { explain, guarded, isDamage, quotaExceeded } from "./fault.js";
-import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "./owner-queue.js";
+import { explain, guarded, isDamage } from "./fault.js";
+import type { Noted } from "./log/entry.js";
+import { createOwnerLog, type DriveLog } from "./log/owner-log.js";
+import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifetime.js";
+import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
 import { stageContent } from "./stage.js";
 import { drivesOf, type PinnedState } from "./state.js";
 
@@ -55,6 +55,8 @@ export interface OwnerDrives {
    * @throws as {@link importFiles}
    */
   importDrive(files: readonly AsyncIterable<Uint8Array>[], options?: ImportOptions): Promise<ImportReport>;
+  /** What was changed in the drives, and what it keeps. */
+  readonly log: DriveLog;
   /** The key that signs the drives, in hex. @throws NOT_FOUND, READ_ONLY_ROOT */
   exportKey(): Promise<{ readonly publicKey: string; readonly seed: string }>;
   /**
@@ -75,6 +77,7 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
     create: async (drive) => createOne(drive, queue(), parts),
     delete: async (drive) => deleteOne(drive, queue()),
     read: async (drive) => readOne(drive, queue(), parts),
+    log: createOwnerLog(queue, parts),
     exportDrive: (options = {}) => exportAll(did, options, { queue, parts }),
     importDrive: async (files, options = {}) => importFiles(files, options, { did, queue: queue(), parts }),
     exportKey: () => guarded(NO_SPOT, () => exportInHex(did, parts.keys)),
@@ -96,14 +99,6 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
 }
 
 const NO_SPOT = { drive: "", path: [] };
-
-function checkDrive(drive: string): void {
-  if (!isDriveName(drive)) throw driveError("INVALID_PATH", `Invalid drive name '${escapeText(drive)}'`);
-}
-
-/** Whether a drive exists: neither deleted nor nil. Synchronous, to be run by the scope. */
-const isLive = (root: Value | undefined): root is NonNullable<Value> =>
-  root !== undefined && root !== null && !isDeletedDrive(root);
 
 async function withDrives<T>(
   queue: OwnerQueue,
@@ -135,50 +130,6 @@ async function listLive(drives: CadMap, scope: CellScope): Promise<string[]> {
   return names.sort(compareNames);
 }
 
-async function createOne(drive: string, queue: OwnerQueue, { limits }: EngineParts): Promise<boolean> {
-  checkDrive(drive);
-  let created = false;
-  await queue.change(drive, async (draft) => {
-    const previous = draft.drives.get(drive) ?? null;
-    created = false;
-    if (await draft.scope.run(() => isLive(previous))) return REPEATABLE;
-    await loadRoot(previous, draft.scope);
-    const root = await draft.scope.run(() => createDrive(previous, draft));
-    putRoot(draft, drive, { root, maxDrives: limits.maxDrives });
-    created = true;
-    return REPEATABLE;
-  });
-  return created;
-}
-
-async function deleteOne(drive: string, queue: OwnerQueue): Promise<boolean> {
-  checkDrive(drive);
-  let deleted = false;
-  await queue.change(drive, async (draft) => {
-    const previous = draft.drives.get(drive) ?? null;
-    deleted = false;
-    if (!(await draft.scope.run(() => isLive(previous)))) return REPEATABLE;
-    await loadRoot(previous, draft.scope);
-    draft.drives = draft.drives.with(drive, await draft.scope.run(() => deleteDrive(previous, draft)));
-    deleted = true;
-    return REPEATABLE;
-  });
-  return deleted;
-}
-
-/** Loads everything directly below a root, for traversal. */
-async function loadRoot(root: Value, scope: CellScope): Promise<void> {
-  if (root !== null) await loadIndex((await scope.run(() => directoryOf(root))).entries, scope);
-}
-
-function putRoot(draft: Draft, drive: string, { root, maxDrives }: { root: Value; maxDrives: number }): void {
-  const used = draft.drives.size;
-  if (draft.drives.get(drive) === undefined && used >= maxDrives) {
-    throw quotaExceeded(drive, { used, limit: maxDrives, requested: 1, unit: "drives" });
-  }
-  draft.drives = draft.drives.with(drive, root);
-}
-
 interface Exporting {
   readonly queue: () => OwnerQueue;
   readonly parts: EngineParts;
@@ -203,11 +154,24 @@ async function changeOne<T>(
     const value = await withDeadline(work(edit), MAX_WORK_MS);
     if (edit.root !== undefined && edit.root !== before) {
       putRoot(draft, drive, { root: edit.root, maxDrives: limits.maxDrives });
+      for (const moment of edit.noted) draft.notes.push(await notedIn(drive, moment, scope));
     }
     return { value, isRepeatable: edit.isRepeatable };
   } finally {
     edit.release();
   }
+}
+
+/** The nodes at the path of a noted change. */
+async function notedIn(
+  drive: string,
+  { note, before, after, reason, ticket }: Moment,
+  scope: CellScope,
+): Promise<Noted> {
+  const at = (root: Value | undefined) => scope.run(() => (root === undefined ? undefined : nodeAt(root, note.path)));
+  const old = reason === undefined ? await at(before) : undefined;
+  const kept = old !== undefined && note.addition === undefined ? (note.before?.size ?? 0) : 0;
+  return { drive, note, before: old, after: await at(after), kept, reason, ticket };
 }
 
 async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {

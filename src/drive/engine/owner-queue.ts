@@ -1,20 +1,22 @@
 // Serialises the changes of one owner and commits them in groups.
 
 import type { Clock } from "../../core/clock.js";
-import { adapterError } from "../../core/errors/errors.js";
 import type { Log } from "../../core/ports/log.js";
 import { cellOf, encode } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
+import type { Cell } from "../cad3/ref.js";
 import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
 import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";
 import type { CellStore, RootRecord } from "../store/cell-store.js";
-import { type CellPool, type CellScope, createScope, type Overlay } from "./cells.js";
-import type { DriveLimits } from "./drives.js";
+import { type CellPool, createScope } from "./cells.js";
+import type { DriveLimits, LogQuota } from "./drives.js";
 import { explain, quotaExceeded, storeUnavailable } from "./fault.js";
-import { type NewCell, newCells } from "./new-cells.js";
+import { appendToLog, type LogChange, type LogGround } from "./log/append.js";
+import type { Noted } from "./log/entry.js";
+import { cellsOf, type DraftBase, type Made, putNew, tooOften, usedBytesOf, withSizes } from "./owner/made.js";
+import { triesAgainst } from "./owner/tries.js";
 import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
-import { triesAgainst } from "./tries.js";
 import { createWriteSet, type WriteSet } from "./write-set.js";
 
 /** Parts shared by all owners. */
@@ -28,15 +30,8 @@ export interface EngineParts {
   readonly clock: Clock;
   readonly limits: DriveLimits;
   readonly staleMs: number;
+  readonly logQuota: LogQuota;
   readonly log: Log;
-}
-
-/** Shared by the changes of one swap. */
-interface DraftBase {
-  readonly scope: CellScope;
-  readonly writes: WriteSet;
-  /** Cells that may not be in the store yet. */
-  readonly overlay: Overlay;
 }
 
 /** The drives of an owner during a change. */
@@ -44,6 +39,10 @@ export interface Draft extends DraftBase {
   drives: CadMap;
   /** Clock time in ms since the epoch. */
   readonly at: number;
+  /** What the log is told of the change. */
+  readonly notes: Noted[];
+  /** Changes of entries of the log, in the same swap. */
+  readonly edits: LogChange["edits"][number][];
 }
 
 /**
@@ -168,7 +167,7 @@ export class OwnerQueue {
       const usedBefore = usedBytesOf(pinned.state);
       if (usedBefore !== undefined) usage.learn(before, usedBefore);
       const made = await this.#make(jobs, open, { before, base });
-      if (made.drives === before) return true;
+      if (made.drives === before && made.edits.length === 0) return true;
       const key = active ?? (await keys.create(this.#did));
       return await this.#swap(made, pinned.state, { base, key });
     } finally {
@@ -182,16 +181,19 @@ export class OwnerQueue {
     open: Set<Job>,
     { before, base }: { readonly before: CadMap; readonly base: DraftBase },
   ): Promise<Made> {
-    let made: Made = { drives: before, usedBytes: undefined, isRepeatable: true };
+    let made: Made = { drives: before, usedBytes: undefined, isRepeatable: true, notes: [], edits: [] };
     for (const job of jobs) {
       const { drives } = made;
-      const draft: Draft = { ...base, drives, at: this.#parts.clock.nowMs() };
+      const draft: Draft = { ...base, drives, at: this.#parts.clock.nowMs(), notes: [], edits: [] };
       try {
         const { isRepeatable } = await job.work(draft);
-        if (draft.drives === drives) continue;
+        if (draft.drives === drives && draft.edits.length === 0) continue;
         await putNew(draft.drives, base);
-        const usedBytes = await this.#checkQuota(draft, drives, job.drive);
-        made = { drives: draft.drives, usedBytes, isRepeatable: made.isRepeatable && isRepeatable };
+        const { used: usedBytes, freed } = await this.#checkQuota(draft, drives, job.drive);
+        made = {
+          ...{ drives: draft.drives, usedBytes, isRepeatable: made.isRepeatable && isRepeatable },
+          ...{ notes: [...made.notes, ...withSizes(draft.notes, freed)], edits: [...made.edits, ...draft.edits] },
+        };
       } catch (error) {
         open.delete(job);
         job.reject(explain(error, { drive: job.drive, path: [] }));
@@ -206,12 +208,12 @@ export class OwnerQueue {
     return { writes, overlay, scope: createScope(this.#parts.pool, overlay) };
   }
 
-  /** @returns bytes of all files after the change */
-  async #checkQuota({ drives, overlay }: Draft, before: CadMap, drive: string): Promise<number> {
+  /** @returns bytes of all files after the change, and by how much they became fewer */
+  async #checkQuota({ drives, overlay }: Draft, before: CadMap, drive: string) {
     const { usage, limits } = this.#parts;
     const usedBefore = await usage.bytesIn(before, overlay);
     const used = await usage.bytesAfter(drives, { drives: before, bytes: usedBefore }, overlay);
-    if (used <= limits.maxDriveBytes || used <= usedBefore) return used;
+    if (used <= limits.maxDriveBytes || used <= usedBefore) return { used, freed: Math.max(0, usedBefore - used) };
     const requested = used - usedBefore;
     throw quotaExceeded(drive, { used: usedBefore, limit: limits.maxDriveBytes, requested, unit: "bytes" });
   }
@@ -235,7 +237,8 @@ export class OwnerQueue {
         const bytes = encode(key.sign(drives));
         const expected = this.#ownRoot(state, key.publicKey);
         const includes = (state.roots.get(key.publicKey) ?? []).filter((root) => root !== expected);
-        const record = await base.writes.commit(key.publicKey, expected, bytes, { usedBytes, includes });
+        const log = (await this.#logged(made, state, { base, own: expected, others: includes }))?.bytes;
+        const record = await base.writes.commit(key.publicKey, expected, bytes, { usedBytes, includes, log });
         if (record !== "conflict") {
           this.#committed(state, key.publicKey, { record, drives });
           return true;
@@ -253,6 +256,16 @@ export class OwnerQueue {
       for (const pin of pins) pin.release();
     }
     throw tooOften();
+  }
+
+  #logged(
+    made: Made,
+    { roots }: OwnerState,
+    { base: { scope, writes }, ...root }: { readonly base: DraftBase } & Pick<LogGround, "own" | "others">,
+  ): Promise<Cell | undefined> {
+    const all = [...roots.values()].flat();
+    const { logQuota: quota, clock } = this.#parts;
+    return appendToLog(made, { ...root, all, scope, writes, quota, nowMs: clock.nowMs() });
   }
 
   #ownRoot({ roots }: OwnerState, account: string): RootRecord | null {
@@ -276,25 +289,3 @@ export class OwnerQueue {
     this.#know({ stamp: stampOf(roots), roots, drives: cellOf(drives).ref, merged: new Map() });
   }
 }
-
-/** Result of the changes of one swap. */
-interface Made {
-  readonly drives: CadMap;
-  /** Bytes of all files, if known. */
-  readonly usedBytes: number | undefined;
-  readonly isRepeatable: boolean;
-}
-
-const tooOften = (): Error => adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
-
-/** As counted by the writer of the root; only if there is a single root, since merged ones are not counted. */
-function usedBytesOf({ roots }: OwnerState): number | undefined {
-  const [first, ...others] = [...roots.values()].flat();
-  return others.length === 0 ? first?.usedBytes : undefined;
-}
-
-const putNew = (drives: CadMap, { scope, writes }: DraftBase): Promise<void> =>
-  writes.putTree(newCells(drives, (hash) => scope.has(hash) || writes.has(hash)));
-
-const cellsOf = (cells: ReadonlyMap<string, Uint8Array>): NewCell[] =>
-  Array.from(cells, ([hash, bytes]) => ({ hash, bytes }));

@@ -1,7 +1,7 @@
 // Reduces the roots that several writers left to one per owner.
 
 import { describeError } from "../../core/errors/describe-error.js";
-import { sameBytes } from "../cad3/ref.js";
+import { sameBytes, toHex } from "../cad3/ref.js";
 import type { RootRecord } from "../store/cell-store.js";
 import { codeOf } from "./fault.js";
 import type { EngineParts } from "./owner-queue.js";
@@ -40,8 +40,12 @@ async function tidyOwner(owner: string, { store, pool }: EngineParts): Promise<v
     if (whole === undefined) return;
     // If each writer has its own root, a single root serves as ours.
     if (roots.length === 1 && store.sharesRoots !== true) return;
+    // The owner's next change brings several logs together.
+    const logs = new Set(roots.flatMap(({ log }) => (log === undefined ? [] : [toHex(log)])));
+    if (logs.size > 1) return;
+    const kept = own?.log === undefined && whole.log !== undefined ? { log: whole.log } : {};
     const isOurs = whole === own && store.sharesRoots !== true;
-    const taken = isOurs ? own : await store.swapRoot(owner, own ?? null, whole.bytes, { includes: others });
+    const taken = isOurs ? own : await store.swapRoot(owner, own ?? null, whole.bytes, { ...kept, includes: others });
     if (taken !== "conflict") store.retire?.(owner, others);
   } finally {
     release();

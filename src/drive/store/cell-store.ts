@@ -83,6 +83,11 @@ export interface CellBatch {
 export interface RootHint {
   /** Total size of the owner's files in all drives, in bytes. */
   readonly usedBytes?: number | undefined;
+  /**
+   * Encoding of the top cell of the owner's log. Collections keep its branches like those of the root, but a missing
+   * one is no damage. A swap without one leaves the log as it is.
+   */
+  readonly log?: Uint8Array | undefined;
 }
 
 export interface SwapHint extends RootHint {

@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { branchHashes } from "./cell-refs.js";
+import type { RootRecord } from "./cell-store.js";
 
 /** The bytes of a hash as a string of 32 characters, for use as a map key. */
 export type HashText = string;
@@ -52,6 +53,10 @@ export async function markTrees(roots: Iterable<Uint8Array>, marks: Marks, load:
   }
   return { live, missing };
 }
+
+/** The logs of roots, for marking after the roots. */
+export const logsOf = (roots: Iterable<RootRecord>): Uint8Array[] =>
+  [...roots].flatMap(({ log }) => (log === undefined ? [] : [log]));
 
 /** @returns `undefined` if it is not a cell */
 function unmarked(cell: Uint8Array, marks: Marks): HashText[] | undefined {

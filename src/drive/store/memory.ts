@@ -13,7 +13,7 @@ import type {
 } from "./cell-store.js";
 import { checkCell, checkHash, checkKeyRecord, checkOpen, checkOwner, checkRoot } from "./checks.js";
 import { createLiveBatches, type LiveBatches } from "./live-batches.js";
-import { type HashText, markTrees, textOfHash } from "./mark.js";
+import { type HashText, logsOf, markTrees, textOfHash } from "./mark.js";
 import { createPins, type Pins } from "./pins.js";
 import { storeUnavailable } from "./store-error.js";
 
@@ -130,7 +130,7 @@ class MemoryStore implements CellStore {
   #swap(
     owner: string,
     expected: RootRecord | null,
-    { bytes, usedBytes }: Pick<RootRecord, "bytes" | "usedBytes">,
+    { bytes, usedBytes, log }: Pick<RootRecord, "bytes" | "usedBytes" | "log">,
   ): RootRecord | "conflict" {
     checkOpen(this.#isOpen);
     checkOwner(owner);
@@ -139,9 +139,12 @@ class MemoryStore implements CellStore {
     const roots = memory.roots.get(owner) ?? new Map<string, RootRecord>();
     const present = roots.get(this.#writer);
     if (present?.version !== expected?.version) return "conflict";
-    if (present !== undefined && sameBytes(present.bytes, bytes)) return present;
+    if (present !== undefined && sameBytes(present.bytes, bytes) && log === undefined) return present;
     memory.swaps += 1;
-    const record = { writer: this.#writer, version: String(memory.swaps), bytes: new Uint8Array(bytes), usedBytes };
+    const record = {
+      ...{ writer: this.#writer, version: String(memory.swaps), bytes: new Uint8Array(bytes), usedBytes },
+      log: log === undefined ? present?.log : new Uint8Array(log),
+    };
     memory.roots.set(owner, roots.set(this.#writer, record));
     return record;
   }
@@ -181,6 +184,7 @@ async function collectMemory(memory: Memory, { graceMs, dryRun = false }: Collec
     return bytes !== undefined && isLeafBlob(bytes) ? "leaf" : bytes;
   };
   const { live, missing } = await markTrees(needed, marks, load);
+  await markTrees(logsOf([...current, ...memory.pins.roots()]), marks, load);
   let [removed, removedBytes] = [0, 0];
   // Runs synchronously to the end, so nothing can be pinned or put meanwhile.
   for (const [hash, { bytes, at }] of memory.cells) {

@@ -30,6 +30,7 @@ const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
 export const FORMAT_VERSION = 1;
 const FORMAT = Buffer.from("format");
 const TIME_BYTES = 6;
+const LOG = Buffer.from("log ");
 
 /** @throws STORE_UNAVAILABLE if the store has a newer format version */
 export function openTables(folder: string, flush: boolean): Tables {
@@ -134,6 +135,17 @@ export const usedRow = (version: number, usedBytes: number): Buffer =>
 export function usedOf(row: Buffer | undefined, root: Buffer): RootHint {
   if (row === undefined || uint(row) !== uint(root)) return {};
   return { usedBytes: uint(row.subarray(TIME_BYTES)) };
+}
+
+/** Key of the row that holds the log of an owner. */
+export const logKey = (owner: Buffer): Buffer => Buffer.concat([LOG, owner]);
+
+/** The log of an owner, as a part of a record. */
+export const logOf = (row: Buffer | undefined): RootHint => (row === undefined ? {} : { log: row });
+
+/** The logs of all owners. */
+export function* allLogs({ meta }: Pick<Tables, "meta">): Generator<Uint8Array> {
+  for (const { key, value } of rows(meta)) if (key.length === LOG.length + 32 && key.indexOf(LOG) === 0) yield value;
 }
 
 export const didHash = (did: string): Buffer => createHash("sha256").update(did).digest();

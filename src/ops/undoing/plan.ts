@@ -164,7 +164,7 @@ class Planner {
     const now = await this.#standing(entry);
     if (now === undefined) return;
     const there = await this.#outlook.at(from);
-    if (there !== undefined && there !== "unseen" && !isSameEntry(there, now)) return this.#block(entry, from);
+    if (there !== undefined && there !== "unseen" && !isSameEntry(entry, there, now)) return this.#block(entry, from);
     const replaced = entry.before === null ? undefined : await this.#pasts.before(entry);
     if (typeof replaced === "string") throw notUndoable(entry.id, replaced);
     const source = this.#placeOf(path, ["crud/read", "crud/delete"], entry);
@@ -247,8 +247,11 @@ class Planner {
 }
 
 /** After a change of case alone both names are of one entry, where names fold. */
-const isSameEntry = (one: Outlook, other: Outlook): boolean =>
-  one.state.version !== undefined && one.state.version === other.state.version;
+function isSameEntry({ path, from = [] }: JournalEntry, one: Outlook, other: Outlook): boolean {
+  const folded = (segments: readonly string[]): string => segments.join("/").normalize("NFKD").toLowerCase();
+  const isSame = one.state.version !== undefined && one.state.version === other.state.version;
+  return isSame && folded(path) === folded(from);
+}
 
 /** The version that an entry must still have, where no earlier step gives it another. */
 const versionOf = (now: Outlook): { version?: string } =>

@@ -128,6 +128,11 @@ async function isTreeUnchanged(
   entry: JournalEntry,
   disk: readonly string[],
 ): Promise<boolean> {
+  if (journal.differences !== undefined) {
+    const paths = await journal.differences(entry, disk);
+    if (paths === undefined) return false;
+    return paths.length === 0 || (await areAllUndone(journal, entry, { disk, paths, planned }));
+  }
   const call = reads(disk);
   if (call === undefined) return false;
   const later: Later[] = [];
@@ -152,6 +157,36 @@ async function isTreeUnchanged(
   return later.length <= MOST_LATER && (await areExplained(journal, entry, { disk, later, planned }));
 }
 
+/** Whether changes that have been undone, or will be, are all that was made at some paths of a tree. */
+async function areAllUndone(
+  journal: Journal,
+  { id, time }: JournalEntry,
+  {
+    disk,
+    paths,
+    planned,
+  }: Pick<StandingParts, "planned"> & {
+    readonly disk: readonly string[];
+    readonly paths: readonly (readonly string[])[];
+  },
+): Promise<boolean> {
+  const page = await journal.query({ path: disk, since: time, limit: PAGE, sees: (one) => one.id > id });
+  if (page.next !== undefined || !page.entries.every((one) => isDone(one, planned))) return false;
+  const places = page.entries.flatMap(placesOf);
+  const isNear = (one: readonly string[], other: readonly string[]): boolean =>
+    one.every((name, index) => index >= other.length || name === other[index]);
+  return paths.every((path) => places.some((place) => isNear(place, path)));
+}
+
+const isDone = ({ id, undoneBy, undoes }: JournalEntry, planned: ReadonlySet<string>): boolean =>
+  undoneBy !== undefined || undoes !== undefined || planned.has(id);
+
+const placesOf = ({ path, from, made = [] }: JournalEntry): readonly (readonly string[])[] => [
+  path,
+  ...(from === undefined ? [] : [from]),
+  ...made,
+];
+
 /** Each is what an undo has left there, and no change in the tree still stands. */
 async function areExplained(
   journal: Journal,
@@ -164,13 +199,11 @@ async function areExplained(
 ): Promise<boolean> {
   const page = await journal.query({ path: disk, since: time, limit: PAGE, sees: (one) => one.id > id });
   const entries = page.entries;
-  const isDone = ({ id: one, undoneBy, undoes }: JournalEntry): boolean =>
-    undoneBy !== undefined || undoes !== undefined || planned.has(one);
-  if (page.next !== undefined || !entries.every(isDone)) return false;
+  if (page.next !== undefined || !entries.every((one) => isDone(one, planned))) return false;
   return later.every(({ path, isDirectory, version, changed }) =>
     entries.some((one) => {
       if (!isDirectory) return isSamePath(one.path, path) && one.after?.version === version;
-      const at = [one.path, ...(one.from === undefined ? [] : [one.from]), ...(one.made ?? [])];
+      const at = placesOf(one);
       return (
         one.time + SLACK_MS >= changed &&
         at.some((place) => isSamePath(place.slice(0, -1), path) || isSamePath(place, path))

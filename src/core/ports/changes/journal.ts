@@ -130,6 +130,11 @@ export interface Journal {
    * directory of the root. `undefined`: it is kept in another way, see {@link image}, or not at all.
    */
   keptAt(entry: JournalEntry): Awaitable<readonly string[] | undefined>;
+  /**
+   * Paths, from the top of the root, at which the directory at `path` holds something else than an entry has left;
+   * `undefined`: too many. Absent where the versions of what is there tell.
+   */
+  differences?(entry: JournalEntry, path: readonly string[]): Awaitable<readonly (readonly string[])[] | undefined>;
   /** Marks entries as undone, or with `undefined` as standing again. */
   note(ids: readonly string[], note: EntryNote): Awaitable<void>;
   /** What is in the trash, newest first. */

@@ -41,6 +41,18 @@ export function viewAt(root: Value, path: readonly string[]): LiveView | undefin
   return view;
 }
 
+/** The node of an entry at a path, as its directory holds it. Synchronous, to be run by the scope. */
+export function nodeAt(root: Value, path: readonly string[]): Value | undefined {
+  let node: Value = root;
+  for (const name of path) {
+    const view = viewOf(node);
+    const next: Value | undefined = view.kind === "directory" ? view.entries.get(name) : undefined;
+    if (next === undefined || viewOf(next).kind === "tombstone") return undefined;
+    node = next;
+  }
+  return node;
+}
+
 export async function statAt({ root, scope }: Tree, path: readonly string[]): Promise<DriveStat | undefined> {
   if (root === undefined) return path.length === 0 ? EMPTY : undefined;
   const view = await scope.run(() => viewAt(root, path));

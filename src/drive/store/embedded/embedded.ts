@@ -19,6 +19,8 @@ import { createLiveBatches, type LiveBatches } from "../live-batches.js";
 import { createPins } from "../pins.js";
 import { storeUnavailable } from "../store-error.js";
 import {
+  logKey,
+  logOf,
   nextNumber,
   openTables,
   packState,
@@ -175,7 +177,8 @@ class EmbeddedStore implements CellStore {
       env.resetReadTxn();
       const key = Buffer.from(owner, "hex");
       const row = roots.get(key);
-      return row === undefined ? [] : [{ ...rootRecord(row), ...usedOf(meta.get(usedKey(key)), row) }];
+      if (row === undefined) return [];
+      return [{ ...rootRecord(row), ...usedOf(meta.get(usedKey(key)), row), ...logOf(meta.get(logKey(key))) }];
     });
   }
 
@@ -191,14 +194,14 @@ class EmbeddedStore implements CellStore {
   #swap(
     owner: string,
     expected: RootRecord | null,
-    { bytes, usedBytes }: Pick<RootRecord, "bytes" | "usedBytes">,
+    { bytes, usedBytes, log }: Pick<RootRecord, "bytes" | "usedBytes" | "log">,
   ): RootRecord | "conflict" {
     const { roots, retired, meta } = this.#parts.tables;
     const key = Buffer.from(owner, "hex");
     const row = roots.get(key);
     const present = row === undefined ? undefined : rootRecord(row);
     if (present?.version !== expected?.version) return "conflict";
-    if (present !== undefined && sameBytes(present.bytes, bytes)) return present;
+    if (present !== undefined && sameBytes(present.bytes, bytes) && log === undefined) return present;
     const version = nextNumber(meta, "versions");
     if (present !== undefined) {
       const until = Buffer.concat([uintBytes(this.#parts.now()), uintBytes(version)]);
@@ -207,7 +210,8 @@ class EmbeddedStore implements CellStore {
     const next = stamped(version, bytes);
     roots.putSync(key, next);
     if (usedBytes !== undefined) meta.putSync(usedKey(key), usedRow(version, usedBytes));
-    return { ...rootRecord(next), usedBytes };
+    if (log !== undefined) meta.putSync(logKey(key), Buffer.from(log));
+    return { ...rootRecord(next), usedBytes, ...logOf(log === undefined ? meta.get(logKey(key)) : Buffer.from(log)) };
   }
 
   async *owners(): AsyncIterable<string> {

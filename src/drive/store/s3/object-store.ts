@@ -220,7 +220,7 @@ export class ObjectStore implements CellStore {
       checkOwner(owner);
       checkRoot(bytes);
       const packs = this.#parts.uploads.group().neededBy([bytes]);
-      return this.#swap(owner, expected, { bytes, packs, cells: new Map(), includes: hint?.includes });
+      return this.#swap(owner, expected, { ...hint, bytes, packs, cells: new Map() });
     });
   }
 

@@ -103,8 +103,10 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
       checkOwner(owner);
       checkRoot(bytes);
       const cells = await uploadLarge();
-      const packs = [...listed.values(), ...uploads.neededBy([bytes, ...cells.values()])];
-      const record = await swap(owner, expected, { bytes, packs, cells, includes: hint?.includes });
+      const { log, includes } = hint ?? {};
+      const tops = log === undefined ? [bytes] : [bytes, log];
+      const packs = [...listed.values(), ...uploads.neededBy([...tops, ...cells.values()])];
+      const record = await swap(owner, expected, { bytes, log, packs, cells, includes });
       if (record === "conflict") return record;
       chunks = new PackBuilder();
       trees = new PackBuilder();

@@ -3,7 +3,7 @@
 
 import type { CollectOptions, CollectReport, RootRecord } from "../../cell-store.js";
 import { openScratch, removeLeftovers } from "../../embedded/collect.js";
-import { type Marks, textOfHash } from "../../mark.js";
+import { logsOf, type Marks, textOfHash } from "../../mark.js";
 import type { ListedObject } from "../client/list-page.js";
 import type { S3Client } from "../client/s3-client.js";
 import type { LoadedRoot } from "../roots/root-reader.js";
@@ -67,6 +67,7 @@ export async function collectObjects(parts: ObjectCollectParts, options: Collect
     const needed: Needed = { packs: new Map(), manifests: new Map(), roots: new Set(), live: 0, missing: 0 };
     for await (const owner of parts.owners()) await markOwner(owner, { parts, marks: scratch.marks, needed });
     for (const { bytes } of parts.pinned()) count(needed, await markRoot(bytes, scratch.marks, parts.marking));
+    for (const log of logsOf(parts.pinned())) await markRoot(log, scratch.marks, parts.marking);
     const counted: Counted = { removed: 0, removedBytes: 0, packs: 0 };
     const { live, missing } = needed;
     if (missing > 0) return { live, missing, ...counted };
@@ -123,6 +124,8 @@ async function markOwner(
     needed.roots.add(`${owner} ${root.record.version}`);
     listedBy(root, needed, 1);
     count(needed, await markRoot(root.record.bytes, marks, parts.marking));
+    // A log that has lost a part loses no drive.
+    for (const log of logsOf([root.record])) await markRoot(log, marks, parts.marking);
   }
 }
 

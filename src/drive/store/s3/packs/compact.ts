@@ -96,6 +96,8 @@ function chosen(roots: readonly LoadedRoot[], own: string): LoadedRoot | undefin
     return undefined;
   const bytes = ({ packs }: LoadedRoot): number => packs.reduce((total, { size }) => total + size, 0);
   const ours = roots.find(({ record }) => record.writer === own);
+  // Only our own root lists the packs of our log.
+  if (ours?.object.log !== undefined) return ours;
   return roots.reduce((best, root) => (bytes(root) < bytes(best) ? root : best), ours ?? first);
 }
 

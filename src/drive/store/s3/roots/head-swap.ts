@@ -37,6 +37,7 @@ export interface HeadSwapParts {
 interface NextHead {
   readonly before: LoadedRoot | undefined;
   readonly bytes: Uint8Array;
+  readonly log: Uint8Array | undefined;
   readonly carried: RootObject["carried"];
   readonly packs: readonly PackInfo[];
   /** Roots of single writers included in it. */
@@ -115,9 +116,9 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
     return id;
   };
   const publish = async (owner: string, next: NextHead): Promise<LoadedRoot | undefined> => {
-    const { before, packs, bytes, carried } = next;
+    const { before, packs, bytes, log, carried } = next;
     const manifest = await manifestFor(owner, packs, before);
-    const root = loadedRoot(HEAD_ID, "", { bytes, manifest, carried, head: nextPart(next) }, packs);
+    const root = loadedRoot(HEAD_ID, "", { bytes, manifest, carried, log, head: nextPart(next) }, packs);
     if (!(await put(owner, root, before))) return undefined;
     unused.delete(owner);
     return root;
@@ -133,7 +134,7 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
   const swapNow = async (
     owner: string,
     expected: RootRecord | null,
-    { bytes, packs, cells, includes = [] }: RootChange,
+    { bytes, log: newLog, packs, cells, includes = [] }: RootChange,
   ): Promise<RootRecord | "conflict"> => {
     for (let moves = 0; moves < MAX_MOVES; moves += 1) {
       const all = roots.known(owner) ?? (await roots.load(owner));
@@ -142,12 +143,13 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
       const merged = all.filter((root) => !isHead(root) && includes.some(isRecord(root.record)));
       // A merged root has been replaced, or removed by another process that also merged it.
       if (merged.length < includes.length) return "conflict";
-      const isNew = packs.length > 0 || cells.size > 0 || merged.length > 0;
+      const isNew = newLog !== undefined || packs.length > 0 || cells.size > 0 || merged.length > 0;
       if (before !== undefined && !isNew && sameBytes(before.record.bytes, bytes)) return before.record;
       const from = before === undefined ? merged : [before, ...merged];
       const listed = union([...from.map((root) => root.packs), packs]);
       const carried = new Map([...from.flatMap((root) => [...root.carried]), ...cells]);
-      const next = await packed({ before, bytes: Uint8Array.from(bytes), carried, packs: listed, merged });
+      const log = newLog === undefined ? before?.object.log : Uint8Array.from(newLog);
+      const next = await packed({ before, bytes: Uint8Array.from(bytes), log, carried, packs: listed, merged });
       const root = await publish(owner, next);
       if (root !== undefined) return root.record;
     }
@@ -174,8 +176,8 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
       alone(owner, async () => {
         const before = roots.known(owner)?.find(isHead);
         if (before === undefined || before !== from) return false;
-        const { bytes, carried } = before.object;
-        return (await publish(owner, { before, bytes, carried, packs, merged: [] })) !== undefined;
+        const { bytes, carried, log } = before.object;
+        return (await publish(owner, { before, bytes, log, carried, packs, merged: [] })) !== undefined;
       }),
   };
 }

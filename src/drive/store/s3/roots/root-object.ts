@@ -5,6 +5,7 @@ import { type Reader, readerOf, take, takeVlq } from "../../../cad3/encoding/rea
 import { sha3 } from "../../../cad3/ref.js";
 import { vlqLength, writeVlq } from "../../../cad3/vlq.js";
 import { MAX_CELL_BYTES } from "../../checks.js";
+import { isLogCell } from "../../log-cell.js";
 import { type HashText, textOfHash } from "../../mark.js";
 import { storeDamaged } from "../../store-error.js";
 
@@ -16,6 +17,8 @@ export interface RootObject {
   readonly manifest: string;
   /** Cells that are in no pack yet. */
   readonly carried: ReadonlyMap<HashText, Uint8Array>;
+  /** Encoding of the top cell of the owner's log. */
+  readonly log?: Uint8Array | undefined;
   /** Present in the root shared by all processes. */
   readonly head?: HeadPart | undefined;
 }
@@ -48,13 +51,15 @@ export const MAX_ROOT_OBJECT_BYTES = 4 * MAX_CARRIED_BYTES;
 
 /**
  * Format: `VFRT`, version, length and bytes of the root, hash of the manifest; in a head (version 2) `lateAt`, then
- * puts and merged roots, each list with its count; then each carried cell with its length.
+ * puts and merged roots, each list with its count; then each carried cell with its length. The top cell of the log is
+ * among the carried ones, so that software which knows no logs carries it on; {@link isLogCell} tells it from others.
  */
-export function encodeRootObject({ bytes, manifest, carried, head }: RootObject): Buffer {
+export function encodeRootObject({ bytes, manifest, carried, log, head }: RootObject): Buffer {
   const header = head === undefined ? HEADER : HEAD_HEADER;
   const parts: Uint8Array[] = [header, ...framed(bytes), Buffer.from(manifest, "hex")];
   if (head !== undefined) parts.push(...headParts(head));
   for (const cell of carried.values()) parts.push(...framed(cell));
+  if (log !== undefined) parts.push(...framed(log));
   return Buffer.concat(parts);
 }
 
@@ -89,12 +94,17 @@ export function parseRootObject(object: Buffer): RootObject {
     const manifest = Buffer.from(take(reader, MANIFEST_BYTES)).toString("hex");
     const head = isHead ? takeHead(reader) : undefined;
     const carried = new Map<HashText, Uint8Array>();
+    let log: Uint8Array | undefined;
     while (reader.at < reader.end) {
       const cell = next();
+      if (isLogCell(cell)) {
+        log = cell;
+        continue;
+      }
       // Keyed by its own hash, so that no cell can be passed off under another hash.
       carried.set(textOfHash(sha3(cell)), cell);
     }
-    return { bytes, manifest, carried, head };
+    return { bytes, manifest, carried, log, head };
   } catch {
     throw storeDamaged("a root is cut off");
   }

@@ -56,11 +56,15 @@ export interface RootReader {
 export const isDigest = ({ bytes, etag }: { readonly bytes: Uint8Array; readonly etag: string }): boolean =>
   etag.replaceAll('"', "") === createHash("md5").update(bytes).digest("hex");
 
-/** Depends only on the bytes, so that a root whose cells were merely relocated still counts as the expected one. */
-const versionOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+/** Depends only on content, so that a root whose cells were merely relocated still counts as the expected one. */
+function versionOf({ bytes, log }: RootObject): string {
+  const hash = createHash("sha256").update(bytes);
+  return (log === undefined ? hash : hash.update(log)).digest("hex");
+}
 
 export function loadedRoot(writer: string, etag: string, object: RootObject, packs: readonly PackInfo[]): LoadedRoot {
-  const record = { writer, version: versionOf(object.bytes), bytes: object.bytes };
+  const { bytes, log } = object;
+  const record = { writer, version: versionOf(object), bytes, ...(log === undefined ? {} : { log }) };
   return { record, etag, object, packs, carried: object.carried };
 }
 

@@ -24,6 +24,8 @@ import type { WriterId } from "./writer-id.js";
 /** A new root with the cells it needs beyond the owner's other roots. */
 export interface RootChange {
   readonly bytes: Uint8Array;
+  /** Absent: the log stays as it is. */
+  readonly log?: Uint8Array | undefined;
   readonly packs: readonly PackInfo[];
   /** Cells in no pack. */
   readonly cells: ReadonlyMap<HashText, Uint8Array>;
@@ -90,20 +92,21 @@ export function createRootSwap({ client, roots, uploads, writer }: SwapParts): R
   const swapNow = async (
     owner: string,
     expected: RootRecord | null,
-    { bytes, packs, cells }: RootChange,
+    { bytes, log: newLog, packs, cells }: RootChange,
   ): Promise<RootRecord | "conflict"> => {
     const all = roots.known(owner) ?? (await roots.load(owner));
     const name = expected !== null && writer.isFormer(expected.writer) ? expected.writer : writer.current();
     const own = all.find(({ record }) => record.writer === name);
     if (own?.record.version !== expected?.version) return "conflict";
-    if (own !== undefined && sameBytes(own.record.bytes, bytes) && packs.length === 0 && cells.size === 0)
-      return own.record;
+    const isNew = newLog !== undefined || packs.length > 0 || cells.size > 0;
+    if (own !== undefined && sameBytes(own.record.bytes, bytes) && !isNew) return own.record;
     // Roots on which our own was based are already included in it.
     const fresh = all.filter((root) => root === own || own?.includes?.get(root.record.writer) !== root.etag);
     const includes = new Map(all.map((root) => [root.record.writer, root.etag]));
     const listed = union([...fresh.map((root) => root.packs), packs]);
     const carried = new Map([...fresh.flatMap((root) => [...root.carried]), ...cells]);
-    const object = { bytes: Uint8Array.from(bytes), carried };
+    const log = newLog === undefined ? own?.object.log : Uint8Array.from(newLog);
+    const object = { bytes: Uint8Array.from(bytes), carried, log };
     if (carriedBytes(carried) <= MAX_CARRIED_BYTES)
       return (await publish(owner, { object, packs: listed, includes })).record;
     const builder = new PackBuilder();
@@ -120,7 +123,8 @@ export function createRootSwap({ client, roots, uploads, writer }: SwapParts): R
         const own = all.find(({ record }) => record.writer === writer.current());
         if (!all.includes(from) || (own !== undefined && own.record.version !== from.record.version)) return false;
         const includes = new Map(own?.includes).set(from.record.writer, from.etag);
-        await publish(owner, { object: from.object, packs, includes });
+        const log = own === undefined ? from.object.log : own.object.log;
+        await publish(owner, { object: { ...from.object, log }, packs, includes });
         return true;
       }),
   };

@@ -1,7 +1,7 @@
 // How often a commit is tried while other venues swap the same root.
 
-import type { Clock } from "../../core/clock.js";
-import type { CellStore } from "../store/cell-store.js";
+import type { Clock } from "../../../core/clock.js";
+import type { CellStore } from "../../store/cell-store.js";
 
 const MAX_TRIES = 8;
 /**

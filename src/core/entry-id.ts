@@ -1,7 +1,5 @@
 // Ids of journal entries and groups: unique over all roots and processes, and in the order in which they were made.
 
-import { randomBytes } from "node:crypto";
-
 /** Crockford's base 32 in lower case: sorts like the numbers it stands for. */
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_DIGITS = 9;
@@ -15,7 +13,7 @@ const ID = /^[0-9a-f][0-9a-hjkmnp-tv-z]{20}$/;
 const GROUP_ID = /^g[0-9a-hjkmnp-tv-z]{21}$/;
 
 /** Tells the ids of processes apart that make some in the same millisecond. */
-const PROCESS = [...randomBytes(RANDOM_BYTES)].map((byte) => DIGITS[byte % 32]).join("");
+const PROCESS = [...crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))].map((byte) => DIGITS[byte % 32]).join("");
 let lastMs = 0;
 let count = 0;
 

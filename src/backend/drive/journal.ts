@@ -1,0 +1,175 @@
+// The journal of a root that is a drive: the entries of its owner's log that are of this drive.
+
+import type {
+  Image,
+  Journal,
+  JournalEntry,
+  JournalPage,
+  JournalQuery,
+  NotUndoable,
+  Purge,
+  Purged,
+  Side,
+  TrashEntry,
+} from "../../core/ports/changes/journal.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
+import type { RootJournalAccess } from "../../core/ports/operation.js";
+import type { DriveLog, LogEntry, OwnerDrives } from "../../drive/engine/engine.js";
+import type { DriveSource } from "./drive.js";
+
+/** Entries that one query looks at. */
+const MOST_VISITED = 20_000;
+const PAGE = 256;
+/** Paths of a tree that were changed since and are looked up one by one. */
+const MOST_DIFFERENT = 1000;
+const GROUP = "g";
+
+export interface DriveJournalOptions {
+  readonly open: () => Promise<Pick<OwnerDrives, "log">>;
+  readonly drive: string;
+}
+
+export class DriveJournal implements Journal {
+  readonly mode = "on";
+  readonly keepsDeleted = false;
+  readonly #open: DriveJournalOptions["open"];
+  readonly #drive: string;
+
+  constructor({ open, drive }: DriveJournalOptions) {
+    this.#open = open;
+    this.#drive = drive;
+  }
+
+  async query(query: JournalQuery): Promise<JournalPage> {
+    const { limit, since = 0, sees } = query;
+    const log = await this.#log();
+    const entries: JournalEntry[] = [];
+    let visited = 0;
+    for (let before = query.before; ; ) {
+      const page = await log.page({ before, limit: Math.min(PAGE, Math.max(limit + 1, 16)) });
+      const end = page.isDamaged ? ({ complete: false, reason: "damaged" } as const) : ({ complete: true } as const);
+      for (const { entry, drive } of page.entries) {
+        if (entries.length === limit) return { entries, ...nextPart(before), ...end };
+        // Ids sort by time.
+        if (entry.time < since) return { entries, ...end };
+        before = entry.id;
+        if (drive === this.#drive && matches(entry, query) && sees(entry)) entries.push(entry);
+      }
+      visited += page.entries.length;
+      if (page.next === undefined) return { entries, ...end };
+      if (visited >= MOST_VISITED) return { entries, ...nextPart(before), complete: false, reason: "visited" };
+    }
+  }
+
+  async entry(id: string): Promise<JournalEntry | undefined> {
+    return (await this.#find(id))?.entry;
+  }
+
+  async group(id: string): Promise<readonly JournalEntry[]> {
+    if (!id.startsWith(GROUP)) return [];
+    const first = id.slice(GROUP.length);
+    const members: JournalEntry[] = [];
+    await this.#visit(({ entry }) => {
+      if (entry.group === id) members.push(entry);
+      // The id of a group is older than those of its members.
+      return entry.id >= first;
+    });
+    return members.reverse();
+  }
+
+  async image({ id, kind }: JournalEntry, side: Side): Promise<Image | NotUndoable> {
+    const log = await this.#log();
+    const found = await log.entry(id);
+    const node = found?.[side];
+    const state = found?.entry[side];
+    if (kind !== "file" || node === undefined || !state) return found?.entry.reason ?? "not_kept";
+    const { size, modified } = state;
+    const read = async (offset: number, length: number) => (await log.read(node, offset, length)).bytes;
+    const open = (): OpenFile => ({ size, modified, read, close() {} });
+    return { size, open };
+  }
+
+  async keptAt({ id, action }: JournalEntry): Promise<readonly string[] | undefined> {
+    if (action !== "deleted") return undefined;
+    return (await this.#find(id))?.before === undefined ? undefined : [id];
+  }
+
+  async differences(
+    { id }: JournalEntry,
+    path: readonly string[],
+  ): Promise<readonly (readonly string[])[] | undefined> {
+    const log = await this.#log();
+    const node = (await log.entry(id))?.after;
+    return node === undefined ? undefined : log.differences(node, { drive: this.#drive, path }, MOST_DIFFERENT);
+  }
+
+  /** The undo itself has marked them: its entry and the marks are of one swap. */
+  note(): void {}
+
+  async trash(): Promise<readonly TrashEntry[]> {
+    const found: TrashEntry[] = [];
+    await this.#visit(({ entry, before, kept }) => {
+      const { id, path, kind, time, actor, action, undoneBy, undoable } = entry;
+      if (action !== "deleted" || before === undefined || undoneBy !== undefined || !undoable) return true;
+      found.push({ id, path, kind, ...(kind === "file" ? { size: kept } : {}), deleted: time, by: actor });
+      return true;
+    });
+    return found;
+  }
+
+  async purge(ids: readonly string[] | "all", { path, ...by }: Purge): Promise<Purged> {
+    const log = await this.#log();
+    const wanted = ids === "all" ? await this.#allKept() : ids;
+    const nothing = { before: null, after: null } as const;
+    const note = { ...by, ...nothing, op: "purge", action: "deleted", kind: "other", path } as const;
+    return { purged: wanted.length === 0 ? [] : await log.purge(this.#drive, wanted, note) };
+  }
+
+  async #allKept(): Promise<string[]> {
+    const ids: string[] = [];
+    await this.#visit(({ entry, before, after }) => {
+      if (before !== undefined || after !== undefined) ids.push(entry.id);
+      return true;
+    });
+    return ids;
+  }
+
+  async #find(id: string): Promise<LogEntry | undefined> {
+    const found = await (await this.#log()).entry(id);
+    return found?.drive === this.#drive ? found : undefined;
+  }
+
+  /** Entries of the drive, newest first. @param visit whether to go on */
+  async #visit(visit: (entry: LogEntry) => boolean): Promise<void> {
+    const log = await this.#log();
+    for (let before: string | undefined; ; ) {
+      const { entries, next } = await log.page({ before, limit: PAGE });
+      for (const one of entries) if (one.drive === this.#drive && !visit(one)) return;
+      if (next === undefined) return;
+      before = next;
+    }
+  }
+
+  async #log(): Promise<DriveLog> {
+    return (await this.#open()).log;
+  }
+}
+
+/** The journal of one owner's drive. */
+export const journalAccess = (drives: DriveSource, owner: string, drive: string): RootJournalAccess => ({
+  mode: "on",
+  open: () => new DriveJournal({ open: () => drives.of(owner), drive }),
+});
+
+const nextPart = (next: string | undefined): { next?: string } => (next === undefined ? {} : { next });
+
+function matches({ actor, via, group, path, from, fromRoot }: JournalEntry, query: JournalQuery): boolean {
+  const isAt = (at: readonly string[] | undefined): boolean =>
+    at !== undefined && (query.path ?? []).every((name, index) => name === at[index]);
+  return (
+    (query.actor === undefined || actor === query.actor) &&
+    (query.via === undefined || via === query.via) &&
+    (query.group === undefined || group === query.group) &&
+    (query.path === undefined || isAt(path) || (fromRoot === undefined && isAt(from)))
+  );
+}

@@ -1,0 +1,56 @@
+// The place of a node in a directory of a drive, with the time of a change there. Synchronous, to be run by a scope.
+
+import type { Value } from "../../cad3/value.js";
+import { invalidPath, nameClash, nameFault } from "../../dlfs/name.js";
+import { directoryNode, fileNode, type Node } from "../../dlfs/node.js";
+import { holderOf, replaceAt, stampFor, type TreePath, walk } from "../../dlfs/tree-path.js";
+import type { DriveLimits } from "../drives.js";
+import { quotaExceeded } from "../fault.js";
+import { isADirectory, type LiveView } from "./tree-read.js";
+
+/** A place in a directory for a node. */
+export interface Slot {
+  readonly path: TreePath;
+  readonly name: string;
+  /** The existing entry of exactly this name, if any. */
+  readonly live: LiveView | undefined;
+  readonly stamp: bigint;
+  readonly isTaken: boolean;
+}
+
+/** @param at clock time in ms since the epoch @throws INVALID_PATH, NOT_FOUND, NOT_A_DIRECTORY, NAME_CLASH */
+export function slotFor(
+  root: Value,
+  path: readonly string[],
+  { at, limits }: { readonly at: number; readonly limits: DriveLimits },
+): Slot {
+  if (path.length > limits.maxPathDepth) throw invalidPath(path.join("/"), "too deep");
+  for (const part of path) {
+    const fault = nameFault(part);
+    if (fault !== undefined) throw invalidPath(path.join("/"), fault);
+  }
+  const name = path.at(-1);
+  if (name === undefined) throw isADirectory(path);
+  const above = walk(root, path.slice(0, -1));
+  const holder = holderOf(above.parent, name);
+  const live = holder === undefined || holder.node.kind === "tombstone" ? undefined : holder.node;
+  if (live !== undefined && holder?.name !== name) throw nameClash(String(holder?.name));
+  return { path: above, name, live, stamp: stampFor(above, at, holder?.node), isTaken: holder !== undefined };
+}
+
+/** The root with a node put in a slot. @throws QUOTA_EXCEEDED if the directory is full */
+export function placeIn(
+  slot: Slot,
+  node: Node,
+  { drive, limits }: { readonly drive: string; readonly limits: DriveLimits },
+): Node {
+  const used = slot.path.parent.entries.size;
+  if (!slot.isTaken && used >= limits.maxEntries) {
+    throw quotaExceeded(drive, { used, limit: limits.maxEntries, requested: 1, unit: "entries" });
+  }
+  return replaceAt(slot.path, [slot.name, node], slot.stamp);
+}
+
+/** A live node at another time. */
+export const nodeWith = (view: LiveView, stamp: bigint): Node =>
+  view.kind === "file" ? fileNode(view.data, stamp) : directoryNode(view.entries, stamp);

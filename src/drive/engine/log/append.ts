@@ -1,0 +1,114 @@
+// The log of an owner's drives with the entries of one swap added.
+
+import { newEntryId, timeOfId } from "../../../core/entry-id.js";
+import { cellOf } from "../../cad3/encoding/cell.js";
+import { type Cell, hashOfRef, isBranch, sameBytes, toHex } from "../../cad3/ref.js";
+import type { RootRecord } from "../../store/cell-store.js";
+import type { CellScope } from "../cells.js";
+import type { LogQuota } from "../drives.js";
+import { unlessDamaged } from "../fault.js";
+import { newCells } from "../new-cells.js";
+import type { WriteSet } from "../write-set.js";
+import { LogEdit, logValue, openBook, topValue } from "./book.js";
+import { allBooks, findItem } from "./books.js";
+import type { LogItem, Noted } from "./entry.js";
+
+/** What a swap adds to the log. */
+export interface LogChange {
+  readonly notes: readonly Noted[];
+  /** Changes of entries that are there. */
+  readonly edits: readonly ((edit: LogEdit) => Promise<void>)[];
+}
+
+export interface LogGround {
+  /** The root that is replaced. */
+  readonly own: RootRecord | null;
+  /** Roots of other writers that the new one includes. */
+  readonly others: readonly RootRecord[];
+  /** Every root of the owner. */
+  readonly all: readonly RootRecord[];
+  readonly scope: CellScope;
+  readonly writes: WriteSet;
+  readonly quota: LogQuota;
+  readonly nowMs: number;
+}
+
+/**
+ * The new top cell; its branches are in the write set.
+ * @returns `undefined` if the log stays as it is
+ */
+export async function appendToLog({ notes, edits }: LogChange, ground: LogGround): Promise<Cell | undefined> {
+  const { own, others, scope, quota, nowMs, writes } = ground;
+  const logs = others.filter(({ log }) => log !== undefined);
+  if (notes.length === 0 && edits.length === 0 && logs.length === 0) return undefined;
+  // A log that cannot be read any more stops no change: a new one begins.
+  const book = (await unlessDamaged(() => openBook(own?.log, scope))) ?? (await openBook(undefined, scope));
+  const edit = new LogEdit(book, scope, quota);
+  const before = edit.book;
+  for (const root of logs) await link(edit, root, ground);
+  for (const one of edits) await one(edit);
+  for (const { note, ticket } of identified(notes, { last: book.facts.l, nowMs })) {
+    if (note.undoes !== undefined) await markUndone(edit, note.undoes, { by: note.group ?? ticket.id ?? "", ground });
+  }
+  await edit.add(
+    notes.map((noted) => itemOf(noted, edit, nowMs)),
+    nowMs,
+  );
+  if (edit.book === before) return undefined;
+  const value = logValue(edit.book);
+  const top = cellOf(value);
+  // The top itself lies beside the root.
+  const hash = isBranch(top.ref) ? toHex(hashOfRef(top.ref)) : "";
+  const cells = newCells(value, (one) => scope.has(one) || writes.has(one));
+  await writes.putTree([...cells].filter((cell) => cell.hash !== hash));
+  return top;
+}
+
+/** Gives each its id: later than all before it, whatever the clock says. */
+function identified(notes: readonly Noted[], { last, nowMs }: { last: string; nowMs: number }): readonly Noted[] {
+  let newest = last;
+  for (const { ticket } of notes) {
+    const id = newEntryId(nowMs);
+    ticket.id = id > newest ? id : newEntryId(timeOfId(newest) + 1);
+    newest = ticket.id;
+  }
+  return notes;
+}
+
+function itemOf({ note, drive, before, after, kept, reason, ticket }: Noted, edit: LogEdit, nowMs: number): LogItem {
+  const { driveOwner: _, ...record } = note;
+  const apart = edit.isApart(kept) ? ({ apart: true } as const) : {};
+  const facts = { ...(kept === 0 ? {} : { kept }), ...apart, ...(reason === undefined ? {} : { reason }) };
+  const entry = { ...record, id: ticket.id ?? "", time: nowMs, drive, ...facts };
+  return { entry, before, after };
+}
+
+async function link(edit: LogEdit, { writer, log }: RootRecord, { scope, writes }: LogGround): Promise<void> {
+  if (log === undefined) return;
+  const top = topValue(log, scope);
+  const known = await scope.run(() => edit.book.linked.get(writer));
+  if (known !== undefined && sameBytes(cellOf(known).ref, top.ref)) return;
+  if (isBranch(top.ref)) await writes.putTree([{ hash: toHex(hashOfRef(top.ref)), bytes: log }]);
+  await scope.run(() => edit.link(writer, top));
+}
+
+/** What undos among the undone entries had undone stands again. */
+async function markUndone(
+  edit: LogEdit,
+  ids: readonly string[],
+  { by, ground }: { readonly by: string; readonly ground: LogGround },
+): Promise<void> {
+  const again: string[] = [];
+  const mark = async (id: string, undoneBy: string | undefined): Promise<void> => {
+    const change = ({ entry, ...nodes }: LogItem): LogItem => {
+      if (undoneBy !== undefined) again.push(...(entry.undoes ?? []));
+      return { ...nodes, entry: { ...entry, undoneBy } };
+    };
+    if (await edit.update(id, change)) return;
+    const { books } = await allBooks(ground.all, ground.scope);
+    const other = await findItem(books, id, ground.scope);
+    if (other !== undefined) await edit.update(id, change, other);
+  };
+  for (const id of ids) await mark(id, by);
+  for (const id of again) await mark(id, undefined);
+}

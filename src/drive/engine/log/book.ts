@@ -1,0 +1,256 @@
+// The log of an owner's drives as a value: the newest records in its top cell, older ones in an index by id.
+
+import { timeOfId } from "../../../core/entry-id.js";
+import { cellOf } from "../../cad3/encoding/cell.js";
+import { parseCell } from "../../cad3/encoding/parse-cell.js";
+import { LazyValue } from "../../cad3/lazy.js";
+import { CadIndex, index } from "../../cad3/maps/index-map.js";
+import { firstEntries, lastEntries } from "../../cad3/maps/index-order.js";
+import { refOf } from "../../cad3/ref.js";
+import type { Value } from "../../cad3/value.js";
+import { notANode, opened } from "../../dlfs/node.js";
+import { lazyCell } from "../../dlfs/open.js";
+import { LOG_MARK } from "../../store/log-cell.js";
+import type { CellScope } from "../cells.js";
+import type { LogQuota } from "../drives.js";
+import { itemsOf, type LogItem, recordsOf, type StoredEntry } from "./entry.js";
+
+/** Kept in the top cell as JSON. */
+export interface LogFacts {
+  /** Entries. */
+  readonly n: number;
+  /** Bytes that only the log keeps. */
+  readonly b: number;
+  /** Id of the newest entry. */
+  readonly l: string;
+  /** Entries up to this id keep no content. */
+  readonly c: string;
+  /** Entry whose content counts for itself. */
+  readonly p?: string | undefined;
+}
+
+export interface LogBook {
+  readonly facts: LogFacts;
+  /** Id of its first entry → record. */
+  readonly old: CadIndex;
+  /** Writer → log of a writer whose root has been merged. */
+  readonly linked: CadIndex;
+  /** Records newer than `old`, oldest first. */
+  readonly recent: readonly Value[];
+}
+
+const EMPTY: LogBook = { facts: { n: 0, b: 0, l: "", c: "" }, old: index([]), linked: index([]), recent: [] };
+/** Records in the top cell, which is written by every change. */
+const MAX_RECENT = 12;
+/** Records looked at for an entry: between those of this log there may be copies of entries of others. */
+const NEAR = 4;
+const DAY_MS = 86_400_000;
+/** Records that go at once, so that no change waits long for it. */
+const MOST_PRUNED = 64;
+
+/** The value of a top cell. Its branches are read on demand. */
+export const topValue = (bytes: Uint8Array, scope: CellScope): LazyValue =>
+  lazyCell(parseCell(new Uint8Array(bytes)), refOf(bytes), scope.source);
+
+/** @throws MISSING_CELL, BAD_FORMAT */
+export async function openBook(bytes: Uint8Array | undefined, scope: CellScope): Promise<LogBook> {
+  if (bytes === undefined) return EMPTY;
+  const top = topValue(bytes, scope);
+  return bookOf(top, scope);
+}
+
+export async function bookOf(top: Value, scope: CellScope): Promise<LogBook> {
+  return scope.run(() => {
+    const [, facts, old, linked, ...recent] = vectorOf(opened(top));
+    return { facts: JSON.parse(textOf(facts)) as LogFacts, old: indexOf(old), linked: indexOf(linked), recent };
+  });
+}
+
+export const logValue = ({ facts, old, linked, recent }: LogBook): readonly Value[] => [
+  LOG_MARK,
+  JSON.stringify(facts),
+  old,
+  linked,
+  ...recent,
+];
+
+function vectorOf(value: Value): readonly Value[] {
+  if (!Array.isArray(value)) throw notANode("a log is a vector");
+  return value;
+}
+
+function indexOf(value: Value | undefined): CadIndex {
+  const entries = opened(value ?? null);
+  if (!(entries instanceof CadIndex)) throw notANode("a log has an index");
+  return entries;
+}
+
+export function textOf(value: Value | undefined): string {
+  const text = value instanceof LazyValue ? value.whole() : value;
+  if (typeof text !== "string") throw notANode("a log holds texts");
+  return text;
+}
+
+/** The entries of records, fetched together. @throws MISSING_CELL */
+export async function readRecords(records: readonly Value[], scope: CellScope): Promise<LogItem[]> {
+  await scope.fetch(records.map((record) => cellOf(record).ref));
+  const items: LogItem[] = [];
+  for (const record of records) items.push(...(await scope.run(() => itemsOf(vectorOf(opened(record)), textOf))));
+  return items;
+}
+
+/** Where a record is. */
+type Spot = { readonly recent: number } | { readonly key: string };
+
+/** The record that holds an entry, with all its entries. */
+export async function findRecord(
+  { recent, old }: Pick<LogBook, "recent" | "old">,
+  id: string,
+  scope: CellScope,
+): Promise<{ readonly spot: Spot; readonly items: readonly LogItem[] } | undefined> {
+  const near = await scope.run(() => lastEntries(old, NEAR, id));
+  for (const { key, value } of near) {
+    const items = await readRecords([value], scope);
+    if (items.some(({ entry }) => entry.id === id)) return { spot: { key: String(key) }, items };
+  }
+  for (const [place, value] of recent.entries()) {
+    const items = await readRecords([value], scope);
+    if (items.some(({ entry }) => entry.id === id)) return { spot: { recent: place }, items };
+  }
+  return undefined;
+}
+
+/** Changes a log; the result is in {@link book}. */
+export class LogEdit {
+  book: LogBook;
+  readonly #scope: CellScope;
+  readonly #quota: LogQuota;
+
+  constructor(book: LogBook, scope: CellScope, quota: LogQuota) {
+    this.book = book;
+    this.#scope = scope;
+    this.#quota = quota;
+  }
+
+  /** Adds new entries, in the order of their ids. */
+  async add(items: readonly LogItem[], nowMs: number): Promise<void> {
+    for (const { entry } of items) if (entry.apart === true) await this.#setApart(entry.id);
+    const { facts } = this.book;
+    const bytes = items.reduce((sum, { entry }) => sum + counted(entry), 0);
+    const last = items.at(-1)?.entry.id ?? facts.l;
+    const recent = [...this.book.recent, ...recordsOf(items).map(({ value }) => value)];
+    this.book = { ...this.book, facts: { ...facts, n: facts.n + items.length, b: facts.b + bytes, l: last }, recent };
+    if (recent.length > MAX_RECENT) await this.#settle(nowMs);
+  }
+
+  /** Whether bytes of one entry are most of the quota by themselves. */
+  isApart(bytes: number): boolean {
+    return bytes > this.#quota.bytes / 2;
+  }
+
+  /** Replaces an entry. @param other the entry, where the log of another writer has it */
+  async update(id: string, change: (item: LogItem) => LogItem, other?: LogItem): Promise<boolean> {
+    const found = await findRecord(this.book, id, this.#scope);
+    if (found === undefined) {
+      if (other === undefined) return false;
+      await this.#put({ key: id }, [raised(change(other))]);
+      return true;
+    }
+    let freed = 0;
+    const items = found.items.map((item) => {
+      if (item.entry.id !== id) return item;
+      const next = raised(change(item));
+      freed += counted(item.entry) - counted(next.entry);
+      return next;
+    });
+    await this.#put(found.spot, items);
+    const { facts } = this.book;
+    if (freed !== 0) this.book = { ...this.book, facts: { ...facts, b: Math.max(0, facts.b - freed) } };
+    return true;
+  }
+
+  /** Adds the log of a writer that will be gone. */
+  link(writer: string, log: Value): void {
+    this.book = { ...this.book, linked: this.book.linked.with(writer, log) };
+  }
+
+  async #put(spot: Spot, items: readonly LogItem[]): Promise<void> {
+    const [record] = recordsOf(items);
+    if (record === undefined) return;
+    if ("recent" in spot) {
+      const recent = this.book.recent.map((value, place) => (place === spot.recent ? record.value : value));
+      this.book = { ...this.book, recent };
+    } else {
+      const old = await this.#scope.run(() => this.book.old.with(spot.key, record.value));
+      this.book = { ...this.book, old };
+    }
+  }
+
+  /** Moves the records of the top cell into the index, and removes what is beyond the quota. */
+  async #settle(nowMs: number): Promise<void> {
+    const { recent } = this.book;
+    const keys: string[] = [];
+    for (const record of recent) keys.push((await readRecords([record], this.#scope))[0]?.entry.id ?? "");
+    const old = await this.#scope.run(() =>
+      recent.reduce<CadIndex>((all, record, place) => all.with(keys[place] ?? "", record), this.book.old),
+    );
+    this.book = { ...this.book, old, recent: [] };
+    await this.#prune(nowMs);
+  }
+
+  async #prune(nowMs: number): Promise<void> {
+    const { entries, bytes, days } = this.#quota;
+    const since = nowMs - days * DAY_MS;
+    const { p: apart } = this.book.facts;
+    if (apart !== undefined && timeOfId(apart) < nowMs - DAY_MS) await this.#setApart(undefined);
+    for (let left = MOST_PRUNED; left > 0; left--) {
+      const [first] = await this.#scope.run(() => firstEntries(this.book.old, 1));
+      if (first === undefined) break;
+      const key = String(first.key);
+      if (this.book.facts.n <= entries && timeOfId(key) >= since) break;
+      const gone = await readRecords([first.value], this.#scope);
+      const old = await this.#scope.run(() => this.book.old.without(key));
+      const { facts } = this.book;
+      const freed = gone.reduce((sum, { entry }) => sum + counted(entry), 0);
+      this.book = { ...this.book, old, facts: { ...facts, n: facts.n - gone.length, b: Math.max(0, facts.b - freed) } };
+    }
+    for (let left = MOST_PRUNED; left > 0 && this.book.facts.b > bytes; left--) {
+      const { c: after } = this.book.facts;
+      const found = await this.#scope.run(() => firstEntries(this.book.old, 2, after === "" ? undefined : after));
+      const next = found.find(({ key }) => String(key) > after);
+      if (next === undefined) break;
+      const items = await readRecords([next.value], this.#scope);
+      const freed = items.reduce((sum, { entry }) => sum + counted(entry), 0);
+      const key = String(next.key);
+      await this.#put(
+        { key },
+        items.map((item) => raised(without(item, "pruned"))),
+      );
+      const { facts } = this.book;
+      this.book = { ...this.book, facts: { ...facts, b: Math.max(0, facts.b - freed), c: key } };
+    }
+  }
+
+  /** Of contents that are most of the quota, only the newest is kept. */
+  async #setApart(id: string | undefined): Promise<void> {
+    const { p: before } = this.book.facts;
+    if (before !== undefined) await this.update(before, (item) => without(item, "pruned"));
+    const { p: _, ...facts } = this.book.facts;
+    this.book = { ...this.book, facts: id === undefined ? facts : { ...facts, p: id } };
+  }
+}
+
+/** Bytes of an entry that count against the quota. */
+const counted = ({ kept = 0, apart }: StoredEntry): number => (apart === true ? 0 : kept);
+
+const raised = ({ entry, ...nodes }: LogItem): LogItem => ({
+  ...nodes,
+  entry: { ...entry, rev: (entry.rev ?? 0) + 1 },
+});
+
+/** The entry without its nodes. */
+export function without({ entry }: LogItem, reason: "pruned" | "purged"): LogItem {
+  const { kept: _, apart: __, ...rest } = entry;
+  const isNeeded = entry.before !== null && entry.addition === undefined && entry.action !== "moved";
+  return { entry: { ...rest, ...(isNeeded ? { reason } : {}) }, before: undefined, after: undefined };
+}
