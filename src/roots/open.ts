@@ -84,8 +84,7 @@ export function driveRoot(
     ...{ name, kind: "dlfs", readOnly, drive },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
-    ...(approve === undefined ? {} : { approve }),
-    ...named(encoding),
+    ...{ ...(approve === undefined ? {} : { approve }), ...named(encoding) },
     backendFor(owner) {
       if (drives === undefined) throw notSupportedHere("drives");
       return new DriveBackend({ open: () => drives.of(owner), drive, rootName: name });

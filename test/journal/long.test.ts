@@ -2,8 +2,8 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { newEntryId } from "../../src/core/entry-id.js";
 import type { JournalQuery } from "../../src/core/ports/changes/journal.js";
-import { newEntryId } from "../../src/journal/ids.js";
 import { queryStore } from "../../src/journal/query.js";
 import { type JournalStore, openStore, type StoreUser } from "../../src/journal/store.js";
 
