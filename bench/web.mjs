@@ -1,5 +1,6 @@
-// The bars of the workspace page, in Chromium: first paint, large folders, scrolling, large texts, uploads, heap.
-// Usage: npm run bench:web [-- --quick] [paint folders scroll text upload heap]. Medians of 5, or of 1 with --quick.
+// The bars of the workspace page, in Chromium: first paint, large folders, scrolling, large texts,
+// differences, events, uploads, heap.
+// Usage: npm run bench:web [-- --quick] [paint folders scroll text diff events upload heap]. Medians of 5, or of 1 with --quick.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 import { createVenue } from "../dist/index.js";
+import { diff, events } from "./web/changes.mjs";
 
 const run = promisify(execFile);
 const quick = process.argv.includes("--quick");
@@ -44,6 +46,7 @@ function makeFiles() {
         name === "few" ? `${index}\n`.repeat(2000) : "",
       );
   }
+  mkdirSync(join(folder, "kept"));
   writeFileSync(
     at("large.txt"),
     Array.from({ length: 5_000_000 / 50 }, (_, index) => `${String(index).padStart(8, "0")} ${"x".repeat(40)}\n`).join(
@@ -56,14 +59,17 @@ function makeFiles() {
 makeFiles();
 const venue = await createVenue(
   {
-    ...{ hostname: "127.0.0.1", port: 0, stateDir: "state", seed: "44".repeat(32) },
+    ...{ hostname: "127.0.0.1", port: 0, stateDir: "state", seed: "44".repeat(32), audit: { file: "audit.jsonl" } },
     auth: {
       public: { caps: [] },
       tokens: [{ name: "bench", token: { env: "TOKEN" }, caps: [{ with: "file://", can: "crud" }] }],
     },
     file: {
       limits: { maxUploadBytes: 4_294_967_296 },
-      roots: { files: { path: "./files", journal: "off", durability: "none" } },
+      roots: {
+        files: { path: "./files", journal: "off", durability: "none" },
+        kept: { path: "./kept", durability: "none" },
+      },
     },
   },
   { baseDir: folder, env: { TOKEN } },
@@ -71,17 +77,23 @@ const venue = await createVenue(
 await venue.listen();
 const headers = { "content-type": "application/json", authorization: `Bearer ${TOKEN}` };
 
-/** @returns milliseconds */
-async function timeCall(operation, input) {
-  const began = performance.now();
-  const response = await fetch(`${venue.url}/api/v1/run`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify({ operation, input }),
-  });
-  await response.text();
-  return performance.now() - began;
+/** Calls an operation, as a program would. */
+async function call(operation, input) {
+  const body = JSON.stringify({ operation, input });
+  const response = await fetch(`${venue.url}/api/v1/run`, { method: "POST", headers, body });
+  if (!response.ok) throw new Error(await response.text());
 }
+
+/** Milliseconds that calls take one after the other in the same browser, without the page: as noisy as what is beside them. */
+const timeCalls = (page, inputs) =>
+  page.evaluate(`(async () => {
+    const began = performance.now();
+    for (const input of ${JSON.stringify(inputs)}) {
+      const body = JSON.stringify({ operation: "file:list", input: { root: "files", ...input } });
+      await (await fetch("/api/v1/run", { method: "POST", headers: ${JSON.stringify(headers)}, body })).json();
+    }
+    return performance.now() - began;
+  })()`);
 
 const browser = await chromium.launch({
   executablePath: "/usr/bin/chromium",
@@ -131,35 +143,49 @@ async function paint() {
   report("signed in, roots shown", shown, 600);
 }
 
+/** Goes to a place of the page without loading it. @returns milliseconds until the condition holds */
+async function goTo(page, path, condition) {
+  const began = await page.evaluate("performance.now()");
+  await page.evaluate(
+    `history.pushState(null, "", "/workspace/${path}"); dispatchEvent(new PopStateEvent("popstate"))`,
+  );
+  return (await whenShown(page, condition)) - began;
+}
+
 async function folders() {
-  const all = (name, text) =>
+  /** What a folder takes in the page, and its calls alone, in turns. */
+  const beside = (name, condition, inputs, compare) =>
     repeat(async (page) => {
       await visit(page, "files");
       await whenShown(page, "document.querySelector('.card')");
-      const began = await page.evaluate("performance.now()");
-      await page.evaluate(
-        `history.pushState(null, "", "/workspace/files/files/${name}/"); dispatchEvent(new PopStateEvent("popstate"))`,
-      );
-      return (await whenShown(page, text)) - began;
+      const before = await timeCalls(page, inputs);
+      const shown = await goTo(page, `files/files/${name}/`, condition);
+      return compare(shown, (before + (await timeCalls(page, inputs))) / 2);
     });
-  const calls = (inputs) =>
-    repeat(async () => {
-      let sum = 0;
-      for (const input of inputs) sum += await timeCall("file:list", { root: "files", ...input });
-      return sum;
-    });
-  const whole = await all("ten", "document.querySelector('.list-footer')?.textContent === '10,000 entries'");
   report(
     "folder of 10,000: rows, beyond the time of the calls",
-    whole -
-      (await calls([
+    await beside(
+      "ten",
+      "document.querySelector('.list-footer')?.textContent === '10,000 entries'",
+      [
         { path: "ten", limit: 1000 },
         { path: "ten", offset: 1000, limit: 10_000 },
-      ])),
+      ],
+      (shown, calls) => shown - calls,
+    ),
     150,
   );
-  const first = await all("hundred", "document.querySelector('.entry:not(.header)')");
-  report("folder of 100,000: first rows", first, 1.2 * (await calls([{ path: "hundred", limit: 1000 }])));
+  report(
+    "folder of 100,000: first rows, beside file:list of 1,000",
+    await beside(
+      "hundred",
+      "document.querySelector('.entry:not(.header)')",
+      [{ path: "hundred", limit: 1000 }],
+      (shown, calls) => shown / calls,
+    ),
+    1.2,
+    "x",
+  );
 }
 
 async function scroll() {
@@ -244,19 +270,18 @@ async function heap() {
   await whenShown(page, "document.querySelector('.card')");
   report("heap: roots", await heapMb(page), 15, "MB");
   for (let index = 0; index < 50; index += 1) {
-    await page.evaluate(
-      `history.pushState(null, "", "/workspace/files/files/few/file-${String(index).padStart(6, "0")}.txt"); dispatchEvent(new PopStateEvent("popstate"))`,
-    );
-    await whenShown(page, `document.querySelector('.cm-line')?.textContent === '${index}'`);
+    const path = `files/files/few/file-${String(index).padStart(6, "0")}.txt`;
+    await goTo(page, path, `document.querySelector('.cm-line')?.textContent === '${index}'`);
   }
   report("heap: after 50 files", await heapMb(page), 30, "MB");
   await page.context().close();
 }
 
 try {
-  const parts = { paint, folders, scroll, text, upload, heap };
+  const parts = { paint, folders, scroll, text, diff, events, upload, heap };
   const asked = Object.keys(parts).filter((name) => process.argv.includes(name));
-  for (const name of asked.length === 0 ? Object.keys(parts) : asked) await parts[name]();
+  const tools = { call, headers, open, visit, whenShown, goTo, repeat, report, quick };
+  for (const name of asked.length === 0 ? Object.keys(parts) : asked) await parts[name](tools);
   console.table(rows);
 } finally {
   await browser.close();

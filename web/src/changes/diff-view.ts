@@ -1,7 +1,7 @@
 // Differences by CodeMirror: side by side or unified, unchanged parts folded, coarse where nothing is alike.
 
-import { Chunk, MergeView, unifiedMergeView } from "@codemirror/merge";
-import { EditorState, type Extension, Text } from "@codemirror/state";
+import { type Chunk, getChunks, getOriginalDoc, MergeView, unifiedMergeView } from "@codemirror/merge";
+import { EditorState, type Extension, type Text } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { common } from "../editor/codemirror.js";
 import { texts } from "../texts.js";
@@ -25,14 +25,12 @@ export interface DiffOptions {
 const PRECISION = { scanLimit: 1000, timeout: 400 };
 const FOLD = { margin: 3, minSize: 6 };
 
-const lines = (text: string): Text => Text.of(text.split("\n"));
-
-function countsOf({ before, after }: DiffOptions): Counts {
-  const [a, b] = [lines(before), lines(after)];
+/** Counted from the chunks of the view: a second comparison would take as long as the first. */
+function countsOf({ before, after }: DiffOptions, chunks: readonly Chunk[], a: Text, b: Text): Counts {
   const spanned = (doc: Text, from: number, to: number) =>
     to <= from ? 0 : doc.lineAt(Math.min(doc.length, to - 1)).number - doc.lineAt(from).number + 1;
   let [added, removed] = [0, 0];
-  for (const { fromA, toA, fromB, toB } of Chunk.build(a, b, PRECISION)) {
+  for (const { fromA, toA, fromB, toB } of chunks) {
     removed += before === "" ? 0 : spanned(a, fromA, toA);
     added += after === "" ? 0 : spanned(b, fromB, toB);
   }
@@ -60,7 +58,6 @@ export function showDiff(
   options: DiffOptions,
 ): { readonly counts: Counts; readonly destroy: () => void } {
   const { before, after, label, isSplit } = options;
-  const counts = countsOf(options);
   if (isSplit) {
     const side = (doc: string, title: string) => ({ doc, extensions: readOnly(`${label}: ${title}`) });
     const view = new MergeView({
@@ -72,12 +69,15 @@ export function showDiff(
       highlightChanges: isPart(options),
       gutter: true,
     });
+    const counts = countsOf(options, view.chunks, view.a.state.doc, view.b.state.doc);
     return { counts, destroy: () => view.destroy() };
   }
   const view = new EditorView({
     parent,
     state: EditorState.create({ doc: after, extensions: [readOnly(label), unified(options)] }),
   });
+  const { state } = view;
+  const counts = countsOf(options, getChunks(state)?.chunks ?? [], getOriginalDoc(state), state.doc);
   return { counts, destroy: () => view.destroy() };
 }
 

@@ -77,6 +77,9 @@ interface VersionsProps {
 
 const LARGEST_BYTES = 4_000_000;
 
+/** In a chunk of its own, with the editor; it is loaded beside the texts. */
+const loadDiffView = () => import("./diff-view.js");
+
 function Versions({ file, isSplit, onCounts, reload }: VersionsProps): JSX.Element {
   const { root, path, before, after, size } = file;
   const [both, setBoth] = useState<readonly [string, string] | undefined>(undefined);
@@ -87,8 +90,8 @@ function Versions({ file, isSplit, onCounts, reload }: VersionsProps): JSX.Eleme
     if (!takes("file:read", "version")) setProblem(texts.noDiff);
     else if (size > LARGEST_BYTES) setProblem(texts.previewTooLarge);
     else
-      Promise.all([versionText(file, before), versionText(file, after)]).then(
-        (found) => setBoth(found),
+      Promise.all([versionText(file, before), versionText(file, after), loadDiffView()]).then(
+        ([old, now]) => setBoth([old, now]),
         (error: unknown) => setProblem(textOf(error)),
       );
   }, [file]);
@@ -140,8 +143,7 @@ function TextDiff({ file, both, isSplit, onCounts, reload }: TextDiffProps): JSX
   useEffect(() => {
     let destroy = () => {};
     let isGone = false;
-    void import("./diff-view.js").then(async ({ showDiff }) => {
-      const mayUndo = await isNewest(file);
+    void Promise.all([loadDiffView(), isNewest(file)]).then(([{ showDiff }, mayUndo]) => {
       if (place.current === null || isGone) return;
       const [before, after] = both;
       const onUndoPart = mayUndo ? (text: string) => void undoPart(file, text).then(reload) : undefined;
