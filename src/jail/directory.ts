@@ -4,7 +4,7 @@ import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
 import type { Entry, EntryType } from "../core/ports/backend.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
-import { type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
+import { type DirectoryThread, type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
 import { entryPath, identity, type Pinned } from "./handles.js";
 import type { DirectoryEntry } from "./native/entries.js";
 import { sortPatiently } from "./patient-sort.js";
@@ -57,8 +57,13 @@ export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): 
 const ENTRY_BYTES = 32;
 const HUGE_BYTES = 1_048_576;
 
+/** Messages to and from the thread take longer than native calls on the same entries. */
+const threadOf = ({ native, thread }: Sys): DirectoryThread | undefined =>
+  native?.calls === undefined ? thread : undefined;
+
 /** `undefined`: read it in this thread. */
-function* namesByThread({ thread }: Sys, { path, stat }: Pinned): Io<FoundNames | undefined> {
+function* namesByThread(sys: Sys, { path, stat }: Pinned): Io<FoundNames | undefined> {
+  const thread = threadOf(sys);
   if (stat.size > HUGE_BYTES || thread?.takes(stat.size / ENTRY_BYTES) !== true) return undefined;
   return (yield thread.names(path)) as FoundNames | undefined;
 }
@@ -114,9 +119,10 @@ export function* readEntries(
     const some = names.slice(start, start + AT_ONCE);
     const found = yield* statsByThread(sys, directory, some);
     for (const [index, name] of some.entries()) {
-      yield* scope.breathe();
-      // The thread does not say why it found nothing.
-      const stat = (found && statAt(found, index)) ?? (yield* lookAt(sys, directory, name));
+      if (index % LOOKS_BETWEEN === 0) yield* scope.breathe();
+      // Neither the thread nor a native call says why it found nothing.
+      const now = found === undefined ? sys.native?.calls?.stat(directory.fd, name.raw) : statAt(found, index);
+      const stat = now ?? (yield* lookAt(sys, directory, name));
       if (stat === "unreadable") unreadable += 1;
       else if (stat !== undefined) take(name, stat);
     }
@@ -124,11 +130,14 @@ export function* readEntries(
   return { entries, unreadable };
 }
 
+/** Entries examined before the clock is asked whether other calls should have a turn. */
+const LOOKS_BETWEEN = 16;
 /** Maximum entries per request to the thread; bounds the work that continues after its call has ended. */
 const AT_ONCE = 1024;
 
 /** `undefined`: stat them in this thread. */
-function* statsByThread({ thread }: Sys, { path }: Pinned, names: readonly Name[]): Io<FoundStats | undefined> {
+function* statsByThread(sys: Sys, { path }: Pinned, names: readonly Name[]): Io<FoundStats | undefined> {
+  const thread = threadOf(sys);
   if (thread?.takes(names.length) !== true) return undefined;
   const raw = names.map((name) => name.raw);
   return (yield thread.stats(path, raw)) as FoundStats | undefined;

@@ -18,8 +18,14 @@ const weight = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? uni
 
 /** Sorts entries in the order of every enumeration: lower-cased name by code points, then the name itself. */
 export function sortByName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
+  const compare = entries.some(({ name }) => SURROGATE.test(name)) ? compareCodePoints : compareUnits;
   return entries
     .map((entry) => ({ entry, folded: entry.name.toLowerCase() }))
-    .sort((a, b) => compareCodePoints(a.folded, b.folded) || compareCodePoints(a.entry.name, b.entry.name))
+    .sort((a, b) => compare(a.folded, b.folded) || compare(a.entry.name, b.entry.name))
     .map(({ entry }) => entry);
 }
+
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** Without surrogates, UTF-16 code units are in the order of code points, and `<` compares many times faster. */
+const compareUnits = (a: string, b: string): number => (a < b ? -1 : a === b ? 0 : 1);

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { HostBackend } from "../../src/backend/host/host.js";
 import { filesOf } from "../../src/backend-suite/files.js";
 import { DirectoryThread, loopLoad } from "../../src/jail/directory-thread.js";
+import type { EngineName } from "../../src/jail/handles.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/staging/locks.js";
 
@@ -68,8 +69,9 @@ async function started(idleMs?: number): Promise<CountingThread> {
   return thread;
 }
 
-function filesBy(thread: DirectoryThread) {
-  const options = { path, readOnly: true, crossDevice: false, io: "sync", thread } as const;
+/** @param engine `openat2`: with native calls on directories */
+function filesBy(thread: DirectoryThread, engine: EngineName = linux ? "handle walk" : "real-path check") {
+  const options = { path, readOnly: true, crossDevice: false, io: "sync", thread, engine } as const;
   const backend = new HostBackend(new Jail(options, new Locks()), {
     durable: false,
     hardLinks: false,
@@ -97,6 +99,17 @@ describe("a large directory", () => {
       expect(thread.asked).toEqual([]);
     }
   });
+
+  test.each(linux ? ["openat2" as const] : [])(
+    "is listed identically without the thread by native calls",
+    async (engine) => {
+      const thread = await started();
+      const page = { offset: 0, limit: 10_000 };
+      const listing = await filesBy(thread, engine).list("large", page);
+      expect(thread.asked).toEqual([]);
+      expect(listing).toEqual(await filesBy(threadOf(() => false)).list("large", page));
+    },
+  );
 
   test("is listed completely if the thread ends meanwhile", async () => {
     const thread = await started();

@@ -61,43 +61,34 @@ class EntryWalk {
     this.#descent = new Descent(jail.handles, start);
   }
 
+  /** No generator for an entry that needs no waiting: that would take longer than the rest. */
   *run(): Io<void> {
-    const { access, content } = this.#options;
+    const { access, content, visit: visitOne, visitDenied } = this.#options;
     yield* this.#begin(false, yield* this.#names());
     let steps = 0;
     for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
       // Reading a file takes as long as many entries.
       if (content !== undefined || ++steps % STEPS_BETWEEN === 0) yield* access.scope.breathe();
       const name = frame.names[frame.next++];
-      if (name === undefined) yield* this.#leave();
-      else if ((yield* this.#look(frame, name)) === "stop") return;
+      if (name === undefined) {
+        yield* this.#leave();
+        continue;
+      }
+      const isDenied = frame.isDenied || (access.policy !== undefined && (yield* this.#isDenied(name)));
+      const visit = isDenied ? visitDenied : visitOne;
+      const entry = visit && (this.#entryNow(name) ?? (this.#needsStat(name) ? yield* this.#examine(name) : undefined));
+      // Vanished, or of an unknown type: left out.
+      if (visit === undefined || entry === undefined) continue;
+      const asked = visit(entry);
+      const step = isPending(asked) ? ((yield asked) as WalkStep) : asked;
+      if (step === "stop") return;
+      if (step === "enter" && entry.type === "directory") yield* this.#enterAt(name, isDenied);
+      else if (step === "read" && (yield* this.#read(name, entry)) === "stop") return;
     }
   }
 
   close(): void {
     this.#descent.close();
-  }
-
-  /** One generator for most entries: more of them take longer than the rest. */
-  *#look(frame: Frame, name: Name): Io<WalkStep> {
-    const { access, visit: visitOne, visitDenied } = this.#options;
-    const { sys } = this.#jail;
-    const { directory } = this.#descent;
-    const isDenied = frame.isDenied || (access.policy !== undefined && (yield* this.#isDenied(name)));
-    const visit = isDenied ? visitDenied : visitOne;
-    if (visit === undefined) return "skip";
-    const isExamined = this.#needsStat(name);
-    const stat = isExamined
-      ? (sys.native?.calls?.stat(directory.fd, name.raw) ?? (yield* examine(sys, directory, name)))
-      : undefined;
-    // Vanished, or of an unknown type: left out.
-    if (isExamined ? stat === undefined : name.type === undefined) return "skip";
-    const entry = this.#describe(name, stat);
-    const asked = visit(entry);
-    const step = isPending(asked) ? ((yield asked) as WalkStep) : asked;
-    if (step === "read") return yield* this.#read(name, entry);
-    if (step === "enter" && entry.type === "directory") yield* this.#enterAt(name, isDenied);
-    return step;
   }
 
   #isDenied(name: Name): Io<boolean> {
@@ -172,6 +163,18 @@ class EntryWalk {
     const taken = yield* this.#taker.take(this.#descent.directory, name, content.maxBytes);
     if (taken === undefined) return "skip";
     return (yield* wait(content.take(entry, taken))) === "stop" ? "stop" : "skip";
+  }
+
+  /** `undefined`: it must be examined first, or has no known type. */
+  #entryNow(name: Name): WalkEntry | undefined {
+    if (!this.#needsStat(name)) return this.#describe(name, undefined);
+    const stat = this.#jail.sys.native?.calls?.stat(this.#descent.directory.fd, name.raw);
+    return stat && this.#describe(name, stat);
+  }
+
+  *#examine(name: Name): Io<WalkEntry | undefined> {
+    const stat = yield* examine(this.#jail.sys, this.#descent.directory, name);
+    return stat && this.#describe(name, stat);
   }
 
   #needsStat({ type }: Name): boolean {
