@@ -6,7 +6,7 @@ import type { CellStore } from "../../store/cell-store.js";
 const MAX_TRIES = 8;
 /**
  * Limits where venues share a root: the one closer to the storage can win many times in a row, so the other retries for
- * this long (ms), but at least 32 and at most 500 times.
+ * this long (ms), but at least 32 times. The most only ends what a store answers without any delay.
  */
 const SHARED_TRIES = { ms: 15_000, least: 32, most: 5_000 };
 
