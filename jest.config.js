@@ -12,6 +12,7 @@ export default {
   testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/", "\\.tools\\.test\\.ts$"],
   extensionsToTreatAsEsm: [".ts"],
   testEnvironment: "<rootDir>/test/environment.mjs",
+  setupFilesAfterEnv: ["<rootDir>/test/equality.mjs"],
   transform,
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   testTimeout: 30000,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ReadOutput } from "../../src/schema/types.js";
+import { anyCharacter } from "../any-character.js";
 import { failure, useGround } from "./ground.js";
 
 const ground = useGround();
@@ -177,7 +178,7 @@ const someLengths = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, ma
 describe("pages read with offset and length", () => {
   test("of any text, of any lengths, are the file byte for byte", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: "binary", maxLength: 40 }), someLengths, async (text, lengths) => {
+      fc.asyncProperty(fc.string({ unit: anyCharacter, maxLength: 40 }), someLengths, async (text, lengths) => {
         ground.put("file", text);
         const read = await pages("text", lengths);
         expect(Buffer.concat(read.map(bytesOf)).equals(Buffer.from(text))).toBe(true);
@@ -188,7 +189,7 @@ describe("pages read with offset and length", () => {
   });
 
   test("of any text without NUL are text without being told", async () => {
-    const text = fc.string({ unit: "binary", maxLength: 40 }).map((any) => any.replaceAll("\0", "0"));
+    const text = fc.string({ unit: anyCharacter, maxLength: 40 }).map((any) => any.replaceAll("\0", "0"));
     await fc.assert(
       fc.asyncProperty(text, someLengths, async (content, lengths) => {
         ground.put("file", content);
@@ -213,7 +214,7 @@ describe("pages read with offset and length", () => {
 
   test("of text and bytes in turns tell where they really are", async () => {
     const part = fc.oneof(
-      fc.string({ unit: "binary", maxLength: 6 }).map((text) => Buffer.from(text)),
+      fc.string({ unit: anyCharacter, maxLength: 6 }).map((text) => Buffer.from(text)),
       fc.uint8Array({ maxLength: 4 }),
     );
     const mixed = fc.array(part, { maxLength: 10 }).map((parts) => Buffer.concat(parts));

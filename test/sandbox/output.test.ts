@@ -1,13 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createOutput, type StreamName } from "../../src/sandbox/output.js";
+import { anyCharacter } from "../any-character.js";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 
 const pieces = fc.array(
   fc.record({
     stream: fc.constantFrom<StreamName>("stdout", "stderr"),
-    text: fc.string({ unit: "binary", maxLength: 8 }),
+    text: fc.string({ unit: anyCharacter, maxLength: 8 }),
   }),
   { maxLength: 20 },
 );

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { FileAdapterError } from "../../../src/core/errors/errors.js";
 import * as texts from "../../../src/core/errors/texts.js";
+import { anyCharacter } from "../../any-character.js";
 
 describe("text of a caller in a message", () => {
   const table: readonly [string, string, string][] = [
@@ -155,7 +156,7 @@ describe("an error of a place", () => {
   });
 
   test("names the place as it is in its data, and in one line in its text", () => {
-    const any = fc.string({ unit: "binary", maxLength: 20 });
+    const any = fc.string({ unit: anyCharacter, maxLength: 20 });
     fc.assert(
       fc.property(fc.constantFrom(...PLACED.map(([, make]) => make)), any, any, (make, root, path) => {
         const { message, data } = make(at(path, root));

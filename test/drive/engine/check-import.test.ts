@@ -17,13 +17,14 @@ import { checkTree } from "../../../src/drive/engine/exchange/check-tree.js";
 import { createImportCells } from "../../../src/drive/engine/exchange/import-cells.js";
 import { createIntake } from "../../../src/drive/engine/exchange/intake.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";
+import { anyCharacter } from "../../any-character.js";
 import { codeOf } from "../cad3/code-of.js";
 import { CLASHING, FREE, trees } from "../dlfs/random-trees.js";
 import { rejection } from "./engines.js";
 import { cellsOf, importCellsOf } from "./import-cells.js";
 
 const text = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
   fc.integer({ min: 130, max: 500 }).map((length) => "é".repeat(length)),
 );
 const blob = fc.integer({ min: 0, max: 9000 }).map((length) => new Uint8Array(length).fill(length));
