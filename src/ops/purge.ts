@@ -26,9 +26,17 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
     const view = visibleRoot(call, root);
     const of = await journalIn(view, call);
     if (of === undefined) return { purged: 0 };
-    const { access } = call.at({ root, path: path ?? "", abilities: input.ids ? [] : ["crud/delete"], changes: true });
+    const { access, root: asked } = call.at({
+      root,
+      path: path ?? "",
+      abilities: input.ids ? [] : ["crud/delete"],
+      changes: true,
+    });
     if (of.journal.keepsDeleted === true && call.origin.actor !== OPERATOR) throw purgeNeedsOperator(root);
     const ids = input.all === true ? "all" : await idsOf(input, of, call);
+    // What is kept counts as the paths that it is of.
+    const paths = ids === "all" ? [""] : await pathsOf(ids, of, path);
+    if (paths.length > 0) asked.askToPurge?.(paths);
     const { origin } = access;
     if (origin === undefined) throw new TypeError("A call on a root with a journal has an origin");
     const { purged } = await of.journal.purge(ids, { ...origin, path: segmentsOf(root, path ?? "") });
@@ -45,6 +53,13 @@ async function idsOf(input: PurgeInput, of: JournalView, call: PlacesCall): Prom
     call.at({ root, path: entry.path.join("/"), abilities: ["crud/delete"], changes: true });
   }
   return ids;
+}
+
+/** Paths of entries, each once; of a whole path that path and what is kept below it. */
+async function pathsOf(ids: readonly string[], of: JournalView, path: string | undefined): Promise<readonly string[]> {
+  if (path !== undefined) return ids.length === 0 ? [] : [path];
+  const entries = await Promise.all(ids.map((id) => of.journal.entry(id)));
+  return [...new Set(entries.flatMap((entry) => (entry === undefined ? [] : [entry.path.join("/")])))];
 }
 
 async function idsBelow({ journal }: JournalView, path: readonly string[]): Promise<readonly string[]> {

@@ -54,3 +54,21 @@ describe("file:purge where everything deleted is kept", () => {
     expect(await ground.run("purge", { all: true })).toEqual({ purged: 1 });
   });
 });
+
+describe("file:purge where a person is asked about deletions", () => {
+  const ground = useGround({ journal: true, root: { journal: "on", approve: { for: ["delete"] } } });
+  const agent = { surface: "mcp" };
+
+  test("asks as a deletion does, and removes nothing before", async () => {
+    ground.put("x/f", "1");
+    const { id = "" } = await ground.run("delete", { path: "x/f" });
+    for (const input of [{ ids: [id] }, { path: "x" }, { all: true }]) {
+      const { code, data } = await ground.fail("purge", input, agent);
+      expect(code).toBe("APPROVAL_REQUIRED");
+      const [path] = "ids" in input ? ["x/f"] : "path" in input ? ["x"] : [""];
+      expect(data).toMatchObject({ root: "r", effect: [{ path, action: "delete" }] });
+    }
+    expect(existsSync(join(ground.dir, ".venue-files", "trash"))).toBe(true);
+    expect(await ground.run("purge", { all: true })).toEqual({ purged: 1 });
+  });
+});

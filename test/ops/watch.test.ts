@@ -42,6 +42,15 @@ async function eventsAfter(
 }
 
 describe("watch", () => {
+  test("tells of a time that was set, as a change of this venue", async () => {
+    on.put("dated.txt", "1");
+    const cursor = await start();
+    await on.run("touch" as "write", { path: "dated.txt", modified: 1_000_000_000_000 } as never, { isInternal: true });
+    expect((await on.run("watch", { cursor })).events).toEqual([
+      { type: "modified", path: "dated.txt", entryType: "file", origin: "adapter" },
+    ]);
+  });
+
   test("answers with a cursor at once, then with what changed since", async () => {
     await start();
     const first = await on.run("watch", {});

@@ -61,6 +61,19 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** Operations whose conflicts are with what is there, whatever the request counted on. */
+const TAKING_BACK: ReadonlySet<string | undefined> = new Set(["file:undo", "file:restore"]);
+
+/**
+ * HTTP status of a failed call.
+ * @param data of the error: a conflict that names nothing of the request, such as that of a drive, is no failed precondition
+ */
+export function httpStatusOf(code: string | undefined, data: unknown, operation?: string): number {
+  const isOfRequest = ["expected", "operationId", "state"].some((key) => Object.hasOwn(Object(data), key));
+  if (code === "CONFLICT" && (TAKING_BACK.has(operation) || !isOfRequest)) return 409;
+  return Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
+}
+
 /** A code that only `venue-files/drive` throws, besides some of the above; it is never the result of a call. */
 export type DriveErrorCode = "EXISTS";
 export type ErrorData = Readonly<Record<string, unknown>>;

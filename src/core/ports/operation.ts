@@ -64,6 +64,7 @@ export interface Root extends RootFacts {
   readonly backend: Backend;
   /** Asks before a command may change what is there; absent: nobody. @returns whether it was allowed @throws APPROVAL_REQUIRED */
   askToRun?(path: RelPath): boolean;
+  askToPurge?(paths: readonly string[]): void;
   /** Absent: its changes are not recorded. */
   readonly journal?: RootJournalAccess;
 }

@@ -79,6 +79,11 @@ export class ApprovalGate {
     return this.#approved.has(root);
   }
 
+  /** As {@link pass}, for the removal of what was kept of these paths. */
+  passPurge(rules: ApprovalRules, root: string, paths: readonly string[]): void {
+    this.pass(rules, { effects: paths.map((path) => ({ root, path, action: "delete" })) });
+  }
+
   /** The error of a change that no longer found what was approved. */
   explain(error: unknown): unknown {
     const { approval } = this.#options;

@@ -31,6 +31,11 @@ export function askingRoot(
   if (mayActAsApprover(context) && authoriser.allows(resource, APPROVE)) return root;
   // Without a getter of the root being run: some of its facts are looked up when they are asked for.
   const askToRun = (path: RelPath): boolean => gate.passRun(rules, { root: name, path: path.text });
+  const askToPurge = (paths: readonly string[]): void => gate.passPurge(rules, name, paths);
   const guarded = guardedBackend(backend, { root: name, rules, gate });
-  return Object.create(root, { backend: { value: guarded }, askToRun: { value: askToRun } }) as Root;
+  return Object.create(root, {
+    backend: { value: guarded },
+    askToRun: { value: askToRun },
+    askToPurge: { value: askToPurge },
+  }) as Root;
 }

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { adapterError, ERROR_CODES, FileAdapterError } from "../../../src/core/errors/errors.js";
+import { driveConflict } from "../../../src/core/errors/drive-texts.js";
+import { adapterError, ERROR_CODES, FileAdapterError, httpStatusOf } from "../../../src/core/errors/errors.js";
+import { conflict } from "../../../src/core/errors/texts.js";
+import { undoBlocked } from "../../../src/core/errors/undo-texts.js";
 
 /** The table of the specification: status at an endpoint that answers with the error itself, JSON-RPC code, retry. */
 const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
@@ -65,6 +68,24 @@ describe("the table of error codes", () => {
   test.each(SPECIFIED)("%s", (code, http, rpc, retry) => {
     const entry = Object.entries(ERROR_CODES).find(([name]) => name === code)?.[1];
     expect(entry).toEqual({ http: http ?? expect.any(Number), rpc, retry });
+  });
+});
+
+describe("the status of a conflict", () => {
+  const place = { root: "r", path: "a" };
+  test.each([
+    ["a precondition that fails", 412, conflict(place, { verb: "write", expected: "x", current: "y" }), "file:write"],
+    ["another input under one id", 412, adapterError("CONFLICT", "x", { operationId: "k" }), "file:write"],
+    ["a drive that changes too often", 409, driveConflict(place, "write"), "file:write"],
+    ["an undo of what changed since", 409, undoBlocked("r", [{ id: "1", path: "a", by: "external" }], 1), "file:undo"],
+    ["a restore over what changed since", 409, conflict(place, { verb: "restore", expected: "x" }), "file:restore"],
+  ])("%s: %i", (_, status, { code, data }, operation) => {
+    expect(httpStatusOf(code, data, operation)).toBe(status);
+  });
+
+  test("is that of the table for any other code", () => {
+    expect(httpStatusOf("NOT_FOUND", {})).toBe(404);
+    expect(httpStatusOf("NO_SUCH_CODE", undefined)).toBe(500);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
-import { ERROR_CODES, FileAdapterError } from "../../../core/errors/errors.js";
+import { FileAdapterError, httpStatusOf } from "../../../core/errors/errors.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Direction, DownloadInput } from "../../../core/ports/transfer.js";
 import type { HttpFiles, HttpHost } from "../host.js";
@@ -83,7 +83,7 @@ function decodeSegment(encoded: string): string {
 export function fileError(error: unknown): unknown {
   if (!(error instanceof FileAdapterError)) return error;
   const { message, code, data } = error;
-  const status = Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
+  const status = httpStatusOf(code, data);
   const headers: Record<string, string> = status === 401 ? { "www-authenticate": "Bearer" } : {};
   return new HttpError(status, message, headers, { errorCode: code, errorData: data });
 }

@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
-import { ERROR_CODES } from "../../../core/errors/errors.js";
+import { httpStatusOf } from "../../../core/errors/errors.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
 import { parseJson } from "../admission/json-body.js";
@@ -52,11 +52,12 @@ export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyRe
   if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
   if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see ${location}`);
   const { error, errorCode, errorData } = record;
-  return sendJson(reply, httpStatusOf(errorCode), JSON.stringify({ error, errorCode, errorData }));
+  return sendJson(
+    reply,
+    httpStatusOf(errorCode, errorData, call.operation),
+    JSON.stringify({ error, errorCode, errorData }),
+  );
 }
-
-const httpStatusOf = (code: string | undefined): number =>
-  Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
 
 /** @throws HttpError for an unknown operation, Overloaded */
 function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): RecordedJob {
