@@ -62,7 +62,7 @@ export interface RecordedJob extends StartedJob {
    * The record once it is terminal, or its current state after `ms`. A returned terminal state counts as delivered,
    * unless `gone` was aborted meanwhile, since then the client has disconnected.
    */
-  settled(ms: number, gone?: AbortSignal): Promise<JobRecord>;
+  settled(ms: number, gone?: Abortable): Promise<JobRecord>;
 }
 
 /** Why a job is not shown. `unknown`: it never existed or was dropped. `denied`: it belongs to another caller. */

@@ -62,6 +62,8 @@ class FastifySurface implements HttpSurface {
   readonly #sockets = new Set<Socket>();
   readonly #admission: Admission;
   readonly #app: FastifyInstance;
+  /** Where it listens, once that is known: it listens once. */
+  #address: HttpAddress | undefined;
 
   constructor(options: HttpSurfaceOptions) {
     const { host } = options;
@@ -96,9 +98,11 @@ class FastifySurface implements HttpSurface {
   }
 
   address(): HttpAddress | undefined {
-    const bound = this.#servers[0]?.address() ?? null;
-    if (bound === null) return undefined;
-    return typeof bound === "string" ? { socket: bound } : { address: bound.address, port: bound.port };
+    const [server] = this.#servers;
+    if (server?.listening !== true) return undefined;
+    // Asked for at every request, and a system call each time.
+    this.#address ??= addressOf(server);
+    return this.#address;
   }
 
   async close(): Promise<void> {
@@ -190,4 +194,10 @@ function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
   });
+}
+
+function addressOf(server: Server): HttpAddress | undefined {
+  const bound = server.address();
+  if (bound === null) return undefined;
+  return typeof bound === "string" ? { socket: bound } : { address: bound.address, port: bound.port };
 }

@@ -62,7 +62,7 @@ export class LineTransport implements Transport {
   constructor(streams: LineStreams) {
     this.#streams = streams;
     this.#memory = new MemoryBudget(streams.maxHeldBytes, 1);
-    this.#writer = new LineWriter(streams.output);
+    this.#writer = new LineWriter(streams.output, () => this.#intake.goesOn);
     this.#intake = new Intake({
       isOpen: () => !this.#closed && this.#holds === 0 && this.#memory.waiting === 0 && !this.#writer.isBehind,
       deliver: (message) => {
@@ -123,6 +123,7 @@ export class LineTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#writer.flush();
     this.#whenClosed();
     this.#streams.input.pause();
     this.onclose?.();

@@ -28,6 +28,11 @@ export class Intake<Request> {
     return this.#waiting.length >= MOST_WAITING;
   }
 
+  /** Whether another request begins within a turn. */
+  get goesOn(): boolean {
+    return this.#waiting.length > 0 && this.#rules.isOpen();
+  }
+
   push(request: Request): void {
     this.#waiting.push(request);
     this.go();

@@ -6,15 +6,32 @@ import { linePieces, PieceBuffers } from "./line-pieces.js";
 /** Message size in bytes from which a message is written in pieces. */
 const LARGE_BYTES = 1_048_576;
 
-/** Writes values as JSON lines, one after the other, respecting backpressure of the output. */
+/** Longest line that may wait for others, and most that wait together, in characters. */
+const SHORT_CHARS = 4096;
+const JOINED_CHARS = 16_384;
+/** Longest time that a line waits for others, in milliseconds, beyond the turn of the event loop that goes on then. */
+const JOINED_MS = 1;
+
+/**
+ * Writes values as JSON lines, one after the other, respecting backpressure of the output. While more lines are to be
+ * expected, short ones wait a little and go together: a write costs more than making what is written.
+ */
 export class LineWriter {
   readonly #output: Writable;
   #last: Promise<void> = Promise.resolve();
   #unwritten = 0;
   readonly #buffers: PieceBuffers;
+  readonly #expectsMore: () => boolean;
+  /** Lines that wait. */
+  #joined = "";
+  /** Resolves when the lines that wait are written; absent: none wait. */
+  #flushing: Promise<void> | undefined;
+  #settleJoined: () => void = () => {};
 
-  constructor(output: Writable) {
+  /** @param expectsMore whether another line may come within a turn of the event loop */
+  constructor(output: Writable, expectsMore: () => boolean = () => false) {
     this.#output = output;
+    this.#expectsMore = expectsMore;
     // A socket or pipe is done with a buffer once it is written; other streams may pass it on.
     this.#buffers = new PieceBuffers(output instanceof Socket);
   }
@@ -31,16 +48,61 @@ export class LineWriter {
    */
   async write(value: unknown, heldBytes: number): Promise<void> {
     const whole = apart(value, heldBytes >= LARGE_BYTES);
-    const isNext = this.#unwritten === 0;
-    // Most lines are small, and taken at once.
-    const isSmall = isNext && whole.parts.length === 0;
-    const taking = isSmall ? this.#take(`${whole.text}\n`) : this.#writeAll(whole, isNext ? undefined : this.#last);
-    if (taking === undefined) return;
+    if (this.#unwritten > 0 || whole.parts.length > 0) {
+      // In the order of the calls, even if a line waits.
+      const flushed = this.flush();
+      await this.#count(this.#writeAll(whole, flushed ?? (this.#unwritten > 0 ? this.#last : undefined)));
+      return;
+    }
+    this.#joined += `${whole.text}\n`;
+    const { length } = whole.text;
+    if (length > SHORT_CHARS || this.#joined.length > JOINED_CHARS || !this.#expectsMore()) {
+      // Most lines are taken at once.
+      const flushed = this.flush();
+      if (flushed !== undefined) await flushed;
+      return;
+    }
+    if (this.#flushing === undefined) this.#beginJoining();
+    await this.#flushing;
+  }
+
+  /** Writes the lines that wait. @returns `undefined` if the output has taken them */
+  flush(): Promise<void> | undefined {
+    const lines = this.#joined;
+    const settle = this.#settleJoined;
+    this.#joined = "";
+    this.#flushing = undefined;
+    this.#settleJoined = () => {};
+    const taking = lines === "" ? undefined : this.#take(lines);
+    if (taking === undefined) {
+      settle();
+      return undefined;
+    }
+    return this.#count(taking).finally(settle);
+  }
+
+  #beginJoining(): void {
+    const sinceMs = performance.now();
+    this.#flushing = new Promise((resolve) => {
+      this.#settleJoined = resolve;
+    });
+    const mine = this.#flushing;
+    const look = (): void => {
+      if (this.#flushing !== mine) return;
+      const isLate = performance.now() - sinceMs >= JOINED_MS;
+      if (isLate || !this.#expectsMore()) void this.flush();
+      else setImmediate(look);
+    };
+    setImmediate(look);
+  }
+
+  /** Counts a write as unwritten until it ends. */
+  #count(taking: Promise<void>): Promise<void> {
     this.#unwritten += 1;
     this.#last = taking.finally(() => {
       this.#unwritten -= 1;
     });
-    await this.#last;
+    return this.#last;
   }
 
   async #writeAll(whole: Apart, before: Promise<void> | undefined): Promise<void> {

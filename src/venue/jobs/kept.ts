@@ -1,3 +1,4 @@
+import type { Abortable } from "../../core/call/abortable.js";
 import type { JobListener, JobRecord, RecordedJob } from "../../core/ports/job.js";
 import { isTerminal } from "../../core/ports/job.js";
 import type { Outcome } from "./record.js";
@@ -96,7 +97,7 @@ export class KeptJob implements RecordedJob {
   }
 
   /** Resolves with the record once the job has ended, after `ms`, or when `gone` aborts, whichever is first. */
-  ended(ms: number, gone?: AbortSignal): Promise<JobRecord> {
+  ended(ms: number, gone?: Abortable): Promise<JobRecord> {
     if (this.finished || gone?.aborted === true) return Promise.resolve(this.#record);
     return new Promise((resolve) => {
       const end = () => {
@@ -111,7 +112,7 @@ export class KeptJob implements RecordedJob {
     });
   }
 
-  async settled(ms: number, gone?: AbortSignal): Promise<JobRecord> {
+  async settled(ms: number, gone?: Abortable): Promise<JobRecord> {
     const result = this.#result;
     // Operations without I/O end within a few microtasks, and then no timer is needed.
     for (let turn = 0; turn < MOST_TURNS && !this.finished; turn += 1) await undefined;

@@ -99,3 +99,66 @@ describe("content in bytes is written as JSON.stringify writes the string", () =
     });
   });
 });
+
+/** An output that counts what it is given. */
+function counting(): { output: PassThrough; writes: string[] } {
+  const writes: string[] = [];
+  const output = new PassThrough();
+  output.on("data", (chunk: Buffer) => writes.push(chunk.toString("utf8")));
+  return { output, writes };
+}
+
+describe("while more lines are expected", () => {
+  test("short lines go together with the last, in order", async () => {
+    const { output, writes } = counting();
+    const state = { more: true };
+    const writer = new LineWriter(output, () => state.more);
+    const first = [1, 2, 3].map((n) => writer.write({ n }, 0));
+    expect(writer.isBehind).toBe(false);
+    expect(writes).toEqual([]);
+    state.more = false;
+    await Promise.all([...first, writer.write({ n: 4 }, 0)]);
+    expect(writes).toEqual(['{"n":1}\n{"n":2}\n{"n":3}\n{"n":4}\n']);
+  });
+
+  test("they go without another one once none is expected, and after a while in any case", async () => {
+    const { output, writes } = counting();
+    const state = { more: true };
+    const writer = new LineWriter(output, () => state.more);
+    await writer.write({ n: 1 }, 0);
+    expect(writes).toEqual(['{"n":1}\n']);
+    const next = writer.write({ n: 2 }, 0);
+    state.more = false;
+    await next;
+    expect(writes).toEqual(['{"n":1}\n', '{"n":2}\n']);
+  });
+
+  test("lines before a long one, and before one with content in bytes, go before it", async () => {
+    const { output, writes } = counting();
+    const writer = new LineWriter(output, () => true);
+    const long = "x".repeat(5000);
+    const { message, same } = both(700);
+    const all = [
+      writer.write({ n: 1 }, 0),
+      writer.write({ long }, 0),
+      writer.write({ n: 2 }, 0),
+      writer.write(message, 0),
+    ];
+    await Promise.all([...all, writer.write({ n: 3 }, 0)]);
+    const expected = [{ n: 1 }, { long }, { n: 2 }, same, { n: 3 }];
+    expect(writes.join("")).toBe(expected.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  });
+
+  test("an output that takes no more is waited for, as ever", async () => {
+    const output = new PassThrough({ highWaterMark: 10 });
+    const state = { more: true };
+    const writer = new LineWriter(output, () => state.more);
+    const waiting = [writer.write({ n: 1 }, 0), writer.write({ n: 2 }, 0)];
+    const flushed = writer.flush();
+    expect(flushed).toBeDefined();
+    expect(writer.isBehind).toBe(true);
+    expect(await linesOf(output, 2)).toEqual(['{"n":1}', '{"n":2}']);
+    await Promise.all([...waiting, flushed]);
+    expect(writer.isBehind).toBe(false);
+  });
+});

@@ -1,6 +1,7 @@
 // Endpoints that run operations.
 
 import type { FastifyReply } from "fastify";
+import { type Abortable, Aborter } from "../../../core/call/abortable.js";
 import { attribute } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
@@ -111,11 +112,11 @@ async function parseInvoke({ request }: Exchange): Promise<InvokeRequest> {
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 /** A signal aborted when the client disconnects before it has the response. */
-function hangUpOf({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
+function hangUpOf({ raw }: FastifyReply): Abortable {
+  const gone = new Aborter();
   if (raw.destroyed) gone.abort();
   else raw.once("close", () => gone.abort());
-  return gone.signal;
+  return gone;
 }
 
 function asksToWait(query: unknown): boolean {

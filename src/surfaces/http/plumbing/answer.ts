@@ -23,8 +23,14 @@ export function headersOf(reply: FastifyReply): Record<string, string> {
 }
 
 /** The path of an endpoint as clients reach it: behind a proxy, below the path of `baseUrl`. */
-export const publicPath = (host: Pick<HttpHost, "url">, path: string): string =>
-  `${new URL(host.url()).pathname.replace(/\/+$/, "")}${path}`;
+export function publicPath(host: Pick<HttpHost, "url">, path: string): string {
+  const url = host.url();
+  // The URL of a venue changes once, when it begins to listen, and every request asks.
+  if (url !== known.url) known = { url, prefix: new URL(url).pathname.replace(/\/+$/, "") };
+  return `${known.prefix}${path}`;
+}
+
+let known = { url: "", prefix: "" };
 
 /**
  * A request target without the path of `baseUrl`, which a proxy may pass on or take away. Metadata documents may carry it at
