@@ -132,12 +132,18 @@ suite("hostile content", () => {
     await page.context().close();
   });
 
-  test.each(["image.svg", "image.png", "paper.pdf", "code.js"])("%s runs nothing", async (path) => {
+  test.each([
+    ["image.svg", ".image img"],
+    ["image.png", ".image img"],
+    ["paper.pdf", ".hex pre"],
+    ["code.js", ".cm-line"],
+  ])("%s runs nothing", async (path, shown) => {
     const page = await stage.visit("files/");
     const out = watch(page);
     await page.goto(`${stage.venue.url}/workspace/files/files/${path}`);
-    await page.getByRole("button", { name: "Download" }).waitFor();
-    await page.waitForTimeout(300);
+    await page.locator(shown).first().waitFor({ state: "attached" });
+    // What an image would run, it would run before it counts as decoded, or as broken.
+    await page.evaluate("Promise.allSettled([...document.images].map((image) => image.decode()))");
     expect([await isPwned(page), out]).toEqual([false, []]);
     await page.context().close();
   });
@@ -222,10 +228,10 @@ suite("hostile content", () => {
     })()`);
     expect(tried).toEqual(["refused", expect.stringMatching(/opaque|refused/), "refused", "refused"]);
     const frames = async (path: string): Promise<string> => {
-      await page.evaluate(
-        `document.body.replaceChildren(Object.assign(document.createElement("iframe"), { src: "${url}${path}" }))`,
-      );
-      await page.waitForTimeout(500);
+      await page.evaluate(`new Promise((resolve) => {
+        const frame = Object.assign(document.createElement("iframe"), { src: "${url}${path}", onload: () => resolve() });
+        document.body.replaceChildren(frame);
+      })`);
       return /^chrome-error:/.test(String(await page.frames().at(-1)?.evaluate("location.href")))
         ? "refused"
         : "framed";
@@ -244,9 +250,14 @@ suite("hostile content", () => {
     const page = await stage.visit("files/");
     const urls: string[] = [];
     page.on("request", (request) => urls.push(request.url()));
-    for (const path of ["files/files/", "files/files/bypass-0.md", "access", "status"]) {
+    for (const [path, shown] of [
+      ["files/files/", ".entry:not(.header)"],
+      ["files/files/bypass-0.md", "iframe.preview"],
+      ["access", "tbody tr"],
+      ["status", ".numbers"],
+    ] as const) {
       await page.goto(`${stage.venue.url}/workspace/${path}`);
-      await page.waitForTimeout(400);
+      await page.locator(shown).first().waitFor();
     }
     expect(urls.filter((url) => url.includes(TOKENS.alice))).toEqual([]);
     expect(await page.context().cookies()).toEqual([]);

@@ -221,7 +221,16 @@ suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReas
   });
 
   test("a read-only root offers no change, and a reader none anywhere", async () => {
-    const page = await stage.visit("files/fixed/");
+    const page = await stage.visit();
+    // The roots come last: nothing is offered before it is known what may be changed.
+    await page.route("**/api/v1/run", async (route) => {
+      if (route.request().postDataJSON().operation === "file:roots")
+        await page.getByRole("button", { name: "Refresh" }).waitFor();
+      return route.fallback();
+    });
+    await page.goto(`${stage.venue.url}/workspace/files/fixed/`);
+    await page.getByRole("button", { name: "Refresh" }).waitFor();
+    expect(await page.getByRole("button", { name: "New file" }).count()).toBe(0);
     await page.getByText("This folder is empty").waitFor();
     expect(await page.getByRole("button", { name: "New file" }).count()).toBe(0);
     await page.context().close();

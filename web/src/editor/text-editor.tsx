@@ -41,7 +41,8 @@ export function loadEditor(): Promise<Parts> {
 export function TextEditor({ buffer, isReadOnly, line, onSave }: EditorProps): JSX.Element {
   const [isLoaded, setLoaded] = useState(parts !== undefined);
   useEffect(() => {
-    if (parts === undefined) loadEditor().then(() => setLoaded(true), notifyFailure);
+    // It may have come since this was drawn: what was drawn counts.
+    if (!isLoaded) loadEditor().then(() => setLoaded(true), notifyFailure);
   }, []);
   if (!isLoaded || parts === undefined) return <Skeleton rows={12} />;
   return <Mounted parts={parts} buffer={buffer} isReadOnly={isReadOnly} line={line} onSave={onSave} />;

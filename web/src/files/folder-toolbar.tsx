@@ -13,7 +13,7 @@ import { doingsOf } from "./doings.js";
 import { filesOfInput } from "./dropped.js";
 import { type Entry, list } from "./listing.js";
 import { newFile, newFolder } from "./new-items.js";
-import { mayChange } from "./roots.js";
+import { areRootsKnown, mayChange } from "./roots.js";
 import { selected } from "./selection.js";
 import { upload } from "./uploads.js";
 
@@ -27,7 +27,7 @@ interface ToolbarProps {
 
 export function FolderToolbar({ root, path, entries, filter, onFilter }: ToolbarProps): JSX.Element {
   const names = entries.filter(({ name }) => selected.value.has(name)).map(({ name }) => name);
-  const mayWrite = mayChange(root, path, "crud/write");
+  const mayWrite = areRootsKnown() && mayChange(root, path, "crud/write");
   return (
     <div class="toolbar" role="toolbar" aria-label={texts.places["files"]}>
       <input

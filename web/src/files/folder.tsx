@@ -12,7 +12,7 @@ import { EntryList } from "./entry-list.js";
 import { FolderToolbar } from "./folder-toolbar.js";
 import { followFolder } from "./follow.js";
 import { arrange, type Listing, list, listing, type Sorting } from "./listing.js";
-import { mayChange } from "./roots.js";
+import { areRootsKnown, mayChange } from "./roots.js";
 import { clearSelection } from "./selection.js";
 import { learnFolders } from "./tree.js";
 
@@ -31,7 +31,7 @@ export function FolderView({ root, path }: Place): JSX.Element {
     return followFolder(root, path, () => void list(root, path));
   }, [root, path]);
   const shown = listing.value;
-  const isThis = shown?.root === root && shown.path === path;
+  const isThis = shown?.root === root && shown.path === path && areRootsKnown();
   const entries = useMemo(
     () => (isThis ? arrange(shown.entries, sorting, filter) : []),
     [shown, isThis, sorting, filter],
@@ -41,7 +41,7 @@ export function FolderView({ root, path }: Place): JSX.Element {
     const folders = shown.entries.filter(({ type }) => type === "directory").map(({ name }) => name);
     learnFolders(root, path, folders);
   }, [shown, isThis]);
-  const mayWrite = mayChange(root, path, "crud/write");
+  const mayWrite = areRootsKnown() && mayChange(root, path, "crud/write");
   return (
     <DropArea root={root} path={path} isOn={mayWrite}>
       <FolderToolbar root={root} path={path} entries={entries} filter={filter} onFilter={setFilter} />

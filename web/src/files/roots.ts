@@ -19,6 +19,9 @@ export async function loadRoots(): Promise<void> {
   }
 }
 
+/** Whether it is known which roots take changes, so that nothing is offered for a moment that is not held. */
+export const areRootsKnown = (): boolean => roots.value !== undefined || rootsError.value !== undefined;
+
 export const rootNamed = (name: string): Root | undefined => roots.value?.find((root) => root.name === name);
 
 /** Whether a change is offered: the root takes changes and the caller holds the ability. */

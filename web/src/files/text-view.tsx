@@ -18,7 +18,7 @@ import { navigate, route } from "../ui/router.js";
 import { Failure, Skeleton } from "../ui/states.js";
 import { FileButtons } from "./file-view.js";
 import type { ShownAs } from "./kinds.js";
-import { mayChange } from "./roots.js";
+import { areRootsKnown, mayChange } from "./roots.js";
 
 interface TextProps {
   readonly root: string;
@@ -50,7 +50,7 @@ export function TextView({ root, path, kind, onTooLarge }: TextProps): JSX.Eleme
     };
   }, [root, path, did]);
   if (error !== undefined) return <Failure error={error} />;
-  if (buffer === undefined || buffer.did !== did) return <Skeleton rows={12} />;
+  if (buffer === undefined || buffer.did !== did || !areRootsKnown()) return <Skeleton rows={12} />;
   return <Loaded buffer={buffer} kind={kind} />;
 }
 
