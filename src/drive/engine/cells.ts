@@ -18,6 +18,7 @@ import type { Step, Steps } from "../steps.js";
 import type { CellStore } from "../store/cell-store.js";
 import { codeOf, missingHash, storeUnavailable } from "./fault.js";
 import { createLru, type Lru } from "./lru.js";
+import { createTurn } from "./turns.js";
 
 /** Maximum cells per request to a store. */
 const MAX_TOGETHER = 512;
@@ -182,12 +183,11 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     if (!held.has(hash)) throw missing;
   };
   const runSteps = async <T>(steps: Steps<T>): Promise<T> => {
-    let done = 0;
+    const turn = createTurn(STEPS_PER_TURN);
     for (let step = steps.next(); ; step = steps.next()) {
       if (step.done === true) return step.value;
       await supply(step.value);
-      done += 1;
-      if (done % STEPS_PER_TURN === 0) await nextTurn();
+      await turn();
     }
   };
   const run = <T>(work: () => T): Awaitable<T> => {

@@ -10,6 +10,8 @@ import type { PackReader } from "./pack-reader.js";
 /** Bytes and cells read and hashed between yields. Small cells cost their buffers and the collection of these. */
 const BYTES_PER_TURN = 262_144;
 const CELLS_PER_TURN = 128;
+/** Most milliseconds between yields: while V8 marks a large heap, each buffer that is made can cost milliseconds. */
+const MOST_MS_PER_TURN = 10;
 
 export interface ReadParts {
   readonly tables: Tables;
@@ -19,7 +21,7 @@ export interface ReadParts {
 }
 
 /**
- * Lets others run each 256 KiB, or 128 cells.
+ * Lets others run each 256 KiB, 128 cells, or 10 ms.
  * @returns the cells in request order; `undefined` for those the store does not have
  * @throws RangeError for what is no hash, STORE_DAMAGED, STORE_UNAVAILABLE
  */
@@ -64,16 +66,17 @@ async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(U
 
 /** Called with the bytes just processed; returns a promise when others should run. */
 function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<void> | undefined {
-  let [done, cells] = [0, 0];
+  let [done, cells, since] = [0, 0, performance.now()];
   const yieldToOthers = async (): Promise<void> => {
-    [done, cells] = [0, 0];
     await nextTurn();
+    [done, cells, since] = [0, 0, performance.now()];
     checkGoesOn();
   };
   return (bytes) => {
     done += bytes;
     cells += 1;
-    return done < BYTES_PER_TURN && cells < CELLS_PER_TURN ? undefined : yieldToOthers();
+    const isShort = done < BYTES_PER_TURN && cells < CELLS_PER_TURN && performance.now() - since < MOST_MS_PER_TURN;
+    return isShort ? undefined : yieldToOthers();
   };
 }
 
