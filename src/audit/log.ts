@@ -11,7 +11,7 @@ export interface AuditQuery {
   readonly operation?: string | undefined;
   readonly outcome?: string | undefined;
   /** A resource; also all that lies below it. Without a slash at the end. */
-  readonly under?: string | undefined;
+  readonly under?: readonly string[] | undefined;
   /** Milliseconds since the epoch, inclusive. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -182,7 +182,8 @@ class Search {
     if (wanted !== undefined && operation !== wanted) return false;
     if (ended !== undefined && outcome !== ended) return false;
     if (time < this.#filter.since || time > this.#filter.until) return false;
-    return under === undefined || [resource, ...others].some((one) => one === under || one.startsWith(`${under}/`));
+    const touched = [resource, ...others];
+    return under?.some((top) => touched.some((one) => one === top || one.startsWith(`${top}/`))) ?? true;
   }
 }
 
@@ -196,7 +197,7 @@ function filterOf({ actor, callers, operation, outcome, under, since, until }: A
       ...own,
       ...group(operation, keys.operation),
       ...group(outcome, keys.outcome),
-      ...group(under, keys.under),
+      ...(under === undefined ? [] : [under.map(keys.under)]),
     ],
     since: since ?? Number.NEGATIVE_INFINITY,
     until: until ?? Number.POSITIVE_INFINITY,
@@ -206,7 +207,8 @@ function filterOf({ actor, callers, operation, outcome, under, since, until }: A
 /** Bytes that each line looked for has: parsing the others is saved. */
 function needleOf({ actor, callers, under, operation, outcome }: AuditQuery): Buffer | undefined {
   const only = callers?.size === 1 ? [...callers][0] : undefined;
-  const text = [actor, only, under, operation, outcome].find(
+  const top = under?.length === 1 ? under[0] : undefined;
+  const text = [actor, only, top, operation, outcome].find(
     (value) => value !== undefined && JSON.stringify(value) === `"${value}"`,
   );
   return text === undefined ? undefined : Buffer.from(text);

@@ -37,6 +37,17 @@ async function check(config: string | undefined, options: CheckOptions = {}) {
 }
 
 describe("check", () => {
+  test.each([
+    ["{ path: 'docs', approve: { for: ['delete'] } }", "", true],
+    ["{ path: 'docs' }", "", false],
+    ["{ path: 'docs', approve: { for: ['delete'] } }", "mcp: false,", false],
+    ["{ path: 'docs', approve: { for: ['delete'] } }", "auth: { localToken: false },", false],
+  ])("warns of MCP clients that could answer for the person who is asked: %s %s", async (root, more, isWarned) => {
+    const { status, stdout } = await check(`{ ${more} file: { roots: { docs: ${root} } } }`);
+    expect(status).toBe(0);
+    expect(stdout.includes("A person is asked about changes in 'docs', but an MCP client")).toBe(isWarned);
+  });
+
   test("without a configuration says what would run", async () => {
     const { status, stdout, stderr } = await check(undefined);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

@@ -99,11 +99,22 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
       commands: await commandsOf(config),
       state: knownStateDir(config, env),
       drives: drivesOf(config, env),
-      warnings: [...warnings, ...opened.warnings],
+      warnings: [...warnings, ...opened.warnings, ...approvingClients(config)],
     };
   } finally {
     await opened?.close();
   }
+}
+
+/** MCP clients with all the rights of the operator could answer for the person who is to be asked. */
+function approvingClients(config: VenueConfig): readonly string[] {
+  const { file, mcp } = config;
+  const asking = Object.entries(file.roots).flatMap(([name, { approve }]) => (approve === undefined ? [] : [name]));
+  if (asking.length === 0 || mcp === false || !hasLocalToken(config)) return [];
+  const roots = asking.map((name) => `'${escapeText(name)}'`).join(", ");
+  return [
+    `A person is asked about changes in ${roots}, but an MCP client that has the local token is the operator, and could decide for itself by HTTP. Give it a token of 'venue-files token issue'`,
+  ];
 }
 
 async function commandsOf({ profiles }: VenueConfig): Promise<VenueFacts["commands"]> {

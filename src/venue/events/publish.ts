@@ -6,17 +6,31 @@ import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { EventLog } from "../../feed/event-log.js";
 import type { Access } from "../identity/access.js";
+import { accessDid } from "../identity/access-entry.js";
 import type { VenueHostOptions } from "../venue.js";
 import type { EventBus } from "./event-bus.js";
 import { createVenueEvents } from "./venue-events.js";
 
-/** Tells of each audit record to the operator and to the caller whose call it was. */
-export const auditEvents = (bus: EventBus): AuditSink => ({
+/** Tells of each audit record to the operator, to the caller whose call it was, and to the maker of its token. */
+export const auditEvents = (
+  bus: EventBus,
+  access: Pick<Access, "did" | "accessTokens" | "canonicalDid">,
+): AuditSink => ({
   write: (record) => {
-    if (bus.wants("audit")) bus.publish("audit", { data: { ...record }, audience: [record.caller] });
+    if (!bus.wants("audit")) return;
+    const maker = makerOf(record.caller, access);
+    bus.publish("audit", { data: { ...record }, audience: [record.caller, ...(maker === undefined ? [] : [maker])] });
   },
   close: async () => {},
 });
+
+/** DID of who made the access token that a caller is; the operator hears of all anyway. */
+function makerOf(caller: string, access: Pick<Access, "did" | "accessTokens" | "canonicalDid">): string | undefined {
+  const start = accessDid(access, "");
+  if (!caller.startsWith(start)) return undefined;
+  const maker = access.accessTokens?.find(caller.slice(start.length))?.entry.maker;
+  return maker === undefined || maker.kind === "operator" ? undefined : access.canonicalDid(maker.did);
+}
 
 export interface EventParts {
   readonly log: EventLog;

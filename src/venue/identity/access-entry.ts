@@ -106,3 +106,6 @@ export interface ListedAccess {
   readonly lastUsed?: number | undefined;
   readonly revoked?: number | undefined;
 }
+
+/** The DID of an access token's bearer. Revoking it revokes the token, and what was made through it. */
+export const accessDid = ({ did }: { readonly did: string }, id: string): string => `${did}:access:${id}`;

@@ -11,7 +11,7 @@ import { tokenId } from "../../ucan/token/id.js";
 import { type IdentityRules, verifyIdentityToken } from "../../ucan/token/identity-token.js";
 import type { Revocations, UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
 import type { PublicKeys } from "../../ucan/verify/public-keys.js";
-import type { AccessEntry, AccessTokens, TokenMaker } from "./access-entry.js";
+import { type AccessEntry, type AccessTokens, accessDid, type TokenMaker } from "./access-entry.js";
 import { isAccessToken } from "./access-tokens.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import { createNameCaller } from "./name-caller.js";
@@ -206,9 +206,6 @@ function recognise(token: string, known: readonly KnownToken[]): KnownToken | un
 }
 
 const sha256Of = (token: string): Buffer => createHash("sha256").update(token).digest();
-
-/** The DID of an access token's bearer. Revoking it revokes the token, and what was made through it. */
-export const accessDid = ({ did }: Pick<Identity, "did">, id: string): string => `${did}:access:${id}`;
 
 /** Whether the token's capabilities leave its bearer unrestricted. */
 const isUnbounded = ({ carriesCapabilities, own }: UcanToken<Grant>): boolean =>

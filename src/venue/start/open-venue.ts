@@ -68,7 +68,7 @@ class VenueOpener {
     if (audit !== undefined) this.#opened.push(audit);
     const assets = this.#keep(await openAssets(config, { did: access.did, log: this.#options.log }));
     const metrics = await this.#openMetrics();
-    const told = this.#options.listens ? auditEvents(this.#events) : undefined;
+    const told = this.#options.listens ? auditEvents(this.#events, access) : undefined;
     const sinks = [audit, metrics, told].filter((sink) => sink !== undefined);
     const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
     const drives = await this.#openDrives(access);

@@ -6,7 +6,7 @@ import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import { LOOKS } from "../../../core/ports/operation.js";
 import { parsePath } from "../../../path/grammar.js";
-import { accessDid } from "../../identity/authenticate.js";
+import { accessDid } from "../../identity/access-entry.js";
 import type { OperationParts, VenueOperation } from "../operation.js";
 import { refused } from "../refusal.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../standing.js";
@@ -16,6 +16,8 @@ interface QueryInput {
   readonly actor?: string;
   readonly operation?: string;
   readonly root?: string;
+  /** Name of a drive, in place of `root`. */
+  readonly drive?: string;
   readonly path?: string;
   readonly outcome?: string;
   /** Milliseconds since the epoch, inclusive. */
@@ -44,7 +46,7 @@ export const auditQuery: VenueOperation<QueryInput> = {
     const { actor, operation, outcome, since, until, cursor, limit = DEFAULT_LIMIT } = input;
     if (venue.audit === undefined) throw notSupportedHere("reading the audit. Set 'audit.file' to a regular file");
     const callers = callersSeenBy(context, venue);
-    const under = resourceOf(input);
+    const under = resourcesOf(input, venue);
     const after = cursor === undefined ? undefined : parseCursor(cursor);
     const query = { actor, operation, outcome, since, until, under, callers, limit, cursor: after };
     const { records, next, reason, lapsed } = await venue.audit.query(query, signal);
@@ -72,14 +74,27 @@ function callersSeenBy(context: SurfaceContext, venue: OperationParts): Readonly
   throw refuse("a caller without narrower capabilities");
 }
 
-/** @throws INVALID_INPUT, INVALID_PATH, … */
-function resourceOf({ root, path }: QueryInput): string | undefined {
-  if (root === undefined) {
+/**
+ * What is looked for, under each name that calls give it: a drive is called by its own, and by those of its roots.
+ *
+ * @throws INVALID_INPUT, INVALID_PATH, …
+ */
+function resourcesOf({ root, drive, path }: QueryInput, { files }: OperationParts): readonly string[] | undefined {
+  const name = root ?? drive;
+  if (name === undefined) {
     if (path !== undefined) throw invalidInput("'path' needs 'root', in which it lies", "/root", "name of a root");
     return undefined;
   }
-  const segments = path === undefined ? [] : parsePath(root, path).segments;
-  return printResource([root, ...segments]).replace(/\/$/, "");
+  if (root !== undefined && drive !== undefined) {
+    throw invalidInput("'root' and 'drive' cannot be given together", "/drive", "one of them");
+  }
+  const segments = path === undefined ? [] : parsePath(name, path).segments;
+  const onDrive = drive ?? files.roots.find((one) => one.name === root)?.drive;
+  const roots = root === undefined ? files.roots.flatMap((one) => (one.drive === drive ? [one.name] : [])) : [root];
+  return [
+    ...roots.map((one) => printResource([one, ...segments])),
+    ...(onDrive === undefined ? [] : [printResource([onDrive, ...segments], "dlfs")]),
+  ].map((one) => one.replace(/\/$/, ""));
 }
 
 /** @throws INVALID_INPUT */

@@ -4,7 +4,7 @@ import type { Capability } from "../../../core/call/capability.js";
 import { invalidInput } from "../../../core/errors/texts.js";
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { ListedAccess } from "../../identity/access-entry.js";
-import { accessDid } from "../../identity/authenticate.js";
+import { accessDid } from "../../identity/access-entry.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
 import { actsInFull, callerOf, isOperator } from "../standing.js";
 import { didOfMaker } from "../tokens/maker.js";

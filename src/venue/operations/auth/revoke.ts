@@ -2,7 +2,7 @@
 
 import { accessIdOf } from "../../../core/call/caller.js";
 import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
-import { accessDid } from "../../identity/authenticate.js";
+import { accessDid } from "../../identity/access-entry.js";
 import type { OperationCall, VenueOperation } from "../operation.js";
 import { refused } from "../refusal.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../standing.js";

@@ -6,7 +6,7 @@ import { parseUcans } from "../../../core/call/ucans.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import { namesInFacts } from "../../../ucan/token/facts.js";
 import type { ChainLink, UcanToken } from "../../../ucan/verify/proof.js";
-import { accessDid } from "../../identity/authenticate.js";
+import { accessDid } from "../../identity/access-entry.js";
 import type { OperationParts } from "../operation.js";
 import { callerOf, isOperator } from "../standing.js";
 

@@ -40,6 +40,57 @@ describe("audit:query", () => {
     expect(others.output).toEqual({ records: [], complete: true });
   });
 
+  test("is told as events to who made the token that was used, and to no other", async () => {
+    await ground.open({ auth: { grants: [{ did: ground.bob.did, with: "file://docs/", can: "crud" }] } });
+    const caps = [{ with: "file://docs/sub/", can: "crud/read" }];
+    const { token, did } = Object((await ground.call("auth:issue", { label: "x", caps }, { as: ground.bob })).output);
+    const session = async (as: typeof ground.bob) =>
+      Object((await ground.call("auth:issue", { label: "page" }, { as })).output).token as string;
+    const end = new AbortController();
+    const follow = async (bearer: string) => {
+      const headers = { authorization: `Bearer ${bearer}` };
+      const url = `${ground.venue.url}/api/v1/events?topic=audit`;
+      const { body } = await fetch(url, { headers, signal: end.signal });
+      const chunks = body?.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+      return async (operation: string): Promise<unknown> => {
+        for (let text = ""; ; ) {
+          text += (await chunks?.next())?.value ?? "";
+          for (const [, data = ""] of text.matchAll(/^data: (.*)\n\n/gm)) {
+            if (data.includes(operation)) return JSON.parse(data);
+          }
+        }
+      };
+    };
+    const [bobs, carols] = [await follow(await session(ground.bob)), await follow(await session(ground.carol))];
+    await ground.call("file:stat", STAT, { bearer: token });
+    expect(await bobs('"file:stat"')).toMatchObject({ caller: did, resource: "file://docs/sub/a.txt" });
+    await ground.call("file:stat", STAT, { as: ground.carol });
+    // Her own call is the first that she hears of.
+    expect(await carols('"file:stat"')).toMatchObject({ caller: ground.carol.did });
+    end.abort();
+  });
+
+  test("finds what was done on a drive, by whichever name", async () => {
+    await ground.open({
+      file: { roots: { mine: { dlfs: "notes" }, docs: "docs" } },
+      drives: { store: { path: "drives" } },
+    });
+    const as = ground.alice;
+    await ground.call("dlfs:create-drive", { drive: "notes" }, { as });
+    await ground.call("dlfs:write", { drive: "notes", path: "a/b", content: "x", parents: true }, { as });
+    await ground.call("file:read", { root: "mine", path: "a/b" }, { as });
+    await ground.call("file:read", { root: "docs", path: "a/b" }, { as });
+    const found = async (input: object) =>
+      recordsOf(await ground.byOperator("audit:query", input)).map(({ operation }) => operation);
+    const both = ["file:read", "dlfs:write"];
+    expect(await found({ root: "mine", path: "a" })).toEqual(both);
+    expect(await found({ drive: "notes", path: "a/b" })).toEqual(both);
+    expect(await found({ drive: "notes" })).toEqual([...both, "dlfs:create-drive"]);
+    expect(await found({ drive: "other" })).toEqual([]);
+    const two = await ground.byOperator("audit:query", { drive: "notes", root: "mine" });
+    expect(two.errorCode).toBe("INVALID_INPUT");
+  });
+
   test("goes on at a cursor", async () => {
     await ground.open();
     for (const path of ["a", "b", "c"]) await ground.byOperator("file:stat", { root: "docs", path });
