@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { agent, client, ndJsonStream } from "@agentclientprotocol/sdk";
-import { createFileAdapter } from "../dist/index.js";
-import { AcpClientFs } from "../dist/surfaces/acp/index.js";
+import { createFileAdapter } from "venue-files";
+import { AcpClientFs } from "venue-files/acp";
 import { describeMachine } from "./machine.mjs";
 
 const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });

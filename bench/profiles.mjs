@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFileAdapter, createProfile } from "../dist/index.js";
+import { createFileAdapter, createProfile } from "venue-files";
 
 const ROUNDS = Number(process.argv[2] ?? 15);
 const TARGET = 1.25;

@@ -59,7 +59,7 @@ async function main() {
   const fixture = makeFixture(base, { bigTree });
   const allRows = timedRows(fixture, options);
   if (options.list) {
-    for (const { id, title } of [...allRows, ...EXTRAS]) process.stdout.write(`${id.padEnd(12)} ${title}\n`);
+    for (const { id, title } of [...allRows, ...EXTRAS]) process.stdout.write(`${id.padEnd(18)} ${title}\n`);
     return;
   }
   const machine = describeMachine(base);

@@ -6,7 +6,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createFileAdapter, createSandbox, DEFAULT_SHELL } from "../dist/index.js";
+import { createFileAdapter, createSandbox, DEFAULT_SHELL } from "venue-files";
 import { describeMachine } from "./machine.mjs";
 
 const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });

@@ -93,7 +93,7 @@ export class Ports {
 }
 
 async function openLibrary(root, durability) {
-  const { createFileAdapter } = await import("../dist/index.js");
+  const { createFileAdapter } = await import("venue-files");
   const adapter = await createFileAdapter({ roots: { bench: { path: root, durability } } });
   const context = { caps: CAPS };
   return {

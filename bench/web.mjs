@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
-import { createVenue } from "../dist/index.js";
+import { createVenue } from "venue-files";
 import { diff, events } from "./web/changes.mjs";
 
 const run = promisify(execFile);

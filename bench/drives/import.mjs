@@ -1,5 +1,5 @@
+import { dir, file, toMultiCell } from "venue-files/drive";
 import { createDriveEngine } from "../../dist/drive/engine/engine.js";
-import { dir, file, toMultiCell } from "../../dist/drive/index.js";
 import { createOwnerKeys } from "../../dist/drive/keys/owner-keys.js";
 import { row } from "./report.mjs";
 

@@ -1,9 +1,9 @@
+import { applyOp, dir, file, hashOf, merge } from "venue-files/drive";
 import { emitCells } from "../../dist/drive/cad3/encoding/cell.js";
 import { parseCell } from "../../dist/drive/cad3/encoding/parse-cell.js";
 import { toHex } from "../../dist/drive/cad3/ref.js";
 import { DEFAULT_CELL_LIMITS } from "../../dist/drive/dlfs/limits.js";
 import { lazyCell } from "../../dist/drive/dlfs/open.js";
-import { applyOp, dir, file, hashOf, merge } from "../../dist/drive/index.js";
 import { expectEqual } from "../expect.mjs";
 import { row } from "./report.mjs";
 

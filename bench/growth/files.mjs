@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFileAdapter } from "../../dist/index.js";
+import { createFileAdapter } from "venue-files";
 import { expectEqual, expectThat } from "../expect.mjs";
 import { temporaryDirectory } from "../lifetime.mjs";
 

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFileAdapter } from "../../dist/index.js";
+import { createFileAdapter } from "venue-files";
 
 export const DURABILITIES = ["none", "flush"];
 

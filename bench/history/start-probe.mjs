@@ -1,6 +1,6 @@
 // Opens a root with its journal and makes one change: prints the milliseconds. Arguments: root, state directory.
 import { mkdirSync } from "node:fs";
-import { createFileAdapter } from "../../dist/index.js";
+import { createFileAdapter } from "venue-files";
 
 const [, , path, stateDir] = process.argv;
 mkdirSync(path, { recursive: true });
