@@ -12,6 +12,7 @@ import { digitsOf, type IndexKey, SLOT_BYTES, slotOf } from "../cad3/maps/index-
 import { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexChild, IndexEntry, IndexNode, IndexStub } from "../cad3/maps/index-node.js";
 import type { MapEntry, MapNode } from "../cad3/maps/map-node.js";
+import { isBranch } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { Signed } from "./signed.js";
 
@@ -23,6 +24,10 @@ interface Opener extends LazySource {
 /** A value of which one cell is loaded. @param ref how a container holds it */
 export const lazyCell = (cell: ParsedCell, ref: Uint8Array, source: Source): LazyValue =>
   new LazyValue(ref, cell, openerOf(source));
+
+/** A value of which nothing is loaded but what its Ref embeds. */
+export const lazyRef = (ref: Uint8Array, source: Source): LazyValue =>
+  new LazyValue(ref, isBranch(ref) ? undefined : parseCell(ref), openerOf(source));
 
 function openerOf(source: Source): Opener {
   const opener: Opener = {

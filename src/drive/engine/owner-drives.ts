@@ -4,6 +4,7 @@ import type { CadMap } from "../cad3/maps/hash-map.js";
 import type { Value } from "../cad3/value.js";
 import { createDrive, isDeletedDrive } from "../dlfs/lifetime.js";
 import { compareNames } from "../dlfs/name.js";
+import { lazyRef } from "../dlfs/open.js";
 import { exportInHex } from "../keys/owner-keys.js";
 import { type CellScope, createScope, type Overlay } from "./cells.js";
 import { DriveEdit, type Moment } from "./change.js";
@@ -15,6 +16,7 @@ import { type VerifyReport, verifyTree } from "./exchange/verify.js";
 import { explain, guarded, isDamage } from "./fault.js";
 import type { Noted } from "./log/entry.js";
 import { createOwnerLog, type DriveLog } from "./log/owner-log.js";
+import { newCells } from "./new-cells.js";
 import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifetime.js";
 import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
 import { stageContent } from "./stage.js";
@@ -154,7 +156,8 @@ async function changeOne<T>(
     const value = await withDeadline(work(edit), MAX_WORK_MS);
     if (edit.root !== undefined && edit.root !== before) {
       putRoot(draft, drive, { root: edit.root, maxDrives: limits.maxDrives });
-      for (const moment of edit.noted) draft.notes.push(await notedIn(drive, moment, scope));
+      const ends = [before, edit.root];
+      for (const moment of edit.noted) draft.notes.push(await notedIn(moment, { drive, draft, ends }));
     }
     return { value, isRepeatable: edit.isRepeatable };
   } finally {
@@ -162,13 +165,24 @@ async function changeOne<T>(
   }
 }
 
-/** The nodes at the path of a noted change. */
-async function notedIn(
-  drive: string,
-  { note, before, after, reason, ticket }: Moment,
-  scope: CellScope,
-): Promise<Noted> {
-  const at = (root: Value | undefined) => scope.run(() => (root === undefined ? undefined : nodeAt(root, note.path)));
+interface NotedGround {
+  readonly drive: string;
+  readonly draft: Draft;
+  /** The first and the last root of the change, of which all cells are stored, or will be. */
+  readonly ends: readonly (Value | undefined)[];
+}
+
+/** The nodes at the path of a noted change, by their Refs. */
+async function notedIn({ note, before, after, reason, ticket }: Moment, ground: NotedGround): Promise<Noted> {
+  const { drive, draft, ends } = ground;
+  const { scope, writes } = draft;
+  const at = async (root: Value | undefined): Promise<Value | undefined> => {
+    const node = root === undefined ? undefined : await scope.run(() => nodeAt(root, note.path));
+    if (node === undefined) return undefined;
+    // No root has what was there between two steps of a change.
+    if (!ends.includes(root)) await writes.putTree(newCells(node, (hash) => scope.has(hash) || writes.has(hash)));
+    return lazyRef(cellOf(node).ref, scope.source);
+  };
   const old = reason === undefined ? await at(before) : undefined;
   const kept = old !== undefined && note.addition === undefined ? (note.before?.size ?? 0) : 0;
   return { drive, note, before: old, after: await at(after), kept, reason, ticket };

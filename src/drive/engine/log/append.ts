@@ -3,13 +3,13 @@
 import { newEntryId, timeOfId } from "../../../core/entry-id.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { type Cell, hashOfRef, isBranch, sameBytes, toHex } from "../../cad3/ref.js";
+import { lazyRef } from "../../dlfs/open.js";
 import type { RootRecord } from "../../store/cell-store.js";
 import type { CellScope } from "../cells.js";
 import type { LogQuota } from "../drives.js";
 import { unlessDamaged } from "../fault.js";
-import { newCells } from "../new-cells.js";
 import type { WriteSet } from "../write-set.js";
-import { LogEdit, logValue, openBook, topValue } from "./book.js";
+import { indexOf, LogEdit, logValue, openBook } from "./book.js";
 import { allBooks, findItem } from "./books.js";
 import type { LogItem, Noted } from "./entry.js";
 
@@ -43,7 +43,7 @@ export async function appendToLog({ notes, edits }: LogChange, ground: LogGround
   if (notes.length === 0 && edits.length === 0 && logs.length === 0) return undefined;
   // A log that cannot be read any more stops no change: a new one begins.
   const book = (await unlessDamaged(() => openBook(own?.log, scope))) ?? (await openBook(undefined, scope));
-  const edit = new LogEdit(book, scope, quota);
+  const edit = new LogEdit(book, { scope, writes, quota });
   const before = edit.book;
   for (const root of logs) await link(edit, root, ground);
   for (const one of edits) await one(edit);
@@ -55,13 +55,7 @@ export async function appendToLog({ notes, edits }: LogChange, ground: LogGround
     nowMs,
   );
   if (edit.book === before) return undefined;
-  const value = logValue(edit.book);
-  const top = cellOf(value);
-  // The top itself lies beside the root.
-  const hash = isBranch(top.ref) ? toHex(hashOfRef(top.ref)) : "";
-  const cells = newCells(value, (one) => scope.has(one) || writes.has(one));
-  await writes.putTree([...cells].filter((cell) => cell.hash !== hash));
-  return top;
+  return edit.end();
 }
 
 /** Gives each its id: later than all before it, whatever the clock says. */
@@ -83,13 +77,15 @@ function itemOf({ note, drive, before, after, kept, reason, ticket }: Noted, edi
   return { entry, before, after };
 }
 
+/** A linked log has no mark, so that no store takes it for the log of the root. */
 async function link(edit: LogEdit, { writer, log }: RootRecord, { scope, writes }: LogGround): Promise<void> {
   if (log === undefined) return;
-  const top = topValue(log, scope);
-  const known = await scope.run(() => edit.book.linked.get(writer));
-  if (known !== undefined && sameBytes(cellOf(known).ref, top.ref)) return;
-  if (isBranch(top.ref)) await writes.putTree([{ hash: toHex(hashOfRef(top.ref)), bytes: log }]);
-  await scope.run(() => edit.link(writer, top));
+  const [, ...parts] = logValue(await openBook(log, scope));
+  const { ref, bytes } = cellOf([null, ...parts]);
+  const known = await scope.run(() => indexOf(edit.book.linked).get(writer));
+  if (known !== undefined && sameBytes(cellOf(known).ref, ref)) return;
+  if (isBranch(ref)) await writes.putTree([{ hash: toHex(hashOfRef(ref)), bytes }]);
+  await scope.run(() => edit.link(writer, lazyRef(ref, scope.source)));
 }
 
 /** What undos among the undone entries had undone stands again. */

@@ -3,17 +3,20 @@
 import { timeOfId } from "../../../core/entry-id.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
+import type { ParsedCell } from "../../cad3/encoding/parsed.js";
 import { LazyValue } from "../../cad3/lazy.js";
 import { CadIndex, index } from "../../cad3/maps/index-map.js";
 import { firstEntries, lastEntries } from "../../cad3/maps/index-order.js";
-import { refOf } from "../../cad3/ref.js";
+import { type Cell, hashOfRef, isBranch, refOf, toHex } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import { notANode, opened } from "../../dlfs/node.js";
-import { lazyCell } from "../../dlfs/open.js";
+import { lazyCell, lazyRef } from "../../dlfs/open.js";
 import { LOG_MARK } from "../../store/log-cell.js";
 import type { CellScope } from "../cells.js";
 import type { LogQuota } from "../drives.js";
-import { itemsOf, type LogItem, recordsOf, type StoredEntry } from "./entry.js";
+import { newCells } from "../new-cells.js";
+import type { WriteSet } from "../write-set.js";
+import { counted, itemsOf, type LogItem, raised, recordsOf, without } from "./entry.js";
 
 /** Kept in the top cell as JSON. */
 export interface LogFacts {
@@ -31,10 +34,10 @@ export interface LogFacts {
 
 export interface LogBook {
   readonly facts: LogFacts;
-  /** Id of its first entry → record. */
-  readonly old: CadIndex;
-  /** Writer → log of a writer whose root has been merged. */
-  readonly linked: CadIndex;
+  /** Index, perhaps unread: id of its first entry → record. */
+  readonly old: CadIndex | LazyValue;
+  /** Index, perhaps unread: writer → log of a writer whose root has been merged. */
+  readonly linked: CadIndex | LazyValue;
   /** Records newer than `old`, oldest first. */
   readonly recent: readonly Value[];
 }
@@ -45,6 +48,8 @@ const MAX_RECENT = 12;
 /** Records looked at for an entry: between those of this log there may be copies of entries of others. */
 const NEAR = 4;
 const DAY_MS = 86_400_000;
+/** Characters of a text that is surely one cell. */
+const MAX_CELL_TEXT = 1024;
 /** Records that go at once, so that no change waits long for it. */
 const MOST_PRUNED = 64;
 
@@ -54,16 +59,19 @@ export const topValue = (bytes: Uint8Array, scope: CellScope): LazyValue =>
 
 /** @throws MISSING_CELL, BAD_FORMAT */
 export async function openBook(bytes: Uint8Array | undefined, scope: CellScope): Promise<LogBook> {
-  if (bytes === undefined) return EMPTY;
-  const top = topValue(bytes, scope);
-  return bookOf(top, scope);
+  return bytes === undefined ? EMPTY : bookIn(parseCell(new Uint8Array(bytes)), scope);
 }
 
-export async function bookOf(top: Value, scope: CellScope): Promise<LogBook> {
-  return scope.run(() => {
-    const [, facts, old, linked, ...recent] = vectorOf(opened(top));
-    return { facts: JSON.parse(textOf(facts)) as LogFacts, old: indexOf(old), linked: indexOf(linked), recent };
-  });
+export async function bookOf(top: LazyValue, scope: CellScope): Promise<LogBook> {
+  return bookIn(await scope.run(() => parseCell(top.bytes)), scope);
+}
+
+/** Records and indexes stay unread. */
+function bookIn(cell: ParsedCell, { source }: CellScope): LogBook {
+  const [, facts, old, linked, ...recent] =
+    cell.kind === "vector" ? cell.refs.map(({ bytes }) => lazyRef(bytes, source)) : [];
+  if (old === undefined || linked === undefined) throw notANode("a log is a vector");
+  return { facts: JSON.parse(textOf(facts)) as LogFacts, old, linked, recent };
 }
 
 export const logValue = ({ facts, old, linked, recent }: LogBook): readonly Value[] => [
@@ -79,8 +87,9 @@ function vectorOf(value: Value): readonly Value[] {
   return value;
 }
 
-function indexOf(value: Value | undefined): CadIndex {
-  const entries = opened(value ?? null);
+/** Synchronous, to be run by the scope. */
+export function indexOf(value: Value): CadIndex {
+  const entries = opened(value);
   if (!(entries instanceof CadIndex)) throw notANode("a log has an index");
   return entries;
 }
@@ -108,7 +117,7 @@ export async function findRecord(
   id: string,
   scope: CellScope,
 ): Promise<{ readonly spot: Spot; readonly items: readonly LogItem[] } | undefined> {
-  const near = await scope.run(() => lastEntries(old, NEAR, id));
+  const near = await scope.run(() => lastEntries(indexOf(old), NEAR, id));
   for (const { key, value } of near) {
     const items = await readRecords([value], scope);
     if (items.some(({ entry }) => entry.id === id)) return { spot: { key: String(key) }, items };
@@ -120,16 +129,33 @@ export async function findRecord(
   return undefined;
 }
 
+interface EditGround {
+  readonly scope: CellScope;
+  readonly writes: WriteSet;
+  readonly quota: LogQuota;
+}
+
 /** Changes a log; the result is in {@link book}. */
 export class LogEdit {
   book: LogBook;
   readonly #scope: CellScope;
+  readonly #writes: WriteSet;
   readonly #quota: LogQuota;
 
-  constructor(book: LogBook, scope: CellScope, quota: LogQuota) {
+  constructor(book: LogBook, { scope, writes, quota }: EditGround) {
     this.book = book;
     this.#scope = scope;
+    this.#writes = writes;
     this.#quota = quota;
+  }
+
+  /** The top cell, which lies beside the root. The cells below it are in the write set. */
+  async end(): Promise<Cell> {
+    for (const part of [this.book.old, this.book.linked]) {
+      const isStored = (hash: string): boolean => this.#scope.has(hash) || this.#writes.has(hash);
+      if (part instanceof CadIndex) await this.#writes.putTree(newCells(part, isStored));
+    }
+    return cellOf(logValue(this.book));
   }
 
   /** Adds new entries, in the order of their ids. */
@@ -138,7 +164,8 @@ export class LogEdit {
     const { facts } = this.book;
     const bytes = items.reduce((sum, { entry }) => sum + counted(entry), 0);
     const last = items.at(-1)?.entry.id ?? facts.l;
-    const recent = [...this.book.recent, ...recordsOf(items).map(({ value }) => value)];
+    const recent = [...this.book.recent];
+    for (const { value } of recordsOf(items)) recent.push(await this.#store(value));
     this.book = { ...this.book, facts: { ...facts, n: facts.n + items.length, b: facts.b + bytes, l: last }, recent };
     if (recent.length > MAX_RECENT) await this.#settle(nowMs);
   }
@@ -169,19 +196,35 @@ export class LogEdit {
     return true;
   }
 
-  /** Adds the log of a writer that will be gone. */
+  /** Adds the log of a writer that will be gone. Synchronous, to be run by the scope. */
   link(writer: string, log: Value): void {
-    this.book = { ...this.book, linked: this.book.linked.with(writer, log) };
+    this.book = { ...this.book, linked: indexOf(this.book.linked).with(writer, log) };
+  }
+
+  /** Puts the cells of a record, each encoded once. @returns the record by its Ref */
+  async #store(record: readonly Value[]): Promise<Value> {
+    const held = async (value: Value): Promise<LazyValue> => {
+      const { ref, bytes } = cellOf(value);
+      if (isBranch(ref)) await this.#writes.putTree([{ hash: toHex(hashOfRef(ref)), bytes }]);
+      return lazyRef(ref, this.#scope.source);
+    };
+    const [json = "", ...nodes] = record;
+    const text = typeof json === "string" && json.length > MAX_CELL_TEXT ? undefined : await held(json);
+    if (text !== undefined) return held([text, ...nodes]);
+    // A text of several cells.
+    await this.#writes.putTree(newCells(record, (hash) => this.#scope.has(hash) || this.#writes.has(hash)));
+    return record;
   }
 
   async #put(spot: Spot, items: readonly LogItem[]): Promise<void> {
-    const [record] = recordsOf(items);
-    if (record === undefined) return;
+    const [made] = recordsOf(items);
+    if (made === undefined) return;
+    const record = { value: await this.#store(made.value) };
     if ("recent" in spot) {
       const recent = this.book.recent.map((value, place) => (place === spot.recent ? record.value : value));
       this.book = { ...this.book, recent };
     } else {
-      const old = await this.#scope.run(() => this.book.old.with(spot.key, record.value));
+      const old = await this.#scope.run(() => indexOf(this.book.old).with(spot.key, record.value));
       this.book = { ...this.book, old };
     }
   }
@@ -192,7 +235,7 @@ export class LogEdit {
     const keys: string[] = [];
     for (const record of recent) keys.push((await readRecords([record], this.#scope))[0]?.entry.id ?? "");
     const old = await this.#scope.run(() =>
-      recent.reduce<CadIndex>((all, record, place) => all.with(keys[place] ?? "", record), this.book.old),
+      recent.reduce<CadIndex>((all, record, place) => all.with(keys[place] ?? "", record), indexOf(this.book.old)),
     );
     this.book = { ...this.book, old, recent: [] };
     await this.#prune(nowMs);
@@ -204,19 +247,21 @@ export class LogEdit {
     const { p: apart } = this.book.facts;
     if (apart !== undefined && timeOfId(apart) < nowMs - DAY_MS) await this.#setApart(undefined);
     for (let left = MOST_PRUNED; left > 0; left--) {
-      const [first] = await this.#scope.run(() => firstEntries(this.book.old, 1));
+      const [first] = await this.#scope.run(() => firstEntries(indexOf(this.book.old), 1));
       if (first === undefined) break;
       const key = String(first.key);
       if (this.book.facts.n <= entries && timeOfId(key) >= since) break;
       const gone = await readRecords([first.value], this.#scope);
-      const old = await this.#scope.run(() => this.book.old.without(key));
+      const old = await this.#scope.run(() => indexOf(this.book.old).without(key));
       const { facts } = this.book;
       const freed = gone.reduce((sum, { entry }) => sum + counted(entry), 0);
       this.book = { ...this.book, old, facts: { ...facts, n: facts.n - gone.length, b: Math.max(0, facts.b - freed) } };
     }
     for (let left = MOST_PRUNED; left > 0 && this.book.facts.b > bytes; left--) {
       const { c: after } = this.book.facts;
-      const found = await this.#scope.run(() => firstEntries(this.book.old, 2, after === "" ? undefined : after));
+      const found = await this.#scope.run(() =>
+        firstEntries(indexOf(this.book.old), 2, after === "" ? undefined : after),
+      );
       const next = found.find(({ key }) => String(key) > after);
       if (next === undefined) break;
       const items = await readRecords([next.value], this.#scope);
@@ -238,19 +283,4 @@ export class LogEdit {
     const { p: _, ...facts } = this.book.facts;
     this.book = { ...this.book, facts: id === undefined ? facts : { ...facts, p: id } };
   }
-}
-
-/** Bytes of an entry that count against the quota. */
-const counted = ({ kept = 0, apart }: StoredEntry): number => (apart === true ? 0 : kept);
-
-const raised = ({ entry, ...nodes }: LogItem): LogItem => ({
-  ...nodes,
-  entry: { ...entry, rev: (entry.rev ?? 0) + 1 },
-});
-
-/** The entry without its nodes. */
-export function without({ entry }: LogItem, reason: "pruned" | "purged"): LogItem {
-  const { kept: _, apart: __, ...rest } = entry;
-  const isNeeded = entry.before !== null && entry.addition === undefined && entry.action !== "moved";
-  return { entry: { ...rest, ...(isNeeded ? { reason } : {}) }, before: undefined, after: undefined };
 }

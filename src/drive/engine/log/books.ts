@@ -1,13 +1,14 @@
 // All logs of an owner read as one: those of the roots of all writers, and those linked from them.
 
 import { cellOf } from "../../cad3/encoding/cell.js";
+import type { LazyValue } from "../../cad3/lazy.js";
 import { lastEntries } from "../../cad3/maps/index-order.js";
 import { toHex } from "../../cad3/ref.js";
-import type { Value } from "../../cad3/value.js";
+import { lazyRef } from "../../dlfs/open.js";
 import type { RootRecord } from "../../store/cell-store.js";
 import type { CellScope } from "../cells.js";
 import { unlessDamaged } from "../fault.js";
-import { bookOf, findRecord, type LogBook, readRecords, topValue } from "./book.js";
+import { bookOf, findRecord, indexOf, type LogBook, readRecords, topValue } from "./book.js";
 import type { LogItem } from "./entry.js";
 
 export interface Books {
@@ -17,7 +18,7 @@ export interface Books {
 }
 
 export async function allBooks(roots: readonly RootRecord[], scope: CellScope): Promise<Books> {
-  const waiting: Value[] = roots.flatMap(({ log }) => (log === undefined ? [] : [topValue(log, scope)]));
+  const waiting: LazyValue[] = roots.flatMap(({ log }) => (log === undefined ? [] : [topValue(log, scope)]));
   const seen = new Set<string>();
   const books: LogBook[] = [];
   let isDamaged = false;
@@ -25,12 +26,12 @@ export async function allBooks(roots: readonly RootRecord[], scope: CellScope): 
     const key = toHex(cellOf(top).ref);
     if (seen.has(key)) continue;
     seen.add(key);
-    const log: Value = top;
+    const log: LazyValue = top;
     const book = await unlessDamaged(() => bookOf(log, scope));
-    const linked = book && (await unlessDamaged(() => scope.run(() => [...book.linked.entries()])));
+    const linked = book && (await unlessDamaged(() => scope.run(() => [...indexOf(book.linked).entries()])));
     if (book === undefined || linked === undefined) isDamaged = true;
     if (book !== undefined) books.push(book);
-    waiting.push(...(linked ?? []).map(([, value]) => value));
+    waiting.push(...(linked ?? []).map(([, value]) => lazyRef(cellOf(value).ref, scope.source)));
   }
   return { books, isDamaged };
 }
@@ -78,7 +79,7 @@ async function itemsIn(
   const items = (await readRecords(recent, scope)).filter(isBefore);
   for (let from = before, last = ""; items.length < limit; ) {
     const bound = from;
-    const found = await scope.run(() => lastEntries(old, limit + 1, bound));
+    const found = await scope.run(() => lastEntries(indexOf(old), limit + 1, bound));
     const records = found.filter(({ key }) => String(key) !== last);
     if (records.length === 0) return { items, isWhole: true };
     items.push(

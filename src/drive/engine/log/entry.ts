@@ -75,8 +75,8 @@ const MAX_NODES = 12;
 const MAX_CHARS = 3000;
 
 /** Records of entries, in order; each is a vector of JSON and nodes. */
-export function recordsOf(items: readonly LogItem[]): { readonly key: string; readonly value: Value }[] {
-  const records: { key: string; value: Value }[] = [];
+export function recordsOf(items: readonly LogItem[]): { readonly key: string; readonly value: readonly Value[] }[] {
+  const records: { key: string; value: readonly Value[] }[] = [];
   let [json, nodes, key]: [string[], Value[], string] = [[], [], ""];
   let chars = 0;
   const end = (): void => {
@@ -145,3 +145,18 @@ function versionOf(node: Value): string | undefined {
 
 /** Version of a file of a drive. Files of equal bytes have the same. @param content Ref of its bytes in hex */
 export const contentVersion = (content: string): string => `drive:${content}:0`;
+
+/** Bytes of an entry that count against the quota. */
+export const counted = ({ kept = 0, apart }: StoredEntry): number => (apart === true ? 0 : kept);
+
+export const raised = ({ entry, ...nodes }: LogItem): LogItem => ({
+  ...nodes,
+  entry: { ...entry, rev: (entry.rev ?? 0) + 1 },
+});
+
+/** The entry without its nodes. */
+export function without({ entry }: LogItem, reason: "pruned" | "purged"): LogItem {
+  const { kept: _, apart: __, ...rest } = entry;
+  const isNeeded = entry.before !== null && entry.addition === undefined && entry.action !== "moved";
+  return { entry: { ...rest, ...(isNeeded ? { reason } : {}) }, before: undefined, after: undefined };
+}

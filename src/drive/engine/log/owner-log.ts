@@ -11,9 +11,8 @@ import type { DriveRead } from "../drives.js";
 import { guarded } from "../fault.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 import { drivesOf, type OwnerState } from "../state.js";
-import { without } from "./book.js";
 import { allBooks, findItem, itemsBefore } from "./books.js";
-import { type LogEntry, type LogNote, readItem } from "./entry.js";
+import { type LogEntry, type LogNote, readItem, without } from "./entry.js";
 
 export interface LogPage {
   /** Of all drives, newest first. */
