@@ -17,6 +17,7 @@ suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReas
         "mixed.txt": "one\r\ntwo\nthree\r\n",
         "utf16.txt": Buffer.from("\ufeffgrüße\r\n", "utf16le"),
         "data.bin": Buffer.from([0, 1, 2, 250, 251, 252, 0, 0, 9]),
+        "long.txt": Array.from({ length: 1000 }, (_, index) => `line ${index + 1}\n`).join(""),
         "paper.pdf": "%PDF-1.4 and what follows, which is shown as bytes\n",
         "pixel.png": Buffer.from(
           "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -107,6 +108,21 @@ suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReas
     const lines = (await page.locator(".hex pre").innerText()).split("\n");
     expect(lines).toHaveLength(4);
     expect(lines[0]).toMatch(/^00000000 {2}25 50 44 46 .*%PDF-1\.4 and wha$/);
+    await page.context().close();
+  });
+
+  test("a long text opens at its line, in view, and scrolls", async () => {
+    const page = await stage.visit("files/files/long.txt?line=500");
+    const line = (number: number) => editor(page).getByText(`line ${number}`, { exact: true });
+    const isInView = async (number: number) => {
+      await line(number).waitFor();
+      const { y = -1 } = (await line(number).boundingBox()) ?? {};
+      return y > 0 && y < 800;
+    };
+    expect(await isInView(500)).toBe(true);
+    await page.locator(".cm-scroller").hover();
+    await page.mouse.wheel(0, -100_000);
+    expect(await isInView(1)).toBe(true);
     await page.context().close();
   });
 
