@@ -6,8 +6,6 @@ import type { Uploaded, UploadInput } from "../core/ports/transfer.js";
 
 /** A sender must bring at least so many bytes within each operation timeout; each time the deadline is renewed. */
 const PROGRESS_BYTES = 65_536;
-/** Announced length up to which a body is held in memory. */
-const SMALL_BYTES = 65_536;
 
 /** `upload`: streams a whole file in, and puts it in place when it is complete. */
 export const upload: Operation<UploadInput, Uploaded> = {
@@ -22,10 +20,7 @@ export const upload: Operation<UploadInput, Uploaded> = {
     const body = bodyOf(call);
     const { parents = false, modified } = input;
     const options = { parents, expected: expectedOf(input), modified };
-    const chunks = bounded(body, call);
-    // As one piece it takes the way of `file:write`: no thread, and fewer steps than a stream.
-    const content = (body.length ?? SMALL_BYTES + 1) <= SMALL_BYTES ? await joined(chunks) : chunks;
-    const load = () => content;
+    const load = () => bounded(body, call);
     const { bytes, created, sha256 } = await call.root.backend.write(call.path, { load }, options, call.access);
     return { written: bytes, created, ...(sha256 === undefined ? {} : { sha256 }) };
   },
@@ -35,12 +30,6 @@ export const upload: Operation<UploadInput, Uploaded> = {
 function bodyOf({ transfer }: PathCall): UploadBody {
   if (transfer === undefined || !("body" in transfer)) throw new Error("An upload needs a body");
   return transfer.body;
-}
-
-async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  return Buffer.concat(parts);
 }
 
 /** The body's chunks, within `maxUploadBytes`; an announced length above it fails at once. @throws TOO_LARGE */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -255,6 +255,24 @@ test("a link that leads out, or nowhere, is moved and removed by its name", asyn
   }
   expect(existsSync("/etc/passwd")).toBe(true);
 });
+
+test.each([1, 65_536, 65_537, 99_000])(
+  "a file of %i bytes is what was sent, with a length and without",
+  async (size) => {
+    const body = Buffer.alloc(size, "0123456789abcdef");
+    const whole = await venue.dav("PUT", "/dav/docs/sized", { body });
+    const chunked = await fetch(`${venue.url}/dav/docs/chunked`, {
+      ...{ method: "PUT", body: new Blob([body]).stream(), duplex: "half" },
+      headers: { authorization: `Bearer ${venue.password("operator")}` },
+    } as RequestInit);
+    expect([whole.status, chunked.status]).toEqual([201, 201]);
+    expect(chunked.headers.get("etag")).toBe(whole.headers["etag"]);
+    for (const name of ["sized", "chunked"]) {
+      expect(readFileSync(join(venue.docs, name)).equals(body)).toBe(true);
+      await venue.status("DELETE", `/dav/docs/${name}`);
+    }
+  },
+);
 
 test("a broken upload leaves nothing", async () => {
   const { hostname, port } = new URL(venue.url);

@@ -165,6 +165,33 @@ describe("a caller", () => {
     expect(answer.headers).toMatchObject({ "ms-author-via": "DAV" });
   });
 
+  test("has an access token for one folder as its password, until it is revoked, and no session", async () => {
+    const run = async (operation: string, input: object) => {
+      const headers = {
+        "content-type": "application/json",
+        authorization: `Bearer ${venue.password("operator")}`,
+      };
+      const body = JSON.stringify({ operation, input });
+      const answer = await fetch(`${venue.url}/api/v1/run`, { method: "POST", headers, body });
+      return (await answer.json()) as { token: string; id: string };
+    };
+    const basic = (token: string) => ({ authorization: `Basic ${Buffer.from(`laptop:${token}`).toString("base64")}` });
+    const caps = [{ with: "file://docs/mine/", can: "crud" }];
+    const { token, id } = await run("auth:issue", { label: "laptop", caps });
+    await venue.status("MKCOL", "/dav/docs/mine");
+    const headers = basic(token);
+    expect(await venue.status("PUT", "/dav/docs/mine/f", { headers, body: "x" })).toBe(201);
+    expect(await venue.status("GET", "/dav/docs/mine/f", { headers })).toBe(200);
+    expect(await venue.status("PUT", "/dav/docs/f", { headers, body: "x" })).toBe(403);
+    const move = { headers: { ...headers, destination: "/dav/docs/f" } };
+    expect(await venue.status("MOVE", "/dav/docs/mine/f", move)).toBe(403);
+    const session = await run("auth:issue", { label: "page" });
+    expect(await venue.status("GET", "/dav/docs/mine/f", { headers: basic(session.token) })).toBe(401);
+    await run("auth:revoke", { id });
+    expect(await venue.status("GET", "/dav/docs/mine/f", { headers })).toBe(401);
+    await venue.status("DELETE", "/dav/docs/mine");
+  });
+
   test("with a wrong password is nobody, and Basic is for WebDAV alone", async () => {
     const authorization = `Basic ${Buffer.from("x:wrong").toString("base64")}`;
     expect(await venue.status("PROPFIND", "/dav/ro/", { headers: { authorization } })).toBe(401);
