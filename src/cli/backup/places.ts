@@ -74,6 +74,10 @@ class StagedPlaces implements Places {
     this.#marker = marker;
   }
 
+  get #newMarker(): string {
+    return `${this.#marker}.new`;
+  }
+
   get revocations(): string {
     return this.#stagedOf(this.#homes["revocations"]?.path ?? "");
   }
@@ -112,7 +116,10 @@ class StagedPlaces implements Places {
   async commit(): Promise<void> {
     const staged = this.#units.filter(({ path }) => existsSync(path + STAGED));
     await mkdir(dirname(this.#marker), { recursive: true, mode: 0o700 });
-    await writeFile(this.#marker, JSON.stringify(staged.map(({ path }) => path)), { mode: 0o600, flush: true });
+    // Whole or not at all: a restore killed here has given no names yet.
+    await writeFile(this.#newMarker, JSON.stringify(staged.map(({ path }) => path)), { mode: 0o600, flush: true });
+    await rename(this.#newMarker, this.#marker);
+    await flushFolder(dirname(this.#marker));
     for (const { path } of staged) {
       if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(path);
       await rename(path + STAGED, path);
@@ -123,6 +130,7 @@ class StagedPlaces implements Places {
   }
 
   discard(): void {
+    rmSync(this.#newMarker, { force: true });
     for (const { path } of this.#units) rmSync(path + STAGED, { recursive: true, force: true });
   }
 
