@@ -86,8 +86,8 @@ describe("the text of a PDF", () => {
     expect(found).toEqual({ count: 2, pages: ["before"], isSpent: true });
     const mebibytes = Number(readFileSync(peak, "utf8")) / 1024;
     expect(mebibytes).toBeGreaterThan(64);
-    // 256, and what is taken between two looks.
-    expect(mebibytes).toBeLessThan(320);
+    // 256, and what is taken between two looks, which are further apart on a busy machine. Unpacked it is gigabytes.
+    expect(mebibytes).toBeLessThan(512);
   });
 
   test("ends where time does: a page that never ends is killed", async () => {
