@@ -11,7 +11,7 @@ import { isOutdated } from "./api/version.js";
 import { keepAll } from "./editor/buffers.js";
 import { confirmSignOut } from "./editor/leaving.js";
 import { FilesPlace } from "./files/place.js";
-import { UploadTray } from "./files/upload-tray.js";
+import { UploadTray } from "./files/uploads/upload-tray.js";
 import { places } from "./places.js";
 import { SignIn, signInOver } from "./sign-in.js";
 import { texts } from "./texts.js";

@@ -3,8 +3,8 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { AccessEntry } from "../api/operations.js";
-import { FolderChooser } from "../files/folder-picker.js";
-import type { Target } from "../files/relocate.js";
+import { FolderChooser } from "../files/actions/folder-picker.js";
+import type { Target } from "../files/actions/relocate.js";
 import { loadRoots, roots } from "../files/roots.js";
 import { texts } from "../texts.js";
 import { Name } from "../ui/name.js";

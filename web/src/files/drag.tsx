@@ -3,9 +3,9 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { texts } from "../texts.js";
-import { filesOfDrop } from "./dropped.js";
-import { relocate } from "./relocate.js";
-import { upload } from "./uploads.js";
+import { relocate } from "./actions/relocate.js";
+import { filesOfDrop } from "./uploads/dropped.js";
+import { upload } from "./uploads/uploads.js";
 
 const TYPE = "application/x-venue-files";
 

@@ -8,14 +8,14 @@ import { texts } from "../texts.js";
 import { Icon } from "../ui/icon.js";
 import { Menu } from "../ui/menu.js";
 import { addressOf, navigate } from "../ui/router.js";
-import { hasTrash } from "./delete.js";
-import { doingsOf } from "./doings.js";
-import { filesOfInput } from "./dropped.js";
+import { hasTrash } from "./actions/delete.js";
+import { doingsOf } from "./actions/doings.js";
+import { newFile, newFolder } from "./actions/new-items.js";
 import { type Entry, list } from "./listing.js";
-import { newFile, newFolder } from "./new-items.js";
 import { areRootsKnown, mayChange } from "./roots.js";
 import { selected } from "./selection.js";
-import { upload } from "./uploads.js";
+import { filesOfInput } from "./uploads/dropped.js";
+import { upload } from "./uploads/uploads.js";
 
 interface ToolbarProps {
   readonly root: string;

@@ -9,13 +9,13 @@ import { formatNumber, plain } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { addressOf, route } from "../ui/router.js";
 import { Empty, Failure, Skeleton } from "../ui/states.js";
+import { TrashView } from "./actions/trash.js";
 import { Breadcrumbs } from "./breadcrumbs.js";
-import { FileView } from "./file-view.js";
 import { FolderView } from "./folder.js";
 import { loadRoots, type Root, roots, rootsError } from "./roots.js";
 import { SearchView } from "./search.js";
-import { TrashView } from "./trash.js";
 import { FolderTree } from "./tree.js";
+import { FileView } from "./viewing/file-view.js";
 
 export function FilesPlace(): JSX.Element {
   const { root, path, isDirectory, query } = route.value;

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { base } from "../api/base.js";
 import type { Buffer } from "../editor/buffers.js";
-import { imageBlob } from "../files/image-view.js";
+import { imageBlob } from "../files/viewing/image-view.js";
 import { texts } from "../texts.js";
 import { nameOf } from "../ui/format.js";
 import { followPreviewLink, resolveIn } from "./links.js";

@@ -1,14 +1,14 @@
 // Moving and copying, within a root and between roots. What has the name already is never replaced unasked.
 
-import { change } from "../api/call.js";
-import { codeOf } from "../api/errors.js";
-import { texts } from "../texts.js";
-import { joinPath, nameOf, parentOf } from "../ui/format.js";
-import { notify, notifyFailure } from "../ui/notices.js";
+import { change } from "../../api/call.js";
+import { codeOf } from "../../api/errors.js";
+import { texts } from "../../texts.js";
+import { joinPath, nameOf, parentOf } from "../../ui/format.js";
+import { notify, notifyFailure } from "../../ui/notices.js";
+import { clearSelection } from "../selection.js";
 import { type ClashAnswer, ClashAsker, freeName } from "./clash.js";
 import { refreshFolder } from "./delete.js";
 import { pickFolder } from "./folder-picker.js";
-import { clearSelection } from "./selection.js";
 
 type How = "move" | "copy";
 

@@ -1,16 +1,16 @@
 // Deleting: into the trash with a way back, or for good, which the dialog says first.
 
-import { change } from "../api/call.js";
-import { offers, takes } from "../api/catalogue.js";
-import { texts } from "../texts.js";
-import { Dialog, showDialog } from "../ui/dialog.js";
-import { parentOf } from "../ui/format.js";
-import { Name } from "../ui/name.js";
-import { notify, notifyFailure } from "../ui/notices.js";
-import { list, listing } from "./listing.js";
-import { rootNamed } from "./roots.js";
-import { clearSelection } from "./selection.js";
-import { refreshTree } from "./tree.js";
+import { change } from "../../api/call.js";
+import { offers, takes } from "../../api/catalogue.js";
+import { texts } from "../../texts.js";
+import { Dialog, showDialog } from "../../ui/dialog.js";
+import { parentOf } from "../../ui/format.js";
+import { Name } from "../../ui/name.js";
+import { notify, notifyFailure } from "../../ui/notices.js";
+import { list, listing } from "../listing.js";
+import { rootNamed } from "../roots.js";
+import { clearSelection } from "../selection.js";
+import { refreshTree } from "../tree.js";
 
 const MOST_NAMED = 8;
 

@@ -2,11 +2,11 @@
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { request } from "../api/http.js";
-import { texts } from "../texts.js";
-import { nameOf, plain } from "../ui/format.js";
-import { Failure, Skeleton } from "../ui/states.js";
-import { extensionOf, IMAGE_TYPES } from "./kinds.js";
+import { request } from "../../api/http.js";
+import { texts } from "../../texts.js";
+import { nameOf, plain } from "../../ui/format.js";
+import { Failure, Skeleton } from "../../ui/states.js";
+import { extensionOf, IMAGE_TYPES } from "../kinds.js";
 
 const LARGEST_BYTES = 64 * 1024 * 1024;
 

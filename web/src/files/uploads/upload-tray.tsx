@@ -2,10 +2,10 @@
 
 import { Pause, Play, RotateCcw, X } from "lucide";
 import type { JSX } from "preact";
-import { texts } from "../texts.js";
-import { formatSize, nameOf, plain } from "../ui/format.js";
-import { Icon } from "../ui/icon.js";
-import { Name } from "../ui/name.js";
+import { texts } from "../../texts.js";
+import { formatSize, nameOf, plain } from "../../ui/format.js";
+import { Icon } from "../../ui/icon.js";
+import { Name } from "../../ui/name.js";
 import { cancel, clearDone, pause, retry, retryFailed, type Upload, uploads } from "./uploads.js";
 
 const MOST_SHOWN = 100;

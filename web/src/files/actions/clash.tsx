@@ -2,10 +2,10 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { read } from "../api/call.js";
-import { texts } from "../texts.js";
-import { Dialog, showDialog } from "../ui/dialog.js";
-import { joinPath } from "../ui/format.js";
+import { read } from "../../api/call.js";
+import { texts } from "../../texts.js";
+import { Dialog, showDialog } from "../../ui/dialog.js";
+import { joinPath } from "../../ui/format.js";
 
 export type ClashAnswer = "replace" | "keep both" | "skip";
 

@@ -2,12 +2,12 @@
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { read } from "../api/call.js";
-import { isAborted } from "../api/errors.js";
-import { texts } from "../texts.js";
-import { formatSize, nameOf, plain } from "../ui/format.js";
-import { Failure, Skeleton } from "../ui/states.js";
-import { ticketFor } from "./download.js";
+import { read } from "../../api/call.js";
+import { isAborted } from "../../api/errors.js";
+import { texts } from "../../texts.js";
+import { formatSize, nameOf, plain } from "../../ui/format.js";
+import { Failure, Skeleton } from "../../ui/states.js";
+import { ticketFor } from "../actions/download.js";
 import type { Probe } from "./file-view.js";
 
 interface Place {

@@ -1,8 +1,8 @@
 // Downloads by a ticket, which is the only token that ever stands in a URL; the answer is an attachment.
 
-import { venuePath } from "../api/base.js";
-import { read } from "../api/call.js";
-import { notifyFailure } from "../ui/notices.js";
+import { venuePath } from "../../api/base.js";
+import { read } from "../../api/call.js";
+import { notifyFailure } from "../../ui/notices.js";
 
 /** The path of a link that reads one file for some minutes. */
 export async function ticketFor(root: string, path: string): Promise<string> {

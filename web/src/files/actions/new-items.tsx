@@ -2,13 +2,13 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { change } from "../api/call.js";
-import { asApiError } from "../api/errors.js";
-import { texts } from "../texts.js";
-import { Dialog, showDialog } from "../ui/dialog.js";
-import { joinPath, nameOf, parentOf, plain } from "../ui/format.js";
-import { notify } from "../ui/notices.js";
-import { addressOf, navigate } from "../ui/router.js";
+import { change } from "../../api/call.js";
+import { asApiError } from "../../api/errors.js";
+import { texts } from "../../texts.js";
+import { Dialog, showDialog } from "../../ui/dialog.js";
+import { joinPath, nameOf, parentOf, plain } from "../../ui/format.js";
+import { notify } from "../../ui/notices.js";
+import { addressOf, navigate } from "../../ui/router.js";
 import { refreshFolder } from "./delete.js";
 
 export const isName = (name: string): boolean => name !== "" && name !== "." && name !== ".." && !/[/\\\0]/.test(name);

@@ -3,21 +3,21 @@
 import { Trash2, Undo2, X } from "lucide";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { change, read } from "../api/call.js";
-import { offers } from "../api/catalogue.js";
-import { loadLabels, personOf } from "../api/labels.js";
-import type { TrashEntry } from "../api/operations.js";
-import { texts } from "../texts.js";
-import { Dialog, showDialog } from "../ui/dialog.js";
-import { formatAgo, formatMoment, formatSize, plain } from "../ui/format.js";
-import { Icon } from "../ui/icon.js";
-import { Name } from "../ui/name.js";
-import { notify, notifyFailure } from "../ui/notices.js";
-import { addressOf } from "../ui/router.js";
-import { Empty, Failure, Skeleton } from "../ui/states.js";
-import { iconOf } from "./kinds.js";
-import { mayChange } from "./roots.js";
-import { refreshTree } from "./tree.js";
+import { change, read } from "../../api/call.js";
+import { offers } from "../../api/catalogue.js";
+import { loadLabels, personOf } from "../../api/labels.js";
+import type { TrashEntry } from "../../api/operations.js";
+import { texts } from "../../texts.js";
+import { Dialog, showDialog } from "../../ui/dialog.js";
+import { formatAgo, formatMoment, formatSize, plain } from "../../ui/format.js";
+import { Icon } from "../../ui/icon.js";
+import { Name } from "../../ui/name.js";
+import { notify, notifyFailure } from "../../ui/notices.js";
+import { addressOf } from "../../ui/router.js";
+import { Empty, Failure, Skeleton } from "../../ui/states.js";
+import { iconOf } from "../kinds.js";
+import { mayChange } from "../roots.js";
+import { refreshTree } from "../tree.js";
 
 interface Place {
   readonly root: string;

@@ -1,16 +1,16 @@
 // What can be done with chosen entries, for menus and keys alike. What is not held is not offered.
 
 import { Copy, Download, FolderInput, GitCompareArrows, Pencil, Trash2 } from "lucide";
-import { offers } from "../api/catalogue.js";
-import { texts } from "../texts.js";
-import { joinPath } from "../ui/format.js";
-import { addressOf, navigate } from "../ui/router.js";
+import { offers } from "../../api/catalogue.js";
+import { texts } from "../../texts.js";
+import { joinPath } from "../../ui/format.js";
+import { addressOf, navigate } from "../../ui/router.js";
+import { listing } from "../listing.js";
+import { mayChange } from "../roots.js";
 import { removeItems } from "./delete.js";
 import { download } from "./download.js";
-import { listing } from "./listing.js";
 import { rename } from "./new-items.js";
 import { copyItems, moveItems } from "./relocate.js";
-import { mayChange } from "./roots.js";
 
 export interface Doing {
   readonly label: string;

@@ -3,15 +3,15 @@
 import { Folder, FolderUp, HardDrive } from "lucide";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { read } from "../api/call.js";
-import { texts } from "../texts.js";
-import { Dialog, showDialog } from "../ui/dialog.js";
-import { joinPath, parentOf } from "../ui/format.js";
-import { Icon } from "../ui/icon.js";
-import { Name } from "../ui/name.js";
-import { Skeleton } from "../ui/states.js";
+import { read } from "../../api/call.js";
+import { texts } from "../../texts.js";
+import { Dialog, showDialog } from "../../ui/dialog.js";
+import { joinPath, parentOf } from "../../ui/format.js";
+import { Icon } from "../../ui/icon.js";
+import { Name } from "../../ui/name.js";
+import { Skeleton } from "../../ui/states.js";
+import { roots } from "../roots.js";
 import type { Target } from "./relocate.js";
-import { roots } from "./roots.js";
 
 interface PickerOptions {
   readonly title: string;

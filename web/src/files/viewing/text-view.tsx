@@ -3,22 +3,22 @@
 import { Columns2, Eye, Pencil, Save, Undo2 } from "lucide";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { who } from "../api/catalogue.js";
-import { codeOf } from "../api/errors.js";
-import { BufferNotices } from "../editor/buffer-notices.js";
-import { type Buffer, bufferOf, release } from "../editor/buffers.js";
-import { saveBuffer } from "../editor/conflict.js";
-import { followBuffer } from "../editor/follow.js";
-import { TextEditor } from "../editor/text-editor.js";
-import { PreviewFrame } from "../preview/frame.js";
-import { texts } from "../texts.js";
-import { formatSize } from "../ui/format.js";
-import { Icon } from "../ui/icon.js";
-import { navigate, route } from "../ui/router.js";
-import { Failure, Skeleton } from "../ui/states.js";
+import { who } from "../../api/catalogue.js";
+import { codeOf } from "../../api/errors.js";
+import { BufferNotices } from "../../editor/buffer-notices.js";
+import { type Buffer, bufferOf, release } from "../../editor/buffers.js";
+import { saveBuffer } from "../../editor/conflict.js";
+import { followBuffer } from "../../editor/follow.js";
+import { TextEditor } from "../../editor/text-editor.js";
+import { PreviewFrame } from "../../preview/frame.js";
+import { texts } from "../../texts.js";
+import { formatSize } from "../../ui/format.js";
+import { Icon } from "../../ui/icon.js";
+import { navigate, route } from "../../ui/router.js";
+import { Failure, Skeleton } from "../../ui/states.js";
+import type { ShownAs } from "../kinds.js";
+import { areRootsKnown, mayChange } from "../roots.js";
 import { FileButtons } from "./file-view.js";
-import type { ShownAs } from "./kinds.js";
-import { areRootsKnown, mayChange } from "./roots.js";
 
 interface TextProps {
   readonly root: string;

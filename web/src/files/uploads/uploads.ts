@@ -1,13 +1,13 @@
 // The queue of uploads: three at a time, each with progress; it goes on while one walks about.
 
 import { signal } from "@preact/signals";
-import { venuePath } from "../api/base.js";
-import { read } from "../api/call.js";
-import { ApiError } from "../api/errors.js";
-import { online, token } from "../api/http.js";
-import { joinPath, nameOf, parentOf } from "../ui/format.js";
-import { ClashAsker, freeName } from "./clash.js";
-import { refreshFolder } from "./delete.js";
+import { venuePath } from "../../api/base.js";
+import { read } from "../../api/call.js";
+import { ApiError } from "../../api/errors.js";
+import { online, token } from "../../api/http.js";
+import { joinPath, nameOf, parentOf } from "../../ui/format.js";
+import { ClashAsker, freeName } from "../actions/clash.js";
+import { refreshFolder } from "../actions/delete.js";
 import type { FileToUpload } from "./dropped.js";
 
 export type UploadState = "waiting" | "running" | "paused" | "done" | "failed" | "skipped" | "cancelled";
