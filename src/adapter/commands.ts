@@ -3,6 +3,7 @@
 import { aborted, readOnlyRoot } from "../core/errors/texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "../core/ports/sandbox.js";
+import type { CommandTerms } from "../core/ports/streams.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
 
 /** Operations that a command may call in a directory mounted read-only. */
@@ -25,8 +26,10 @@ export class Commands {
     return new Promise((resolve, reject) => {
       const started = (process: SandboxProcess) => resolve(this.#follow(process, call));
       const mounts = request.mounts.map(({ root, prefix }) => ({ root, ...(prefix === undefined ? {} : { prefix }) }));
-      const filesOf = (mount: ExecMount, isAllowed: boolean) =>
-        this.#filesOf(mount, isAllowed ? { ...context, allowedRoot: mount.root } : context);
+      const filesOf = (mount: ExecMount, { isAllowed, group }: CommandTerms) => {
+        const allowed = isAllowed ? { allowedRoot: mount.root } : {};
+        return this.#filesOf(mount, { ...context, ...allowed, changeGroup: group });
+      };
       const transfer = { command: { request, started, filesOf } };
       const call = this.#dispatcher.invoke(`${this.#adapterName}:exec`, { mounts }, { ...context, transfer });
       // After the start this does nothing: the promise is resolved, and later failures are in the audit record.

@@ -2,6 +2,7 @@
 
 import { newEntryId } from "../core/entry-id.js";
 import type { Awaitable } from "../core/io.js";
+import type { ChangeRecord } from "../core/ports/changes/change.js";
 import type {
   EntryNote,
   Image,
@@ -31,6 +32,8 @@ import { settlePending } from "./recover.js";
 import { entryOf, rowOf } from "./rows.js";
 import { type JournalStore, openStore, type StoreUser } from "./store.js";
 
+/** Newest entries that are looked through for those since a time. */
+const MOST_SINCE = 20_000;
 /** Why nothing is kept where nobody wants it to be. */
 const CHOSEN: ReadonlySet<NotUndoable> = new Set(["off", "permanent", "purged", "denied"]);
 
@@ -113,6 +116,16 @@ export class RootJournal implements Journal, JournalWriter {
     const size = content?.in === "value" ? content.bytes.length : (content?.size ?? 0);
     this.#store.add(row, content, this.#pruner.isApart(size));
     if (content?.in === "trash" && record.kind === "directory") this.#options.inBackground(this.#measure(record.id));
+  }
+
+  *madeSince(time: number): Generator<ChangeRecord> {
+    this.#store.flush();
+    let visited = 0;
+    for (const id of this.#store.ids(undefined)) {
+      const row = this.#store.entry(id);
+      if (++visited > MOST_SINCE || (row !== undefined && row.time < time)) return;
+      if (row !== undefined) yield row;
+    }
   }
 
   freeSpace(): Promise<boolean> {

@@ -35,6 +35,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     const places = request.mounts.map((mount) => placeOf(mount, call));
     checkArguments(request);
     if (!(await request.sandbox.probe()).available) throw noSandbox();
+    // Undone together.
+    places[0]?.at.access.beginGroup?.();
     const shown: Shown[] = [];
     let mayHaveRun = false;
     try {
@@ -112,7 +114,7 @@ async function show(place: ExecPlace, call: PlacesCall): Promise<Shown> {
     const made = call.at({ root: mount.root, path: mount.prefix ?? "", abilities: ["crud/write"], changes: true });
     await backend.mkdir(made.path, { parents: true }, made.access);
   }
-  const shown = { ...mount, writable, files: filesOf(mount, isAllowed) };
+  const shown = { ...mount, writable, files: filesOf(mount, { isAllowed, group: at.access.origin?.group }) };
   if (sandbox.shows === "files") return { mount: shown };
   if (backend.mount === undefined) throw noSandbox();
   const { uid = NOBODY, gid = uid } = sandbox;

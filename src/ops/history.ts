@@ -41,7 +41,7 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const last = found.length > limit ? page.at(-1)?.entry.id : horizon;
     return {
       entries: await answersOf(page, journals),
-      ...endOf({ isLimit: found.length > limit, horizon, lacks }),
+      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseen(page) }),
       ...(last === undefined ? {} : { nextCursor: writeIdCursor(binding, last) }),
     };
   },
@@ -90,6 +90,10 @@ function endOf(
   if (end.lacks !== undefined) return { complete: false, reason: end.lacks };
   return end.horizon === undefined ? { complete: true } : { complete: false, reason: "visited" };
 }
+
+/** A command was run in a tree that was too large to see all that it has changed. */
+const unseen = (page: readonly Found[]): "visited" | undefined =>
+  page.some(({ entry }) => entry.reason === "visited") ? "visited" : undefined;
 
 async function answersOf(page: readonly Found[], journals: readonly JournalView[]): Promise<EntryAnswer[]> {
   const partial = await partialGroups(page, journals);

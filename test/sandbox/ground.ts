@@ -19,6 +19,7 @@ import type { CapabilityRules } from "../../src/authz/capability-rules.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput } from "../../src/config/types.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import {
   DEFAULT_SHELL,
   type ExecRequest,
@@ -64,6 +65,8 @@ export interface ShellGroundOptions {
   readonly shell?: Partial<ShellConfig>;
   readonly capabilities?: CapabilityRules;
   readonly limits?: FileConfigInput["limits"];
+  /** Changes are recorded, in a state directory of its own. */
+  readonly journal?: boolean;
 }
 
 /** Whether bubblewrap works on this machine, and if not, why. */
@@ -88,6 +91,7 @@ export function useShell(options: ShellGroundOptions = {}): ShellGround {
     home = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-shell-")));
     chmodSync(home, 0o755);
     for (const name of ["root", "outside"]) own(join(home, name), (path) => mkdirSync(path));
+    mkdirSync(join(home, "state"));
     const roots = { r: { path: join(home, "root"), ...options.root }, ...options.roots };
     const limits = options.limits === undefined ? {} : { limits: options.limits };
     const config = parseFileConfig({ roots, ...limits }, { baseDir: home });
@@ -95,6 +99,9 @@ export function useShell(options: ShellGroundOptions = {}): ShellGround {
       discloseHostPaths: false,
       audit: { write: (record) => void audit.push(record), close: async () => {} },
       onInternalError: (error) => void internal.push(error),
+      ...(options.journal === true
+        ? { journals: { openState: () => join(home, "state"), byDefault: true, log: silentLog } }
+        : {}),
       ...(options.capabilities === undefined ? {} : { capabilities: options.capabilities }),
     });
     const shell: ShellConfig = { ...DEFAULT_SHELL, driver: "bwrap", ...options.shell };

@@ -1,7 +1,7 @@
 // Mounts a directory of the host for commands, and cleans up after them.
 
 import { notSupportedByRoot } from "../../core/errors/texts.js";
-import { type Io, isPending, runIo } from "../../core/io.js";
+import { type Io, isPending, runIo, wait } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import { eachPiece, examine, rawName } from "../../jail/directory.js";
@@ -19,6 +19,7 @@ import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
 import type { Arrival } from "./root.js";
 import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./run-mark.js";
+import { RunChanges } from "./runs/run-changes.js";
 import type { WriteRules } from "./target.js";
 
 const SET_ID_BITS = 0o6000;
@@ -69,8 +70,12 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     if (found.state !== "found") return new Mounted(mounting, { ...common, masks: [] });
     const directory = directoryOf(found, access);
     const masks = yield* findMasks(jail, directory, access, options.writable);
-    const mark = options.writable ? yield* placeRunMark(jail, found.real) : undefined;
-    return new Mounted(mounting, { ...common, path: [jail.realPath, ...found.real].join("/"), masks, directory, mark });
+    const path = [jail.realPath, ...found.real].join("/");
+    if (!options.writable) return new Mounted(mounting, { ...common, path, masks, directory });
+    const journal = yield* wait(rules.openJournal?.());
+    const changes = journal && (yield* RunChanges.begin({ jail, directory, real: [...found.real], access, journal }));
+    const mark = yield* placeRunMark(jail, found.real);
+    return new Mounted(mounting, { ...common, path, masks, directory, mark, changes });
   } catch (error) {
     yield* dropStage(jail, stage);
     walk.close();
@@ -85,6 +90,8 @@ interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks"> 
   /** Present until the directory is known to be free of leftovers of commands. */
   readonly mark?: RunMark | undefined;
   readonly directory?: Pinned;
+  /** Present if what commands change is recorded. */
+  readonly changes?: RunChanges | undefined;
 }
 
 class Mounted implements MountedDirectory {
@@ -107,10 +114,10 @@ class Mounted implements MountedDirectory {
 
   async settle(): Promise<void> {
     const { rules } = this.#mounting;
-    const { jail, directory } = this.#held;
-    const changes = { jail, since: this.#since };
-    this.#isClean =
-      directory === undefined || (await runIo(finishWithReserve(succeeds(clearSetIds(changes, directory)))));
+    const { jail, directory, changes } = this.#held;
+    const run = { jail, since: this.#since };
+    this.#isClean = directory === undefined || (await runIo(finishWithReserve(succeeds(clearSetIds(run, directory)))));
+    if (changes !== undefined) await runIo(finishWithReserve(succeeds(changes.record())));
     // If the root has been deleted and recreated, it has been counted since.
     if (rules.usage === undefined || jail.isClosing) return;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());

@@ -27,6 +27,7 @@ export interface HostWalkOptions extends WalkOptions {
   readonly strict?: boolean;
 }
 
+const PERMISSION_BITS = 0o7777;
 /** Entries visited before the clock is asked whether other calls should have a turn. */
 const STEPS_BETWEEN = 16;
 
@@ -198,6 +199,8 @@ class EntryWalk {
     if (versions === true && stat !== undefined) {
       entry.version = stat.version;
       entry.changed = stat.changedMs;
+      entry.modified = stat.modifiedMs;
+      entry.mode = stat.mode & PERMISSION_BITS;
     }
     return entry;
   }

@@ -29,6 +29,8 @@ export async function history(session: FileSession): Promise<number> {
   await session.out(historyLines(output.entries, paint));
   if (output.entries.length === 0) context.stderr.write("venue-files: nothing was recorded here\n");
   if (output.reason === "damaged") context.stderr.write("venue-files: a part of the history cannot be read\n");
+  else if (output.reason === "visited" && output.nextCursor === undefined)
+    context.stderr.write("venue-files: a command was run in a tree too large to see all that it has changed\n");
   else if (!output.complete) context.stderr.write("venue-files: there are older changes: -n 500, or --since\n");
   return 0;
 }

@@ -66,6 +66,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly approval?: string | undefined;
   /** Root in which a person has allowed the command that makes this call. */
   readonly allowedRoot?: string | undefined;
+  /** Id of the group that all changes of this call are members of. */
+  readonly changeGroup?: string | undefined;
   /** Present where the user of the client that calls can be asked. */
   readonly client?: ClientApproval | undefined;
   /** Surface by which the call arrived, for records of changes: `http`, `mcp`, `cli`, `acp`. Default: `library`. */

@@ -12,7 +12,7 @@ export interface MountOptions {
 
 /** A directory held open for commands. Whoever opens it closes it. */
 export interface MountedDirectory extends HostMount {
-  /** After commands that could write: removes forbidden permission bits and recounts the quota. Never rejects. */
+  /** After commands that could write: removes forbidden permission bits, records what was changed, recounts the quota. Never rejects. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }

@@ -50,6 +50,13 @@ export interface CommandTransfer {
   readonly request: ExecRequest;
   /** Called once, when the command runs. */
   readonly started: (process: SandboxProcess) => void;
-  /** @param isAllowed a person has allowed the command, and with it what it changes there */
-  readonly filesOf: (mount: ExecMount, isAllowed: boolean) => SandboxFiles;
+  readonly filesOf: (mount: ExecMount, terms: CommandTerms) => SandboxFiles;
+}
+
+/** What holds for all operations that a command calls. */
+export interface CommandTerms {
+  /** A person has allowed the command, and with it what it changes there. */
+  readonly isAllowed: boolean;
+  /** Id of the group of its changes. */
+  readonly group: string | undefined;
 }

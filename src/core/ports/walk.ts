@@ -12,13 +12,17 @@ export interface WalkEntry {
   readonly size: number | undefined;
   /** 1 for children of the start directory. */
   readonly depth: number;
-  /** Milliseconds since the epoch; files only. */
+  /** Milliseconds since the epoch; of files, and of all with {@link WalkOptions.versions}. */
   readonly modified?: number;
   /** For files with several hard links: equal for all of them. */
   readonly identity?: string;
-  /** Identity, size and times of any entry, and its change time in milliseconds; only if {@link WalkOptions.versions}. */
+  /**
+   * Identity, size and times of any entry, its change time in milliseconds and its permission bits; only if
+   * {@link WalkOptions.versions}.
+   */
   readonly version?: string;
   readonly changed?: number;
+  readonly mode?: number;
   /** The path grammar refuses the name, so no operation can reach the entry. */
   readonly unreachable?: true;
 }
@@ -35,7 +39,7 @@ export interface WalkOptions {
   readonly visit: Visit;
   /** Report size, time and identity of files. */
   readonly sizes: boolean;
-  /** Report the version of every entry, where the backend has versions. */
+  /** Report version, times and permissions of every entry, where the backend has versions. */
   readonly versions?: boolean;
   /** Called instead of `visit` for denied entries and everything below them. Default: they are skipped. */
   readonly visitDenied?: Visit;

@@ -32,6 +32,7 @@ export class CallChanges {
 
   constructor(parts: ReportParts) {
     this.#parts = parts;
+    this.#group = parts.context.changeGroup;
   }
 
   /** All later changes of the call are members of one group. */

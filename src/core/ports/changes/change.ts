@@ -49,6 +49,8 @@ export interface EntryChange {
   readonly addition?: Addition;
   /** Id of its entry in the journal of the root. */
   readonly id?: string;
+  /** Changes of others may be among it: the changes of a command. */
+  readonly mayInclude?: "external";
 }
 
 /** Which call made a change, and for whom. */

@@ -33,6 +33,8 @@ export interface JournalWriter {
   cancel(id: string): void;
   /** Adds the entry of a committed change. @param kept absent if nothing had to be kept to undo it */
   add(record: IdentifiedRecord, kept?: Kept): void;
+  /** Records since a time in milliseconds, newest first, as far back as is looked. */
+  madeSince(time: number): Iterable<ChangeRecord>;
   /** Removes the oldest content from the trash. @returns whether there was any */
   freeSpace(): Promise<boolean>;
 }

@@ -4,7 +4,7 @@ import type { Awaitable } from "../../io.js";
 import type { OpenFile } from "../open-file.js";
 import type { ChangedKind, ChangeOrigin, ChangeRecord } from "./change.js";
 
-/** Why an entry cannot be undone. `pending`: its change was not seen to end. */
+/** Why an entry cannot be undone. `pending`: its change was not seen to end. `visited`: nor were others of its group. */
 export type NotUndoable =
   | "too_large"
   | "denied"
@@ -18,6 +18,7 @@ export type NotUndoable =
   | "pending"
   | "interrupted"
   | "concurrent"
+  | "visited"
   | "not_kept";
 
 /** One entry. Paths and states are as in the record of the change; `before` and `after` are states of `path`. */
@@ -29,8 +30,6 @@ export interface JournalEntry extends ChangeRecord {
   readonly reason?: NotUndoable;
   /** Id of the entry that has undone it. */
   readonly undoneBy?: string;
-  /** Changes of others may be among it: the changes of a command. */
-  readonly mayInclude?: "external";
 }
 
 export type Side = "before" | "after";

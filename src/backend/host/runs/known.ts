@@ -1,0 +1,48 @@
+// What the journal knows to have changed in a tree since a command began: changes of others, made by calls.
+
+import type { ChangeRecord } from "../../../core/ports/changes/change.js";
+import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
+
+/** Paths are relative to the mount. */
+export interface KnownChanges {
+  /** Whether a call has changed what is at a path. */
+  readonly has: (path: string) => boolean;
+  /** Whether what is there now is what the last such change has left. @param version `null`: nothing is there */
+  isLast(path: string, version: string | null): boolean;
+}
+
+/** What a change has left; `tree`: all below came or went with it. */
+type Left = { readonly version: string | null | undefined; readonly isTree: boolean };
+
+export function knownSince(journal: JournalWriter, since: number, mount: readonly string[]): KnownChanges {
+  const left = new Map<string, Left>();
+  const note = (path: readonly string[], state: Left): void => {
+    if (!mount.every((name, index) => name === path[index])) return;
+    const place = path.slice(mount.length).join("/");
+    // The newest comes first.
+    if (!left.has(place)) left.set(place, state);
+  };
+  for (const record of journal.madeSince(since)) noteAll(record, note);
+  const trees = [...left].filter(([, { isTree }]) => isTree).map(([path]) => `${path}/`);
+  const isInTree = (path: string): boolean => trees.some((tree) => path.startsWith(tree));
+  return {
+    has: (path) => left.has(path) || isInTree(path),
+    isLast(path, version) {
+      const state = left.get(path);
+      if (state === undefined) return isInTree(path);
+      return state.version === version || (state.version === undefined && version !== null);
+    },
+  };
+}
+
+function noteAll(record: ChangeRecord, note: (path: readonly string[], state: Left) => void): void {
+  const { path, from, fromRoot, after, made = [], kind, files, action, undoes, before } = record;
+  const isTree = kind === "directory" && (files !== undefined || action !== "created" || undoes !== undefined);
+  note(path, { version: after === null ? null : after.version, isTree: isTree && !isSameDirectory(before, after) });
+  if (from !== undefined && fromRoot === undefined && action === "moved") note(from, { version: null, isTree });
+  for (const one of made) note(one, { version: undefined, isTree: false });
+}
+
+/** Only its permissions or times were changed. */
+const isSameDirectory = (before: ChangeRecord["before"], after: ChangeRecord["after"]): boolean =>
+  before !== null && after !== null;
