@@ -104,6 +104,19 @@ describe("check", () => {
     );
   });
 
+  test("warns of commands without a guard, which could empty the trash, and refuses them where it must be kept", async () => {
+    const configOf = (root: string) => `{ file: { roots: { docs: { path: "docs"${root} } } },
+      profiles: { mine: { profile: "jettson", root: "docs", shell: { unsafe: true } } } }`;
+    const warned = await check(configOf(""));
+    expect(warned.status).toBe(0);
+    expect(warned.stdout).toContain(
+      "\nWarning: Commands of profile 'mine' run without a guard: they can remove what the trash",
+    );
+    const refused = await check(configOf(`, journal: "on", trash: "required"`));
+    expect(refused.status).toBe(78);
+    expect(refused.stderr).toContain("'profiles.mine.shell.unsafe' must be false");
+  });
+
   test("shows roots, tokens and who may do what", async () => {
     const config = `{
       file: { roots: { docs: { path: "docs", readOnly: true, description: "Manuals" }, tmp: { temp: true } } },

@@ -56,6 +56,16 @@ describe("a profile is refused", () => {
   });
 });
 
+test("commands without a guard are refused beside a root that must keep what is deleted", () => {
+  const keeping = { docs: roots.docs, kept: { path: "kept", journal: "on", trash: "required" } };
+  const found = (shell: object, among: object) => venueProblems({ profiles: on({ shell }), file: { roots: among } });
+  expect(found({ unsafe: true }, keeping)).toEqual([
+    `'profiles.mine.shell.unsafe' must be false: its commands could empty the trash, and root 'kept' has trash: "required"`,
+  ]);
+  expect(found({ unsafe: false }, keeping)).toEqual([]);
+  expect(found({ unsafe: true }, { ...keeping, kept: { path: "kept", journal: "on" } })).toEqual([]);
+});
+
 describe("a profile is taken", () => {
   test("on a root of the command line, and on the root that is there where none is configured", () => {
     expect(problems({ mine: { profile: "jettson", root: "x" } }, { extraRoots: { x: { path: "/x" } } })).toEqual([]);

@@ -99,11 +99,20 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
       commands: await commandsOf(config),
       state: knownStateDir(config, env),
       drives: drivesOf(config, env),
-      warnings: [...warnings, ...opened.warnings, ...approvingClients(config)],
+      warnings: [...warnings, ...opened.warnings, ...approvingClients(config), ...openTrash(config)],
     };
   } finally {
     await opened?.close();
   }
+}
+
+/** Commands without a guard can remove what the trash and the journal keep. */
+function openTrash({ profiles }: VenueConfig): readonly string[] {
+  const unsafe = Object.entries(profiles).filter(([, { shell }]) => shell?.unsafe === true);
+  return unsafe.map(
+    ([name]) =>
+      `Commands of profile '${name}' run without a guard: they can remove what the trash and the journal keep`,
+  );
 }
 
 /** MCP clients with all the rights of the operator could answer for the person who is to be asked. */

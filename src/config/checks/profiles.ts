@@ -11,13 +11,26 @@ const ONLY_EVERRUNS = ["alias", "variant", "onStale"] as const;
  * Checks profiles beyond the schema: names against those of adapters and roots, and prefixes.
  * @param roots names of all roots; `undefined` if unknown because of problems
  */
-export function checkProfiles(venue: Place, { profiles }: DraftVenue, roots: readonly string[] | undefined): void {
+export function checkProfiles(
+  venue: Place,
+  { profiles, file }: DraftVenue,
+  roots: readonly string[] | undefined,
+): void {
+  const keeping = Object.entries(file?.roots ?? {}).filter(([, root]) => root !== undefined && keepsDeleted(root));
   for (const [name, profile] of Object.entries(profiles ?? {})) {
     const place = below(below(venue, "profiles"), name);
     if (ADAPTERS.has(name)) report(place, "must not be the name of an adapter");
-    if (profile !== undefined) checkProfile(place, profile, roots);
+    if (profile === undefined) continue;
+    checkProfile(place, profile, roots);
+    const [kept] = keeping;
+    if (profile.shell?.unsafe !== true || kept === undefined) continue;
+    const what = `root '${kept[0]}' has trash: "required"`;
+    report(below(below(place, "shell"), "unsafe"), `must be false: its commands could empty the trash, and ${what}`);
   }
 }
+
+const keepsDeleted = (root: object | string): boolean =>
+  typeof root === "object" && "trash" in root && root.trash === "required";
 
 function checkProfile(place: Place, given: Draft<ProfileConfig>, roots: readonly string[] | undefined): void {
   const { profile, root, prefix } = given;
