@@ -87,6 +87,24 @@ describe("what a command has changed", () => {
     ]);
   });
 
+  test("leaves a folder that a call made meanwhile to that call, and says where both have changed a file", async () => {
+    const changes = await changesBy(ground, async () => {
+      const command = "until [ -e go ]; do sleep 0.05; done; echo 1 > theirs/mine; echo 2 >> both";
+      const running = await ground.adapter.exec(ground.request(command));
+      await ground.adapter.invoke("file:mkdir", { root: "r", path: "theirs" });
+      await ground.adapter.invoke("file:write", { root: "r", path: "both", content: "1" });
+      await ground.adapter.invoke("file:write", { root: "r", path: "go", content: "" });
+      await running.exited;
+    });
+    expect(changes.map((one) => [one.op, told(one), one.reason])).toEqual([
+      ["mkdir", "new theirs", undefined],
+      ["write", "new both", undefined],
+      ["write", "new go", undefined],
+      ["exec", "new both", "concurrent"],
+      ["exec", "new theirs/mine", undefined],
+    ]);
+  });
+
   test("has paths of the root where a directory in it is mounted, which is part of it where it was made", async () => {
     const mounts = [{ root: "r", prefix: "deep/er", at: "/workspace" }];
     const changes = await changesBy(ground, () => ground.sh("echo 1 > f", { mounts }));

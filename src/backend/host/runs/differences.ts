@@ -151,7 +151,8 @@ function byTrees(made: readonly Difference[], isApart: (path: string) => boolean
       last.size += 1;
       if (one.after?.kind === "file") last.files += 1;
     } else {
-      const isWhole = one.action === "created" && one.after?.kind === "directory" && !mixed.has(one.path);
+      const isOwn = one.action === "created" && !mixed.has(one.path) && !isApart(one.path);
+      const isWhole = isOwn && one.after?.kind === "directory";
       trees.push({ top: one, size: 0, files: 0, isWhole });
     }
   }

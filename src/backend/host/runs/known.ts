@@ -2,13 +2,14 @@
 
 import type { ChangeRecord } from "../../../core/ports/changes/change.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
+import type { SeenEntry } from "./scan.js";
 
 /** Paths are relative to the mount. */
 export interface KnownChanges {
   /** Whether a call has changed what is at a path. */
   readonly has: (path: string) => boolean;
-  /** Whether what is there now is what the last such change has left. @param version `null`: nothing is there */
-  isLast(path: string, version: string | null): boolean;
+  /** Whether what is there now is what the last such change has left. @param now `null`: nothing */
+  isLast(path: string, now: SeenEntry | null): boolean;
 }
 
 /** What a change has left; `tree`: all below came or went with it. */
@@ -27,13 +28,19 @@ export function knownSince(journal: JournalWriter, since: number, mount: readonl
   const isInTree = (path: string): boolean => trees.some((tree) => path.startsWith(tree));
   return {
     has: (path) => left.has(path) || isInTree(path),
-    isLast(path, version) {
+    isLast(path, now) {
       const state = left.get(path);
       if (state === undefined) return isInTree(path);
-      return state.version === version || (state.version === undefined && version !== null);
+      if (now === null || state.version === null) return now === null && state.version === null;
+      if (state.version === undefined || state.version === now.version) return true;
+      // What comes into a directory changes its times.
+      return now.kind === "directory" && identityIn(now.version) === identityIn(state.version);
     },
   };
 }
+
+/** Device and inode number at the beginning of a version. */
+const identityIn = (version: string): string => version.split(":", 2).join(":");
 
 function noteAll(record: ChangeRecord, note: (path: readonly string[], state: Left) => void): void {
   const { path, from, fromRoot, after, made = [], kind, files, action, undoes, before } = record;

@@ -96,7 +96,7 @@ function* look({ jail, directory, access: { policy } }: RunPlace, scope: CallSco
 
 /** Whether the journal has it already: a call has made the change while the command ran. */
 const isTold = ({ path, from, after }: Difference, known: KnownChanges): boolean =>
-  known.isLast(path, after?.version ?? null) && (from === undefined || known.isLast(from, null));
+  known.isLast(path, after) && (from === undefined || known.isLast(from, null));
 
 /** What was replaced or deleted was not kept. What was made or moved can be taken back without. */
 function reasonOf({ action, path }: Difference, known: KnownChanges): NotUndoable | undefined {

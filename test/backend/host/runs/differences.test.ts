@@ -32,6 +32,7 @@ describe("differences of two scans", () => {
       "created t/g",
     ]);
     expect(told(scan({}), scan(tree), ["t/g"])).toEqual(["created t", "created t/s 1", "created t/g"]);
+    expect(told(scan({}), scan(tree), ["t"])).toEqual(["created t", "created t/s 1", "created t/g"]);
   });
 
   test("a name that is of another kind now is free before it is used again", () => {
