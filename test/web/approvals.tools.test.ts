@@ -83,7 +83,7 @@ suite("approvals", () => {
   test("what is denied stays undone", async () => {
     const id = await ask("denied.txt", "two\n");
     await card("denied.txt").getByRole("button", { name: "Deny" }).click();
-    await page.getByText("Denied.").waitFor();
+    await page.getByText("Denied.", { exact: true }).waitFor();
     expect(await write("denied.txt", "two\n", id)).toMatchObject({ isError: true });
     expect(textOf("denied.txt")).toBe("one\n");
   });

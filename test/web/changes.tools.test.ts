@@ -81,7 +81,7 @@ suite("changes", () => {
     expect(readFileSync(stage.at("notes.txt"), "utf8")).toBe(LINES);
     expect(readFileSync(stage.at("second.txt"), "utf8")).toContain("line cinq\n");
     await page.getByRole("button", { name: "Redo" }).click();
-    await page.getByText("Undone.").waitFor();
+    await page.getByText("Undone.", { exact: true }).waitFor();
     expect(readFileSync(stage.at("notes.txt"), "utf8")).toContain("line three\n");
     await page.context().close();
   });

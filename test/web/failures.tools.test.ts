@@ -84,7 +84,7 @@ suite("when something goes wrong", () => {
     const dialog = page.getByRole("dialog", { name: "Two versions" });
     await dialog.getByText("fit together").waitFor();
     await dialog.getByRole("button", { name: "Save result" }).click();
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     expect(readText("conflict.txt")).toMatch(/^mine line 1\nline 2\n(?:.*\n)*line ten\n/);
     await page.context().close();
   });
@@ -177,7 +177,7 @@ suite("when something goes wrong", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await editor(page).click();
     await page.keyboard.press("ControlOrMeta+s");
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     expect(readText("denied.txt")).toMatch(/^mine line 1\n/);
     await page.context().close();
   });

@@ -68,7 +68,7 @@ suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReas
     await typeFirst(page, typed);
     await page.getByText("Not saved").waitFor();
     await page.keyboard.press("ControlOrMeta+s");
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     expect(readFileSync(stage.at(name), "utf8")).toBe(expected);
     await page.context().close();
   });
@@ -77,7 +77,7 @@ suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReas
     const page = await stage.visit("files/files/utf16.txt");
     await typeFirst(page, "ä");
     await page.keyboard.press("ControlOrMeta+s");
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     expect(readFileSync(stage.at("utf16.txt")).toString("utf16le")).toBe("\ufeffägrüße\r\n");
     await page.context().close();
   });

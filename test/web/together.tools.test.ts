@@ -41,7 +41,7 @@ suite("several at once", () => {
       await page.keyboard.press("ControlOrMeta+s");
       await page.getByText("fit together").waitFor();
       await page.getByRole("button", { name: "Save result" }).click();
-      await page.getByText("Saved.").first().waitFor();
+      await page.getByText("Saved.", { exact: true }).first().waitFor();
     }
     expect(readFileSync(stage.at("shared.txt"), "utf8")).toBe(
       "one line 0\nline 1\nline 2\nline 3\nline four\nline 5\nline 6\nline 7\nline 8\ntwo\n",
@@ -95,7 +95,7 @@ suite("several at once", () => {
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("button", { name: "Revoke build bot" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("Revoked.").waitFor();
+    await page.getByText("Revoked.", { exact: true }).waitFor();
     expect(await list()).toMatchObject({ error: expect.stringContaining("Invalid or expired token") });
     await page.context().close();
   });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -18,8 +19,16 @@ import type { Log } from "../../../src/core/ports/log.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
 import { refuseNetwork } from "../../../src/drive/store/embedded/network-fs.js";
-import { parseFooter, parseTrailer, TRAILER_BYTES } from "../../../src/drive/store/embedded/pack-format.js";
+import {
+  PACK_HEADER,
+  parseFooter,
+  parseTrailer,
+  TRAILER_BYTES,
+} from "../../../src/drive/store/embedded/pack-format.js";
+import { packFile } from "../../../src/drive/store/embedded/pack-reader.js";
+import { PackWriter, packKey } from "../../../src/drive/store/embedded/pack-writer.js";
 import { mayRun, ownToken } from "../../../src/drive/store/embedded/process-token.js";
+import { openTables, packRow, packState } from "../../../src/drive/store/tables.js";
 import { bytesOf, filesOf, missingOf, OWNER, publish, putAll, treeOf } from "./cells.js";
 import { storeSuite } from "./suite.js";
 
@@ -372,3 +381,30 @@ test("a process knows itself, and others that have ended", () => {
   expect(mayRun(`${boot} ${space} 4999999 ${begun}`)).toBe(false);
   expect(mayRun(`${boot} other ${pid} ${begun}`)).toBe(true);
 });
+
+test("a pack whose writer runs is not taken over, even where it was free a moment before", async () => {
+  const path = mkdtempSync(join(tmpdir(), "vf-store-"));
+  const tables = openTables(makePacks(path), false);
+  try {
+    const [boot, , pid, begun] = ownToken().split(" ");
+    const writer = `${boot} other ${pid} ${begun}`;
+    const packs = new PackWriter({ folder: path, tables, flush: false });
+    for (const number of [1, 2]) {
+      writeFileSync(packFile(path, number), PACK_HEADER);
+      const owner = number === 1 ? writer : "";
+      tables.packs.putSync(packKey(number), packRow({ isSealed: false, length: PACK_HEADER.length, writer: owner }));
+      await packs.adopt(number);
+    }
+    const writers = [1, 2].map((number) => packState(tables.packs.get(packKey(number)) ?? Buffer.alloc(7)).writer);
+    expect(writers).toEqual([writer, ownToken()]);
+    await packs.close();
+  } finally {
+    await tables.env.close();
+    rmSync(path, { recursive: true });
+  }
+});
+
+function makePacks(folder: string): string {
+  mkdirSync(join(folder, "packs"));
+  return folder;
+}

@@ -6,7 +6,7 @@ import { storeDamaged, storeUnavailable } from "../store-error.js";
 import { nextNumber, type PackState, type Place, packRow, packState, type Tables } from "../tables.js";
 import { PACK_HEADER, type PackEntry, packEnd, startDigest, walkCells } from "./pack-format.js";
 import { packFile } from "./pack-reader.js";
-import { ownToken } from "./process-token.js";
+import { mayRun, ownToken } from "./process-token.js";
 
 /** A pack is sealed when it reaches this size in bytes. */
 const ROLL_BYTES = 64 * 2 ** 20;
@@ -159,7 +159,8 @@ export class PackWriter {
     return env.transactionSync(() => {
       const present = packs.get(packKey(number));
       const state = present === undefined ? undefined : packState(present);
-      if (state === undefined || state.isSealed || state.writer === this.#token) return undefined;
+      // Another process may have taken it over since the caller looked.
+      if (state === undefined || state.isSealed || mayRun(state.writer)) return undefined;
       packs.putSync(packKey(number), packRow({ ...state, writer: this.#token }));
       return state;
     });
