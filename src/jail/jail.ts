@@ -232,12 +232,8 @@ export class Jail implements WalkRoot {
     this.inBackground(closed);
   };
 
-  /**
-   * Waits until only a few handles are being closed, before a change adds another.
-   * @returns whether other calls had a turn meanwhile
-   */
-  *roomToClose(): Io<boolean> {
-    if (this.#closingLate < MAX_CLOSING_LATE) return false;
+  /** Waits until only a few handles are being closed, before the walk of a change that may add another. */
+  *roomToClose(): Io<void> {
     while (this.#closingLate >= MAX_CLOSING_LATE) {
       this.#closedLate ??= new Promise((resolve) => {
         this.#onClosedLate = () => {
@@ -247,7 +243,6 @@ export class Jail implements WalkRoot {
       });
       yield this.#closedLate;
     }
-    return true;
   }
 
   /**

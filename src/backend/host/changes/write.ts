@@ -16,14 +16,9 @@ export function* replaceFile(change: Change, found: Reached, options: WriteOptio
   yield* checkFile(change, target.old);
   yield* checkEarly(change, target.old, expected);
   const content = yield* wait(options.body.load());
-  const hasWaited = target.old !== undefined && (yield* change.jail.roomToClose());
   // No other call has had the lock since the walk, and no other process either, but for an instant.
   const instant =
-    !hasWaited &&
-    Buffer.isBuffer(content) &&
-    !change.rules.durable &&
-    !change.jail.sys.pooled &&
-    expected === undefined;
+    Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && expected === undefined;
   return yield* staged(change, target.old, function* (file) {
     const { bytes, sha256 } = yield* fill(change, file.fd, content);
     if (options.modified !== undefined) yield* setTimeOfOpen(change.jail.sys, file.fd, options.modified);
