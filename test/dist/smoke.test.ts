@@ -244,16 +244,7 @@ describe("the package", () => {
   test("holds neither tests nor sources nor benchmarks", () => {
     const odd = files.filter((path) => !/^(?:dist|deploy|schemas|docs|examples)\//.test(path));
     expect(odd.sort()).toEqual(
-      [
-        "ARCHITECTURE.md",
-        "CHANGELOG.md",
-        "CONTRIBUTING.md",
-        "LICENSE",
-        "README.md",
-        "SECURITY.md",
-        "config.example.json5",
-        "package.json",
-      ].sort(),
+      ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "config.example.json5", "package.json"].sort(),
     );
     expect(files.filter((path) => /\btests?\b|(?<!\.d)\.ts$/.test(path))).toEqual([]);
   });
