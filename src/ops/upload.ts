@@ -1,5 +1,6 @@
 import { contentTooLarge } from "../core/errors/texts.js";
 import { expectedOf } from "../core/etag.js";
+import type { AppendOptions } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { UploadBody } from "../core/ports/streams.js";
 import type { Uploaded, UploadInput } from "../core/ports/transfer.js";
@@ -7,7 +8,7 @@ import type { Uploaded, UploadInput } from "../core/ports/transfer.js";
 /** A sender must bring at least so many bytes within each operation timeout; each time the deadline is renewed. */
 const PROGRESS_BYTES = 65_536;
 
-/** `upload`: streams a whole file in, and puts it in place when it is complete. */
+/** `upload`: streams a whole file in, and puts it in place when it is complete; or adds a part, with an offset. */
 export const upload: Operation<UploadInput, Uploaded> = {
   name: "upload",
   on: "path",
@@ -18,24 +19,46 @@ export const upload: Operation<UploadInput, Uploaded> = {
   check: (input) => void expectedOf(input),
   async run(input, call) {
     const body = bodyOf(call);
-    const { parents = false, modified } = input;
-    const options = { parents, expected: expectedOf(input), modified };
-    const load = () => bounded(body, call);
+    const { parents = false, modified, offset, length } = input;
+    const expected = expectedOf(input);
+    if (offset !== undefined) return addPart(call, body, { parents, expected, expectedSize: offset, length });
+    const options = { parents, expected, modified };
+    const load = () => bounded(body, call, call.limits.maxUploadBytes);
     const { bytes, created, sha256 } = await call.root.backend.write(call.path, { load }, options, call.access);
     return { written: bytes, created, ...(sha256 === undefined ? {} : { sha256 }) };
   },
   bytes: ({ written }) => written,
 };
 
+interface PartPlace {
+  readonly expectedSize: number;
+  /** Bytes of the whole file. */
+  readonly length?: number | undefined;
+}
+
+/** Adds a part of a file, which is held in memory. A part that is there already is not added again. */
+async function addPart(
+  call: PathCall,
+  body: UploadBody,
+  { expectedSize, length = 0, parents, expected }: AppendOptions & PartPlace,
+): Promise<Uploaded> {
+  const { access, limits, path, root } = call;
+  const options = { parents, expected, expectedSize };
+  const load = () => bounded(body, call, limits.maxWriteBytes);
+  const whole = Math.max(length, expectedSize + (body.length ?? 0));
+  if (whole > limits.maxUploadBytes) throw contentTooLarge(access.place, whole, limits.maxUploadBytes);
+  const { bytes, created, size = expectedSize + bytes } = await root.backend.append(path, { load }, options, access);
+  return { written: bytes, created, size };
+}
+
 function bodyOf({ transfer }: PathCall): UploadBody {
   if (transfer === undefined || !("body" in transfer)) throw new Error("An upload needs a body");
   return transfer.body;
 }
 
-/** The body's chunks, within `maxUploadBytes`; an announced length above it fails at once. @throws TOO_LARGE */
-function bounded(body: UploadBody, { access, limits }: PathCall): AsyncIterable<Uint8Array> {
+/** The body's chunks, within a limit; an announced length above it fails at once. @throws TOO_LARGE */
+function bounded(body: UploadBody, { access }: PathCall, limit: number): AsyncIterable<Uint8Array> {
   const { length = 0, chunks } = body;
-  const limit = limits.maxUploadBytes;
   if (length > limit) throw contentTooLarge(access.place, length, limit);
   return (async function* () {
     let size = 0;

@@ -16,6 +16,10 @@ export interface UploadInput extends Omit<DownloadInput, "version"> {
   readonly parents?: boolean;
   readonly ifMatch?: string;
   readonly ifNoneMatch?: string;
+  /** Bytes that the file must have: the body is added to them, as by `append` with `expectedSize`. */
+  readonly offset?: number;
+  /** Bytes that the file is going to have when all parts are there; more than an upload may have is refused at once. */
+  readonly length?: number;
   /** Time that the file gets, in milliseconds since the epoch; drives ignore it. */
   readonly modified?: number;
   /** Repeating the upload with it has no second effect. 1 to 64 of `A-Za-z0-9._-`. */
@@ -28,6 +32,8 @@ export interface Uploaded {
   readonly written: number;
   readonly created: boolean;
   readonly sha256?: Sha256;
+  /** Bytes of the file after a body was added to it. */
+  readonly size?: number;
 }
 
 /** Downloads and uploads as operations: same authorisation and audit as others, separate concurrency limit. */

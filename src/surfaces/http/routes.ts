@@ -6,7 +6,7 @@ import type { MemoryLease } from "../../core/memory.js";
 import { isDav, mountDav } from "./dav/dav.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./endpoints/assets.js";
 import { getVenueEvents } from "./endpoints/events.js";
-import { getFile, putFile, ticketOf } from "./endpoints/files.js";
+import { getFile, patchFile, putFile, ticketOf } from "./endpoints/files.js";
 import { health, metrics } from "./endpoints/health.js";
 import { invoke, run } from "./endpoints/invoke.js";
 import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./endpoints/jobs.js";
@@ -92,7 +92,9 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Paths of files have no suffixes: files may have any name. */
-const FILE_ROUTES: readonly Route[] = [{ url: FILES_URL, methods: { GET: getFile, PUT: putFile }, streams: true }];
+const FILE_ROUTES: readonly Route[] = [
+  { url: FILES_URL, methods: { GET: getFile, PUT: putFile, PATCH: patchFile }, streams: true },
+];
 
 const METRICS_ROUTES: readonly Route[] = [{ url: "/metrics", methods: { GET: metrics } }];
 

@@ -41,12 +41,26 @@ export async function getFile(
 }
 
 /** `PUT /api/v1/files/<root>/<path>`: replaces the file with the body atomically; on failure nothing changes. */
-export async function putFile(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+export const putFile = (host: HttpHost, exchange: Exchange): Promise<FastifyReply> =>
+  receive(host, exchange, () => ({}));
+
+/**
+ * `PATCH /api/v1/files/<root>/<path>`: adds the body to a file that has as many bytes as `Upload-Offset` says, so that an
+ * upload goes on where it stopped. A part that is there already changes nothing.
+ */
+export const patchFile = (host: HttpHost, exchange: Exchange): Promise<FastifyReply> =>
+  receive(host, exchange, () => partOf(exchange));
+
+async function receive(
+  host: HttpHost,
+  exchange: Exchange,
+  more: () => Pick<UploadInput, "offset" | "length">,
+): Promise<FastifyReply> {
   const { request, reply } = exchange;
   try {
     const files = filesOf(host);
     const { place, context } = fileRequest(host, files, { ...exchange, direction: "upload" });
-    const input = { ...place, ...optionsOf(exchange) };
+    const input = { ...place, ...optionsOf(exchange), ...more() };
     const uploaded = await files.upload(input, uploadOf(request.raw), { ...context, signal: hangUpOf(exchange) });
     return reply
       .code(uploaded.created ? 201 : 204)
@@ -72,8 +86,20 @@ function filesOf({ files }: HttpHost): HttpFiles {
   return files;
 }
 
-const versionHeaders = ({ sha256 }: Uploaded): Record<string, string> => ({
+/** @throws HttpError 400 */
+function partOf({ request }: Exchange): Pick<UploadInput, "offset" | "length"> {
+  if (ticketOf(request) !== undefined) throw badRequest("A ticket is for one PUT of the whole file");
+  const [offset, length] = [request.headers["upload-offset"], request.headers["upload-length"]];
+  const isNumber = (given: unknown) => typeof given === "string" && /^\d{1,15}$/.test(given);
+  if (!isNumber(offset)) throw badRequest("PATCH adds to a file: Upload-Offset must be the bytes that it has now");
+  if (length === undefined) return { offset: Number(offset) };
+  if (!isNumber(length)) throw badRequest("Upload-Length must be the bytes of the whole file");
+  return { offset: Number(offset), length: Number(length) };
+}
+
+const versionHeaders = ({ sha256, size }: Uploaded): Record<string, string> => ({
   ...COMMON_HEADERS,
+  ...(size === undefined ? {} : { "upload-offset": `${size}` }),
   ...(sha256 === undefined ? {} : { etag: `"${hashText(sha256)}"` }),
 });
 
@@ -81,7 +107,9 @@ const versionHeaders = ({ sha256 }: Uploaded): Record<string, string> => ({
 function optionsOf({ request }: Exchange): Omit<UploadInput, "root" | "path"> {
   const { headers, query } = request;
   if (headers["content-range"] !== undefined) {
-    throw badRequest("Content-Range is not supported on PUT. Go on with file:append and expectedSize");
+    throw badRequest(
+      "Content-Range is not supported on PUT. Go on with PATCH and Upload-Offset, or file:append and expectedSize",
+    );
   }
   const parents = queryValue(query, "parents");
   if (parents !== undefined && !/^(?:true|false)?$/.test(parents)) throw badRequest("'parents' must be true or false");

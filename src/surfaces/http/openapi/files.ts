@@ -17,7 +17,13 @@ const HEADERS = {
 export function filePart(): OpenApiPart {
   return {
     paths: {
-      "/api/v1/files/{root}/{path}": { parameters: PLACE, get: read("getFile"), head: read("headFile"), put: put() },
+      "/api/v1/files/{root}/{path}": {
+        parameters: PLACE,
+        get: read("getFile"),
+        head: read("headFile"),
+        put: put(),
+        patch: patch(),
+      },
     },
     schemas: {},
   };
@@ -66,6 +72,30 @@ function put(): JsonObject {
       {
         201: { description: "There is a new file", headers: HEADERS },
         204: { description: "The file has this content now", headers: HEADERS },
+      },
+      ...([404, 409, 412, 413, 504, 507] as const),
+    ),
+  };
+}
+
+function patch(): JsonObject {
+  const description = "Bytes that the file must have, from 0 for a new one";
+  const offset = { description: "Bytes that the file has now", schema: { type: "integer" } };
+  return {
+    tags: TAGS,
+    operationId: "patchFile",
+    summary: "Add the body to a file: the next part of an upload. A part that is there already changes nothing",
+    parameters: [
+      queryParameter("parents", "Make missing directories", { type: "boolean", default: false }),
+      { name: "Upload-Offset", in: "header", required: true, description, schema: { type: "integer", minimum: 0 } },
+      header("Upload-Length", "Bytes of the whole file; more than an upload may have is refused at once"),
+      header("Venue-Approval", "Id of an approval, where the root asks a person"),
+    ],
+    requestBody: { required: true, content: BINARY },
+    responses: answers(
+      {
+        201: { description: "There is a new file", headers: { "Upload-Offset": offset } },
+        204: { description: "The part is there", headers: { "Upload-Offset": offset } },
       },
       ...([404, 409, 412, 413, 504, 507] as const),
     ),

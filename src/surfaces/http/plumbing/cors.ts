@@ -3,13 +3,15 @@
 import type { IncomingMessage } from "node:http";
 import { mayCall } from "../admission/host-and-origin.js";
 
-const METHODS = "GET,POST,PUT,DELETE,OPTIONS";
+const METHODS = "GET,POST,PUT,PATCH,DELETE,OPTIONS";
 const HEADERS = "content-type, authorization, accept, last-event-id, mcp-session-id, mcp-protocol-version";
 /** Additional request headers for files. */
-const FILE_HEADERS = "range, if-match, if-none-match, if-range, idempotency-key, venue-approval";
+const FILE_HEADERS =
+  "range, if-match, if-none-match, if-range, idempotency-key, upload-length, upload-offset, venue-approval";
 const FILES = "/api/v1/files/";
 /** Response headers that scripts of another origin may read. */
-const EXPOSED = "location, retry-after, etag, content-disposition, content-range, mcp-session-id, x-request-id";
+const EXPOSED =
+  "location, retry-after, etag, content-disposition, content-range, upload-offset, mcp-session-id, x-request-id";
 /** How long browsers may cache a preflight response, in seconds. */
 const MAX_AGE_S = "600";
 

@@ -343,7 +343,7 @@ describe("the endpoint", () => {
   test("names its methods, needs a caller where all others do, and is no operation", async () => {
     await serve();
     const wrong = await fetch(at("docs/a.txt"), { method: "DELETE", headers: WRITER });
-    expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, PUT"]);
+    expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, PUT, PATCH"]);
     expect((await get("docs/a.txt", {})).status).toBe(401);
     const call = { operation: "file:download", input: { root: "docs", path: "a.txt" } };
     const headers = { ...WRITER, "content-type": "application/json" };

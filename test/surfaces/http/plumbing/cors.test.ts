@@ -54,7 +54,7 @@ describe("a preflight", () => {
     const answer = await send(served, "OPTIONS /api/v1/invoke", preflight());
     expect([answer.status, answer.body]).toEqual([204, ""]);
     expect(answer.headers.get("access-control-allow-origin")).toBe(APP);
-    expect(answer.headers.get("access-control-allow-methods")).toBe("GET,POST,PUT,DELETE,OPTIONS");
+    expect(answer.headers.get("access-control-allow-methods")).toBe("GET,POST,PUT,PATCH,DELETE,OPTIONS");
     expect(answer.headers.get("access-control-allow-headers")).toBe(
       "content-type, authorization, accept, last-event-id, mcp-session-id, mcp-protocol-version",
     );

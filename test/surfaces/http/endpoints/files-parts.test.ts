@@ -1,0 +1,138 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createVenue, type Venue } from "../../../../src/index.js";
+import { readRecords } from "../../../audit/records.js";
+
+const TOKENS = { alice: "a".repeat(32), reader: "r".repeat(32), writer: "w".repeat(32) };
+const CAN = { alice: "crud", reader: "crud/read", writer: "crud/write" };
+type Name = keyof typeof TOKENS;
+const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-parts-")));
+let venue: Venue;
+let url: string;
+
+beforeAll(async () => {
+  mkdirSync(join(base, "docs"));
+  writeFileSync(join(base, "docs/there.txt"), "0123456789");
+  for (const [name, token] of Object.entries(TOKENS))
+    writeFileSync(join(base, `${name}.token`), token, { mode: 0o600 });
+  const tokens = (Object.keys(TOKENS) as Name[]).map((name) => ({
+    ...{ name, token: { file: `${name}.token` } },
+    caps: ["docs", "home"].map((root) => ({ with: `file://${root}/`, can: CAN[name] })),
+  }));
+  venue = await createVenue(
+    {
+      ...{ port: 0, stateDir: "state", auth: { public: { enabled: false }, tokens }, audit: { file: "audit.log" } },
+      file: {
+        limits: { maxWriteBytes: 1000, maxUploadBytes: 2500 },
+        roots: { docs: { path: "docs" }, home: { dlfs: "home" } },
+      },
+    },
+    { baseDir: base },
+  );
+  ({ url } = await venue.listen());
+});
+afterAll(async () => {
+  await venue.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+const at = (path: string): string => `${url}/api/v1/files/${path}`;
+const onDisk = (path: string): string => readFileSync(join(base, "docs", path), "utf8");
+
+async function patch(path: string, offset: string | undefined, body: string, name: Name = "alice") {
+  const headers = {
+    authorization: `Bearer ${TOKENS[name]}`,
+    ...(offset === undefined ? {} : { "upload-offset": offset }),
+  };
+  const answer = await fetch(at(path), { method: "PATCH", headers, body });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    offset: answer.headers.get("upload-offset"),
+    body: text === "" ? undefined : JSON.parse(text),
+  };
+}
+
+describe.each(["docs", "home"])("PATCH in %s", (root) => {
+  test("adds part after part, and says how far the file is", async () => {
+    expect(await patch(`${root}/sub/new.bin?parents=true`, "0", "one ")).toMatchObject({ status: 201, offset: "4" });
+    expect(await patch(`${root}/sub/new.bin`, "4", "two")).toMatchObject({ status: 204, offset: "7" });
+    const whole = await fetch(at(`${root}/sub/new.bin`), { headers: { authorization: `Bearer ${TOKENS.alice}` } });
+    expect(await whole.text()).toBe("one two");
+  });
+
+  test("adds a part once, though it is sent again", async () => {
+    await patch(`${root}/again`, "0", "one ");
+    await patch(`${root}/again`, "4", "two");
+    expect(await patch(`${root}/again`, "4", "two")).toMatchObject({ status: 204, offset: "7" });
+  });
+
+  test("tells where the file is instead, and adds nothing", async () => {
+    await patch(`${root}/elsewhere`, "0", "one");
+    for (const offset of ["0", "2", "4"])
+      expect(await patch(`${root}/elsewhere`, offset, "two")).toMatchObject({
+        status: 412,
+        body: { errorCode: "CONFLICT", errorData: { currentSize: 3 } },
+      });
+    expect((await patch(`${root}/missing`, "3", "x")).status).toBe(412);
+  });
+});
+
+test.each([undefined, "", "-1", "1.5", "x", "1, 2"])("an offset of %s is refused", async (offset) => {
+  const { status, body } = await patch("docs/there.txt", offset, "x");
+  expect([status, body.error]).toEqual([400, expect.stringContaining("Upload-Offset")]);
+  expect(onDisk("there.txt")).toBe("0123456789");
+});
+
+test("a part is as large as a write may be, and the whole as an upload", async () => {
+  const part = "x".repeat(1000);
+  expect((await patch("docs/large", "0", `${part}x`)).status).toBe(413);
+  for (const offset of ["0", "1000"]) expect((await patch("docs/large", offset, part)).status).toBeLessThan(300);
+  expect((await patch("docs/large", "2000", part)).status).toBe(413);
+  expect(onDisk("large")).toHaveLength(2000);
+  const headers = { authorization: `Bearer ${TOKENS.alice}`, "upload-offset": "0" };
+  const announce = (length: string) =>
+    fetch(at("docs/announced"), { method: "PATCH", headers: { ...headers, "upload-length": length }, body: "x" });
+  expect([(await announce("2501")).status, (await announce("many")).status]).toEqual([413, 400]);
+  expect((await announce("2500")).status).toBe(201);
+});
+
+test("it needs the right to write, and tells a writer without the right to read nothing of the content", async () => {
+  expect((await patch("docs/there.txt", "10", "x", "reader")).status).toBe(403);
+  await patch("docs/blind", "0", "secret", "writer");
+  // Whoever may not read is not told whether these are the bytes that are there.
+  expect((await patch("docs/blind", "0", "secret", "writer")).status).toBe(412);
+});
+
+test("a ticket is for a whole file", async () => {
+  const run = await fetch(`${url}/api/v1/run`, {
+    ...{ method: "POST", headers: { authorization: `Bearer ${TOKENS.alice}`, "content-type": "application/json" } },
+    body: JSON.stringify({
+      operation: "file:transfer",
+      input: { root: "docs", path: "there.txt", direction: "upload" },
+    }),
+  });
+  const ticket = ((await run.json()) as { href: string }).href;
+  const answer = await fetch(ticket, { method: "PATCH", headers: { "upload-offset": "10" }, body: "x" });
+  expect(answer.status).toBe(400);
+  expect(onDisk("there.txt")).toBe("0123456789");
+});
+
+test("a part that breaks off adds nothing, and stands in the audit", async () => {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  const head = [
+    ...["PATCH /api/v1/files/docs/there.txt HTTP/1.1", "Host: 127.0.0.1", `Authorization: Bearer ${TOKENS.alice}`],
+    ...["Upload-Offset: 10", "Content-Length: 5", "Expect: 100-continue", "", ""],
+  ];
+  socket.write(head.join("\r\n"));
+  await new Promise((resolve) => socket.once("data", resolve));
+  socket.write("bro");
+  socket.destroy();
+  const records = () => readRecords(join(base, "audit.log")).filter(({ outcome }) => outcome === "ABORTED");
+  while (records().length === 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(records()).toMatchObject([{ operation: "file:upload", outcome: "ABORTED" }]);
+  expect(onDisk("there.txt")).toBe("0123456789");
+});
