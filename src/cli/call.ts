@@ -38,7 +38,7 @@ export async function call(command: Call, context: CommandContext): Promise<numb
     command.remote === undefined
       ? await prepareLocal(command, context, { caps, signal: stop.signal })
       : await prepareRemote(command.remote, context, { caps, signal: stop.signal });
-  const input = isOnStdin ? await inputFrom(context.stdin, maxInputBytes) : given;
+  const input = isOnStdin ? await readInput(context.stdin, maxInputBytes) : given;
   void context.untilStopped().then(() => stop.abort());
   const calls = await open();
   try {
@@ -96,7 +96,7 @@ function meantOperation(given: string, names: readonly string[]): string {
 }
 
 /** @throws UsageError, ConfigError if the input exceeds the maximum message size */
-async function inputFrom(stdin: CommandContext["stdin"], maxBytes: number): Promise<unknown> {
+async function readInput(stdin: CommandContext["stdin"], maxBytes: number): Promise<unknown> {
   const { readStdin } = await import("./tokens/token-files.js");
   const text = await readStdin(stdin, maxBytes);
   if (text === undefined) throw new ConfigError(["Standard input holds more than an operation can take"], EXIT.config);

@@ -76,7 +76,7 @@ export function loadCaps(file: string | undefined): readonly unknown[] | undefin
 }
 
 /** Problems that are found only when a configuration is put to use, with the places of the keys that they name. */
-export function located(error: unknown, file: string | undefined): unknown {
+export function locateProblems(error: unknown, file: string | undefined): unknown {
   if (!(error instanceof ConfigError) || error.exitStatus !== EXIT.config || file === undefined) return error;
   try {
     const isLocated = (text: string): boolean => text.startsWith(`${escapeText(file)}:`);

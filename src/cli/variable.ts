@@ -7,7 +7,7 @@ const PREFIX = "env:";
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /** The name in `env:NAME`; `undefined`: the reference is a file. @throws UsageError */
-export function variableIn(reference: string): string | undefined {
+export function parseVariable(reference: string): string | undefined {
   if (!reference.startsWith(PREFIX)) return undefined;
   const name = reference.slice(PREFIX.length);
   if (NAME.test(name)) return name;
@@ -15,7 +15,7 @@ export function variableIn(reference: string): string | undefined {
 }
 
 /** @param what description of the value, for the message @param maxBytes of the value @throws ConfigError (78) */
-export function valueOfVariable(
+export function readVariable(
   name: string,
   env: CommandContext["env"],
   { what, maxBytes }: { readonly what: string; readonly maxBytes: number },

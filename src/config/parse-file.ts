@@ -1,6 +1,6 @@
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
 import { isEncodingName } from "../ops/content/encoding.js";
-import { below, checkValue, type Place, quoted, type SchemaCheck } from "./checks/check-schema.js";
+import { checkValue, type Place, placeBelow, quotedPath, type SchemaCheck } from "./checks/check-schema.js";
 import { checkDeny } from "./checks/deny.js";
 import { checkDriveNames } from "./checks/drives.js";
 import { isObject, type JsonSchema } from "./checks/json-schema.js";
@@ -85,7 +85,7 @@ export function completeFile(place: Place, file: CheckedFile): FileConfig {
 
 /** Fills in the defaults of a valid root. */
 function parseRoot(place: Place, root: unknown): CheckedRoot {
-  return checkValue(below(place, "roots"), ROOT, root) as CheckedRoot;
+  return checkValue(placeBelow(place, "roots"), ROOT, root) as CheckedRoot;
 }
 
 function completeRoot(name: string, root: CheckedRoot): RootConfig {
@@ -117,7 +117,7 @@ function checkEncodings(file: Place, roots: Readonly<Record<string, unknown>> | 
   for (const [name, root] of Object.entries(roots ?? {})) {
     const encoding = isObject(root) ? root["encoding"] : undefined;
     if (typeof encoding !== "string" || encoding === "" || isEncodingName(encoding)) continue;
-    const place = ["roots", name, "encoding"].reduce<Place>(below, file);
-    file.check.problems.push(`${quoted(place)} must be the name of a text encoding, such as utf-8 or latin1`);
+    const place = ["roots", name, "encoding"].reduce<Place>(placeBelow, file);
+    file.check.problems.push(`${quotedPath(place)} must be the name of a text encoding, such as utf-8 or latin1`);
   }
 }

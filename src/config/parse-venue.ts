@@ -1,6 +1,6 @@
 import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
-import { below, checkValue, type Place, quoted } from "./checks/check-schema.js";
-import { crossCheck, type IsGrant } from "./checks/cross-checks.js";
+import { checkValue, type Place, placeBelow, quotedPath } from "./checks/check-schema.js";
+import { checkRelations, type IsGrant } from "./checks/cross-checks.js";
 import { warnOfDrives } from "./checks/drives.js";
 import { fitMcp } from "./checks/fit-mcp.js";
 import { warnOfIdleRights } from "./checks/idle-rights.js";
@@ -39,13 +39,13 @@ const VENUE: JsonSchema = { $ref: "#/$defs/venue" };
 
 /** Checks a venue, adding problems to the check of `venue`. */
 export function readVenue(venue: Place, value: unknown, options: VenueParseOptions): ReadVenue {
-  const { rest, warnings, problems } = takeReferenceKeys(venue, withListener(value, options.listener));
+  const { rest, warnings, problems } = takeReferenceKeys(venue, overrideListener(value, options.listener));
   venue.check.problems.push(...problems);
   const checked = checkValue(venue, VENUE, rest);
   const draft = parseDraft(checked);
-  crossCheck(venue, draft, options.isGrant);
+  checkRelations(venue, draft, options.isGrant);
   const mcp = fitMcp(venue, draft, rest);
-  const filePlace = below(venue, "file");
+  const filePlace = placeBelow(venue, "file");
   const extraRoots = parseExtraRoots(filePlace, draft.file?.roots, options);
   checkProfiles(venue, draft, rootNames(draft, extraRoots));
   return {
@@ -68,7 +68,7 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
   };
 }
 
-function withListener(value: unknown, { hostname, port }: ListenerOverride = {}): unknown {
+function overrideListener(value: unknown, { hostname, port }: ListenerOverride = {}): unknown {
   if (!isObject(value) || (hostname === undefined && port === undefined)) return value;
   const { listen: _, ...others } = value;
   return { ...others, ...(hostname === undefined ? {} : { hostname }), ...(port === undefined ? {} : { port }) };
@@ -77,7 +77,7 @@ function withListener(value: unknown, { hostname, port }: ListenerOverride = {})
 /** Warns that without a state directory the venue's identity is not persistent. */
 function* warnOfIdentity(venue: Place, { stateDir, seed, seedFile }: VenueConfig): Generator<string> {
   if (stateDir !== false || seed !== undefined || seedFile !== undefined) return;
-  const [key, file] = ["seed", "seedFile"].map((name) => quoted(below(venue, name)));
+  const [key, file] = ["seed", "seedFile"].map((name) => quotedPath(placeBelow(venue, name)));
   yield `The identity of this venue ends with its process: set ${key} or ${file} to keep one`;
 }
 

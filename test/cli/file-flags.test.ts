@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { anyCase } from "../../src/cli/arguments/files/find-globs.js";
+import { ignoreCaseGlob } from "../../src/cli/arguments/files/find-globs.js";
 import { parseFileLine } from "../../src/cli/arguments/files/line.js";
 import { UsageError } from "../../src/cli/arguments/options.js";
 import { runFileLine, type Stage } from "./file-stage.js";
@@ -65,7 +65,7 @@ test.each([
   ["ß*?", "ß*?"],
   ["É", "[Éé]"],
 ])("the glob %s in any case is %s", (glob, made) => {
-  expect(anyCase(glob)).toBe(made);
+  expect(ignoreCaseGlob(glob)).toBe(made);
 });
 
 const ESCAPE = "\u001b[";

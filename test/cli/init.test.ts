@@ -15,7 +15,7 @@ import { parse as parseJsonc } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { parse as parseYaml } from "yaml";
 import { CLIENTS, type Platform } from "../../src/cli/init/clients.js";
-import { EntryExists, NotEditable, withEntry } from "../../src/cli/init/edit.js";
+import { addEntry, EntryExists, NotEditable } from "../../src/cli/init/edit.js";
 import { startRaw } from "../surfaces/mcp/raw.js";
 import { CLI, cleanUp, makeFolder, run } from "./process.js";
 
@@ -43,7 +43,7 @@ const cases = Object.entries(CLIENTS).map(([name, client]) => ({ name, client })
 const add = (text: string, name: string, force = false, launch = LAUNCH) => {
   const client = CLIENTS[name];
   if (client === undefined) throw new Error(name);
-  return withEntry(text, { client, name: "files", entry: client.entry(launch), force });
+  return addEntry(text, { client, name: "files", entry: client.entry(launch), force });
 };
 const entryIn = (text: string, name: string): unknown => {
   const { format, keys, entry } = CLIENTS[name] ?? { format: "json", keys: [], entry: () => ({}) };

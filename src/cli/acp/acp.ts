@@ -66,11 +66,11 @@ async function serveAgent(
   try {
     const [cwd = "/", ...additionalDirectories] = directories;
     const opening = connection.newSession({ cwd, additionalDirectories });
-    const id = await unlessOver(opening, run, connection);
+    const id = await untilStopped(opening, run, connection);
     if (id === undefined) return EXIT.ok;
     sessionId = id;
     context.stdout.write(`Session ${escapeText(id)} in ${directories.map(escapeText).join(", ")}\n`);
-    await prompts(run, connection, id);
+    await runPrompts(run, connection, id);
     return EXIT.ok;
   } catch (error) {
     context.stderr.write(`${await failureOf(error, agent.ended)}\n`);
@@ -78,7 +78,7 @@ async function serveAgent(
   } finally {
     await connection.close();
     await agent.stop();
-    if (sessionId !== undefined) await summary(fs, sessionId, run);
+    if (sessionId !== undefined) await printSummary(fs, sessionId, run);
     context.stdout.write(auditView(records));
   }
 }
@@ -107,7 +107,7 @@ async function openFs(
 }
 
 /** Awaits `work` until the agent exits or the user stops it. @returns `undefined` if stopped @throws AgentGone */
-async function unlessOver<T>(work: Promise<T>, { stopped }: Run, { closed }: AcpConnection): Promise<T | undefined> {
+async function untilStopped<T>(work: Promise<T>, { stopped }: Run, { closed }: AcpConnection): Promise<T | undefined> {
   const gone = closed.then(() => {
     throw new AgentGone();
   });
@@ -118,19 +118,19 @@ class AgentGone extends Error {
   override readonly name = "AgentGone";
 }
 
-async function prompts(run: Run, connection: AcpConnection, sessionId: string): Promise<void> {
+async function runPrompts(run: Run, connection: AcpConnection, sessionId: string): Promise<void> {
   const { command, context, lines } = run;
   const once = command.prompt;
   if (once === undefined && lines.canAsk) context.stdout.write("Type what the agent is to do. Stop with Ctrl-D.\n");
   for (;;) {
-    const text = once ?? (await unlessOver(lines.next(), run, connection));
+    const text = once ?? (await untilStopped(lines.next(), run, connection));
     if (text === undefined) return;
     if (text.trim() === "") continue;
     const turn = connection.agent.request(methods.agent.session.prompt, {
       sessionId,
       prompt: [{ type: "text", text }],
     });
-    const ended = await unlessOver(turn, run, connection);
+    const ended = await untilStopped(turn, run, connection);
     if (ended === undefined) return;
     // Lets the handlers of the agent's last messages run first.
     await setImmediate();
@@ -157,7 +157,7 @@ function updateView({ update }: SessionNotification): string {
   }
 }
 
-async function summary(fs: AcpClientFs, sessionId: string, { context }: Run): Promise<void> {
+async function printSummary(fs: AcpClientFs, sessionId: string, { context }: Run): Promise<void> {
   const modified = fs.modified(sessionId);
   const diffs = await Promise.all(modified.map(({ path }) => fs.diff(sessionId, path)));
   context.stdout.write(modifiedView(modified, diffs, context.stdout.isTTY === true ? coloured : plain));

@@ -50,7 +50,7 @@ export function createAnswers(
     },
     async permit({ toolCall, options }, signal) {
       say(`\nThe agent asks for permission: ${escapeText(toolCall.title ?? "a tool call")}\n`);
-      const chosen = asks ? await choose(options, lines, signal) : byRule(options, rule === "allow");
+      const chosen = asks ? await choose(options, lines, signal) : narrowestOption(options, rule === "allow");
       if (chosen === undefined) return { outcome: { outcome: "cancelled" } };
       say(`${escapeText(chosen.name)}.\n`);
       return { outcome: { outcome: "selected", optionId: chosen.optionId } };
@@ -61,7 +61,7 @@ export function createAnswers(
 type Options = RequestPermissionRequest["options"];
 
 /** The narrowest option that allows, or rejects. */
-function byRule(options: Options, allow: boolean): Options[number] | undefined {
+function narrowestOption(options: Options, allow: boolean): Options[number] | undefined {
   const kinds = allow ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"];
   return kinds.map((kind) => options.find((option) => option.kind === kind)).find((option) => option !== undefined);
 }

@@ -1,32 +1,32 @@
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { type ClientRootsChoice, clientRootsChoice } from "./client-roots.js";
+import { type ClientRootsChoice, parseClientRoots } from "./client-roots.js";
 import { commandOf, helpTopic } from "./command-name.js";
 import { type AccessCommand, parseAccess } from "./commands/access.js";
 import { type AcpCommand, parseAcp } from "./commands/acp.js";
 import { type AuditVerifyCommand, parseAuditVerify } from "./commands/audit.js";
 import { type BackupCreate, type BackupRestore, parseBackupCreate, parseBackupRestore } from "./commands/backup.js";
 import { type DriveCommand, parseDriveCommand } from "./commands/drives.js";
-import { type GrantCommand, lifetime, parseGrant, wanted } from "./commands/grant.js";
+import { type GrantCommand, parseGrant, parseLifetime, parseSingleCapability } from "./commands/grant.js";
 import { type InitCommand, parseInit } from "./commands/init.js";
 import { type FileLine, parseFileLine } from "./files/line.js";
-import { type Line, noArguments, oneArgument, surplus } from "./line.js";
-import { listener } from "./listener.js";
+import { type Line, refuseArguments, requireArgument, surplusArgument } from "./line.js";
+import { parseListener } from "./listener.js";
 import {
   COMMANDS,
   type CommandName,
-  checkedArgument,
+  checkArgument,
   GUARDS,
   type HelpTopic,
-  needed,
   readOptions,
-  single,
+  requiredValue,
+  singleValue,
   UsageError,
   type Values,
 } from "./options.js";
 import { type ConfigSource, type OwnCalls, reachOf } from "./remote.js";
 import { isShell, SHELLS, type Shell } from "./shell.js";
-import { type ToolChoice, toolChoice } from "./tool-choice.js";
+import { parseToolChoice, type ToolChoice } from "./tool-choice.js";
 
 /** A parsed command line. */
 export type Command =
@@ -101,56 +101,64 @@ export function parseCommandLine(argv: readonly string[]): Command {
   return PARSERS[name]({ ...given, rest });
 }
 
-const drive =
+const parseDrive =
   (name: DriveCommand["name"]) =>
   ({ rest, values }: Line): Command =>
-    parseDriveCommand(name, rest.map(checkedArgument), values);
+    parseDriveCommand(name, rest.map(checkArgument), values);
 
 const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   init: ({ rest, values }) => parseInit(rest, values),
   doctor: (line) => {
-    noArguments(line, "doctor");
+    refuseArguments(line, "doctor");
     return { name: "doctor" };
   },
   health: (line) => {
-    noArguments(line, "health");
+    refuseArguments(line, "health");
     const { values } = line;
-    return { name: "health", source: { ...source(line), listener: listener(values) }, url: single(values, "url") };
+    return {
+      name: "health",
+      source: { ...parseSource(line), listener: parseListener(values) },
+      url: singleValue(values, "url"),
+    };
   },
   completion: (line) => {
-    const shell = oneArgument(line, "completion", `the shell: ${SHELLS.join(", ")}`);
+    const shell = requireArgument(line, "completion", `the shell: ${SHELLS.join(", ")}`);
     if (isShell(shell)) return { name: "completion", shell };
     throw new UsageError(`'completion' knows ${SHELLS.join(", ")}, not '${escapeText(shell)}'`);
   },
   serve: (line) => {
-    noArguments(line, "serve");
-    return { name: "serve", source: { ...source(line), listener: listener(line.values) } };
+    refuseArguments(line, "serve");
+    return { name: "serve", source: { ...parseSource(line), listener: parseListener(line.values) } };
   },
   check: (line) => {
-    noArguments(line, "check");
-    return { name: "check", source: { ...source(line), listener: listener(line.values) } };
+    refuseArguments(line, "check");
+    return { name: "check", source: { ...parseSource(line), listener: parseListener(line.values) } };
   },
   mcp: (line) => {
-    const own = ownCalls(line);
-    const folders = line.rest.map(checkedArgument);
+    const own = parseOwnCalls(line);
+    const folders = line.rest.map(checkArgument);
     return {
       name: "mcp",
       ...own,
       source: { ...own.source, ...(folders.length === 0 ? {} : { folders }) },
-      ...toolChoice(line.values),
-      ...clientRootsChoice(line.values),
+      ...parseToolChoice(line.values),
+      ...parseClientRoots(line.values),
     };
   },
-  call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),
-  acp: (line) => parseAcp(line.rest, line.values, ownCalls(line)),
+  call: (line) => ({ name: "call", ...parseOwnCalls(line), ...parseOperation(line.rest) }),
+  acp: (line) => parseAcp(line.rest, line.values, parseOwnCalls(line)),
   "key new": (line) => {
-    const key = oneArgument(line, "key new", "a name or a path for the key, for example: venue-files key new alice");
-    return { name: "key new", key, config: single(line.values, "config") };
+    const key = requireArgument(
+      line,
+      "key new",
+      "a name or a path for the key, for example: venue-files key new alice",
+    );
+    return { name: "key new", key, config: singleValue(line.values, "config") };
   },
   "key show": ({ rest, values }) => {
-    const [key, ...more] = rest.map(checkedArgument);
-    if (more[0] !== undefined) throw surplus("key show", more[0]);
-    return { name: "key show", key, config: single(values, "config") };
+    const [key, ...more] = rest.map(checkArgument);
+    if (more[0] !== undefined) throw surplusArgument("key show", more[0]);
+    return { name: "key show", key, config: singleValue(values, "config") };
   },
   grant: parseGrant,
   link: (line) => parseAccess("link", line),
@@ -160,49 +168,53 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   approvals: (line) => parseAccess("approvals", line),
   "token inspect": (line) => ({
     name: "token inspect",
-    token: oneArgument(line, "token inspect", "a file, env:NAME or -, for example: venue-files token inspect a.ucan"),
-    config: single(line.values, "config"),
-    key: single(line.values, "key"),
-    wanted: wanted(line),
+    token: requireArgument(
+      line,
+      "token inspect",
+      "a file, env:NAME or -, for example: venue-files token inspect a.ucan",
+    ),
+    config: singleValue(line.values, "config"),
+    key: singleValue(line.values, "key"),
+    wanted: parseSingleCapability(line),
     json: line.values.has("json"),
   }),
   "token identity": (line) => {
-    noArguments(line, "token identity");
+    refuseArguments(line, "token identity");
     return {
       name: "token identity",
-      to: needed(line.values, "token identity", "to"),
-      lifetimeSeconds: lifetime(line.values),
-      key: needed(line.values, "token identity", "key"),
-      config: single(line.values, "config"),
-      out: single(line.values, "out"),
+      to: requiredValue(line.values, "token identity", "to"),
+      lifetimeSeconds: parseLifetime(line.values),
+      key: requiredValue(line.values, "token identity", "key"),
+      config: singleValue(line.values, "config"),
+      out: singleValue(line.values, "out"),
     };
   },
   revoke: ({ rest, values }) => {
-    const entries = rest.map(checkedArgument);
-    const token = single(values, "token");
+    const entries = rest.map(checkArgument);
+    const token = singleValue(values, "token");
     if (entries.length === 0 && token === undefined) {
       throw new UsageError("'revoke' needs the id of a token, a DID, or --token FILE. See: token inspect");
     }
-    return { name: "revoke", entries, token, config: needed(values, "revoke", "config") };
+    return { name: "revoke", entries, token, config: requiredValue(values, "revoke", "config") };
   },
-  "audit verify": ({ rest, values }) => parseAuditVerify(rest.map(checkedArgument), values),
+  "audit verify": ({ rest, values }) => parseAuditVerify(rest.map(checkArgument), values),
   "backup create": parseBackupCreate,
   "backup restore": parseBackupRestore,
-  "drive ls": drive("drive ls"),
-  "drive export": drive("drive export"),
-  "drive import": drive("drive import"),
-  "drive merge": drive("drive merge"),
-  "drive verify": drive("drive verify"),
-  "drive gc": drive("drive gc"),
-  "drive export-key": drive("drive export-key"),
-  "drive import-key": drive("drive import-key"),
+  "drive ls": parseDrive("drive ls"),
+  "drive export": parseDrive("drive export"),
+  "drive import": parseDrive("drive import"),
+  "drive merge": parseDrive("drive merge"),
+  "drive verify": parseDrive("drive verify"),
+  "drive gc": parseDrive("drive gc"),
+  "drive export-key": parseDrive("drive export-key"),
+  "drive import-key": parseDrive("drive import-key"),
 };
 
 /** Options that say what a venue in this process is. */
 const LOCAL_OPTIONS = ["config", "root", ...GUARDS] as const;
 
-const source = ({ values }: Line): ConfigSource => ({
-  file: single(values, "config"),
+const parseSource = ({ values }: Line): ConfigSource => ({
+  file: singleValue(values, "config"),
   roots: values.get("root") ?? [],
   ...(GUARDS.some((name) => values.has(name)) ? guardsOf(values) : {}),
 });
@@ -216,16 +228,16 @@ const guardsOf = (values: Values): Pick<ConfigSource, "guards" | "noProtect"> =>
   },
 });
 
-function ownCalls(line: Line): OwnCalls {
+function parseOwnCalls(line: Line): OwnCalls {
   const { values } = line;
   const reach = reachOf({
-    ...{ url: single(values, "url"), token: single(values, "token"), key: single(values, "key") },
+    ...{ url: singleValue(values, "url"), token: singleValue(values, "token"), key: singleValue(values, "key") },
     ...{ proofs: values.get("proof") ?? [], local: LOCAL_OPTIONS.filter((name) => values.has(name)) },
   });
-  return { source: source(line), capsFile: single(values, "caps"), ...reach };
+  return { source: parseSource(line), capsFile: singleValue(values, "caps"), ...reach };
 }
 
-function operation(rest: readonly string[]): { operation: string; input: string } {
+function parseOperation(rest: readonly string[]): { operation: string; input: string } {
   const [name, input = "{}", ...more] = rest;
   if (name === undefined) throw new UsageError("'call' needs an operation, for example: venue-files call file:roots");
   if (more.length > 0) throw new UsageError("'call' takes an operation and one JSON object. Quote the JSON");

@@ -1,4 +1,4 @@
-import { single, UsageError, type Values } from "./options.js";
+import { singleValue, UsageError, type Values } from "./options.js";
 
 /** `--client-roots`. */
 export interface ClientRootsChoice {
@@ -7,7 +7,7 @@ export interface ClientRootsChoice {
 }
 
 /** @throws UsageError for one of the two options without the other */
-export function clientRootsChoice(values: Values): ClientRootsChoice {
+export function parseClientRoots(values: Values): ClientRootsChoice {
   const within = values.get("within") ?? [];
   if (!values.has("client-roots")) {
     if (within.length > 0) throw new UsageError("--within needs --client-roots, whose folders it bounds");
@@ -16,7 +16,7 @@ export function clientRootsChoice(values: Values): ClientRootsChoice {
   if (within.length === 0) {
     throw new UsageError("--client-roots needs --within, the folder that they must lie in, for example --within ~/src");
   }
-  if (single(values, "profile") !== undefined) {
+  if (singleValue(values, "profile") !== undefined) {
     throw new UsageError("--client-roots does not go with --profile, whose tools work on one root of yours");
   }
   return { within };

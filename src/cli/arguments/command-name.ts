@@ -1,7 +1,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
 import { FILE_COMMANDS } from "./files/options.js";
-import { COMMANDS, type CommandName, checkedArgument, type HelpTopic, UsageError } from "./options.js";
+import { COMMANDS, type CommandName, checkArgument, type HelpTopic, UsageError } from "./options.js";
 
 /** Splits words into the command name (one or two words) and its arguments. @throws UsageError if unknown */
 export function commandOf(first: string, others: readonly string[]): { name: CommandName; rest: readonly string[] } {
@@ -15,7 +15,7 @@ export function commandOf(first: string, others: readonly string[]): { name: Com
   const near = nearestName(second, seconds);
   const advice =
     near === undefined ? `. Commands: ${commandsOf(first).join(", ")}` : ` - did you mean '${first} ${near}'?`;
-  throw new UsageError(`Unknown command '${first} ${escapeText(checkedArgument(second))}'${advice}`);
+  throw new UsageError(`Unknown command '${first} ${escapeText(checkArgument(second))}'${advice}`);
 }
 
 const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
@@ -29,7 +29,7 @@ function unknownCommand(text: string): UsageError {
   const names = [...new Set(first), "help", ...Object.keys(FILE_COMMANDS)];
   const near = nearestName(text, names);
   const advice = near === undefined ? `. Commands: ${names.join(", ")}` : ` - did you mean '${near}'?`;
-  return new UsageError(`Unknown command '${escapeText(checkedArgument(text))}'${advice}`);
+  return new UsageError(`Unknown command '${escapeText(checkArgument(text))}'${advice}`);
 }
 
 const isTopic = (text: string): text is HelpTopic =>
@@ -47,7 +47,7 @@ export function helpTopic(words: readonly string[], strict: boolean): HelpTopic 
   const both = `${first} ${second}`;
   const surplusWord = isCommandName(both) ? more[0] : words[1];
   if (strict && surplusWord !== undefined && isTopic(first)) {
-    throw new UsageError(`'help' takes one command, not also '${escapeText(checkedArgument(surplusWord))}'`);
+    throw new UsageError(`'help' takes one command, not also '${escapeText(checkArgument(surplusWord))}'`);
   }
   if (isCommandName(both)) return both;
   if (isTopic(first)) return first;

@@ -1,18 +1,18 @@
 import type { ListenerOverride } from "../../config/parse-venue.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { single, UsageError, type Values } from "./options.js";
+import { singleValue, UsageError, type Values } from "./options.js";
 
 /** `--host` and `--port`, if given. @throws UsageError */
-export function listener(values: Values): ListenerOverride | undefined {
-  const hostname = single(values, "host");
+export function parseListener(values: Values): ListenerOverride | undefined {
+  const hostname = singleValue(values, "host");
   if (hostname !== undefined && !/^[^\s/]+$/.test(hostname)) {
     throw new UsageError(`--host takes a host name or an IP address, not '${escapeText(hostname)}'`);
   }
-  const given = { hostname, port: port(single(values, "port")) };
+  const given = { hostname, port: parsePort(singleValue(values, "port")) };
   return given.hostname === undefined && given.port === undefined ? undefined : given;
 }
 
-function port(text: string | undefined): number | undefined {
+function parsePort(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!/^\d{1,5}$/.test(text) || value > 65_535)

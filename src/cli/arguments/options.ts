@@ -119,7 +119,7 @@ export interface Given {
 /** Splits a command line. Not in strict mode of `parseArgs`, whose messages are for programmers. @throws UsageError */
 export function readOptions(argv: readonly string[]): Given {
   const { tokens, positionals } = parseArgs({
-    args: idsBehind(argv),
+    args: moveIdsBehind(argv),
     options: OPTIONS,
     allowPositionals: true,
     strict: false,
@@ -148,7 +148,7 @@ export function readOptions(argv: readonly string[]): Given {
 const DASHED_ID = /^-[A-Za-z0-9_-]{42}$/;
 
 /** Moves token ids that look like options behind `--`, so that they are parsed as arguments. */
-function idsBehind(argv: readonly string[]): string[] {
+function moveIdsBehind(argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);
   const isId = (word: string, index: number) => DASHED_ID.test(word) && !takesValue(words[index - 1]);
@@ -200,21 +200,21 @@ export const secretRefusal = (what: string): string =>
   "Put it into a file or an environment variable, and name that: FILE or env:NAME";
 
 /** Checks that an argument is safe to show. @throws UsageError if it is a token or a seed */
-export function checkedArgument(word: string): string {
+export function checkArgument(word: string): string {
   if (looksSecret(word)) throw new UsageError(secretRefusal("An argument"));
   return word;
 }
 
 /** The value of an option that may be given at most once. @throws UsageError */
-export function single(values: Values, name: OptionName): string | undefined {
+export function singleValue(values: Values, name: OptionName): string | undefined {
   const [value, ...more] = values.get(name) ?? [];
   if (more.length > 0) throw new UsageError(`--${name} is given more than once`);
   return value;
 }
 
 /** The value of a mandatory option. @throws UsageError */
-export function needed(values: Values, command: CommandName, name: OptionName): string {
-  const value = single(values, name);
+export function requiredValue(values: Values, command: CommandName, name: OptionName): string {
+  const value = singleValue(values, name);
   if (value !== undefined) return value;
   const { example } = { example: "", ...OPTIONS[name] };
   throw new UsageError(`'${command}' needs --${name}, for example --${name} ${example}`);

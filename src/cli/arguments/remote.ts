@@ -53,11 +53,11 @@ export function reachOf({ url, token, key, proofs, local }: ReachOptions): Reach
   if (local[0] !== undefined) {
     throw new UsageError(`--url asks a venue that has its own configuration: no --${local[0]}`);
   }
-  return { caller: undefined, remote: { url: baseUrl(url), token, proofs } };
+  return { caller: undefined, remote: { url: parseBaseUrl(url), token, proofs } };
 }
 
 /** @throws UsageError */
-function baseUrl(text: string): string {
+function parseBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain =
     url !== undefined && url.username === "" && url.password === "" && url.search === "" && url.hash === "";

@@ -31,14 +31,14 @@ export function parseRootArgument(text: string, cwd: string): RootArgument {
   const isNamed = given !== text;
   const readOnly = given.endsWith(":ro");
   const path = given.slice(0, readOnly ? -":ro".length : undefined);
-  if (path === "" || (isNamed && named === "")) throw unreadable(text, `expected PATH or NAME=PATH, ${EXAMPLE}`);
+  if (path === "" || (isNamed && named === "")) throw invalidArgument(text, `expected PATH or NAME=PATH, ${EXAMPLE}`);
   const root = { path: resolve(cwd, expandHome(path)), readOnly };
   if (!isNamed) return { name: undefined, root };
 
   const schema = readConfigSchema();
   const nameSchema = resolveRef(schema, { $ref: "#/$defs/rootName" });
   if (!matches(nameSchema, named)) {
-    throw unreadable(text, `the name must be ${expectation(schema, nameSchema)}, ${EXAMPLE}`);
+    throw invalidArgument(text, `the name must be ${expectation(schema, nameSchema)}, ${EXAMPLE}`);
   }
   return { name: named, root };
 }
@@ -101,6 +101,6 @@ export function parseRootArguments(
   return roots;
 }
 
-function unreadable(text: string, reason: string): ConfigError {
+function invalidArgument(text: string, reason: string): ConfigError {
   return new ConfigError([`Cannot read --root '${escapeText(text)}': ${reason}`], 78);
 }

@@ -1,4 +1,4 @@
-import { single, UsageError, type Values } from "./options.js";
+import { singleValue, UsageError, type Values } from "./options.js";
 
 /** Which tools `mcp` offers. */
 export interface ToolChoice {
@@ -9,8 +9,8 @@ export interface ToolChoice {
 }
 
 /** @throws UsageError */
-export function toolChoice(values: Values): ToolChoice {
-  const [tools, profile] = [single(values, "tools"), single(values, "profile")];
+export function parseToolChoice(values: Values): ToolChoice {
+  const [tools, profile] = [singleValue(values, "tools"), singleValue(values, "profile")];
   if (tools !== undefined && profile !== undefined) throw new UsageError("--profile has tools of its own: no --tools");
   if (tools === undefined || tools === "default" || tools === "full") return { tools, profile };
   throw new UsageError("--tools must be default or full");

@@ -24,7 +24,7 @@ export async function auditVerify(command: AuditVerifyCommand, context: CommandC
     const key = keys.of(did);
     return key !== undefined && verify(null, Buffer.from(text), key, Buffer.from(signature, "base64url"));
   };
-  const report = await verifyAudit(sources, { verifySignature, did: command.did, expected }).catch(unreadable);
+  const report = await verifyAudit(sources, { verifySignature, did: command.did, expected }).catch(throwUnreadable);
   await print(context, command.json ? `${JSON.stringify(report)}\n` : describe(report, command.did));
   return report.intact ? EXIT.ok : EXIT.failed;
 }
@@ -37,7 +37,7 @@ async function filesOf(
   if (files.length > 0) return oldestFirst(files);
   const { file } = config?.audit ?? {};
   if (file === undefined) throw new ConfigError(["The configuration has no 'audit.file'"], EXIT.config);
-  return keptFiles(await realFile(resolve(cwd, file)).catch(unreadable));
+  return keptFiles(await realFile(resolve(cwd, file)).catch(throwUnreadable));
 }
 
 /** Checkpoints that the state directory keeps of a file; none unless it is the current file of an audit. */
@@ -52,7 +52,7 @@ async function checkpointsOf(file: string, config: VenueConfig | undefined, { cw
   }
 }
 
-function unreadable(error: unknown): never {
+function throwUnreadable(error: unknown): never {
   if (codeOf(error) === "") throw error;
   const path = error instanceof Error && "path" in error ? `: ${escapeText(String(error.path))}` : "";
   throw new ConfigError([`An audit file cannot be read: ${codeOf(error)}${path}`], EXIT.noInput);
@@ -62,8 +62,8 @@ function describe(report: AuditReport, did: string | undefined): string {
   const { chains, findings, torn, older, lines, intact } = report;
   const ephemeral = chains.some((chain) => chain.ephemeral);
   const notes = [
-    ...torn.map((place) => `torn line: ${at(place)}: a process stopped while writing it`),
-    ...older.map((chain) => `chain ${shown(chain)} ended before the oldest line of these files`),
+    ...torn.map((place) => `torn line: ${placeText(place)}: a process stopped while writing it`),
+    ...older.map((chain) => `chain ${chainName(chain)} ended before the oldest line of these files`),
     ...(ephemeral ? [EPHEMERAL] : []),
     ...(did === undefined && chains.length > 0 ? [UNKNOWN_SIGNER] : []),
   ];
@@ -81,13 +81,13 @@ const EPHEMERAL =
 const UNKNOWN_SIGNER = "signed by the keys above; give --did to have it checked that they are the venue's";
 
 function findingText({ verdict, file, line, chain, n, to, detail }: Finding): string {
-  const place = file === undefined || line === undefined ? "" : `${at({ file, line })}: `;
+  const place = file === undefined || line === undefined ? "" : `${placeText({ file, line })}: `;
   const numbers = n === undefined ? "" : to === undefined ? ` n ${n}` : ` n ${n} to ${to}`;
-  const of = chain === undefined ? "" : ` of chain ${shown(chain)}`;
+  const of = chain === undefined ? "" : ` of chain ${chainName(chain)}`;
   const more = detail === undefined ? "" : ` (${escapeText(detail)})`;
   switch (verdict) {
     case "missing":
-      return `chain ${shown(chain)} is missing`;
+      return `chain ${chainName(chain)} is missing`;
     case "cut":
       return `cut: checkpoint ${n}${of} is missing`;
     case "unsigned":
@@ -107,8 +107,8 @@ function chainText({ chain, from, to, checkpoint, end, did, lost }: ChainReport,
   };
   const dropped = lost === 0 ? "" : `; ${lost} records were lost before they were written`;
   const signer = did === undefined ? "" : `; signed by ${escapeText(did)}`;
-  return `chain ${shown(chain)}: ${isAltered ? "" : "intact "}from ${from} to ${to}, ${ends[end]}${dropped}${signer}`;
+  return `chain ${chainName(chain)}: ${isAltered ? "" : "intact "}from ${from} to ${to}, ${ends[end]}${dropped}${signer}`;
 }
 
-const at = ({ file, line }: LinePlace): string => `${escapeText(file)}:${line}`;
-const shown = (chain: string | undefined): string => escapeText(String(chain));
+const placeText = ({ file, line }: LinePlace): string => `${escapeText(file)}:${line}`;
+const chainName = (chain: string | undefined): string => escapeText(String(chain));

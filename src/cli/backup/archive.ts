@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { ReadableStream } from "node:stream/web";
 import { createTarDecoder, createTarPacker, type ParsedTarEntry, type TarPackController } from "modern-tar";
-import { MAGIC, SealBroken, sealed, unsealed } from "./seal.js";
+import { MAGIC, SealBroken, sealStream, unsealStream } from "./seal.js";
 
 /** The list at the end of a backup. */
 export interface Manifest {
@@ -56,7 +56,7 @@ export async function writeBackup(
       controller.error(error);
       throw error;
     });
-    const stream = passphrase === undefined ? readable : sealed(readable, passphrase);
+    const stream = passphrase === undefined ? readable : sealStream(readable, passphrase);
     const [manifest] = await Promise.all([filling, writeAll(handle, stream)]);
     await handle.sync();
     return manifest;
@@ -122,10 +122,10 @@ export async function readBackup(handle: FileHandle, { passphrase, take = drain 
     throw new BackupFault("it is encrypted. Give --passphrase FILE or env:NAME");
   const start = isSealed ? MAGIC.length : 0;
   const bytes = handle.createReadStream({ start, autoClose: false, highWaterMark: 1_048_576 });
-  const plain = isSealed ? unsealed(bytes, passphrase ?? "") : bytes;
+  const plain = isSealed ? unsealStream(bytes, passphrase ?? "") : bytes;
   const archive = ReadableStream.from(plain).pipeThrough(createTarDecoder({ strict: true }));
   try {
-    return await checked(archive, take);
+    return await checkEntries(archive, take);
   } catch (error) {
     if (error instanceof SealBroken) throw new BackupFault(error.message);
     if (error instanceof BackupFault || !(error instanceof Error) || "syscall" in error) throw error;
@@ -133,7 +133,7 @@ export async function readBackup(handle: FileHandle, { passphrase, take = drain 
   }
 }
 
-async function checked(
+async function checkEntries(
   archive: AsyncIterable<ParsedTarEntry>,
   take: NonNullable<ReadOptions["take"]>,
 ): Promise<Manifest> {
@@ -142,7 +142,7 @@ async function checked(
   for await (const { header, body } of archive) {
     if (manifest !== undefined) throw new BackupFault("something stands behind its list");
     if (header.name === MANIFEST) {
-      manifest = await manifestIn(body, header.size);
+      manifest = await readManifest(body, header.size);
       continue;
     }
     const { name: path } = header;
@@ -174,7 +174,7 @@ async function drain(_entry: unknown, content: AsyncIterable<Buffer>): Promise<v
   for await (const _chunk of content);
 }
 
-async function manifestIn(body: AsyncIterable<Uint8Array>, size: number): Promise<Manifest> {
+async function readManifest(body: AsyncIterable<Uint8Array>, size: number): Promise<Manifest> {
   if (size > MOST_MANIFEST_BYTES) throw new BackupFault("its list is too long");
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);

@@ -33,11 +33,11 @@ export async function* stateSources(config: VenueConfig, env: Environment, chose
   const spool = await mkdtemp(join(tmpdir(), "venue-files-backup-"));
   try {
     const state = knownStateDir(config, env);
-    if (state !== undefined) yield* below(state, "state", { spool, skip: NOT_STATE });
-    if (config.seedFile !== undefined) yield* fileAt(config.seedFile, "seed");
+    if (state !== undefined) yield* filesBelow(state, "state", { spool, skip: NOT_STATE });
+    if (config.seedFile !== undefined) yield* fileSource(config.seedFile, "seed");
     const { revocations } = config.auth.ucan;
-    if (revocations !== undefined) yield* fileAt(revocationPlace(config, env).path, "revocations");
-    if (chosen.drives) yield* drives(drivesFolder(config, env), spool);
+    if (revocations !== undefined) yield* fileSource(revocationPlace(config, env).path, "revocations");
+    if (chosen.drives) yield* driveSources(drivesFolder(config, env), spool);
   } finally {
     await rm(spool, { recursive: true, force: true });
   }
@@ -60,17 +60,17 @@ interface Walk {
 }
 
 /** Files below a folder, sorted; databases as copies. Links, sockets and files that are just being made are left out. */
-async function* below(folder: string, prefix: string, { spool, skip }: Walk): AsyncGenerator<Source> {
+async function* filesBelow(folder: string, prefix: string, { spool, skip }: Walk): AsyncGenerator<Source> {
   const entries = entriesOf(folder);
   if (entries.some(({ name }) => name === DATA)) {
-    yield* fileAt(await databaseFile(folder, spool), `${prefix}/${DATA}`);
+    yield* fileSource(await databaseFile(folder, spool), `${prefix}/${DATA}`);
   }
   for (const entry of entries) {
     const { name } = entry;
     if (skip?.has(name) === true || name === DATA || name === LOCK || /^running\.json$|\.(?:new|tmp|sock)$/.test(name))
       continue;
-    if (entry.isDirectory()) yield* below(join(folder, name), `${prefix}/${name}`, { spool });
-    else if (entry.isFile()) yield* fileAt(join(folder, name), `${prefix}/${name}`);
+    if (entry.isDirectory()) yield* filesBelow(join(folder, name), `${prefix}/${name}`, { spool });
+    else if (entry.isFile()) yield* fileSource(join(folder, name), `${prefix}/${name}`);
   }
 }
 
@@ -92,7 +92,7 @@ async function databaseFile(folder: string, spool: string): Promise<string> {
 }
 
 /** A file as it is now. One that is gone is left out; what is appended meanwhile, too. */
-async function* fileAt(file: string, path: string): AsyncGenerator<Source> {
+async function* fileSource(file: string, path: string): AsyncGenerator<Source> {
   const handle = await open(file, "r").catch((error: unknown) => {
     if (errnoOf(error) === "ENOENT") return undefined;
     throw error;
@@ -102,7 +102,7 @@ async function* fileAt(file: string, path: string): AsyncGenerator<Source> {
     const { size, mtimeMs } = await handle.stat();
     const read = () =>
       size === 0
-        ? nothing()
+        ? emptyContent()
         : handle.createReadStream({ start: 0, end: size - 1, autoClose: false, highWaterMark: 1_048_576 });
     yield { path, size, modified: mtimeMs, read };
   } finally {
@@ -110,25 +110,25 @@ async function* fileAt(file: string, path: string): AsyncGenerator<Source> {
   }
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+async function* emptyContent(): AsyncGenerator<Uint8Array> {}
 
 /** The index as of one moment, and every pack that it names: packs only grow, and a compacted one is noticed. */
-async function* drives(folder: string, spool: string): AsyncGenerator<Source> {
+async function* driveSources(folder: string, spool: string): AsyncGenerator<Source> {
   for (let tries = 1; ; tries++) {
     const index = await databaseFile(join(folder, "index"), spool);
     const packs = await readdir(join(folder, "packs"));
     const opened = await Promise.allSettled(packs.map((name) => open(join(folder, "packs", name), "r")));
     const handles = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     try {
-      const isWhole = handles.length === packs.length && (await namesOnly(index, packs));
+      const isWhole = handles.length === packs.length && (await hasEveryPack(index, packs));
       if (!isWhole && tries < TRIES) continue;
       if (!isWhole)
         throw new ConfigError(["--drives: the packs of the drives changed too often. Try again"], EXIT.noInput);
-      yield* fileAt(index, `drives/index/${DATA}`);
+      yield* fileSource(index, `drives/index/${DATA}`);
       for (const [at, handle] of handles.entries()) {
         const { size, mtimeMs } = await handle.stat();
         const read = () =>
-          size === 0 ? nothing() : handle.createReadStream({ start: 0, end: size - 1, autoClose: false });
+          size === 0 ? emptyContent() : handle.createReadStream({ start: 0, end: size - 1, autoClose: false });
         yield { path: `drives/packs/${packs[at] ?? ""}`, size, modified: mtimeMs, read };
       }
       return;
@@ -139,7 +139,7 @@ async function* drives(folder: string, spool: string): AsyncGenerator<Source> {
 }
 
 /** Whether every pack that the index names is among the files. */
-async function namesOnly(index: string, files: readonly string[]): Promise<boolean> {
+async function hasEveryPack(index: string, files: readonly string[]): Promise<boolean> {
   const [{ openTables, rows }, { packFile }] = await Promise.all([
     import("../../drive/store/tables.js"),
     import("../../drive/store/embedded/pack-reader.js"),

@@ -39,7 +39,7 @@ export async function backupCreate(command: BackupCreate, context: CommandContex
       yield* stateSources(config, env, command);
       yield* more();
     };
-    say(await save(file, { sources: sources(), about }, passphrase), command, context);
+    printResult(await save(file, { sources: sources(), about }, passphrase), command, context);
     return EXIT.ok;
   };
   if (command.roots.length === 0) return write(async function* () {});
@@ -58,7 +58,7 @@ async function save(file: string, content: Parameters<typeof writeBackup>[1], pa
   }
 }
 
-function say({ entries, did }: Manifest, { file, plaintext }: BackupCreate, { stdout }: CommandContext): void {
+function printResult({ entries, did }: Manifest, { file, plaintext }: BackupCreate, { stdout }: CommandContext): void {
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);
   const kinds = new Map<string, number>();
   for (const { path } of entries) {

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { valueOfVariable, variableIn } from "../variable.js";
+import { parseVariable, readVariable } from "../variable.js";
 
 const MAX_BYTES = 4096;
 const LEAST_CHARACTERS = 12;
@@ -16,8 +16,8 @@ export function passphraseOf(reference: string | undefined, { cwd, env }: Comman
 }
 
 function textOf(reference: string, { cwd, env }: Pick<CommandContext, "cwd" | "env">): string {
-  const variable = variableIn(reference);
-  if (variable !== undefined) return valueOfVariable(variable, env, { what: "the passphrase", maxBytes: MAX_BYTES });
+  const variable = parseVariable(reference);
+  if (variable !== undefined) return readVariable(variable, env, { what: "the passphrase", maxBytes: MAX_BYTES });
   const file = readSecretFile(resolve(cwd, reference), { maxBytes: MAX_BYTES, follow: true });
   if ("fault" in file) throw new ConfigError([`The passphrase cannot be read: ${file.fault}`], file.exitStatus);
   return file.text;

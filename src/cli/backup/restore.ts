@@ -40,7 +40,7 @@ export async function backupRestore(command: BackupRestore, context: CommandCont
       });
       const before = isDecided ? [] : [revokeBefore(manifest.created / 1000)];
       rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
-      await inRoots(rootsOf(manifest), command, context, { handle, passphrase });
+      await restoreRoots(rootsOf(manifest), command, context, { handle, passphrase });
       await places.commit();
     } finally {
       places.discard();
@@ -64,7 +64,7 @@ async function skip(content: AsyncIterable<Buffer>): Promise<void> {
 }
 
 /** Files of roots go in before the rest: a restore that fails there has not begun to give names. */
-async function inRoots(
+async function restoreRoots(
   roots: readonly string[],
   { source }: BackupRestore,
   context: CommandContext,

@@ -10,7 +10,7 @@ import type { FileCommand } from "../arguments/files/options.js";
 import type { ConfigSource } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { contentOf } from "../files/content.js";
-import { type FileSession, inFileSession } from "../files/session.js";
+import { type FileSession, withFileSession } from "../files/session.js";
 import type { Source } from "./archive.js";
 
 const PAGE = 10_000;
@@ -33,20 +33,20 @@ export function withRoots(
     // The state directory may be about to be put in place as well.
     journals: false,
   } as const;
-  return inFileSession(run, context, work);
+  return withFileSession(run, context, work);
 }
 
 /** Every file of the roots, in order. Links and special files are left out. */
 export async function* rootSources(roots: readonly string[], session: FileSession): AsyncGenerator<Source> {
   const spool = await mkdtemp(join(tmpdir(), "venue-files-backup-"));
   try {
-    for (const root of roots) yield* below(root, "", { session, file: join(spool, "file") });
+    for (const root of roots) yield* filesBelow(root, "", { session, file: join(spool, "file") });
   } finally {
     await rm(spool, { recursive: true, force: true });
   }
 }
 
-async function* below(
+async function* filesBelow(
   root: string,
   path: string,
   { session, file }: { readonly session: FileSession; readonly file: string },
@@ -55,7 +55,7 @@ async function* below(
     const { entries, total } = await session.invoke("file:list", { root, path, offset, limit: PAGE });
     for (const { name, type } of entries) {
       const inner = path === "" ? name : `${path}/${name}`;
-      if (type === "directory") yield* below(root, inner, { session, file });
+      if (type === "directory") yield* filesBelow(root, inner, { session, file });
       if (type !== "file") continue;
       // An entry of an archive says its size first, and the file may grow while it is read.
       await pipeline(contentOf({ root, path: inner }, session), createWriteStream(file, { mode: 0o600 }));

@@ -32,7 +32,7 @@ function nonceOf(piece: number, isLast: boolean): Buffer {
 }
 
 /** Header (magic, salt), then pieces of 1 MiB with their tags. */
-export async function* sealed(source: AsyncIterable<Uint8Array>, passphrase: string): AsyncGenerator<Buffer> {
+export async function* sealStream(source: AsyncIterable<Uint8Array>, passphrase: string): AsyncGenerator<Buffer> {
   const salt = randomBytes(SALT_BYTES);
   const key = await keyOf(passphrase, salt);
   yield Buffer.concat([MAGIC, salt]);
@@ -41,12 +41,12 @@ export async function* sealed(source: AsyncIterable<Uint8Array>, passphrase: str
     const cipher = createCipheriv("aes-256-gcm", key, nonceOf(number++, isLast)).setAAD(salt);
     return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
   };
-  for await (const { bytes, isLast } of inPieces(source, PIECE_BYTES)) yield piece(bytes, isLast);
+  for await (const { bytes, isLast } of cutIntoPieces(source, PIECE_BYTES)) yield piece(bytes, isLast);
 }
 
 /** @param source begins behind the magic @throws SealBroken */
-export async function* unsealed(source: AsyncIterable<Uint8Array>, passphrase: string): AsyncGenerator<Buffer> {
-  const pieces = inPieces(source, PIECE_BYTES + TAG_BYTES, SALT_BYTES);
+export async function* unsealStream(source: AsyncIterable<Uint8Array>, passphrase: string): AsyncGenerator<Buffer> {
+  const pieces = cutIntoPieces(source, PIECE_BYTES + TAG_BYTES, SALT_BYTES);
   const first = await pieces.next();
   const salt = first.done === true ? Buffer.alloc(0) : first.value.bytes;
   if (salt.length !== SALT_BYTES) throw new SealBroken("it is cut off");
@@ -73,7 +73,7 @@ export async function* unsealed(source: AsyncIterable<Uint8Array>, passphrase: s
 }
 
 /** Cuts a stream into pieces of one size; the last may be shorter, or empty. @param head bytes of a first piece of its own */
-async function* inPieces(
+async function* cutIntoPieces(
   source: AsyncIterable<Uint8Array>,
   size: number,
   head = 0,

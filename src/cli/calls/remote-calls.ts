@@ -5,7 +5,7 @@ import { isOpenToOthers, readSecretFile } from "../../venue/start/state/state-di
 import type { RemoteVenue } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { readTokens } from "../tokens/token-files.js";
-import { valueOfVariable, variableIn } from "../variable.js";
+import { parseVariable, readVariable } from "../variable.js";
 import { createHttpCalls, travelsOpenly } from "./http-calls.js";
 import type { VenueCalls } from "./venue-calls.js";
 
@@ -21,7 +21,7 @@ interface RemoteCallsOptions {
 /** Calls the venue of `--url`. @throws ConfigError for a token that cannot be read, UsageError */
 export function openRemoteCalls(remote: RemoteVenue, context: CommandContext, options: RemoteCallsOptions): VenueCalls {
   const { url, proofs } = remote;
-  const token = remote.token === undefined ? undefined : bearerIn(remote.token, context);
+  const token = remote.token === undefined ? undefined : readBearer(remote.token, context);
   if (travelsOpenly({ url, token })) {
     context.stderr.write(`Warning: the token goes to ${new URL(url).host} unencrypted. Use https\n`);
   }
@@ -29,19 +29,19 @@ export function openRemoteCalls(remote: RemoteVenue, context: CommandContext, op
 }
 
 /** @throws ConfigError; never shows the token */
-function bearerIn(reference: string, { env, cwd, stderr }: CommandContext): string {
+function readBearer(reference: string, { env, cwd, stderr }: CommandContext): string {
   const shown = `"${escapeText(reference)}"`;
-  const variable = variableIn(reference);
+  const variable = parseVariable(reference);
   const text =
     variable === undefined
-      ? tokenFile(resolve(cwd, reference), { shown, stderr })
-      : valueOfVariable(variable, env, { what: "the token", maxBytes: MAX_TOKEN_BYTES });
+      ? readTokenFile(resolve(cwd, reference), { shown, stderr })
+      : readVariable(variable, env, { what: "the token", maxBytes: MAX_TOKEN_BYTES });
   const token = text.trim();
   if (TOKEN.test(token)) return token;
   throw new ConfigError([`${shown} does not hold one token on one line`], EXIT.config);
 }
 
-function tokenFile(path: string, { shown, stderr }: { shown: string; stderr: CommandContext["stderr"] }): string {
+function readTokenFile(path: string, { shown, stderr }: { shown: string; stderr: CommandContext["stderr"] }): string {
   const file = readSecretFile(path, { maxBytes: MAX_TOKEN_BYTES, follow: true });
   if ("fault" in file) throw new ConfigError([`Cannot read the token in ${shown}: ${file.fault}`], file.exitStatus);
   if (isOpenToOthers(file.stat, "read")) stderr.write(`Warning: others may read ${shown}. Make its mode 0600\n`);

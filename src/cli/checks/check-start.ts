@@ -26,7 +26,7 @@ export async function startProblems(
   config: VenueConfig,
   { env, hasKey }: { readonly env: Environment; readonly hasKey: boolean },
 ): Promise<readonly string[]> {
-  const listening = await whyNotListen(config);
+  const listening = await listenErrno(config);
   return [
     ...fileProblems(config),
     ...(await storageProblems(config)),
@@ -37,7 +37,7 @@ export async function startProblems(
   ];
 }
 
-const cannot = (what: string, errno: string, path: string): string =>
+const openProblem = (what: string, errno: string, path: string): string =>
   `${what}: ${OPEN_FAILURES[errno] ?? errno}: ${path}`;
 
 function fileProblems({ audit, log }: VenueConfig): readonly string[] {
@@ -47,7 +47,7 @@ function fileProblems({ audit, log }: VenueConfig): readonly string[] {
   ] as const;
   return files.flatMap(([key, path]) => {
     const errno = path === undefined ? undefined : fileErrno(path);
-    return path === undefined || errno === undefined ? [] : [cannot(`'${key}' cannot be opened`, errno, path)];
+    return path === undefined || errno === undefined ? [] : [openProblem(`'${key}' cannot be opened`, errno, path)];
   });
 }
 
@@ -55,7 +55,7 @@ async function storageProblems({ storage }: VenueConfig): Promise<readonly strin
   if (storage.content === "memory") return [];
   const { path } = storage;
   const errno = folderErrno(path);
-  if (errno !== undefined) return [cannot("'storage.path' cannot be opened", errno, path)];
+  if (errno !== undefined) return [openProblem("'storage.path' cannot be opened", errno, path)];
   const { whyNotStorage } = await import("../../venue/assets/files.js");
   const fault = await whyNotStorage(path);
   return fault === undefined ? [] : [`'storage.path' cannot be opened: ${fault}: ${path}`];
@@ -64,7 +64,8 @@ async function storageProblems({ storage }: VenueConfig): Promise<readonly strin
 function newKeyProblems({ seedFile, did }: VenueConfig): readonly string[] {
   if (seedFile === undefined) return [];
   const errno = fileErrno(seedFile);
-  const unmade = errno === undefined ? [] : [cannot("'seedFile' cannot be used: it cannot be made", errno, seedFile)];
+  const unmade =
+    errno === undefined ? [] : [openProblem("'seedFile' cannot be used: it cannot be made", errno, seedFile)];
   if (did?.startsWith("did:key:") !== true) return unmade;
   return [...unmade, "'did' is not the did:key of this venue's key: a new 'seedFile' never has it. Leave out 'did'"];
 }
@@ -79,7 +80,7 @@ function driveProblems(config: VenueConfig, env: Environment): readonly string[]
     return credentials === undefined ? [`'drives.store' cannot be opened: ${NO_CREDENTIALS}`] : [];
   }
   const errno = folderErrno(store.path);
-  return errno === undefined ? [] : [cannot("'drives.store' cannot be opened", errno, store.path)];
+  return errno === undefined ? [] : [openProblem("'drives.store' cannot be opened", errno, store.path)];
 }
 
 function stateProblems(config: VenueConfig, env: Environment): readonly string[] {
@@ -104,7 +105,7 @@ const hasLastingDrives = (config: VenueConfig): boolean =>
   !forgetsDrives(config) && Object.values(config.file.roots).some(({ kind }) => kind === "dlfs");
 
 /** The errno that listening would fail with. Probes the address by binding a UDP socket, so nothing can connect. */
-async function whyNotListen({ listen, hostname, port }: VenueConfig): Promise<string | undefined> {
+async function listenErrno({ listen, hostname, port }: VenueConfig): Promise<string | undefined> {
   if (listen !== undefined) return socketErrno(listen.socket);
   try {
     const { address, family } = await lookup(bareHost(hostname));

@@ -37,7 +37,7 @@ export async function check(command: Extract<Command, { name: "check" }>, contex
   const { file } = command.source;
   const keys = file === undefined ? { file: "", positions: new Map() } : locateKeys(file);
   const shared: string[] = [];
-  const configs = attempting(() => withOwnStateDirs(loaded, context.env), shared) ?? loaded;
+  const configs = collectProblems(() => withOwnStateDirs(loaded, context.env), shared) ?? loaded;
   const problems: Problem[] = shared.map((text) => ({ text }));
   const described: string[] = [];
   for (const [index, config] of configs.entries()) {
@@ -65,7 +65,7 @@ interface Look {
 async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<VenueFacts | undefined> {
   const warnings: string[] = [...config.warnings];
   const log: Log = { ...silentLog, warn: (_fields, text) => warnings.push(text) };
-  const attempt = <T>(step: () => T): T | undefined => attempting(step, problems);
+  const attempt = <T>(step: () => T): T | undefined => collectProblems(step, problems);
   attempt(() => checkSecretsOutside(config, env));
   for (const [name, { shell }] of Object.entries(config.profiles)) {
     const refusal = shell && networkRefusal(shell);
@@ -148,7 +148,7 @@ function drivesOf(config: VenueConfig, env: CommandContext["env"]): string {
   return `in bucket ${bucket}${below} of ${endpoint ?? "AWS"}, region ${region}`;
 }
 
-function attempting<T>(step: () => T, problems: string[]): T | undefined {
+function collectProblems<T>(step: () => T, problems: string[]): T | undefined {
   try {
     return step();
   } catch (error) {

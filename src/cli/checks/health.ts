@@ -16,7 +16,7 @@ export async function health(
   context: CommandContext,
 ): Promise<number> {
   const targets =
-    url === undefined ? loadConfigs(source, context.cwd).map(targetOf) : [new URL("healthz", slashed(url))];
+    url === undefined ? loadConfigs(source, context.cwd).map(targetOf) : [new URL("healthz", withTrailingSlash(url))];
   const faults = (await Promise.all(targets.map(ask))).filter((fault) => fault !== undefined);
   for (const fault of faults) context.stderr.write(`${fault}\n`);
   if (faults.length > 0) return EXIT.failed;
@@ -24,7 +24,7 @@ export async function health(
   return EXIT.ok;
 }
 
-const slashed = (url: string): string => (url.endsWith("/") ? url : `${url}/`);
+const withTrailingSlash = (url: string): string => (url.endsWith("/") ? url : `${url}/`);
 
 type Target = URL | { readonly socketPath: string; readonly path: string };
 

@@ -25,13 +25,13 @@ export async function drive(command: DriveCommand, context: CommandContext): Pro
   const log = openConfiguredLog(config, context.stderr);
   const access = openOwnAccess(config, { env: context.env, log });
   const didOf = (user: DriveUser) => didOfUser(user, { context, config, access });
-  if ("user" in command && command.user !== undefined) didOf(asUser(command.user));
+  if ("user" in command && command.user !== undefined) didOf(toUser(command.user));
   const drives = await openDriveStore(config, { env: context.env, log, key: access.key });
   try {
     const of = (user: DriveUser) => drives.engine.owner(didOf(user));
     return await run(command, { context, config, drives, didOf, of });
   } catch (error) {
-    return failed(command, error, context);
+    return reportFailure(command, error, context);
   } finally {
     await drives.close();
   }
@@ -57,7 +57,7 @@ function run(command: DriveCommand, work: DriveWork): Promise<number> {
   }
 }
 
-const asUser = (user: DriveUser | string): DriveUser => (typeof user === "string" ? { did: user } : user);
+const toUser = (user: DriveUser | string): DriveUser => (typeof user === "string" ? { did: user } : user);
 
 interface Surroundings {
   readonly context: CommandContext;
@@ -76,7 +76,7 @@ function didOfUser(user: DriveUser, { context, config, access }: Surroundings): 
 }
 
 /** Reports a failed operation. Rethrows other errors. */
-function failed(command: DriveCommand, error: unknown, { stderr }: CommandContext): number {
+function reportFailure(command: DriveCommand, error: unknown, { stderr }: CommandContext): number {
   const drive = "drive" in command ? (command.drive ?? "") : "";
   const verb = command.name.replace(/^drive (merge|import)$/, "import").replace(/^drive /, "");
   const known = asCallerError(error, { place: { root: drive, path: "" }, drive, verb });

@@ -41,9 +41,9 @@ export function createExportFiles(file: string, inParts: boolean, { cwd }: Pick<
   };
   const begin = async (next: number): Promise<void> => {
     await end();
-    const name = inParts ? numbered(file, next + 1) : file;
+    const name = inParts ? numberedName(file, next + 1) : file;
     const path = resolve(cwd, name);
-    handle = await explaining(name, "cannot be made", () => open(path, "wx", 0o600));
+    handle = await withFileErrors(name, "cannot be made", () => open(path, "wx", 0o600));
     made.push({ name, path });
     part = next;
   };
@@ -52,10 +52,10 @@ export function createExportFiles(file: string, inParts: boolean, { cwd }: Pick<
       if (next !== part) await begin(next);
       waiting.push(bytes);
       waitingBytes += bytes.length;
-      if (waitingBytes >= WRITE_BYTES) await explaining(file, "cannot be written", flush);
+      if (waitingBytes >= WRITE_BYTES) await withFileErrors(file, "cannot be written", flush);
     },
     async finish() {
-      await explaining(file, "cannot be written", end);
+      await withFileErrors(file, "cannot be written", end);
       return made.map(({ name }) => name);
     },
     async discard() {
@@ -66,7 +66,7 @@ export function createExportFiles(file: string, inParts: boolean, { cwd }: Pick<
 }
 
 /** `notes.cad3` → `notes.0001.cad3`, so that a shell lists the parts in order. */
-const numbered = (file: string, count: number): string =>
+const numberedName = (file: string, count: number): string =>
   file.replace(EXTENSION, (extension) => `.${String(count).padStart(4, "0")}${extension}`);
 
 /** Streams a local file or standard input. */
@@ -82,7 +82,7 @@ export async function* readFileOf(
   try {
     for await (const piece of stream) yield piece;
   } catch (error) {
-    throw refusal(name, "cannot be read", error);
+    throw toConfigError(name, "cannot be read", error);
   } finally {
     stream.destroy();
   }
@@ -97,16 +97,16 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: "no space left",
 };
 
-async function explaining<T>(name: string, what: string, work: () => Promise<T>): Promise<T> {
+async function withFileErrors<T>(name: string, what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw refusal(name, what, error);
+    throw toConfigError(name, what, error);
   }
 }
 
 /** Converts system errors; other errors pass unchanged. */
-function refusal(name: string, what: string, error: unknown): unknown {
+function toConfigError(name: string, what: string, error: unknown): unknown {
   const code = codeOf(error);
   if (!/^E[A-Z0-9]+$/.test(code)) return error;
   const status = code === "EEXIST" ? EXIT.config : EXIT.noInput;

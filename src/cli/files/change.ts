@@ -5,15 +5,15 @@ import { type FilePlace, numberOf, placeOf, placesOf, wordsOf } from "../argumen
 import { UsageError } from "../arguments/options.js";
 import { diffLines } from "../output/file-lines.js";
 import { textOfFile } from "./local.js";
-import { asJson, type FileSession, onEach } from "./session.js";
+import { type FileSession, forEachItem, printJson } from "./session.js";
 
 /** `mkdir` */
 export async function mkdir(session: FileSession): Promise<number> {
   const { command } = session;
   const parents = command.flags.has("parents");
-  return onEach(placesOf(command), session, async (place) => {
+  return forEachItem(placesOf(command), session, async (place) => {
     const output = await session.invoke("file:mkdir", { ...place, parents });
-    if (command.json) await asJson(session, output);
+    if (command.json) await printJson(session, output);
     if (!output.created && !parents) throw alreadyExists(place);
   });
 }
@@ -22,9 +22,9 @@ export async function mkdir(session: FileSession): Promise<number> {
 export async function rm(session: FileSession): Promise<number> {
   const { command } = session;
   const recursive = command.flags.has("recursive");
-  return onEach(placesOf(command), session, async (place) => {
+  return forEachItem(placesOf(command), session, async (place) => {
     const output = await session.invoke("file:delete", { ...place, recursive });
-    if (command.json) await asJson(session, output);
+    if (command.json) await printJson(session, output);
     if (!output.existed && !command.flags.has("force")) throw notFound(place);
   });
 }
@@ -44,7 +44,7 @@ export async function edit(session: FileSession): Promise<number> {
     ...(encoding === undefined ? {} : { encoding }),
     ...(ifMatch === undefined ? {} : { ifMatch }),
   });
-  if (command.json) await asJson(session, output);
+  if (command.json) await printJson(session, output);
   else await session.out(diffLines(output.diff ?? "", session.paint));
   if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
   return 0;
@@ -61,7 +61,7 @@ export async function patch(session: FileSession): Promise<number> {
     patch: await textOfFile(file, session.context),
     ...(command.flags.has("dry-run") ? { dryRun: true } : {}),
   });
-  if (command.json) await asJson(session, output);
+  if (command.json) await printJson(session, output);
   else await session.out(diffLines(output.diff ?? "", session.paint));
   if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
   return 0;

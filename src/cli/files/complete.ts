@@ -3,7 +3,7 @@
 import type { FileOutputs } from "../../schema/types.js";
 import { parseFileLine } from "../arguments/files/line.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { type FileSession, inFileSession } from "./session.js";
+import { type FileSession, withFileSession } from "./session.js";
 
 /** Most names that are offered. */
 const MOST = 500;
@@ -18,7 +18,7 @@ export async function complete(words: readonly string[], context: CommandContext
   try {
     const run = parseFileLine(words.slice(1, -1));
     if (run?.name !== "file") return EXIT.ok;
-    return await inFileSession(run, silent, async (session) => {
+    return await withFileSession(run, silent, async (session) => {
       const found = await candidates(session, current);
       await session.out(found.map((name) => `${name}\n`).join(""));
       return EXIT.ok;

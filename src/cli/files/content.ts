@@ -1,7 +1,7 @@
 import { conflict } from "../../core/errors/texts.js";
 import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
-import { asJson, type FileSession, onEach } from "./session.js";
+import { type FileSession, forEachItem, printJson } from "./session.js";
 
 /** Bytes per read. */
 const CHUNK = 1_048_576;
@@ -42,15 +42,15 @@ async function pieceOf(place: FilePlace, range: { offset: number; length: number
 export async function cat(session: FileSession): Promise<number> {
   const { command } = session;
   const isNumbered = command.flags.has("number");
-  const numbered = lineNumbers();
-  return onEach(placesOf(session.command), session, async (place) => {
-    if (command.json) return asJson(session, await session.invoke("file:read", place));
+  const numbered = createLineNumbering();
+  return forEachItem(placesOf(session.command), session, async (place) => {
+    if (command.json) return printJson(session, await session.invoke("file:read", place));
     for await (const bytes of contentOf(place, session)) await session.out(isNumbered ? numbered(bytes) : bytes);
   });
 }
 
 /** Numbers lines, continuing across chunks. */
-function lineNumbers(): (bytes: Buffer) => Buffer {
+function createLineNumbering(): (bytes: Buffer) => Buffer {
   let line = 0;
   let isAtStart = true;
   return (bytes) => {
@@ -70,8 +70,8 @@ function lineNumbers(): (bytes: Buffer) => Buffer {
 /** `head` */
 export async function head(session: FileSession): Promise<number> {
   const lines = numberOf(session.command, "lines") ?? DEFAULT_LINES;
-  return withTitles(session, async (place) => {
-    if (session.command.json) return asJson(session, await session.invoke("file:read", { ...place, head: lines }));
+  return showWithTitles(session, async (place) => {
+    if (session.command.json) return printJson(session, await session.invoke("file:read", { ...place, head: lines }));
     let left = lines;
     for await (const bytes of left === 0 ? [] : contentOf(place, session)) {
       const end = endOfLine(bytes, left);
@@ -100,8 +100,8 @@ export async function tail(session: FileSession): Promise<number> {
   if (follows && (session.command.json || session.command.words.length > 1)) {
     throw new UsageError("'tail -f' follows one file, without --json");
   }
-  return withTitles(session, async (place) => {
-    if (session.command.json) return asJson(session, await session.invoke("file:read", { ...place, tail: lines }));
+  return showWithTitles(session, async (place) => {
+    if (session.command.json) return printJson(session, await session.invoke("file:read", { ...place, tail: lines }));
     const end = await showFrom(place, await startOfTail(place, lines, session), session);
     if (follows) await follow(place, end, session);
   });
@@ -170,9 +170,9 @@ async function startOfTail(place: FilePlace, lines: number, session: FileSession
 }
 
 /** Prints a title line before each file if there are several. */
-function withTitles(session: FileSession, show: (place: FilePlace) => Promise<void>): Promise<number> {
+function showWithTitles(session: FileSession, show: (place: FilePlace) => Promise<void>): Promise<number> {
   const places = placesOf(session.command);
-  return onEach(places, session, async (place) => {
+  return forEachItem(places, session, async (place) => {
     if (places.length > 1 && !session.command.json) {
       await session.out(`${place === places[0] ? "" : "\n"}==> ${placeText(place)} <==\n`);
     }

@@ -7,7 +7,7 @@ import { grep } from "./grep.js";
 import { diff, history, restore } from "./history.js";
 import { cp, mv } from "./move.js";
 import { du, find } from "./search.js";
-import { type FileSession, inFileSession } from "./session.js";
+import { type FileSession, withFileSession } from "./session.js";
 import { ls, stat, tree } from "./show.js";
 import { get, put } from "./transfer.js";
 import { purge, trash, undo } from "./undo.js";
@@ -20,4 +20,4 @@ const RUNS: Readonly<Record<FileCommandName, (session: FileSession) => Promise<n
 
 /** `venue-files ls`, `cat` and the other file commands. @returns the exit status */
 export const file = (run: FileRun, context: CommandContext): Promise<number> =>
-  inFileSession(run, context, RUNS[run.command.name]);
+  withFileSession(run, context, RUNS[run.command.name]);

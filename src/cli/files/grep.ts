@@ -1,17 +1,17 @@
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { type FilePlace, numberOf, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
-import { type GrepEnd, type GrepLook, grepLines, shown } from "../output/grep-lines.js";
+import { escapeMatch, type GrepEnd, type GrepLook, grepLines } from "../output/grep-lines.js";
 import { plain } from "../output/paint.js";
-import { sayIncomplete } from "./search.js";
-import { asJson, type FileSession, onEach } from "./session.js";
+import { warnIncomplete } from "./search.js";
+import { type FileSession, forEachItem, printJson } from "./session.js";
 
 const PAGE = 2000;
 const LONGEST_MS = 60_000;
 /** Exit statuses of grep(1). */
 const STATUS = { found: 0, nothing: 1, failed: 2 } as const;
 
-type Wish = Omit<FileInputs["file:grep"], "root" | "path" | "cursor">;
+type GrepRequest = Omit<FileInputs["file:grep"], "root" | "path" | "cursor">;
 
 /** `grep` */
 export async function grep(session: FileSession): Promise<number> {
@@ -21,20 +21,20 @@ export async function grep(session: FileSession): Promise<number> {
   if (pattern === "" || rest.length === 0) {
     throw new UsageError("'grep' takes PATTERN and ROOT:PATH: venue-files grep PATTERN ROOT:PATH");
   }
-  const wish = wishOf(session, pattern);
+  const wish = parseRequest(session, pattern);
   const look = await lookOf(session, wish);
   let isFound = false;
-  const status = await onEach(rest.map(placeOf), session, async (place) => {
+  const status = await forEachItem(rest.map(placeOf), session, async (place) => {
     if (await search(session, place, { wish, look })) isFound = true;
   });
   return status === 0 ? (isFound ? STATUS.found : STATUS.nothing) : STATUS.failed;
 }
 
-function wishOf({ command }: FileSession, pattern: string): Wish {
+function parseRequest({ command }: FileSession, pattern: string): GrepRequest {
   const { flags, lists } = command;
   const lines = (name: string): number | undefined => numberOf(command, name);
   const [before, after, context] = [lines("before-context"), lines("after-context"), lines("context")];
-  const globs = (name: string): string[] => (lists.get(name) ?? []).map(anywhere);
+  const globs = (name: string): string[] => (lists.get(name) ?? []).map(anyDepthGlob);
   const [glob, exclude] = [globs("include"), globs("exclude")];
   const output = flags.has("files-with-matches") ? "files" : flags.has("count") ? "count" : "lines";
   return {
@@ -51,17 +51,17 @@ function wishOf({ command }: FileSession, pattern: string): Wish {
 }
 
 /** A glob without a slash matches names at any depth. */
-const anywhere = (glob: string): string => (glob.includes("/") ? glob : `**/${glob}`);
+const anyDepthGlob = (glob: string): string => (glob.includes("/") ? glob : `**/${glob}`);
 
-async function lookOf({ command, paint }: FileSession, wish: Wish): Promise<GrepLook> {
+async function lookOf({ command, paint }: FileSession, wish: GrepRequest): Promise<GrepLook> {
   const context = [wish.before, wish.after, wish.context].some((lines) => lines !== undefined && lines > 0);
-  const mark = paint === plain ? shown : await marker(wish, (text) => paint(text, "match"));
+  const mark = paint === plain ? escapeMatch : await createMarker(wish, (text) => paint(text, "match"));
   return { paint, numbers: command.flags.has("line-number"), context, mark };
 }
 
 /** Highlights matches, using the same engine as the search. */
-async function marker(
-  { pattern, literal, ignoreCase }: Wish,
+async function createMarker(
+  { pattern, literal, ignoreCase }: GrepRequest,
   paint: (text: string) => string,
 ): Promise<(text: string) => string> {
   const { RE2JS } = await import("re2js");
@@ -73,16 +73,17 @@ async function marker(
       return undefined;
     }
   })();
-  if (re === undefined) return shown;
+  if (re === undefined) return escapeMatch;
   return (text) => {
     const matcher = re.matcher(text);
     let made = "";
     let at = 0;
     while (matcher.find()) {
-      made += shown(text.slice(at, matcher.start())) + paint(shown(text.slice(matcher.start(), matcher.end())));
+      made +=
+        escapeMatch(text.slice(at, matcher.start())) + paint(escapeMatch(text.slice(matcher.start(), matcher.end())));
       at = matcher.end();
     }
-    return made + shown(text.slice(at));
+    return made + escapeMatch(text.slice(at));
   };
 }
 
@@ -90,7 +91,7 @@ async function marker(
 async function search(
   session: FileSession,
   place: FilePlace,
-  { wish, look }: { wish: Wish; look: GrepLook },
+  { wish, look }: { wish: GrepRequest; look: GrepLook },
 ): Promise<boolean> {
   let isFound = false;
   let last: GrepEnd | undefined;
@@ -100,7 +101,7 @@ async function search(
     isFound ||= page.totalMatches > 0;
     last = await showPage(session, page, { place, look, last });
     if (page.nextCursor === undefined || page.nextCursor === cursor) {
-      if (!page.complete) sayIncomplete(session, place, page);
+      if (!page.complete) warnIncomplete(session, place, page);
       return isFound;
     }
     cursor = page.nextCursor;
@@ -113,7 +114,7 @@ async function showPage(
   { place: { root }, look, last }: { place: FilePlace; look: GrepLook; last: GrepEnd | undefined },
 ): Promise<GrepEnd | undefined> {
   if (session.command.json) {
-    await asJson(session, page);
+    await printJson(session, page);
     return undefined;
   }
   const { matches = [], paths = [], counts = [] } = page;

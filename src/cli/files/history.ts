@@ -5,7 +5,7 @@ import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../argume
 import { UsageError } from "../arguments/options.js";
 import { diffLines } from "../output/file-lines.js";
 import { type Change, historyLines } from "../output/history-lines.js";
-import { asJson, type FileSession } from "./session.js";
+import { type FileSession, printJson } from "./session.js";
 
 const DIFF_CHARS = 10_000_000;
 
@@ -23,7 +23,7 @@ export async function history(session: FileSession): Promise<number> {
     ...(command.values.has("via") ? { via: command.values.get("via") ?? "" } : {}),
   });
   if (command.json) {
-    await asJson(session, output);
+    await printJson(session, output);
     return 0;
   }
   await session.out(historyLines(output.entries, paint));
@@ -55,7 +55,7 @@ export async function diff(session: FileSession): Promise<number> {
   const [from, to] = range === "" ? await newest(place, session) : sidesOf(range);
   const [old, next] = [await textAt(place, from, session), await textAt(place, to, session)];
   const text = textDiff(old, next, { path: place.path, maxChars: DIFF_CHARS }).diff;
-  if (command.json) await asJson(session, { path: place.path, from, to, diff: text });
+  if (command.json) await printJson(session, { path: place.path, from, to, diff: text });
   else await session.out(diffLines(text, paint));
   return 0;
 }
@@ -105,6 +105,6 @@ export async function restore(session: FileSession): Promise<number> {
     to,
     ...(ifMatch === undefined ? {} : { ifMatch }),
   });
-  if (command.json) await asJson(session, output);
+  if (command.json) await printJson(session, output);
   return 0;
 }

@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: "no space left",
 };
 
-const explained = (what: string, name: string, error: unknown): unknown => {
+const toConfigError = (what: string, name: string, error: unknown): unknown => {
   const code = errnoOf(error);
   if (code === undefined) return error;
   return new ConfigError([`Cannot ${what} "${escapeText(name)}": ${REASONS[code] ?? code}`], EXIT.noInput);
@@ -49,7 +49,7 @@ export async function* contentOfFile(
   try {
     yield* createReadStream(resolve(cwd, name), { highWaterMark: READ_BYTES });
   } catch (error) {
-    throw explained("read", name, error);
+    throw toConfigError("read", name, error);
   }
 }
 
@@ -65,7 +65,7 @@ export async function checkFile(name: string, { cwd }: Pick<CommandContext, "cwd
       await handle.close();
     }
   } catch (error) {
-    throw explained("read", name, error);
+    throw toConfigError("read", name, error);
   }
 }
 
@@ -90,7 +90,7 @@ export async function localEntries(
       }))
       .sort((one, other) => (one.name < other.name ? -1 : 1));
   } catch (error) {
-    throw explained("read", name, error);
+    throw toConfigError("read", name, error);
   }
 }
 
@@ -99,7 +99,8 @@ export async function makeLocalDirectory(name: string, { cwd }: Pick<CommandCont
   try {
     await mkdir(resolve(cwd, name));
   } catch (error) {
-    if (errnoOf(error) !== "EEXIST" || !(await isLocalDirectory(name, { cwd }))) throw explained("write", name, error);
+    if (errnoOf(error) !== "EEXIST" || !(await isLocalDirectory(name, { cwd })))
+      throw toConfigError("write", name, error);
   }
 }
 
@@ -125,7 +126,7 @@ export async function saveFile(
   try {
     handle = await open(part, "wx");
   } catch (error) {
-    throw explained("write", name, error);
+    throw toConfigError("write", name, error);
   }
   try {
     for await (const piece of content) await handle.writeFile(piece);
@@ -133,7 +134,7 @@ export async function saveFile(
     if (replace) await rename(part, path);
     else await link(part, path);
   } catch (error) {
-    throw explained("write", name, error);
+    throw toConfigError("write", name, error);
   } finally {
     await handle.close();
     await unlink(part).catch(() => {});

@@ -1,7 +1,7 @@
 import { basename } from "node:path/posix";
 import { type FilePlace, placeOf, wordsOf } from "../arguments/files/options.js";
 import { isDirectory } from "./change.js";
-import { asJson, type FileSession } from "./session.js";
+import { type FileSession, printJson } from "./session.js";
 
 /** `mv` */
 export const mv = (session: FileSession): Promise<number> =>
@@ -35,7 +35,7 @@ async function transfer(session: FileSession, run: (input: Transfer) => Promise<
     overwrite: !command.flags.has("no-clobber"),
     parents: command.flags.has("parents"),
   });
-  if (command.json) await asJson(session, output);
+  if (command.json) await printJson(session, output);
   return 0;
 }
 

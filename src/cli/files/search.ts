@@ -1,9 +1,9 @@
 import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
-import { anyCase, findGlobs } from "../arguments/files/find-globs.js";
+import { findGlobs, ignoreCaseGlob } from "../arguments/files/find-globs.js";
 import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
-import { asJson, type FileSession, onEach } from "./session.js";
+import { type FileSession, forEachItem, printJson } from "./session.js";
 
 const PAGE = 5000;
 const LONGEST_MS = 60_000;
@@ -11,7 +11,7 @@ const MOST_SUMS = 10_000;
 const TYPES: Readonly<Record<string, "file" | "directory">> = { f: "file", d: "directory" };
 
 /** Warns on standard error that an answer is incomplete. */
-export function sayIncomplete(session: FileSession, place: FilePlace, { reason, hint }: Incompleteness): void {
+export function warnIncomplete(session: FileSession, place: FilePlace, { reason, hint }: Incompleteness): void {
   const why = [reason ?? "error", ...(hint === undefined ? [] : [hint])].map(escapeText).join("; ");
   session.context.stderr.write(`venue-files: ${placeText(place)}: not complete: ${why}\n`);
 }
@@ -27,14 +27,14 @@ export async function find(session: FileSession): Promise<number> {
   const type = values.get("type");
   if (type !== undefined && TYPES[type] === undefined) throw new UsageError("-type takes f or d");
   const pattern = findGlobs({
-    names: [...(lists.get("name") ?? []), ...(lists.get("iname") ?? []).map(anyCase)],
+    names: [...(lists.get("name") ?? []), ...(lists.get("iname") ?? []).map(ignoreCaseGlob)],
     paths: lists.get("path") ?? [],
     maxDepth: numberOf(session.command, "maxdepth"),
   });
   const places = placesOf(session.command);
   if (pattern === undefined) return 0;
   const wish = { pattern: [...pattern], type: TYPES[type ?? ""] ?? ("any" as const), ignore: "none" as const };
-  return onEach(places, session, async (place) => {
+  return forEachItem(places, session, async (place) => {
     let cursor: string | undefined;
     for (;;) {
       const more = cursor === undefined ? {} : { cursor };
@@ -44,7 +44,7 @@ export async function find(session: FileSession): Promise<number> {
       });
       await showPage(session, place, page);
       if (page.nextCursor === undefined || page.nextCursor === cursor) {
-        if (!page.complete) sayIncomplete(session, place, page);
+        if (!page.complete) warnIncomplete(session, place, page);
         return;
       }
       cursor = page.nextCursor;
@@ -53,7 +53,7 @@ export async function find(session: FileSession): Promise<number> {
 }
 
 async function showPage(session: FileSession, { root }: FilePlace, page: { paths: readonly string[] }): Promise<void> {
-  if (session.command.json) return asJson(session, page);
+  if (session.command.json) return printJson(session, page);
   const lines = page.paths.map((path) => {
     const text = placeText({ root, path: path.replace(/\/$/, "") });
     return `${path.endsWith("/") ? session.paint(text, "directory") : text}\n`;
@@ -67,10 +67,10 @@ export async function du(session: FileSession): Promise<number> {
   const isHuman = command.flags.has("human-readable") || (isTerminal && !command.flags.has("bytes"));
   const shown = (bytes: number): string => (isHuman ? humanSize(bytes) : String(bytes));
   const depth = command.flags.has("summarize") ? 0 : (numberOf(command, "max-depth") ?? 1);
-  return onEach(placesOf(session.command), session, async (place) => {
+  return forEachItem(placesOf(session.command), session, async (place) => {
     const input = { ...place, depth, limit: MOST_SUMS, timeoutMs: LONGEST_MS };
     const output = await session.invoke("file:du", input);
-    if (command.json) await asJson(session, output);
+    if (command.json) await printJson(session, output);
     else {
       const children = output.children.filter(({ path }) => command.flags.has("all") || path.endsWith("/"));
       // As du(1): contents first, the total last.
@@ -80,6 +80,6 @@ export async function du(session: FileSession): Promise<number> {
       });
       await session.out(`${lines.reverse().join("")}${shown(output.bytes)}\t${placeText(place)}\n`);
     }
-    if (!output.complete) sayIncomplete(session, place, output);
+    if (!output.complete) warnIncomplete(session, place, output);
   });
 }

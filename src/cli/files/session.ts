@@ -53,7 +53,7 @@ export interface FileSession {
 }
 
 /** Runs a file command on the roots of a configuration, or of a venue elsewhere. @returns its exit status */
-export async function inFileSession(
+export async function withFileSession(
   run: FileRun,
   context: CommandContext,
   work: (session: FileSession) => Promise<number>,
@@ -73,10 +73,10 @@ export async function inFileSession(
       invoke: async (operation, input) => parseOutput(await calls.run(operation, input)),
       upload: (input, content) => calls.upload(input, content),
       out: (text) => print(context, text),
-      failed: (error) => sayFailure(error, command, context),
+      failed: (error) => printFailure(error, command, context),
     });
   } catch (error) {
-    sayFailure(error, command, context);
+    printFailure(error, command, context);
     return EXIT.failed;
   } finally {
     progress.end();
@@ -134,7 +134,7 @@ function parseOutput<O extends Operation>(output: unknown): FileOutputs[O] {
   return output as FileOutputs[O];
 }
 
-function sayFailure(error: unknown, { json }: FileCommand, { stderr }: CommandContext): void {
+function printFailure(error: unknown, { json }: FileCommand, { stderr }: CommandContext): void {
   if (!(error instanceof FileAdapterError)) throw error;
   const { message, code, data } = error;
   const text = json
@@ -144,7 +144,7 @@ function sayFailure(error: unknown, { json }: FileCommand, { stderr }: CommandCo
 }
 
 /** Runs a command on each item; a failure does not stop the others. @returns the exit status */
-export async function onEach<T>(
+export async function forEachItem<T>(
   items: readonly T[],
   session: FileSession,
   work: (item: T) => Promise<void>,
@@ -162,7 +162,7 @@ export async function onEach<T>(
 }
 
 /** Prints an output as one line of JSON. */
-export const asJson = (session: FileSession, output: unknown): Promise<void> =>
+export const printJson = (session: FileSession, output: unknown): Promise<void> =>
   session.out(`${stringifyExact(output)}\n`);
 
 /** One line about a failure, with its hint. */

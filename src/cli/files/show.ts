@@ -2,8 +2,8 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
-import { shown as escapeLine } from "../output/grep-lines.js";
-import { asJson, type FileSession, onEach } from "./session.js";
+import { escapeMatch as escapeLine } from "../output/grep-lines.js";
+import { type FileSession, forEachItem, printJson } from "./session.js";
 
 const PAGE = 10_000;
 const DEEPEST = 10;
@@ -14,18 +14,18 @@ export async function ls(session: FileSession): Promise<number> {
   const { command } = session;
   if (command.words.length === 0) return listRoots(session);
   const places = command.words.map(placeOf);
-  return onEach(places, session, async (place) => {
+  return forEachItem(places, session, async (place) => {
     const entries = await entriesOf(place, session);
     if (places.length > 1 && !command.json) {
       await session.out(`${place === places[0] ? "" : "\n"}${placeText(place)}:\n`);
     }
-    if (!command.json) await session.out(shown(entries, session));
+    if (!command.json) await session.out(formatEntries(entries, session));
   });
 }
 
 async function listRoots(session: FileSession): Promise<number> {
   const output = await session.invoke("file:roots", {});
-  if (session.command.json) await asJson(session, output);
+  if (session.command.json) await printJson(session, output);
   else await session.out(output.roots.map(({ name }) => `${name}:\n`).join(""));
   return 0;
 }
@@ -36,14 +36,14 @@ async function entriesOf(place: FilePlace, session: FileSession): Promise<readon
   try {
     for (let offset = 0; ; offset += PAGE) {
       const page = await session.invoke("file:list", { ...place, offset, limit: PAGE });
-      if (session.command.json) await asJson(session, page);
+      if (session.command.json) await printJson(session, page);
       else entries.push(...page.entries);
       if (!page.truncated) break;
     }
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "NOT_A_DIRECTORY") throw error;
     const stat = await session.invoke("file:stat", place);
-    if (session.command.json) await asJson(session, stat);
+    if (session.command.json) await printJson(session, stat);
     const { type = "file", size = 0, modified = 0 } = stat;
     return [{ name: place.path, type, size, modified }];
   }
@@ -52,7 +52,7 @@ async function entriesOf(place: FilePlace, session: FileSession): Promise<readon
   return flags.has("time") ? visible.toSorted((one, other) => other.modified - one.modified) : visible;
 }
 
-function shown(entries: readonly ShownEntry[], { command, isTerminal, width, paint }: FileSession): string {
+function formatEntries(entries: readonly ShownEntry[], { command, isTerminal, width, paint }: FileSession): string {
   if (command.flags.has("long")) {
     return longLines(entries, paint, command.flags.has("human-readable") ? humanSize : String);
   }
@@ -70,22 +70,22 @@ export async function tree(session: FileSession): Promise<number> {
     ...(level === undefined ? {} : { maxDepth: Math.min(level, DEEPEST) }),
     ...(command.flags.has("size") || command.flags.has("human-readable") ? { info: "size" as const } : {}),
   });
-  if (command.json) await asJson(session, output);
-  else await session.out(treeLines(printable(output.tree), session.paint));
+  if (command.json) await printJson(session, output);
+  else await session.out(treeLines(escapeLines(output.tree), session.paint));
   if (output.truncated) session.context.stderr.write(`venue-files: cut at ${output.entries} entries\n`);
   return 0;
 }
 
 /** A venue elsewhere might send what moves the cursor; names in a tree of ours are escaped already. */
-const printable = (tree: string): string => tree.split("\n").map(escapeLine).join("\n");
+const escapeLines = (tree: string): string => tree.split("\n").map(escapeLine).join("\n");
 
 /** `stat` */
 export async function stat(session: FileSession): Promise<number> {
   const places = session.command.words.length === 0 ? wordsOf(session.command, "ROOT:PATH") : session.command.words;
   let isMissing = false;
-  const status = await onEach(places.map(placeOf), session, async (place) => {
+  const status = await forEachItem(places.map(placeOf), session, async (place) => {
     const output = await session.invoke("file:stat", place);
-    if (session.command.json) return asJson(session, output);
+    if (session.command.json) return printJson(session, output);
     const { exists, type = "", size = 0, modified = 0, readOnly, symlink, mime } = output;
     if (!exists) {
       isMissing = true;

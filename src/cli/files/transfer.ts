@@ -6,7 +6,7 @@ import { EXIT, STREAM } from "../context.js";
 import { isDirectory } from "./change.js";
 import { contentOf } from "./content.js";
 import { checkFile, contentOfFile, isLocalDirectory, localTarget, saveFile } from "./local.js";
-import { asJson, type FileSession, onEach } from "./session.js";
+import { type FileSession, forEachItem, printJson } from "./session.js";
 import { getTree, putTree, treeName } from "./trees.js";
 
 /** `put`: each file is a single write, whatever its size, so that it appears atomically. */
@@ -21,8 +21,8 @@ export async function put(session: FileSession): Promise<number> {
   const into = target.path === "" || target.path.endsWith("/") || (await isDirectory(target, session));
   if (!into && files.length > 1) throw new UsageError(`'${placeText(target)}' is no directory for several files`);
   let inTrees: number = EXIT.ok;
-  const status = await onEach(files, session, async (file) => {
-    const place = into ? inside(target, file === STREAM ? file : resolve(context.cwd, file)) : target;
+  const status = await forEachItem(files, session, async (file) => {
+    const place = into ? fileInside(target, file === STREAM ? file : resolve(context.cwd, file)) : target;
     if (await isTree(file)) {
       inTrees = Math.max(inTrees, await putTree(file, place, session));
       return;
@@ -31,12 +31,12 @@ export async function put(session: FileSession): Promise<number> {
     const parents = command.flags.has("parents");
     const condition = command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {};
     const output = await session.upload({ ...place, parents, ...condition }, content);
-    if (command.json) await asJson(session, output);
+    if (command.json) await printJson(session, output);
   });
   return Math.max(status, inTrees);
 }
 
-function inside(directory: FilePlace, file: string): FilePlace {
+function fileInside(directory: FilePlace, file: string): FilePlace {
   if (file === STREAM) throw new UsageError("Standard input has no name: say which file it is to be");
   const name = basename(file.replaceAll("\\", "/"));
   return { root: directory.root, path: `${directory.path.replace(/\/+$/, "")}/${name}` };
@@ -45,9 +45,9 @@ function inside(directory: FilePlace, file: string): FilePlace {
 /** `get` */
 export async function get(session: FileSession): Promise<number> {
   const { command, context, progress } = session;
-  const { places, local } = apart(command.words);
+  const { places, local } = parseGetWords(command.words);
   let inTrees: number = EXIT.ok;
-  const status = await onEach(places, session, async (place) => {
+  const status = await forEachItem(places, session, async (place) => {
     if (command.flags.has("recursive") && (await isDirectory(place, session))) {
       if (local === STREAM) throw new UsageError("'get -r' writes directories, not standard output");
       const into = local === undefined || (await isLocalDirectory(local, context));
@@ -62,13 +62,13 @@ export async function get(session: FileSession): Promise<number> {
     }
     const target = await localTarget(local ?? ".", place.path, context);
     await saveFile(target, content, { cwd: context.cwd, replace: command.flags.has("force") });
-    if (command.json) await asJson(session, { path: place.path, file: target });
+    if (command.json) await printJson(session, { path: place.path, file: target });
   });
   return Math.max(status, inTrees);
 }
 
 /** Splits the words into places in roots, and an optional local target at the end. */
-function apart(words: readonly string[]): { places: readonly FilePlace[]; local: string | undefined } {
+function parseGetWords(words: readonly string[]): { places: readonly FilePlace[]; local: string | undefined } {
   const last = words.at(-1);
   const isLocal = words.length > 1 && last !== undefined && !/^[^/.]+:/.test(last);
   const places = (isLocal ? words.slice(0, -1) : words).map(placeOf);

@@ -8,13 +8,13 @@ import { type FilePlace, placeText } from "../arguments/files/options.js";
 import { EXIT } from "../context.js";
 import { contentOf } from "./content.js";
 import { contentOfFile, localEntries, makeLocalDirectory, saveFile } from "./local.js";
-import { asJson, type FileSession } from "./session.js";
+import { type FileSession, printJson } from "./session.js";
 
 const PAGE = 10_000;
 /** Deeper than any path of a root. */
 const DEEPEST = 512;
 
-const below = ({ root, path }: FilePlace, name: string): FilePlace => ({
+const placeBelow = ({ root, path }: FilePlace, name: string): FilePlace => ({
   root,
   path: `${path.replace(/\/+$/, "")}/${name}`.replace(/^\//, ""),
 });
@@ -23,17 +23,17 @@ const below = ({ root, path }: FilePlace, name: string): FilePlace => ({
 export async function putTree(local: string, place: FilePlace, session: FileSession): Promise<number> {
   const { command, context } = session;
   await session.invoke("file:mkdir", { ...place, parents: command.flags.has("parents") });
-  return inAll(await localEntries(local, context), session, async ({ name, type }) => {
-    const [from, to] = [join(local, name), below(place, name)];
+  return forEachEntry(await localEntries(local, context), session, async ({ name, type }) => {
+    const [from, to] = [join(local, name), placeBelow(place, name)];
     if (type === "directory") return putTree(from, to, session);
-    if (type !== "file") return leftOut(from, session);
+    if (type !== "file") return warnLeftOut(from, session);
     const condition = command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {};
     const output = await session.upload(
       { ...to, ...condition },
       session.progress.through(contentOfFile(from, context)),
     );
     session.progress.file();
-    if (command.json) await asJson(session, output);
+    if (command.json) await printJson(session, output);
     return EXIT.ok;
   });
 }
@@ -43,16 +43,16 @@ export async function getTree(place: FilePlace, local: string, session: FileSess
   const { command, context } = session;
   if (depth > DEEPEST) throw invalidPath(place, "too deep");
   await makeLocalDirectory(local, context);
-  return inAll(await entriesOf(place, session), session, async ({ name, type }) => {
+  return forEachEntry(await entriesOf(place, session), session, async ({ name, type }) => {
     // A venue elsewhere is not trusted with where files are written here.
-    if (!isPlainName(name)) return leftOut(`${placeText(place)}/${escapeText(name)}`, session);
-    const [from, to] = [below(place, name), join(local, name)];
+    if (!isPlainName(name)) return warnLeftOut(`${placeText(place)}/${escapeText(name)}`, session);
+    const [from, to] = [placeBelow(place, name), join(local, name)];
     if (type === "directory") return getTree(from, to, session, depth + 1);
-    if (type !== "file") return leftOut(placeText(from), session);
+    if (type !== "file") return warnLeftOut(placeText(from), session);
     const content = session.progress.through(contentOf(from, session));
     await saveFile(to, content, { cwd: context.cwd, replace: command.flags.has("force") });
     session.progress.file();
-    if (command.json) await asJson(session, { path: from.path, file: to });
+    if (command.json) await printJson(session, { path: from.path, file: to });
     return EXIT.ok;
   });
 }
@@ -71,7 +71,7 @@ interface Entry {
 }
 
 /** Works on all entries; a failure does not stop the others. */
-async function inAll(
+async function forEachEntry(
   entries: readonly Entry[],
   session: FileSession,
   work: (entry: Entry) => Promise<number>,
@@ -89,7 +89,7 @@ async function inAll(
   return status;
 }
 
-function leftOut(shown: string, { context }: FileSession): number {
+function warnLeftOut(shown: string, { context }: FileSession): number {
   context.stderr.write(`venue-files: left out: ${escapeText(shown)}: neither a file nor a directory\n`);
   return EXIT.failed;
 }

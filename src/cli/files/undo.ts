@@ -5,7 +5,7 @@ import { UsageError } from "../arguments/options.js";
 import { EXIT } from "../context.js";
 import { diffLines } from "../output/file-lines.js";
 import { actorText, type Change, changeText } from "../output/history-lines.js";
-import { asJson, type FileSession } from "./session.js";
+import { type FileSession, printJson } from "./session.js";
 
 type UndoInput = FileInputs["file:undo"];
 type Undone = FileOutputs["file:undo"];
@@ -25,8 +25,8 @@ export async function undo(session: FileSession): Promise<number> {
     const asks = !isDry && input.id === undefined && !command.flags.has("yes");
     if (asks && !(await isConfirmed(input, session))) return EXIT.failed;
     const undone = await session.invoke("file:undo", { ...input, ...(isDry ? { dryRun: true } : {}) });
-    if (command.json) await asJson(session, undone);
-    else await session.out(shown(undone, session));
+    if (command.json) await printJson(session, undone);
+    else await session.out(resultText(undone, session));
     if ((undone.blocked ?? []).length > 0) status = EXIT.failed;
   }
   return status;
@@ -73,12 +73,12 @@ async function isConfirmed(input: UndoInput, session: FileSession): Promise<bool
     context.stderr.write("venue-files: pass -y to go on without being asked, or -n to look only\n");
     return false;
   }
-  return asked("Undo? [y/N] ", session);
+  return askToConfirm("Undo? [y/N] ", session);
 }
 
 const lineOf = (entry: Change | undefined, id: string): string => (entry === undefined ? id : changeText(entry));
 
-async function asked(question: string, { context }: FileSession): Promise<boolean> {
+async function askToConfirm(question: string, { context }: FileSession): Promise<boolean> {
   const asker = createLineAsker(context);
   try {
     return /^y(es)?$/i.test((await asker.ask(question))?.trim() ?? "");
@@ -87,7 +87,7 @@ async function asked(question: string, { context }: FileSession): Promise<boolea
   }
 }
 
-function shown(undone: Undone, { paint }: FileSession): string {
+function resultText(undone: Undone, { paint }: FileSession): string {
   const { files, diff, diffTruncated, dryRun, group, id } = undone;
   const lines = files.map(({ path, etag }) => `${etag === null ? "removed " : "restored"} ${path}\n`).join("");
   const key = group ?? id;
@@ -123,7 +123,7 @@ export async function trash(session: FileSession): Promise<number> {
   return status;
 }
 
-async function* trashed(place: FileInputs["file:trash"], session: FileSession) {
+async function* trashEntries(place: FileInputs["file:trash"], session: FileSession) {
   let cursor: string | undefined;
   do {
     const page = await session.invoke("file:trash", { ...place, ...(cursor === undefined ? {} : { cursor }) });
@@ -133,11 +133,11 @@ async function* trashed(place: FileInputs["file:trash"], session: FileSession) {
 }
 
 async function listTrash(place: FileInputs["file:trash"], session: FileSession): Promise<number> {
-  for await (const entry of trashed(place, session)) {
+  for await (const entry of trashEntries(place, session)) {
     const { id, path, kind, deleted, by } = entry;
     const time = new Date(deleted).toISOString().slice(0, 19).replace("T", " ");
     const mark = kind === "directory" ? "/" : "";
-    if (session.command.json) await asJson(session, entry);
+    if (session.command.json) await printJson(session, entry);
     else await session.out(`${time}  ${session.paint(id, "place")}  ${actorText(by)}  ${place.root}:${path}${mark}\n`);
   }
   return EXIT.ok;
@@ -145,13 +145,13 @@ async function listTrash(place: FileInputs["file:trash"], session: FileSession):
 
 async function emptyTrash(place: FileInputs["file:trash"], session: FileSession): Promise<number> {
   const ids: string[] = [];
-  for await (const { id } of trashed(place, session)) ids.push(id);
+  for await (const { id } of trashEntries(place, session)) ids.push(id);
   if (ids.length === 0) return EXIT.ok;
   const question = `Remove ${plural(ids.length, "entry").replace(/ys$/, "ies")} of ${place.root} for good? [y/N] `;
   if (!(await mayRemove(question, session))) return EXIT.failed;
   for (let start = 0; start < ids.length; start += MOST_IDS) {
     const output = await session.invoke("file:purge", { root: place.root, ids: ids.slice(start, start + MOST_IDS) });
-    if (session.command.json) await asJson(session, output);
+    if (session.command.json) await printJson(session, output);
   }
   return EXIT.ok;
 }
@@ -159,7 +159,7 @@ async function emptyTrash(place: FileInputs["file:trash"], session: FileSession)
 async function mayRemove(question: string, session: FileSession): Promise<boolean> {
   const { command, context, isTerminal } = session;
   if (command.flags.has("yes")) return true;
-  if (context.stdin.isTTY === true && isTerminal) return asked(question, session);
+  if (context.stdin.isTTY === true && isTerminal) return askToConfirm(question, session);
   context.stderr.write("venue-files: what is removed cannot be brought back: pass -y to go on\n");
   return false;
 }
@@ -173,7 +173,7 @@ export async function purge(session: FileSession): Promise<number> {
   const what = ids.length > 0 ? plural(ids.length, "change") : path === "" ? `all of ${root}` : `${root}:${path}`;
   if (!(await mayRemove(`Remove what was kept of ${what} for good? [y/N] `, session))) return EXIT.failed;
   const output = await session.invoke("file:purge", input);
-  if (command.json) await asJson(session, output);
+  if (command.json) await printJson(session, output);
   else await session.out(`${plural(output.purged, "content")} removed\n`);
   return EXIT.ok;
 }

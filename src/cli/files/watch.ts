@@ -6,7 +6,7 @@ import type { FileOutputs } from "../../schema/types.js";
 import { placeOf, wordsOf } from "../arguments/files/options.js";
 import { EXIT } from "../context.js";
 import type { Paint } from "../output/paint.js";
-import { asJson, type FileSession } from "./session.js";
+import { type FileSession, printJson } from "./session.js";
 
 /** Below the time that a venue elsewhere lets a call wait. */
 const WAIT_MS = 20_000;
@@ -35,11 +35,11 @@ export async function watch(session: FileSession): Promise<number> {
     if (answer === undefined) break;
     ({ cursor } = answer);
     if (answer.overflow) {
-      if (command.json) await asJson(session, { type: "overflow" });
+      if (command.json) await printJson(session, { type: "overflow" });
       context.stderr.write("venue-files: changes were missed; look at what is there\n");
     }
     for (const change of answer.events) {
-      if (command.json) await asJson(session, change);
+      if (command.json) await printJson(session, change);
       else await session.out(lineOf(change, session.paint));
     }
   }

@@ -18,7 +18,7 @@ interface Tables {
   readonly onPaths: readonly string[];
 }
 
-const dashed = (names: readonly string[]): string[] => names.map((name) => `--${name}`);
+const toOptions = (names: readonly string[]): string[] => names.map((name) => `--${name}`);
 
 function tables(): Tables {
   const second = new Map<string, string[]>();
@@ -26,12 +26,12 @@ function tables(): Tables {
   for (const [name, given] of Object.entries(COMMANDS)) {
     const [one = "", two] = name.split(" ");
     if (two !== undefined) second.set(one, [...(second.get(one) ?? []), two]);
-    options.set(name, dashed([...given, "help"]));
+    options.set(name, toOptions([...given, "help"]));
   }
   second.set("completion", [...SHELLS]);
   const onPaths = Object.keys(FILE_COMMANDS);
   for (const [name, own] of Object.entries(FILE_COMMANDS)) {
-    options.set(name, dashed([...Object.keys(own), ...Object.keys(FILE_OPTIONS)]));
+    options.set(name, toOptions([...Object.keys(own), ...Object.keys(FILE_OPTIONS)]));
   }
   const singles = Object.keys(COMMANDS).filter((name) => !name.includes(" "));
   return { first: [...singles, ...second.keys(), ...onPaths, "help"].filter(isFirst), second, options, onPaths };
@@ -41,7 +41,7 @@ const isFirst = (name: string, index: number, all: readonly string[]): boolean =
 
 /** Options whose value is a file or folder of this machine. */
 const FILE_VALUES: readonly OptionName[] = ["config", "root", "caps", "proof", "out", "token", "within"];
-const fileValues = dashed(FILE_VALUES.filter((name) => OPTIONS[name].type === "string"));
+const fileValues = toOptions(FILE_VALUES.filter((name) => OPTIONS[name].type === "string"));
 
 /** The script that a shell evaluates: `eval "$(venue-files completion bash)"`. */
 export function completionScript(shell: Shell): string {
@@ -49,7 +49,10 @@ export function completionScript(shell: Shell): string {
 }
 
 /** Commands with the same options share a line. */
-function cases({ options }: Tables, line: (names: readonly string[], options: readonly string[]) => string): string {
+function caseLines(
+  { options }: Tables,
+  line: (names: readonly string[], options: readonly string[]) => string,
+): string {
   const groups = new Map<string, string[]>();
   for (const [name, list] of options) groups.set(list.join(" "), [...(groups.get(list.join(" ")) ?? []), name]);
   return [...groups].map(([list, names]) => line(names, list.split(" "))).join("\n");
@@ -61,7 +64,7 @@ const posixBody = (all: Tables): string => `  local one=\${words[1]} command=\${
 ${[...all.second].map(([name, list]) => `    ${name}) command="$one \${words[2]}"; [ $at -eq 2 ] && candidates="${list.join(" ")}";;`).join("\n")}
   esac
   case "$command" in
-${cases(all, (names, list) => `    ${names.map((name) => `"${name}"`).join("|")}) options="${list.join(" ")}";;`)}
+${caseLines(all, (names, list) => `    ${names.map((name) => `"${name}"`).join("|")}) options="${list.join(" ")}";;`)}
   esac
   case "$before" in
     ${fileValues.join("|")}) files=1; return 0;;

@@ -30,12 +30,12 @@ export interface Client {
   readonly afterwards: string;
 }
 
-const plain = ({ command, args }: Launch) => ({ command, args });
-const below =
+const commandEntry = ({ command, args }: Launch) => ({ command, args });
+const folderFile =
   (...names: readonly string[]) =>
   (folder: string, { system }: Platform): string =>
     paths(system).join(folder, ...names);
-const inHome =
+const homeFile =
   (...names: readonly string[]) =>
   (_folder: string, { system, home }: Platform): string =>
     paths(system).join(home, ...names);
@@ -57,8 +57,8 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
     title: "Claude Code",
     format: "json",
     keys: ["mcpServers"],
-    file: below(".mcp.json"),
-    entry: plain,
+    file: folderFile(".mcp.json"),
+    entry: commandEntry,
     afterwards: "start claude in that folder and allow the server",
   },
   "claude-desktop": {
@@ -67,23 +67,23 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
     keys: ["mcpServers"],
     file: (_folder, platform) =>
       paths(platform.system).join(settings("Claude", platform), "claude_desktop_config.json"),
-    entry: plain,
+    entry: commandEntry,
     afterwards: "quit Claude Desktop and start it again",
   },
   cursor: {
     title: "Cursor",
     format: "json",
     keys: ["mcpServers"],
-    file: below(".cursor", "mcp.json"),
-    entry: plain,
+    file: folderFile(".cursor", "mcp.json"),
+    entry: commandEntry,
     afterwards: "open that folder in Cursor and enable the server under Settings, MCP",
   },
   vscode: {
     title: "VS Code",
     format: "json",
     keys: ["servers"],
-    file: below(".vscode", "mcp.json"),
-    entry: (launch) => ({ type: "stdio", ...plain(launch) }),
+    file: folderFile(".vscode", "mcp.json"),
+    entry: (launch) => ({ type: "stdio", ...commandEntry(launch) }),
     afterwards: "open that folder in VS Code and press Start above the entry",
   },
   zed: {
@@ -100,7 +100,7 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
             "zed",
             "settings.json",
           ),
-    entry: (launch) => ({ source: "custom", ...plain(launch), env: {} }),
+    entry: (launch) => ({ source: "custom", ...commandEntry(launch), env: {} }),
     afterwards: "look at the agent panel's settings: the server is listed there",
   },
   codex: {
@@ -112,15 +112,15 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
         platform.env["CODEX_HOME"] ?? paths(platform.system).join(platform.home, ".codex"),
         "config.toml",
       ),
-    entry: plain,
+    entry: commandEntry,
     afterwards: "start codex again",
   },
   gemini: {
     title: "Gemini CLI",
     format: "json",
     keys: ["mcpServers"],
-    file: inHome(".gemini", "settings.json"),
-    entry: plain,
+    file: homeFile(".gemini", "settings.json"),
+    entry: commandEntry,
     afterwards: "start gemini again; /mcp lists the server",
   },
   goose: {
@@ -138,7 +138,7 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
     title: "opencode",
     format: "json",
     keys: ["mcp"],
-    file: below("opencode.json"),
+    file: folderFile("opencode.json"),
     entry: ({ command, args }) => ({ type: "local", command: [command, ...args], enabled: true }),
     afterwards: "start opencode in that folder",
   },

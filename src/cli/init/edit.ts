@@ -27,12 +27,12 @@ export interface Addition {
  * @returns the new text
  * @throws EntryExists, NotEditable
  */
-export function withEntry(text: string, addition: Addition): string {
-  const edit = { json: inJson, toml: inToml, yaml: inYaml }[addition.client.format];
+export function addEntry(text: string, addition: Addition): string {
+  const edit = { json: addToJson, toml: addToToml, yaml: addToYaml }[addition.client.format];
   return edit(text, addition);
 }
 
-function inJson(text: string, { client, name, entry, force }: Addition): string {
+function addToJson(text: string, { client, name, entry, force }: Addition): string {
   const errors: ParseError[] = [];
   const start = text.trim() === "" ? "{}\n" : text;
   const tree = parseTree(start.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true });
@@ -43,7 +43,7 @@ function inJson(text: string, { client, name, entry, force }: Addition): string 
   if (old !== undefined) {
     if (!force) throw new EntryExists(name);
     const indent = /^[ \t]*/.exec(start.slice(start.lastIndexOf("\n", old.offset) + 1))?.[0] ?? "";
-    return replaced(start, old.offset, old.length, jsonText(entry, start, indent));
+    return replaceRange(start, old.offset, old.length, jsonText(entry, start, indent));
   }
   let parent = tree;
   const missing = [...client.keys, name];
@@ -56,11 +56,11 @@ function inJson(text: string, { client, name, entry, force }: Addition): string 
   }
   const [key = name, ...below] = missing;
   const value = below.reduceRight<unknown>((inner, one) => ({ [one]: inner }), entry);
-  return withProperty(start, parent, [key, value]);
+  return insertProperty(start, parent, [key, value]);
 }
 
 /** Puts a property first into an object; what stands there keeps its bytes. */
-function withProperty(text: string, parent: Node, [key, value]: readonly [string, unknown]): string {
+function insertProperty(text: string, parent: Node, [key, value]: readonly [string, unknown]): string {
   const at = parent.offset + 1;
   const isEmpty = (parent.children?.length ?? 0) === 0;
   const inside = text.slice(at, parent.offset + parent.length - 1);
@@ -69,11 +69,11 @@ function withProperty(text: string, parent: Node, [key, value]: readonly [string
   const eol = eolOf(text);
   const property = `${JSON.stringify(key)}: ${jsonText(value, text, indent)}`;
   if (isEmpty && inside.trim() === "") {
-    return replaced(text, at, inside.length, `${eol}${indent}${property}${eol}${outer}`);
+    return replaceRange(text, at, inside.length, `${eol}${indent}${property}${eol}${outer}`);
   }
-  if (isEmpty) return replaced(text, at, 0, `${eol}${indent}${property}`);
+  if (isEmpty) return replaceRange(text, at, 0, `${eol}${indent}${property}`);
   const space = inside.includes("\n") ? "" : `${eol}${indent}`;
-  return replaced(
+  return replaceRange(
     text,
     at,
     space === "" ? 0 : (/^\s*/.exec(inside)?.[0].length ?? 0),
@@ -81,7 +81,7 @@ function withProperty(text: string, parent: Node, [key, value]: readonly [string
   );
 }
 
-const replaced = (text: string, at: number, length: number, by: string): string =>
+const replaceRange = (text: string, at: number, length: number, by: string): string =>
   text.slice(0, at) + by + text.slice(at + length);
 
 /** A value over several lines, the first one without indentation. */
@@ -95,16 +95,16 @@ const unitOf = (text: string): string => /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
 const lineAt = (text: string, offset: number): number => text.slice(0, offset).split("\n").length;
 
 /** Strings of JSON are strings of TOML and of YAML; arrays of them likewise. */
-const inline = (value: unknown): string =>
-  Array.isArray(value) ? `[${value.map(inline).join(", ")}]` : JSON.stringify(value);
+const inlineValue = (value: unknown): string =>
+  Array.isArray(value) ? `[${value.map(inlineValue).join(", ")}]` : JSON.stringify(value);
 
 /** A table is added at the end, where it ends whatever table stood there before. */
-function inToml(text: string, { client, name, entry, force }: Addition): string {
+function addToToml(text: string, { client, name, entry, force }: Addition): string {
   const eol = eolOf(text);
   const lines = text === "" ? [] : text.split(/\r?\n/);
   const parent = client.keys.join(".");
   const header = `[${parent}.${name}]`;
-  const own = [header, ...Object.entries(entry).map(([key, value]) => `${key} = ${inline(value)}`)];
+  const own = [header, ...Object.entries(entry).map(([key, value]) => `${key} = ${inlineValue(value)}`)];
   const quoted = `["']?${name}["']?`;
   const isOwn = new RegExp(`^\\s*\\[\\s*${parent}\\s*\\.\\s*${quoted}\\s*(\\.|\\])`);
   const elsewhere = new RegExp(`^\\s*(${parent}\\s*(=|\\.\\s*${quoted})|\\[\\[\\s*${parent})`);
@@ -133,7 +133,7 @@ function isIn(lines: readonly string[], index: number, isOwn: RegExp, isOthers: 
   return false;
 }
 
-function inYaml(text: string, { client, name, entry, force }: Addition): string {
+function addToYaml(text: string, { client, name, entry, force }: Addition): string {
   const eol = eolOf(text);
   const lines = text === "" ? [] : text.split(/\r?\n/);
   const [parent = ""] = client.keys;
@@ -143,7 +143,7 @@ function inYaml(text: string, { client, name, entry, force }: Addition): string 
   const at = lines.findIndex((line) => new RegExp(`^["']?${parent}["']?\\s*:`).test(line));
   const own = (indent: string) => [
     `${indent}${name}:`,
-    ...Object.entries(entry).map(([key, value]) => `${indent}  ${key}: ${inline(value)}`),
+    ...Object.entries(entry).map(([key, value]) => `${indent}  ${key}: ${inlineValue(value)}`),
   ];
   if (at < 0) {
     while (lines.at(-1)?.trim() === "") lines.pop();

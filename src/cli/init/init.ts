@@ -25,7 +25,7 @@ import { type CommandContext, codeOf, EXIT } from "../context.js";
 import { paintFor } from "../output/paint.js";
 import { CLIENTS, type Client, type Launch, type Platform } from "./clients.js";
 import { type ChosenRoot, configText } from "./config-text.js";
-import { EntryExists, NotEditable, withEntry } from "./edit.js";
+import { addEntry, EntryExists, NotEditable } from "./edit.js";
 
 const CONFIG = "venue.json5";
 /** Name of the entry in clients' files. */
@@ -140,7 +140,7 @@ async function addTo(client: Client, { folder, config, command, session }: Task)
   const old = textOf(file, shown);
   let text: string;
   try {
-    text = withEntry(old ?? "", { client, name: ENTRY, entry: client.entry(launchOf(config)), force: command.force });
+    text = addEntry(old ?? "", { client, name: ENTRY, entry: client.entry(launchOf(config)), force: command.force });
   } catch (error) {
     if (error instanceof EntryExists) {
       say(`${shown} has an entry '${ENTRY}' already. Nothing was changed there; --force replaces it.`);

@@ -46,7 +46,7 @@ export async function foldersOfClient(
   for (const uri of uris) {
     const path = pathOf(uri);
     const real = path === undefined ? undefined : await realFolder(path);
-    if (real !== undefined && within.some((dir) => lies(real, dir)) && !isOurs(real)) folders.add(real);
+    if (real !== undefined && within.some((dir) => isInside(real, dir)) && !isOurs(real)) folders.add(real);
   }
   return [...folders];
 }
@@ -99,5 +99,5 @@ async function realFolder(path: string): Promise<string | undefined> {
   }
 }
 
-const lies = (path: string, dir: string): boolean =>
+const isInside = (path: string, dir: string): boolean =>
   path === dir || path.startsWith(dir.endsWith(sep) ? dir : dir + sep);

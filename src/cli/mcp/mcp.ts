@@ -65,7 +65,7 @@ class McpRun {
     this.#command = command;
     this.#context = context;
     this.#caps = loadCaps(command.capsFile);
-    this.#sayProtected(command.source.folders ?? []);
+    this.#warnProtected(command.source.folders ?? []);
   }
 
   async open(config: ServedConfig): Promise<McpHost> {
@@ -104,8 +104,8 @@ class McpRun {
       isTaken: (name) => Object.hasOwn(before.file.roots, name),
       protect: source.noProtect === true ? [] : ["@git"],
     });
-    this.#sayServed(roots, Object.keys(clientRoots));
-    this.#sayProtected(source.folders === undefined ? folders : []);
+    this.#reportServed(roots, Object.keys(clientRoots));
+    this.#warnProtected(source.folders === undefined ? folders : []);
     const config = configOf(this.#command, { ...source, clientRoots }, this.#context.cwd);
     const venue = await this.#openVenue(config);
     checkOpened(clientRoots, venue.adapter.roots);
@@ -128,13 +128,13 @@ class McpRun {
     return venue;
   }
 
-  #sayProtected(folders: readonly string[]): void {
+  #warnProtected(folders: readonly string[]): void {
     if (folders.length === 0 || this.#command.source.noProtect === true) return;
     this.#context.stderr.write("In the folders given, .git may be read, not changed. --no-protect lifts that.\n");
   }
 
   /** @throws ConfigError where nothing is left to serve */
-  #sayServed({ total, reason }: ClientRoots, names: readonly string[]): void {
+  #reportServed({ total, reason }: ClientRoots, names: readonly string[]): void {
     const { file, roots, folders } = this.#command.source;
     const leftOut = total - names.length;
     const why =

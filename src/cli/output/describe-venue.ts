@@ -148,7 +148,7 @@ function* rightsOf(facts: VenueFacts): Generator<readonly string[]> {
   yield ["operator", `${operator}${by}`, "everything in every root"];
   yield* holders(facts);
   for (const { name, did, caps } of facts.tokens) {
-    const rights = () => inRoots(roots, [...grantsOf(caps), ...givenTo(did, facts)]);
+    const rights = () => inRoots(roots, [...grantsOf(caps), ...grantsTo(did, facts)]);
     yield [`token ${name}`, did, revocations.hasToken(name, did) ? REVOKED : rights()];
   }
   yield ["anonymous", "", facts.publicAccess ? anonymous(facts) : "refused"];
@@ -161,12 +161,12 @@ function* holders(facts: VenueFacts): Generator<readonly string[]> {
   for (const did of new Set([...owners, ...grants.map((grant) => grant.did)])) {
     if (did === operatorDid) continue;
     const owned = roots.filter(({ owner }) => owner === did).map(({ name }) => ({ ...EVERYTHING, segments: [name] }));
-    const rights = revocations.has(did) ? REVOKED : inRoots(roots, [...owned, ...givenTo(did, facts)]);
+    const rights = revocations.has(did) ? REVOKED : inRoots(roots, [...owned, ...grantsTo(did, facts)]);
     yield [owners.has(did) ? "owner" : "granted", did, rights];
   }
 }
 
-const givenTo = (did: string, { grants }: VenueFacts): readonly Grant[] =>
+const grantsTo = (did: string, { grants }: VenueFacts): readonly Grant[] =>
   grantsOf(grants.filter((grant) => grant.did === did));
 
 /** Rights of callers without credentials, which all other callers have too. */

@@ -47,11 +47,11 @@ export function grepLines(
     const first = line - before.length;
     if (context && end !== undefined && (end.path !== path || first > end.line + 1)) lines.push("--\n");
     before.forEach((one, index) => {
-      put(place, { line: first + index, sign: "-", text: shown(one) });
+      put(place, { line: first + index, sign: "-", text: escapeMatch(one) });
     });
     put(place, { line, sign: ":", text: mark(text) });
     after.forEach((one, index) => {
-      put(place, { line: line + 1 + index, sign: "-", text: shown(one) });
+      put(place, { line: line + 1 + index, sign: "-", text: escapeMatch(one) });
     });
     end = { path, line: line + after.length };
   }
@@ -59,4 +59,4 @@ export function grepLines(
 }
 
 /** Escapes a line so that it stays one line; keeps tabs, which indent source. */
-export const shown = (text: string): string => text.split("\t").map(escapeText).join("\t");
+export const escapeMatch = (text: string): string => text.split("\t").map(escapeText).join("\t");

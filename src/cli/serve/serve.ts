@@ -15,7 +15,7 @@ import type { OpenLog } from "../../venue/telemetry/log.js";
 import { packageVersion } from "../../version.js";
 import type { Command } from "../arguments/arguments.js";
 import { type CommandContext, codeOf, EXIT, print, Unavailable } from "../context.js";
-import { loadConfigs, located } from "../load.js";
+import { loadConfigs, locateProblems } from "../load.js";
 import { banner } from "../output/banner.js";
 import { warn } from "../warn.js";
 import { listenFailure } from "./listen-failure.js";
@@ -165,7 +165,7 @@ async function reload(venues: readonly OpenVenue[], command: Serve, context: Com
   } catch (err) {
     await Promise.all(prepared.map((change) => change.discard()));
     venues[0]?.log.error({ err }, "configuration not reloaded: the old one stays in force");
-    sayOnTerminal(located(err, command.source.file), command, context);
+    printReloadFailure(locateProblems(err, command.source.file), command, context);
     return;
   }
   for (const [index, { log, adapter }] of venues.entries()) {
@@ -176,7 +176,7 @@ async function reload(venues: readonly OpenVenue[], command: Serve, context: Com
 }
 
 /** Tells whoever sits at the terminal why a reload failed; the log may go elsewhere, and leaves out paths. */
-function sayOnTerminal(error: unknown, { source }: Serve, { stderr }: CommandContext): void {
+function printReloadFailure(error: unknown, { source }: Serve, { stderr }: CommandContext): void {
   if (stderr.isTTY !== true || !(error instanceof ConfigError)) return;
   const file = source.file === undefined ? "" : ` of ${escapeText(source.file)}`;
   stderr.write(`The configuration${file} was not reloaded, the old one stays in force:\n${error.message}\n`);

@@ -49,7 +49,7 @@ function inspectOne(token: string, inspection: Inspection): Inspected {
 
 function inspectUcan(text: string, { view, verifier, wanted, caller }: Inspection): Inspected {
   const [token] = verifier.read([text]);
-  const assumed = token === undefined ? [] : [...unprovenIn(token)];
+  const assumed = token === undefined ? [] : [...unprovenTokens(token)];
   const isInvocation = view?.did !== undefined && isSameDid(view, token?.decoded?.audience, view.did);
   // The sender of an invocation acts as its issuer.
   const aud = isInvocation && isSameDid(view, token?.decoded?.issuer, caller) ? undefined : caller;
@@ -61,7 +61,7 @@ function inspectUcan(text: string, { view, verifier, wanted, caller }: Inspectio
     canonicalDid: view?.canonicalDid,
     ...(view === undefined ? {} : { owners: view.owners }),
   });
-  const allowed = view && token ? rightsIn(token, view) : undefined;
+  const allowed = view && token ? rootRights(token, view) : undefined;
   const isUsed = (resource: string) => allowed?.some(({ on }) => on.includes(resource)) ?? true;
   const idle = report.chain[0]?.grants.filter((grant) => !isUsed(grant.with)) ?? [];
   const signers = [...new Set(assumed.map(({ decoded }) => decoded?.issuer ?? ""))];
@@ -70,7 +70,7 @@ function inspectUcan(text: string, { view, verifier, wanted, caller }: Inspectio
 }
 
 /** Rights a token gives in each root, given the root's owner. */
-function rightsIn(token: UcanToken<Grant>, view: VenueView): readonly RootRights[] {
+function rootRights(token: UcanToken<Grant>, view: VenueView): readonly RootRights[] {
   return Object.entries(view.config.file.roots).map(([name, { readOnly }]) => {
     const held = token.verdict(view.ownerOf(name) ?? "").grants.map(({ grant }) => grant);
     const grants = held.filter(({ segments: [root] }) => root === undefined || root === name);
@@ -83,11 +83,11 @@ const isSameDid = (view: VenueView | undefined, one: string | undefined, other: 
   view !== undefined && one !== undefined && other !== undefined && view.canonicalDid(one) === view.canonicalDid(other);
 
 /** The tokens of a chain without proofs: they delegate their issuers' own authority. */
-function* unprovenIn(token: UcanToken<Grant>, seen = new Set<UcanToken<Grant>>()): Generator<UcanToken<Grant>> {
+function* unprovenTokens(token: UcanToken<Grant>, seen = new Set<UcanToken<Grant>>()): Generator<UcanToken<Grant>> {
   if (seen.has(token)) return;
   seen.add(token);
   if (token.proofs.length === 0 && token.decoded !== undefined) yield token;
-  for (const proof of token.proofs) if (typeof proof !== "string") yield* unprovenIn(proof, seen);
+  for (const proof of token.proofs) if (typeof proof !== "string") yield* unprovenTokens(proof, seen);
 }
 
 /** Presumed owner of a root without a configuration: the issuer that grants something in it without proof. */

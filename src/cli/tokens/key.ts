@@ -9,7 +9,7 @@ import { UsageError } from "../arguments/options.js";
 import { type CommandContext, codeOf, EXIT, print } from "../context.js";
 import { loadOptionalConfig } from "../load.js";
 import { table } from "../output/table.js";
-import { variableIn } from "../variable.js";
+import { parseVariable } from "../variable.js";
 import { makeNewFile } from "./new-file.js";
 import { isKeyName, type KeyPlace, keyDirectory, keyFile, keyPlace, openSigningKey } from "./signing-key.js";
 
@@ -19,7 +19,7 @@ const MAX_LISTED = 1000;
 /** `venue-files key new`: creates a key, and prints only its DID. */
 export async function keyNew(command: Extract<Command, { name: "key new" }>, context: CommandContext): Promise<number> {
   const place = keyPlace(loadOptionalConfig(command.config, context.cwd), context);
-  if (variableIn(command.key) !== undefined) {
+  if (parseVariable(command.key) !== undefined) {
     throw new UsageError("'key new' makes a file: give it a name or a path, not a variable");
   }
   const { path, name } = keyFile(command.key, place);
@@ -44,7 +44,7 @@ export async function keyShow(
     await print(context, `${openSigningKey(command.key, place).did}\n`);
     return EXIT.ok;
   }
-  const names = namesIn(keyDirectory(place));
+  const names = listNames(keyDirectory(place));
   if (names.length === 0) {
     context.stderr.write("There are no keys yet. Make one with: venue-files key new NAME\n");
     return EXIT.ok;
@@ -72,7 +72,7 @@ function didOf(name: string, place: KeyPlace, problems: string[]): string | unde
 }
 
 /** @throws ConfigError 66 */
-function namesIn(directory: string): readonly string[] {
+function listNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory).filter(isKeyName).sort();
   } catch (error) {

@@ -7,7 +7,7 @@ import { stateDirOf } from "../../venue/start/state/place.js";
 import { isOpenToOthers, readSecretFile } from "../../venue/start/state/state-dir.js";
 import { UsageError } from "../arguments/options.js";
 import type { CommandContext } from "../context.js";
-import { valueOfVariable, variableIn } from "../variable.js";
+import { parseVariable, readVariable } from "../variable.js";
 
 /** 64 hex digits and a line ending. */
 const MAX_BYTES = 66;
@@ -58,11 +58,11 @@ export const openSigningKey = (reference: string, place: KeyPlace): SigningKey =
 
 /** The 32-byte seed of a key reference. @throws ConfigError as {@link openSigningKey} */
 export function readSeed(reference: string, place: KeyPlace): Uint8Array {
-  const variable = variableIn(reference);
+  const variable = parseVariable(reference);
   const text =
     variable === undefined
       ? readKeyFile(reference, place)
-      : valueOfVariable(variable, place.env, { what: "the key", maxBytes: MAX_BYTES });
+      : readVariable(variable, place.env, { what: "the key", maxBytes: MAX_BYTES });
   const seed = parseSeed(text.replace(/\r?\n$/, ""));
   if (seed !== undefined) return seed;
   throw unusable(reference, "it must hold 64 hex digits and nothing else", 78);

@@ -4,7 +4,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import { MAX_TOKEN_BYTES } from "../../ucan/token/decode.js";
 import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { valueOfVariable, variableIn } from "../variable.js";
+import { parseVariable, readVariable } from "../variable.js";
 
 /** Limits of one request. */
 const MAX_TOKENS = 8;
@@ -23,10 +23,10 @@ type Place = Pick<CommandContext, "env" | "cwd" | "stdin">;
  * Never shows a token
  */
 export function readTokens(references: readonly string[], place: Place): readonly string[] {
-  return checked(references.flatMap((reference) => tokensIn(textOf(reference, place), shownOf(reference))));
+  return checkTokens(references.flatMap((reference) => parseTokens(textOf(reference, place), shownOf(reference))));
 }
 
-function checked(tokens: readonly string[]): readonly string[] {
+function checkTokens(tokens: readonly string[]): readonly string[] {
   const bytes = tokens.reduce((sum, token) => sum + token.length, 0);
   if (tokens.length > MAX_TOKENS || bytes > MAX_BYTES) {
     throw new ConfigError([`Too many tokens: at most ${MAX_TOKENS} and ${MAX_BYTES} bytes together`], EXIT.config);
@@ -39,7 +39,7 @@ export async function readTokensOrStdin(reference: string, place: Place): Promis
   if (reference !== "-") return readTokens([reference], place);
   const text = await readStdin(place.stdin, MAX_TEXT_BYTES);
   if (text === undefined) throw new ConfigError(["Standard input holds more than a request's tokens"], EXIT.config);
-  return checked(tokensIn(text, "Standard input"));
+  return checkTokens(parseTokens(text, "Standard input"));
 }
 
 /** Reads standard input to the end. @returns `undefined` if it exceeds `maxBytes` */
@@ -56,8 +56,8 @@ export async function readStdin(stdin: AsyncIterable<unknown>, maxBytes: number)
 }
 
 function textOf(reference: string, { env, cwd }: Place): string {
-  const variable = variableIn(reference);
-  if (variable !== undefined) return valueOfVariable(variable, env, { what: "tokens", maxBytes: MAX_TEXT_BYTES });
+  const variable = parseVariable(reference);
+  if (variable !== undefined) return readVariable(variable, env, { what: "tokens", maxBytes: MAX_TEXT_BYTES });
   const file = readSecretFile(resolve(cwd, reference), { maxBytes: MAX_TEXT_BYTES, follow: true });
   if (!("fault" in file)) return file.text;
   throw new ConfigError([`Cannot read tokens from ${shownOf(reference)}: ${file.fault}`], file.exitStatus);
@@ -66,7 +66,7 @@ function textOf(reference: string, { env, cwd }: Place): string {
 const shownOf = (reference: string): string => `"${escapeText(reference)}"`;
 
 /** @param shown name of the source, for messages */
-function tokensIn(text: string, shown: string): readonly string[] {
+function parseTokens(text: string, shown: string): readonly string[] {
   const tokens: string[] = [];
   for (const [index, line] of text.split("\n").entries()) {
     const token = line.trim();

@@ -30,12 +30,12 @@ export interface Place {
 const PATH = "#/$defs/path";
 
 /** The child place at a key or index. */
-export function below(place: Place, key: string | number): Place {
+export function placeBelow(place: Place, key: string | number): Place {
   return { check: place.check, path: [...place.path, key] };
 }
 
 /** The key path of a place as its author wrote it, in quotes. */
-export function quoted({ check, path }: Place): string {
+export function quotedPath({ check, path }: Place): string {
   const written = [...check.above, ...path.slice(check.hiddenKeys)];
   return written.length === 0 ? "Config" : `'${keyText(written)}'`;
 }
@@ -49,13 +49,13 @@ export function checkValue(place: Place, given: JsonSchema, value: unknown): unk
   const { document, problems } = place.check;
   const schema = chooseBranch(document, resolveRef(document, given), value);
   if (schema === undefined || !matches(schema, value)) {
-    problems.push(`${quoted(place)} must be ${expectation(document, schema ?? given)}${unlike(schema, value)}`);
+    problems.push(`${quotedPath(place)} must be ${expectation(document, schema ?? given)}${foundType(schema, value)}`);
     return undefined;
   }
   if (isObject(value)) return schema.type === "object" ? checkObject(place, schema, value) : value;
   if (typeof value === "string") return schema.$ref === PATH ? resolve(place.check.baseDir, expandHome(value)) : value;
   if (!Array.isArray(value)) return value;
-  return value.map((item, index) => checkValue(below(place, index), schema.items ?? {}, item));
+  return value.map((item, index) => checkValue(placeBelow(place, index), schema.items ?? {}, item));
 }
 
 function chooseBranch(document: JsonSchema, schema: JsonSchema, value: unknown): JsonSchema | undefined {
@@ -64,7 +64,7 @@ function chooseBranch(document: JsonSchema, schema: JsonSchema, value: unknown):
 }
 
 /** Describes the wrong type that was found. Strings are never shown, since they may be paths or secrets. */
-function unlike(schema: JsonSchema | undefined, value: unknown): string {
+function foundType(schema: JsonSchema | undefined, value: unknown): string {
   if (typeof value === "string") return schema?.type === "string" || schema?.enum !== undefined ? "" : ", not a string";
   if (Array.isArray(value)) return schema?.type === "array" ? "" : ", not an array";
   if (isObject(value)) return ", not an object";
@@ -81,15 +81,15 @@ function checkObject(place: Place, schema: JsonSchema, value: Members): Members 
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(properties, key)) continue;
     if (isObject(schema.additionalProperties)) {
-      checkName(below(place, key), schema.propertyNames ?? {}, key);
-      result[key] = checkValue(below(place, key), schema.additionalProperties, value[key]);
+      checkName(placeBelow(place, key), schema.propertyNames ?? {}, key);
+      result[key] = checkValue(placeBelow(place, key), schema.additionalProperties, value[key]);
     } else {
-      excused.push(...reportUnknown(below(place, key), Object.keys(properties)));
+      excused.push(...reportUnknown(placeBelow(place, key), Object.keys(properties)));
     }
   }
   for (const [key, property] of Object.entries(properties)) {
     const member = isSet(value, key) ? value[key] : property.default;
-    if (member !== undefined) result[key] = checkValue(below(place, key), property, member);
+    if (member !== undefined) result[key] = checkValue(placeBelow(place, key), property, member);
   }
   checkPresence(place, schema, { value, excused });
   return result;
@@ -102,7 +102,7 @@ function checkName(place: Place, given: JsonSchema, name: string): void {
   const schema = resolveRef(place.check.document, given);
   if (matches(schema, name)) return;
   place.check.problems.push(
-    `${quoted(place)} has an invalid name: expected ${expectation(place.check.document, schema)}`,
+    `${quotedPath(place)} has an invalid name: expected ${expectation(place.check.document, schema)}`,
   );
 }
 
@@ -111,7 +111,7 @@ function reportUnknown({ check, path }: Place, known: readonly string[]): readon
   const names = path.length === 1 ? [...known, ...(check.alsoKnown ?? [])] : known;
   const nearest = nearestName(String(path.at(-1)), names);
   const question = nearest === undefined ? "" : ` - did you mean '${nearest}'?`;
-  check.problems.push(`Unknown config key ${quoted({ check, path })}${question}`);
+  check.problems.push(`Unknown config key ${quotedPath({ check, path })}${question}`);
   return nearest === undefined ? [] : [nearest];
 }
 
@@ -124,25 +124,25 @@ function checkPresence(
   for (const key of schema.required ?? []) {
     if (isSet(value, key) || excused.includes(key)) continue;
     const expected = expectation(document, schema.properties?.[key] ?? {});
-    problems.push(`${quoted(below(place, key))} is missing: expected ${expected}`);
+    problems.push(`${quotedPath(placeBelow(place, key))} is missing: expected ${expected}`);
   }
   for (const [key, needed] of Object.entries(schema.dependentRequired ?? {})) {
     if (!isSet(value, key) || needed.every((other) => isSet(value, other))) continue;
-    problems.push(`${quoted(below(place, key))} is only allowed together with '${needed.join("' and '")}'`);
+    problems.push(`${quotedPath(placeBelow(place, key))} is only allowed together with '${needed.join("' and '")}'`);
   }
   for (const { required } of schema.not?.anyOf ?? []) {
     if (!required.every((key) => isSet(value, key))) continue;
-    problems.push(`${required.map((key) => quoted(below(place, key))).join(" and ")} cannot both be set`);
+    problems.push(`${required.map((key) => quotedPath(placeBelow(place, key))).join(" and ")} cannot both be set`);
   }
   const choices = schema.oneOf?.flatMap((alternative) => alternative.required) ?? [];
   const chosen = choices.filter((key) => isSet(value, key)).length;
   if (choices.length > 0 && (chosen > 1 || (chosen === 0 && !choices.some((key) => excused.includes(key))))) {
-    problems.push(`${quoted(place)} must have exactly one of ${listed(choices)}`);
+    problems.push(`${quotedPath(place)} must have exactly one of ${joinNames(choices)}`);
   }
 }
 
 /** `'a', 'b' and 'c'`. */
-function listed(keys: readonly string[]): string {
+function joinNames(keys: readonly string[]): string {
   const names = keys.map((key) => `'${key}'`);
   return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
 }

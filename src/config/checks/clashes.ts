@@ -2,7 +2,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { DraftVenue } from "../checked-venue.js";
 import { bareHost } from "../loopback.js";
 import type { ReadVenue } from "../parse-venue.js";
-import { below, quoted } from "./check-schema.js";
+import { placeBelow, quotedPath } from "./check-schema.js";
 
 /** A resource of a venue that only one server can use, as text. */
 type Holding = (draft: DraftVenue) => string | undefined;
@@ -23,11 +23,13 @@ const pathOf = (store: object | string | undefined): string | undefined => {
 /** Reports resources that two venues of one process cannot share. */
 export function checkClashes(venues: readonly ReadVenue[], problems: string[]): void {
   for (const { first, second, held } of clashes(venues, addressOf)) {
-    problems.push(`${quoted(first.place)} and ${quoted(second.place)} both listen on ${escapeText(held)}`);
+    problems.push(`${quotedPath(first.place)} and ${quotedPath(second.place)} both listen on ${escapeText(held)}`);
   }
   for (const { keys, holding } of OWN_PATHS) {
     for (const clash of clashes(venues, holding)) {
-      const [first, second] = [clash.first, clash.second].map(({ place }) => quoted(keys.reduce(below, place)));
+      const [first, second] = [clash.first, clash.second].map(({ place }) =>
+        quotedPath(keys.reduce(placeBelow, place)),
+      );
       problems.push(`${first} and ${second} are the same path`);
     }
   }

@@ -2,7 +2,7 @@ import type { Capability } from "../../core/call/capability.js";
 import type { Draft, DraftVenue } from "../checked-venue.js";
 import { isLoopbackListener } from "../loopback.js";
 import { normaliseBaseUrl, normaliseOrigin } from "../web-url.js";
-import { below, type Place, quoted } from "./check-schema.js";
+import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 
 /** Whether a capability grants anything when parsed for authorisation. */
 export type IsGrant = (capability: unknown) => boolean;
@@ -14,28 +14,28 @@ const MAX_SOCKET_BYTES = process.platform === "linux" ? 107 : 103;
  * Checks what the schema cannot: relations between keys, and texts that need a parser. Skips missing parts, which have
  * been reported already.
  */
-export function crossCheck(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
-  checkSocket(at(venue, "listen", "socket"), draft);
-  checkBaseUrl(at(venue, "baseUrl"), draft);
+export function checkRelations(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
+  checkSocket(placeAt(venue, "listen", "socket"), draft);
+  checkBaseUrl(placeAt(venue, "baseUrl"), draft);
   checkIdentity(venue, draft);
-  checkCaps(at(venue, "auth", "public", "caps"), draft.auth?.public?.caps, isGrant);
-  checkOwners(at(venue, "file", "roots"), draft);
+  checkCaps(placeAt(venue, "auth", "public", "caps"), draft.auth?.public?.caps, isGrant);
+  checkOwners(placeAt(venue, "file", "roots"), draft);
   checkTokens(venue, draft, isGrant);
-  checkGrants(at(venue, "auth", "grants"), draft, isGrant);
-  checkOrigins(at(venue, "corsOrigins"), venue, draft);
-  checkStorage(at(venue, "storage", "path"), draft);
+  checkGrants(placeAt(venue, "auth", "grants"), draft, isGrant);
+  checkOrigins(placeAt(venue, "corsOrigins"), venue, draft);
+  checkStorage(placeAt(venue, "storage", "path"), draft);
   checkDrives(venue, draft);
   checkState(venue, draft);
 }
 
 /** The place at a nested key path. */
-const at = (place: Place, ...keys: readonly (string | number)[]): Place => keys.reduce(below, place);
+const placeAt = (place: Place, ...keys: readonly (string | number)[]): Place => keys.reduce(placeBelow, place);
 
 /** Whether a key without default is present; if its value is `undefined`, it was invalid and has been reported. */
 const isGiven = <T extends object>(part: T, key: keyof T): boolean => Object.hasOwn(part, key);
 
 const report = (place: Place, text: string): void => {
-  place.check.problems.push(`${quoted(place)} ${text}`);
+  place.check.problems.push(`${quotedPath(place)} ${text}`);
 };
 
 function checkSocket(place: Place, { listen }: DraftVenue): void {
@@ -51,10 +51,10 @@ function checkBaseUrl(place: Place, { baseUrl }: DraftVenue): void {
 function checkIdentity(venue: Place, draft: DraftVenue): void {
   const { did, operator } = draft;
   if (did?.startsWith("did:key:") === true && !isGiven(draft, "seed") && !isGiven(draft, "seedFile")) {
-    const [given, inFile] = [at(venue, "seed"), at(venue, "seedFile")].map(quoted);
-    report(at(venue, "did"), `is a did:key, so its key must be known: set ${given} or ${inFile}`);
+    const [given, inFile] = [placeAt(venue, "seed"), placeAt(venue, "seedFile")].map(quotedPath);
+    report(placeAt(venue, "did"), `is a did:key, so its key must be known: set ${given} or ${inFile}`);
   }
-  checkNotPublic(at(venue, "operator"), operator, draft);
+  checkNotPublic(placeAt(venue, "operator"), operator, draft);
 }
 
 /** A `did:key` followed by `:public`: the public caller of a venue whose DID is derived from its key. */
@@ -76,18 +76,19 @@ function checkCaps(place: Place, caps: Capabilities, isGrant: IsGrant | undefine
     // Missing or invalid members have been reported already.
     if (resource === undefined || can === undefined || isGrant({ with: resource, can })) continue;
     const expected = `expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`;
-    report(below(place, index), `grants nothing: ${expected}`);
+    report(placeBelow(place, index), `grants nothing: ${expected}`);
   }
 }
 
 function checkGrants(place: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
   const grants = draft.auth?.grants;
-  for (const [index, grant] of (grants ?? []).entries()) checkNotPublic(at(place, index, "did"), grant?.did, draft);
+  for (const [index, grant] of (grants ?? []).entries())
+    checkNotPublic(placeAt(place, index, "did"), grant?.did, draft);
   checkCaps(place, grants, isGrant);
 }
 
 function checkOwners(roots: Place, draft: DraftVenue): void {
-  for (const { name, owner } of ownersOf(draft)) checkNotPublic(at(roots, name, "owner"), owner, draft);
+  for (const { name, owner } of ownersOf(draft)) checkNotPublic(placeAt(roots, name, "owner"), owner, draft);
 }
 
 function* ownersOf({ file }: DraftVenue): Generator<{ readonly name: string; readonly owner: string }> {
@@ -97,16 +98,16 @@ function* ownersOf({ file }: DraftVenue): Generator<{ readonly name: string; rea
 }
 
 function checkTokens(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
-  const place = at(venue, "auth", "tokens");
+  const place = placeAt(venue, "auth", "tokens");
   const firstOf = new Map<string, Place>();
   for (const [index, token] of (draft.auth?.tokens ?? []).entries()) {
     if (token === undefined) continue;
-    const name = at(place, index, "name");
+    const name = placeAt(place, index, "name");
     const first = token.name === undefined ? undefined : firstOf.get(token.name);
-    if (first !== undefined) place.check.problems.push(`${quoted(first)} and ${quoted(name)} are the same`);
+    if (first !== undefined) place.check.problems.push(`${quotedPath(first)} and ${quotedPath(name)} are the same`);
     else if (token.name !== undefined) firstOf.set(token.name, name);
-    checkBearer(at(place, index, "did"), token.did, { venue, draft });
-    checkCaps(at(place, index, "caps"), token.caps, isGrant);
+    checkBearer(placeAt(place, index, "did"), token.did, { venue, draft });
+    checkCaps(placeAt(place, index, "caps"), token.caps, isGrant);
   }
 }
 
@@ -121,7 +122,8 @@ function checkBearer(
   // Without both, the operator has the DID of the venue's key, which is unknown here.
   if (bearer === (draft.operator ?? draft.did)) report(place, "must not be the operator of the venue");
   for (const { name, owner } of ownersOf(draft)) {
-    if (owner === bearer) report(place, `must not be that of ${quoted(at(venue, "file", "roots", name, "owner"))}`);
+    if (owner === bearer)
+      report(place, `must not be that of ${quotedPath(placeAt(venue, "file", "roots", name, "owner"))}`);
   }
 }
 
@@ -129,13 +131,13 @@ function checkOrigins(place: Place, venue: Place, draft: DraftVenue): void {
   const { corsOrigins } = draft;
   if (corsOrigins === "*") {
     if (!servesStrangersByDefault(draft)) return;
-    const caps = quoted(at(venue, "auth", "public", "caps"));
+    const caps = quotedPath(placeAt(venue, "auth", "public", "caps"));
     report(place, `must not be "*" where callers without credentials are served, unless ${caps} says what they may do`);
     return;
   }
   for (const [index, origin] of (corsOrigins ?? []).entries()) {
     if (origin === undefined || normaliseOrigin(origin) !== undefined) continue;
-    report(below(place, index), "must be an origin with a host that can exist");
+    report(placeBelow(place, index), "must be an origin with a host that can exist");
   }
 }
 
@@ -162,11 +164,17 @@ function checkDrives(venue: Place, draft: DraftVenue): void {
   if (typeof store !== "object") return;
   const [path, s3] = ["path", "s3"].map((key) => Object.hasOwn(store, key));
   if (path === s3)
-    report(at(venue, "drives", "store"), `must have ${path ? "only one of" : "either"} path ${path ? "and" : "or"} s3`);
+    report(
+      placeAt(venue, "drives", "store"),
+      `must have ${path ? "only one of" : "either"} path ${path ? "and" : "or"} s3`,
+    );
   if (path === s3) return;
   if (isGiven(draft, "seed") || isGiven(draft, "seedFile")) return;
-  const [seed, file] = [at(venue, "seed"), at(venue, "seedFile")].map(quoted);
-  report(at(venue, "drives", "store"), `outlasts the key of the venue: set ${seed} or ${file}, or make it "memory"`);
+  const [seed, file] = [placeAt(venue, "seed"), placeAt(venue, "seedFile")].map(quotedPath);
+  report(
+    placeAt(venue, "drives", "store"),
+    `outlasts the key of the venue: set ${seed} or ${file}, or make it "memory"`,
+  );
 }
 
 /** Without a state directory, refuses features that need one. */
@@ -174,8 +182,9 @@ function checkState(venue: Place, { stateDir, auth, drives }: DraftVenue): void 
   if (stateDir !== false) return;
   const store = drives?.store;
   const needs = [
-    ...(auth?.localToken === true ? [at(venue, "auth", "localToken")] : []),
-    ...(typeof store === "object" && Object.hasOwn(store, "s3") ? [at(venue, "drives", "store", "s3")] : []),
+    ...(auth?.localToken === true ? [placeAt(venue, "auth", "localToken")] : []),
+    ...(typeof store === "object" && Object.hasOwn(store, "s3") ? [placeAt(venue, "drives", "store", "s3")] : []),
   ];
-  for (const place of needs) report(place, `needs a state directory, but ${quoted(at(venue, "stateDir"))} is false`);
+  for (const place of needs)
+    report(place, `needs a state directory, but ${quotedPath(placeAt(venue, "stateDir"))} is false`);
 }

@@ -1,5 +1,5 @@
 import { compileDeny } from "../../path/deny.js";
-import { below, type Place, quoted } from "./check-schema.js";
+import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 
 /** Checks that the deny and protect patterns of roots are valid globs or sets. @param roots possibly incomplete */
 export function checkDeny(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
@@ -11,8 +11,8 @@ export function checkDeny(file: Place, roots: Readonly<Record<string, unknown>> 
         if (typeof pattern !== "string") continue;
         const fault = faultOf(pattern);
         if (fault === undefined) continue;
-        const place = ["roots", name, option, index].reduce<Place>(below, file);
-        file.check.problems.push(`${quoted(place)} must be a glob: ${fault}`);
+        const place = ["roots", name, option, index].reduce<Place>(placeBelow, file);
+        file.check.problems.push(`${quotedPath(place)} must be a glob: ${fault}`);
       }
     }
   }

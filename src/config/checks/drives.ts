@@ -1,15 +1,15 @@
 import { isDriveName } from "../../drive/dlfs/name.js";
 import { isLoopbackHost } from "../loopback.js";
 import type { VenueConfig } from "../types.js";
-import { below, type Place, quoted } from "./check-schema.js";
+import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 
 /** Checks the length of drive names in bytes, which the schema cannot. @param roots possibly incomplete */
 export function checkDriveNames(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
   for (const [name, root] of Object.entries(roots ?? {})) {
     const { dlfs }: { dlfs?: unknown } = typeof root === "object" && root !== null ? root : {};
     if (typeof dlfs !== "string" || isDriveName(dlfs)) continue;
-    const place = ["roots", name, "dlfs"].reduce<Place>(below, file);
-    file.check.problems.push(`${quoted(place)} must be the name of a drive: at most 64 bytes`);
+    const place = ["roots", name, "dlfs"].reduce<Place>(placeBelow, file);
+    file.check.problems.push(`${quotedPath(place)} must be the name of a drive: at most 64 bytes`);
   }
 }
 
@@ -26,7 +26,7 @@ export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<stri
   const hasDrives = Object.values(config.file.roots).some(({ kind }) => kind === "dlfs");
   if (!hasDrives) return;
   const [seed, file, store] = [["seed"], ["seedFile"], ["drives", "store"]].map((keys) =>
-    quoted(keys.reduce<Place>(below, venue)),
+    quotedPath(keys.reduce<Place>(placeBelow, venue)),
   );
   const ways = config.stateDir === false ? `${store} to a path, or` : `${seed} or ${file}, or ${store}`;
   yield `Drives are kept in memory and will not survive: set ${ways} to "memory" if that is meant`;
@@ -37,6 +37,6 @@ function* warnOfPlainText(venue: Place, endpoint: string | undefined): Generator
   if (endpoint === undefined || !endpoint.startsWith("http:")) return;
   const { hostname } = new URL(endpoint);
   if (isLoopbackHost(hostname)) return;
-  const place = quoted(["drives", "store", "s3", "endpoint"].reduce<Place>(below, venue));
+  const place = quotedPath(["drives", "store", "s3", "endpoint"].reduce<Place>(placeBelow, venue));
   yield `Drives travel unencrypted: make ${place} begin with https:`;
 }

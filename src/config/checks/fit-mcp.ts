@@ -1,5 +1,5 @@
 import type { DraftVenue } from "../checked-venue.js";
-import { below, type Place, quoted } from "./check-schema.js";
+import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 
 /**
@@ -10,19 +10,19 @@ import { isObject } from "./json-schema.js";
  */
 export function fitMcp(venue: Place, { mcp, file }: DraftVenue, written: unknown): DraftVenue["mcp"] {
   if (mcp === undefined || mcp === false) return mcp;
-  const place = below(venue, "mcp");
+  const place = placeBelow(venue, "mcp");
   const own = writtenMcp(written);
   const within = (key: "maxReadBytes" | "defaultReadBytes", limit: number | undefined, limitPlace: Place) => {
     const value = mcp[key];
     if (value === undefined || limit === undefined || value <= limit) return value;
     if (own[key] === undefined) return limit;
-    const most = `at most ${quoted(limitPlace)} (${limit}), not ${value}`;
-    place.check.problems.push(`${quoted(below(place, key))} must be ${most}`);
+    const most = `at most ${quotedPath(limitPlace)} (${limit}), not ${value}`;
+    place.check.problems.push(`${quotedPath(placeBelow(place, key))} must be ${most}`);
     return undefined;
   };
-  const limitPlace = below(below(below(venue, "file"), "limits"), "maxReadBytes");
+  const limitPlace = placeBelow(placeBelow(placeBelow(venue, "file"), "limits"), "maxReadBytes");
   const maxReadBytes = within("maxReadBytes", file?.limits?.maxReadBytes, limitPlace);
-  const defaultReadBytes = within("defaultReadBytes", maxReadBytes, below(place, "maxReadBytes"));
+  const defaultReadBytes = within("defaultReadBytes", maxReadBytes, placeBelow(place, "maxReadBytes"));
   return { ...mcp, maxReadBytes, defaultReadBytes };
 }
 

@@ -1,7 +1,7 @@
 import { parsePath } from "../../path/grammar.js";
 import type { Draft, DraftVenue } from "../checked-venue.js";
 import type { ProfileConfig } from "../types.js";
-import { below, type Place, quoted } from "./check-schema.js";
+import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 
 /** Names of built-in adapters, which profiles must not use. */
 const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "audit", "dlfs", "drive"]);
@@ -18,14 +18,17 @@ export function checkProfiles(
 ): void {
   const keeping = Object.entries(file?.roots ?? {}).filter(([, root]) => root !== undefined && keepsDeleted(root));
   for (const [name, profile] of Object.entries(profiles ?? {})) {
-    const place = below(below(venue, "profiles"), name);
+    const place = placeBelow(placeBelow(venue, "profiles"), name);
     if (ADAPTERS.has(name)) report(place, "must not be the name of an adapter");
     if (profile === undefined) continue;
     checkProfile(place, profile, roots);
     const [kept] = keeping;
     if (profile.shell?.unsafe !== true || kept === undefined) continue;
     const what = `root '${kept[0]}' has trash: "required"`;
-    report(below(below(place, "shell"), "unsafe"), `must be false: its commands could empty the trash, and ${what}`);
+    report(
+      placeBelow(placeBelow(place, "shell"), "unsafe"),
+      `must be false: its commands could empty the trash, and ${what}`,
+    );
   }
 }
 
@@ -35,18 +38,18 @@ const keepsDeleted = (root: object | string): boolean =>
 function checkProfile(place: Place, given: Draft<ProfileConfig>, roots: readonly string[] | undefined): void {
   const { profile, root, prefix } = given;
   if (root !== undefined && roots?.includes(root) === false) {
-    report(below(place, "root"), `names a root that does not exist: ${root}`);
+    report(placeBelow(place, "root"), `names a root that does not exist: ${root}`);
   }
   if (prefix !== undefined && canonicalPrefix(prefix) === undefined) {
-    report(below(place, "prefix"), "must be a path of a directory below the root, such as sessions/1");
+    report(placeBelow(place, "prefix"), "must be a path of a directory below the root, such as sessions/1");
   }
   for (const key of ONLY_EVERRUNS) {
-    if (profile === "jettson" && Object.hasOwn(given, key)) report(below(place, key), "is only for everruns");
+    if (profile === "jettson" && Object.hasOwn(given, key)) report(placeBelow(place, key), "is only for everruns");
   }
 }
 
 const report = (place: Place, text: string): void => {
-  place.check.problems.push(`${quoted(place)} ${text}`);
+  place.check.problems.push(`${quotedPath(place)} ${text}`);
 };
 
 /** The canonical form of a prefix; `undefined` if it is invalid. */

@@ -1,4 +1,4 @@
-import { below, type Place, quoted } from "./check-schema.js";
+import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 
 /** Keys of the reference implementation that have no effect here. */
@@ -22,8 +22,8 @@ export function takeReferenceKeys(place: Place, venue: unknown): WithoutReferenc
     rest: Object.fromEntries(Object.entries(venue).filter(([key]) => !found.includes(key))),
     warnings: found
       .filter((key) => !refused.includes(key))
-      .map((key) => `Config key ${quoted(below(place, key))} has no function in this venue and is ignored`),
-    problems: refused.map((key) => `${quoted(below(place, key))} is not supported by this venue`),
+      .map((key) => `Config key ${quotedPath(placeBelow(place, key))} has no function in this venue and is ignored`),
+    problems: refused.map((key) => `${quotedPath(placeBelow(place, key))} is not supported by this venue`),
   };
 }
 

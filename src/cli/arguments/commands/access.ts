@@ -1,10 +1,10 @@
 // The command lines of links, access tokens and approvals.
 
 import type { Capability } from "../../../core/call/capability.js";
-import { type Line, noArguments } from "../line.js";
-import { checkedArgument, single, UsageError } from "../options.js";
+import { type Line, refuseArguments } from "../line.js";
+import { checkArgument, singleValue, UsageError } from "../options.js";
 import { type RemoteVenue, reachOf } from "../remote.js";
-import { lifetime, pairs } from "./grant.js";
+import { pairCapabilities, parseLifetime } from "./grant.js";
 
 /** Which running venue is asked. */
 export interface RunningTarget {
@@ -35,11 +35,11 @@ export function parseAccess(name: AccessCommand["name"], line: Line): AccessComm
   const { values } = line;
   const common = { target: targetOf(line), json: values.has("json") };
   if (name === "token revoke") {
-    const ids = line.rest.map(checkedArgument);
+    const ids = line.rest.map(checkArgument);
     if (ids.length === 0) throw new UsageError("'token revoke' needs the id of a token. See: venue-files token ls");
     return { name, ids, keep: values.has("keep"), ...common };
   }
-  noArguments(line, name);
+  refuseArguments(line, name);
   if (name === "token ls" || name === "approvals") return { name, ...common };
   const wanted = wantedOf(line);
   if (name === "token issue" && wanted.capabilities.length === 0 && wanted.capsFile === undefined) {
@@ -51,8 +51,8 @@ export function parseAccess(name: AccessCommand["name"], line: Line): AccessComm
 }
 
 function targetOf({ values }: Line): RunningTarget {
-  const config = single(values, "config");
-  const [url, token] = [single(values, "url"), single(values, "token")];
+  const config = singleValue(values, "config");
+  const [url, token] = [singleValue(values, "url"), singleValue(values, "token")];
   const local = config === undefined ? [] : ["config"];
   const { remote } = reachOf({ url, token, key: undefined, proofs: [], local });
   return { remote, config };
@@ -60,10 +60,10 @@ function targetOf({ values }: Line): RunningTarget {
 
 function wantedOf(line: Line): Wanted {
   const { values } = line;
-  const capabilities = pairs(line);
-  const capsFile = single(values, "caps");
+  const capabilities = pairCapabilities(line);
+  const capsFile = singleValue(values, "caps");
   if (capabilities.length > 0 && capsFile !== undefined) {
     throw new UsageError("--caps takes the place of --with and --can");
   }
-  return { label: single(values, "label"), capabilities, capsFile, lifetimeSeconds: lifetime(values) };
+  return { label: singleValue(values, "label"), capabilities, capsFile, lifetimeSeconds: parseLifetime(values) };
 }

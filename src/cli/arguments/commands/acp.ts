@@ -1,4 +1,4 @@
-import { single, UsageError, type Values } from "../options.js";
+import { singleValue, UsageError, type Values } from "../options.js";
 import type { OwnCalls } from "../remote.js";
 
 /** `acp`: runs an agent on the roots, and shows and confirms what it does. */
@@ -20,5 +20,5 @@ export function parseAcp(agent: readonly string[], values: Values, own: OwnCalls
     throw new UsageError("Only one of --yes and --deny-writes may be given");
   }
   const answer = values.has("yes") ? "allow" : values.has("deny-writes") ? "reject" : "ask";
-  return { name: "acp", ...own, agent, prompt: single(values, "prompt"), answer };
+  return { name: "acp", ...own, agent, prompt: singleValue(values, "prompt"), answer };
 }

@@ -1,4 +1,4 @@
-import { single, UsageError, type Values } from "../options.js";
+import { singleValue, UsageError, type Values } from "../options.js";
 
 /** Parsed `audit verify` command. */
 export interface AuditVerifyCommand {
@@ -12,7 +12,7 @@ export interface AuditVerifyCommand {
 
 /** @throws UsageError */
 export function parseAuditVerify(files: readonly string[], values: Values): AuditVerifyCommand {
-  const [did, config] = [single(values, "did"), single(values, "config")];
+  const [did, config] = [singleValue(values, "did"), singleValue(values, "config")];
   if (files.length === 0 && config === undefined) {
     throw new UsageError("'audit verify' needs the files of an audit, or --config. Example: audit verify audit.jsonl*");
   }

@@ -1,5 +1,5 @@
-import { type Line, noArguments, oneArgument } from "../line.js";
-import { needed, single, UsageError } from "../options.js";
+import { type Line, refuseArguments, requireArgument } from "../line.js";
+import { requiredValue, singleValue, UsageError } from "../options.js";
 import type { ConfigSource } from "../remote.js";
 
 export interface BackupCreate {
@@ -27,8 +27,12 @@ export interface BackupRestore {
 /** @throws UsageError */
 export function parseBackupCreate(line: Line): BackupCreate {
   const { values } = line;
-  const file = oneArgument(line, "backup create", "a new file, for example: venue-files backup create venue.backup");
-  const [passphrase, plaintext] = [single(values, "passphrase"), values.has("plaintext")];
+  const file = requireArgument(
+    line,
+    "backup create",
+    "a new file, for example: venue-files backup create venue.backup",
+  );
+  const [passphrase, plaintext] = [singleValue(values, "passphrase"), values.has("plaintext")];
   if (passphrase !== undefined && plaintext) throw new UsageError("--passphrase and --plaintext exclude one another");
   return {
     ...{ name: "backup create", file, source: sourceOf(line, "backup create"), passphrase, plaintext },
@@ -39,8 +43,8 @@ export function parseBackupCreate(line: Line): BackupCreate {
 /** @throws UsageError */
 export function parseBackupRestore(line: Line): BackupRestore {
   const { values, rest } = line;
-  const [revocations, acceptOldTokens] = [single(values, "revocations"), values.has("accept-old-tokens")];
-  if (rest.length > 1) noArguments({ ...line, rest: rest.slice(1) }, "backup restore");
+  const [revocations, acceptOldTokens] = [singleValue(values, "revocations"), values.has("accept-old-tokens")];
+  if (rest.length > 1) refuseArguments({ ...line, rest: rest.slice(1) }, "backup restore");
   const [file] = rest;
   if (file === undefined && revocations === undefined && !acceptOldTokens) {
     throw new UsageError("'backup restore' needs the file of a backup, or --revocations or --accept-old-tokens");
@@ -50,13 +54,13 @@ export function parseBackupRestore(line: Line): BackupRestore {
     name: "backup restore",
     file,
     source,
-    passphrase: single(values, "passphrase"),
+    passphrase: singleValue(values, "passphrase"),
     revocations,
     acceptOldTokens,
   };
 }
 
 const sourceOf = ({ values }: Line, command: "backup create" | "backup restore"): ConfigSource => ({
-  file: needed(values, command, "config"),
+  file: requiredValue(values, command, "config"),
   roots: [],
 });

@@ -1,6 +1,6 @@
 import { escapeText } from "../../../core/errors/texts.js";
 import { parseDuration } from "../duration.js";
-import { needed, single, UsageError, type Values } from "../options.js";
+import { requiredValue, singleValue, UsageError, type Values } from "../options.js";
 
 /** Owner of the drives, by DID or by key. */
 export type DriveUser = { readonly did: string } | { readonly key: string };
@@ -51,52 +51,57 @@ const REGIONS = ["dlfs", "fs"] as const;
 
 /** Parses a drive command. @param words arguments after the command @throws UsageError */
 export function parseDriveCommand(name: DriveCommand["name"], words: readonly string[], values: Values): DriveCommand {
-  const config = needed(values, name, "config");
+  const config = requiredValue(values, name, "config");
   const on = { config, json: values.has("json") };
-  const drive = single(values, "drive");
+  const drive = singleValue(values, "drive");
   switch (name) {
     case "drive ls":
-      none(name, words);
-      return { name, ...on, user: userIn(values) };
+      refuseArguments(name, words);
+      return { name, ...on, user: optionalUser(values) };
     case "drive export":
-      return { name, ...on, user: user(name, values), ...exported(name, words, values) };
+      return { name, ...on, user: requireUser(name, values), ...parseExport(name, words, values) };
     case "drive import":
-      return { name, ...on, ...incoming(name, words, values), drive };
+      return { name, ...on, ...parseImport(name, words, values), drive };
     case "drive merge":
-      return { name, ...on, ...incoming(name, words, values), drive: needed(values, name, "drive") };
+      return { name, ...on, ...parseImport(name, words, values), drive: requiredValue(values, name, "drive") };
     case "drive verify":
-      none(name, words);
-      return { name, ...on, user: user(name, values), drive };
+      refuseArguments(name, words);
+      return { name, ...on, user: requireUser(name, values), drive };
     case "drive gc":
-      none(name, words);
-      return { name, ...on, graceSeconds: grace(values), dryRun: values.has("dry-run") };
+      refuseArguments(name, words);
+      return { name, ...on, graceSeconds: parseGrace(values), dryRun: values.has("dry-run") };
     case "drive export-key":
-      none(name, words);
-      return { name, config, user: needed(values, name, "user"), out: single(values, "out") };
+      refuseArguments(name, words);
+      return { name, config, user: requiredValue(values, name, "user"), out: singleValue(values, "out") };
     case "drive import-key":
-      return { name, config, user: needed(values, name, "user"), file: one(name, words, "a file with the key") };
+      return {
+        name,
+        config,
+        user: requiredValue(values, name, "user"),
+        file: requireArgument(name, words, "a file with the key"),
+      };
   }
 }
 
-function userIn(values: Values): DriveUser | undefined {
-  const [did, key] = [single(values, "user"), single(values, "key")];
+function optionalUser(values: Values): DriveUser | undefined {
+  const [did, key] = [singleValue(values, "user"), singleValue(values, "key")];
   if (did !== undefined && key !== undefined) throw new UsageError("Only one of --user and --key may be given");
   if (did !== undefined) return { did };
   return key === undefined ? undefined : { key };
 }
 
-function user(name: DriveCommand["name"], values: Values): DriveUser {
-  const found = userIn(values);
+function requireUser(name: DriveCommand["name"], values: Values): DriveUser {
+  const found = optionalUser(values);
   if (found !== undefined) return found;
   throw new UsageError(`'${name}' needs whose drives: --user DID, or --key for the holder of a key`);
 }
 
-function exported(name: "drive export", words: readonly string[], values: Values) {
-  const file = one(name, words, "a file for the export, or - for standard output");
-  const drive = single(values, "drive");
-  const top = among(values, "top", TOPS) ?? (drive === undefined ? "signed" : "drive");
-  const region = among(values, "region", REGIONS);
-  const partBytes = bytes(values);
+function parseExport(name: "drive export", words: readonly string[], values: Values) {
+  const file = requireArgument(name, words, "a file for the export, or - for standard output");
+  const drive = singleValue(values, "drive");
+  const top = parseChoice(values, "top", TOPS) ?? (drive === undefined ? "signed" : "drive");
+  const region = parseChoice(values, "region", REGIONS);
+  const partBytes = parsePartBytes(values);
   if (top === "drive" && drive === undefined) throw new UsageError("--top drive needs --drive");
   if (top !== "drive" && drive !== undefined)
     throw new UsageError(`--top ${top} is of all drives, so it takes no --drive`);
@@ -106,47 +111,47 @@ function exported(name: "drive export", words: readonly string[], values: Values
   return { file, drive, top, region, partBytes };
 }
 
-function incoming(name: DriveCommand["name"], words: readonly string[], values: Values) {
+function parseImport(name: DriveCommand["name"], words: readonly string[], values: Values) {
   const [first, ...others] = words;
-  if (first === undefined || words.includes("")) throw needs(name, "the files of an export, in their order");
+  if (first === undefined || words.includes("")) throw missingArgument(name, "the files of an export, in their order");
   const files: readonly [string, ...string[]] = [first, ...others];
-  const source = among(values, "source", ["reference"] as const);
-  return { user: user(name, values), files, from: single(values, "from"), source };
+  const source = parseChoice(values, "source", ["reference"] as const);
+  return { user: requireUser(name, values), files, from: singleValue(values, "from"), source };
 }
 
-function none(name: DriveCommand["name"], [first]: readonly string[]): void {
+function refuseArguments(name: DriveCommand["name"], [first]: readonly string[]): void {
   if (first !== undefined) throw new UsageError(`'${name}' takes no argument '${escapeText(first)}'`);
 }
 
-function one(name: DriveCommand["name"], [only, ...more]: readonly string[], what: string): string {
-  if (only === undefined || only === "") throw needs(name, what);
-  none(name, more);
+function requireArgument(name: DriveCommand["name"], [only, ...more]: readonly string[], what: string): string {
+  if (only === undefined || only === "") throw missingArgument(name, what);
+  refuseArguments(name, more);
   return only;
 }
 
-const needs = (name: string, what: string): UsageError => new UsageError(`'${name}' needs ${what}`);
+const missingArgument = (name: string, what: string): UsageError => new UsageError(`'${name}' needs ${what}`);
 
-function among<T extends string>(
+function parseChoice<T extends string>(
   values: Values,
   option: "top" | "region" | "source",
   known: readonly T[],
 ): T | undefined {
-  const text = single(values, option);
+  const text = singleValue(values, option);
   const found = known.find((one) => one === text);
   if (text === undefined || found !== undefined) return found;
   throw new UsageError(`--${option} must be ${known.join(", ")}, not '${escapeText(text)}'`);
 }
 
-function bytes(values: Values): number | undefined {
-  const text = single(values, "part-bytes");
+function parsePartBytes(values: Values): number | undefined {
+  const text = singleValue(values, "part-bytes");
   if (text === undefined) return undefined;
   const value = Number(text);
   if (/^\d{1,15}$/.test(text) && value >= MIN_PART_BYTES) return value;
   throw new UsageError(`--part-bytes must be a whole number from ${MIN_PART_BYTES}, not '${escapeText(text)}'`);
 }
 
-function grace(values: Values): number {
-  const text = single(values, "grace");
+function parseGrace(values: Values): number {
+  const text = singleValue(values, "grace");
   const seconds = text === undefined ? DAY_SECONDS : parseDuration(text);
   if (seconds !== undefined) return seconds;
   throw new UsageError(`--grace takes a whole number and s, m, h or d, such as 24h, not '${escapeText(text ?? "")}'`);

@@ -1,8 +1,8 @@
 import type { Capability } from "../../../core/call/capability.js";
 import { escapeText } from "../../../core/errors/texts.js";
 import { parseDuration } from "../duration.js";
-import { type Line, noArguments } from "../line.js";
-import { needed, single, UsageError, type Values } from "../options.js";
+import { type Line, refuseArguments } from "../line.js";
+import { requiredValue, singleValue, UsageError, type Values } from "../options.js";
 
 /** Parsed `grant` command; keys and tokens are not read yet. */
 export interface GrantCommand {
@@ -21,24 +21,24 @@ export interface GrantCommand {
 
 export function parseGrant(line: Line): GrantCommand {
   const { values } = line;
-  noArguments(line, "grant");
-  const key = single(values, "key");
-  const config = single(values, "config");
+  refuseArguments(line, "grant");
+  const key = singleValue(values, "key");
+  const config = singleValue(values, "config");
   if (key === undefined && config === undefined) {
     throw new UsageError("'grant' needs who signs: --key, or --config for the key of that venue");
   }
-  const to = needed(values, "grant", "to");
-  const capabilities = pairs(line);
+  const to = requiredValue(values, "grant", "to");
+  const capabilities = pairCapabilities(line);
   if (capabilities.length === 0) {
     throw new UsageError("'grant' needs what is given: --with file://docs/reports/ --can crud/read");
   }
   return {
     name: "grant",
     ...{ to, capabilities, key, config },
-    lifetimeSeconds: lifetime(values),
+    lifetimeSeconds: parseLifetime(values),
     proofs: values.get("proof") ?? [],
-    profile: profile(single(values, "profile")),
-    out: single(values, "out"),
+    profile: parseProfile(singleValue(values, "profile")),
+    out: singleValue(values, "out"),
   };
 }
 
@@ -46,7 +46,7 @@ export function parseGrant(line: Line): GrantCommand {
  * Pairs each `--with` with the `--can` next to it. Two of the same kind in a row are refused, since a wrong guess of
  * what was meant would grant unintended rights.
  */
-export function pairs({ values, order }: Line): readonly Capability[] {
+export function pairCapabilities({ values, order }: Line): readonly Capability[] {
   const turns = order.filter((name) => name === "with" || name === "can");
   if (turns.some((name, index) => index % 2 === 0 && turns[index + 1] === name) || turns.length % 2 !== 0) {
     throw new UsageError("Each --with needs one --can beside it: --with file://docs/reports/ --can crud/read");
@@ -55,20 +55,20 @@ export function pairs({ values, order }: Line): readonly Capability[] {
   return (values.get("with") ?? []).map((resource, index) => ({ with: resource, can: abilities[index] ?? "" }));
 }
 
-export function wanted(line: Line): Capability | undefined {
-  const [first, ...more] = pairs(line);
+export function parseSingleCapability(line: Line): Capability | undefined {
+  const [first, ...more] = pairCapabilities(line);
   if (more.length > 0) throw new UsageError("'token inspect' takes one --with and --can");
   return first;
 }
 
-function profile(text: string | undefined): GrantCommand["profile"] {
+function parseProfile(text: string | undefined): GrantCommand["profile"] {
   if (text === undefined || text === "covia") return "covia";
   if (text === "ucan-0.8") return text;
   throw new UsageError(`--profile must be covia or ucan-0.8, not '${escapeText(text)}'`);
 }
 
-export function lifetime(values: Values): number | undefined {
-  const text = single(values, "for");
+export function parseLifetime(values: Values): number | undefined {
+  const text = singleValue(values, "for");
   if (text === undefined) return undefined;
   const seconds = parseDuration(text);
   if (seconds !== undefined) return seconds;

@@ -1,8 +1,8 @@
 import { escapeText } from "../../../core/errors/texts.js";
 import { nearestName } from "../../../schema/nearest.js";
 import { CLIENTS } from "../../init/clients.js";
-import { listener } from "../listener.js";
-import { checkedArgument, UsageError, type Values } from "../options.js";
+import { parseListener } from "../listener.js";
+import { checkArgument, UsageError, type Values } from "../options.js";
 
 /** Parsed `init` command. */
 export interface InitCommand {
@@ -21,7 +21,7 @@ export interface InitCommand {
 
 /** @throws UsageError */
 export function parseInit(rest: readonly string[], values: Values): InitCommand {
-  const [folder, ...more] = rest.map(checkedArgument);
+  const [folder, ...more] = rest.map(checkArgument);
   if (more[0] !== undefined) throw new UsageError(`'init' takes one folder, not also '${escapeText(more[0])}'`);
   const clients = values.get("for") ?? [];
   for (const name of clients) {
@@ -31,7 +31,7 @@ export function parseInit(rest: readonly string[], values: Values): InitCommand 
     throw new UsageError(`--for knows no client '${escapeText(name)}'. ${advice}`);
   }
   return {
-    ...{ name: "init", folder, clients, roots: values.get("root") ?? [], port: listener(values)?.port },
+    ...{ name: "init", folder, clients, roots: values.get("root") ?? [], port: parseListener(values)?.port },
     ...{ yes: values.has("yes"), print: values.has("print"), force: values.has("force") },
   };
 }

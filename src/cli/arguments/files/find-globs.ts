@@ -5,7 +5,7 @@ const MOST_DEPTH = 20;
 /** Characters special in globs of operations, but literal in those of `find`. */
 const LITERAL = /[{}()|]/g;
 
-export interface FindWish {
+export interface FindTests {
   /** Globs matched against the file name (`-name`). */
   readonly names: readonly string[];
   /** Globs matched against the path from the start (`-path`). */
@@ -14,7 +14,7 @@ export interface FindWish {
 }
 
 /** Translates options of `find` into patterns of `file:glob`. `undefined`: nothing can match. @throws UsageError */
-export function findGlobs({ names, paths, maxDepth }: FindWish): readonly string[] | undefined {
+export function findGlobs({ names, paths, maxDepth }: FindTests): readonly string[] | undefined {
   if (names.length > 0 && paths.length > 0) throw new UsageError("'find' takes either -name or -path");
   if (paths.length > 0) {
     if (maxDepth !== undefined) throw new UsageError("'find' takes -maxdepth with -name, not with -path");
@@ -36,16 +36,17 @@ function nameGlob(name: string): string {
 }
 
 /** A glob that matches in any case: each letter becomes a class of both its forms (`-iname`). */
-export const anyCase = (name: string): string =>
+export const ignoreCaseGlob = (name: string): string =>
   name.replace(/\\.|\[([!^]?)(\]?[^\]]*)\]|\p{L}/gsu, (found, not: string | undefined, members: string | undefined) => {
     if (found.startsWith("\\")) return found;
-    if (members !== undefined) return `[${not}${members}${inOtherCase(members)}]`;
-    const other = inOtherCase(found);
+    if (members !== undefined) return `[${not}${members}${swapCase(members)}]`;
+    const other = swapCase(found);
     return other === found ? found : `[${found}${other}]`;
   });
 
-const inOtherCase = (text: string): string =>
-  [...text].map((one) => (one === one.toLowerCase() ? upper(one) : one.toLowerCase())).join("");
+const swapCase = (text: string): string =>
+  [...text].map((one) => (one === one.toLowerCase() ? upperCaseOf(one) : one.toLowerCase())).join("");
 
 /** Only letters whose other form is one letter too. */
-const upper = (letter: string): string => ([...letter.toUpperCase()].length === 1 ? letter.toUpperCase() : letter);
+const upperCaseOf = (letter: string): string =>
+  [...letter.toUpperCase()].length === 1 ? letter.toUpperCase() : letter;

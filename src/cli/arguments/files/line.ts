@@ -24,7 +24,7 @@ export function parseFileLine(argv: readonly string[]): FileLine | undefined {
   const name = argv[at];
   if (!isFileCommand(name)) return undefined;
   const command = readFileCommand(name, argv.toSpliced(at, 1));
-  return command === "help" ? { name: "file help", topic: name } : { name: "file", command, ...ownCalls(command) };
+  return command === "help" ? { name: "file help", topic: name } : { name: "file", command, ...parseOwnCalls(command) };
 }
 
 function commandIndex(argv: readonly string[]): number {
@@ -33,7 +33,7 @@ function commandIndex(argv: readonly string[]): number {
   return index;
 }
 
-function ownCalls({ values, lists, flags }: FileCommand): OwnCalls {
+function parseOwnCalls({ values, lists, flags }: FileCommand): OwnCalls {
   const key = values.get("key");
   const proofs = lists.get("proof") ?? [];
   const given = (name: string): boolean => values.has(name) || lists.has(name) || flags.has(name);

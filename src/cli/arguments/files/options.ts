@@ -1,7 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { escapeText } from "../../../core/errors/texts.js";
 import { nearestName } from "../../../schema/nearest.js";
-import { checkedArgument, looksSecret, secretRefusal, UsageError } from "../options.js";
+import { checkArgument, looksSecret, secretRefusal, UsageError } from "../options.js";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
@@ -93,7 +93,7 @@ export function readFileCommand(name: FileCommandName, argv: readonly string[]):
   const hasShortHelp = !Object.values(own).some(({ short }) => short === FILE_OPTIONS.help.short);
   const options: Options = { ...FILE_OPTIONS, ...(hasShortHelp ? {} : { help: FLAG }), ...own };
   const { tokens, positionals } = parseArgs({
-    args: argv.map(name === "find" ? asLongOption : "lines" in own ? asNumberOfLines : (word) => word),
+    args: argv.map(name === "find" ? toLongOption : "lines" in own ? toLineCount : (word) => word),
     ...{ options, allowPositionals: true, strict: false, tokens: true },
   });
   const given = tokens.filter((token) => token.kind === "option");
@@ -114,21 +114,21 @@ export function readFileCommand(name: FileCommandName, argv: readonly string[]):
       flags.add(option);
       continue;
     }
-    const text = checkedValue(token, option);
+    const text = checkValue(token, option);
     if (known.multiple === true) lists.set(option, [...(lists.get(option) ?? []), text]);
     else if (values.has(option)) throw new UsageError(`${rawName} is given more than once`);
     else values.set(option, text);
   }
-  const words = positionals.map(checkedArgument);
+  const words = positionals.map(checkArgument);
   return { name, flags, values, lists, words, json: flags.has("json") };
 }
 
 /** `find` takes long options with a single dash (`-name`). */
-const asLongOption = (word: string): string =>
+const toLongOption = (word: string): string =>
   word.startsWith("-") && Object.hasOwn(FILE_COMMANDS.find, word.slice(1)) ? `-${word}` : word;
 
 /** `head` and `tail` take the number of lines as an option of its own (`-2`). */
-const asNumberOfLines = (word: string): string => word.replace(/^-(\d+)$/, "--lines=$1");
+const toLineCount = (word: string): string => word.replace(/^-(\d+)$/, "--lines=$1");
 
 /** `--color` alone means always. @throws UsageError */
 function colorOf(when = "always"): string {
@@ -145,7 +145,7 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined;
 }
 
-function checkedValue({ rawName, value, inlineValue }: OptionToken, option: string): string {
+function checkValue({ rawName, value, inlineValue }: OptionToken, option: string): string {
   if (value === undefined) throw new UsageError(`${rawName} needs a value`);
   if (MAY_BE_ANYTHING.has(option)) return value;
   // A missing value must not consume the next option; a lone "-" names a standard stream.
