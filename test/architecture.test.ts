@@ -9,6 +9,7 @@ const project = new URL("../", import.meta.url);
 /** Who may import whom: only groups further to the left. */
 const ORDER: readonly (readonly string[])[] = [
   ["core"],
+  ["database"],
   ["path", "schema", "ucan", "audit", "drive", "feed", "version"],
   ["jail", "backend", "journal", "roots", "authz", "backend-suite", "search", "pdf"],
   ["ops"],
@@ -32,6 +33,7 @@ const MAY_USE_FILES = [
   /^audit\/(rotating-file|rotation|checkpoints|read-file|index-file)\.ts$/,
   /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
   /^drive\/store\//,
+  /^database\/shared-database\.ts$/,
   /^journal\/(pending-log|soundness)\.ts$/,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
@@ -55,7 +57,7 @@ const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   },
   { who: /^(?!pdf\/pdf-thread\.ts$)/, what: /^unpdf$/ },
   { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },
-  { who: /^(?!drive\/store\/|journal\/tables\.ts$)/, what: /^lmdb$/ },
+  { who: /^(?!database\/|drive\/store\/embedded\/collect\.ts$|journal\/tables\.ts$)/, what: /^lmdb$/ },
   // It must never see a token of anybody's: decision 18.
   { who: /^(?!ucan\/mint\/ucan08\.ts$)/, what: /^ucans$/ },
   { who: /^surfaces\//, what: /^(node:fs|jail\/|backend\/|roots\/|ops\/|dispatch\/|path\/)/ },

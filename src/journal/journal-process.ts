@@ -1,7 +1,8 @@
 // Entry of the process that reads a journal which may be damaged: a damaged page can end whoever reads it.
 
+import type { Table } from "../database/shared-database.js";
 import type { EntryRow, KeptRow } from "./rows.js";
-import { addTotals, decode, encode, giveUp, key, openTables, type Table, type Tables, trashKeyOf } from "./tables.js";
+import { addTotals, decode, encode, giveUp, key, openTables, type Tables, trashKeyOf } from "./tables.js";
 import { counted, putEntry } from "./write-rows.js";
 
 /** Takes more pages than one list of free ones has, so that all are looked at. */

@@ -2,12 +2,11 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { ABORT, type Database, open, type RootDatabase } from "lmdb";
-
-export type Table = Database<Buffer, Buffer>;
+import { ABORT } from "lmdb";
+import { openShared, openTable, type SharedDatabase, type Table } from "../database/shared-database.js";
 
 export interface Tables {
-  readonly env: RootDatabase<Buffer, Buffer>;
+  readonly env: SharedDatabase;
   /** id → checksum ‖ entry as JSON */
   readonly entries: Table;
   /** letter ‖ text ‖ 0 ‖ id → nothing; see {@link indexKey} */
@@ -19,7 +18,6 @@ export interface Tables {
   readonly meta: Table;
 }
 
-const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
 const FORMAT = Buffer.from("format");
 const TOTALS = Buffer.from("totals");
 const TRASH_KEY = Buffer.from("trash key");
@@ -33,17 +31,9 @@ export type Indexed = "p" | "a" | "v" | "g";
 
 /** @param path of their folder @throws Error if it cannot be opened, or was written by a newer version */
 export function openTables(path: string): Tables {
-  const env = open<Buffer, Buffer>({
-    ...BINARY,
-    path,
-    noSubdir: false,
-    maxDbs: 8,
-    maxReaders: 512,
-    overlappingSync: false,
-    // A power failure may lose the newest entries; the changes themselves do not depend on them.
-    noSync: true,
-  });
-  const table = (name: string): Table => env.openDB<Buffer, Buffer>({ ...BINARY, name });
+  // A power failure may lose the newest entries; the changes themselves do not depend on them.
+  const env = openShared(path, { maxTables: 8, flush: false });
+  const table = (name: string): Table => openTable(env, name);
   const meta = table("meta");
   const version = env.transactionSync(() => {
     const present = meta.get(FORMAT);

@@ -16,9 +16,9 @@ import type { Source } from "./archive.js";
 
 /** Top names of the state that are not its own: drives come with `--drives`, caches and notes of a process not at all. */
 const NOT_STATE = new Set(["drives", "drive-cache"]);
-/** File names of LMDB. */
+/** File names of a database. */
 const DATA = "data.mdb";
-const LOCK = "lock.mdb";
+const LOCKS = new Set(["lock.mdb", "gate.mdb", "gate.mdb-lock"]);
 /** Tries for a copy of the drives while packs are being compacted. */
 const TRIES = 3;
 
@@ -67,7 +67,12 @@ async function* filesBelow(folder: string, prefix: string, { spool, skip }: Walk
   }
   for (const entry of entries) {
     const { name } = entry;
-    if (skip?.has(name) === true || name === DATA || name === LOCK || /^running\.json$|\.(?:new|tmp|sock)$/.test(name))
+    if (
+      skip?.has(name) === true ||
+      name === DATA ||
+      LOCKS.has(name) ||
+      /^running\.json$|\.(?:new|tmp|sock)$/.test(name)
+    )
       continue;
     if (entry.isDirectory()) yield* filesBelow(join(folder, name), `${prefix}/${name}`, { spool });
     else if (entry.isFile()) yield* fileSource(join(folder, name), `${prefix}/${name}`);
@@ -85,7 +90,7 @@ function entriesOf(folder: string): readonly Dirent[] {
 
 /** A copy of a database. @returns its data file */
 async function databaseFile(folder: string, spool: string): Promise<string> {
-  const { copyDatabase } = await import("../../drive/store/copy-database.js");
+  const { copyDatabase } = await import("../../database/copy-database.js");
   const target = await mkdtemp(join(spool, "db-"));
   await copyDatabase(folder, target);
   return join(target, DATA);

@@ -2,15 +2,13 @@
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { type Database, open, type RootDatabase } from "lmdb";
+import { openShared, openTable, type SharedDatabase, type Table } from "../../database/shared-database.js";
 import type { RootHint, RootRecord } from "./cell-store.js";
 import { storeUnavailable } from "./store-error.js";
 
-export type Table = Database<Buffer, Buffer>;
-
 /** The tables of an embedded store. Numbers are big-endian, so that rows sort by time and number. */
 export interface Tables {
-  readonly env: RootDatabase<Buffer, Buffer>;
+  readonly env: SharedDatabase;
   /** hash → time ‖ encoding */
   readonly cells: Table;
   /** hash → time ‖ place */
@@ -26,7 +24,6 @@ export interface Tables {
   readonly meta: Table;
 }
 
-const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
 export const FORMAT_VERSION = 1;
 const FORMAT = Buffer.from("format");
 const TIME_BYTES = 6;
@@ -34,17 +31,8 @@ const LOG = Buffer.from("log ");
 
 /** @throws STORE_UNAVAILABLE if the store has a newer format version */
 export function openTables(folder: string, flush: boolean): Tables {
-  // LMDB's asynchronous transactions are not used: a commit is on disk when the call returns.
-  const env = open<Buffer, Buffer>({
-    ...BINARY,
-    path: join(folder, "index"),
-    noSubdir: false,
-    maxDbs: 8,
-    maxReaders: 512,
-    overlappingSync: false,
-    noSync: !flush,
-  });
-  const table = (name: string): Table => env.openDB<Buffer, Buffer>({ ...BINARY, name });
+  const env = openShared(join(folder, "index"), { maxTables: 8, flush });
+  const table = (name: string): Table => openTable(env, name);
   const meta = table("meta");
   const version = env.transactionSync(() => {
     const present = meta.get(FORMAT);

@@ -24,7 +24,7 @@ export interface Compiled {
 
 export function compile(): Compiled {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "vf-compiled-"));
-  for (const group of ["src/core", "src/drive", "test/drive/store"]) {
+  for (const group of ["src/core", "src/database", "src/drive", "test/drive/store", "test/database"]) {
     const names = readdirSync(join(project, group), { recursive: true, encoding: "utf8" });
     for (const name of names.filter((one) => one.endsWith(".ts") && !one.endsWith(".test.ts"))) {
       const target = join(folder, group, name.replace(/\.ts$/, ".js"));

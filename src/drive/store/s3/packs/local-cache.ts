@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { open } from "lmdb";
+import { openShared, openTable } from "../../../../database/shared-database.js";
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
 import { makeFolder } from "../../embedded/make-folder.js";
 import { refuseNetwork } from "../../embedded/network-fs.js";
@@ -44,16 +44,8 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
   for (const name of readdirSync(path)) {
     if (join(path, name) !== folder) rmSync(join(path, name), { recursive: true, force: true });
   }
-  const binary = { encoding: "binary", keyEncoding: "binary" } as const;
-  const env = open<Buffer, Buffer>({
-    ...binary,
-    path: folder,
-    noSubdir: false,
-    maxDbs: 4,
-    noSync: true,
-    overlappingSync: false,
-  });
-  const [rows, order, meta] = ["rows", "order", "meta"].map((name) => env.openDB<Buffer, Buffer>({ ...binary, name }));
+  const env = openShared(folder, { maxTables: 4, flush: false });
+  const [rows, order, meta] = ["rows", "order", "meta"].map((name) => openTable(env, name));
   if (rows === undefined || order === undefined || meta === undefined) throw new RangeError("No tables");
   const waiting = new Map<string, Buffer>();
   let waitingBytes = 0;

@@ -1,4 +1,5 @@
 import { open } from "lmdb";
+import { openGate } from "./gate.js";
 
 /**
  * Copies an LMDB database as of one moment, also while other processes write to it.
@@ -7,10 +8,12 @@ import { open } from "lmdb";
  * @param target an empty folder
  */
 export async function copyDatabase(folder: string, target: string): Promise<void> {
-  const env = open({ path: folder, noSubdir: false, readOnly: true, maxDbs: 32 });
+  const gate = openGate(folder);
+  const env = gate.hold(() => open({ path: folder, noSubdir: false, readOnly: true, maxDbs: 32 }));
   try {
     await env.backup(target, false);
   } finally {
-    await env.close();
+    await gate.hold(() => env.close());
+    await gate.close();
   }
 }

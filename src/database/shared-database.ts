@@ -1,0 +1,77 @@
+// A database (LMDB) that several processes use at once.
+
+import { mkdirSync } from "node:fs";
+import { type Database, open, type RootDatabase } from "lmdb";
+import { type Gate, openGate } from "./gate.js";
+
+export type Table = Database<Buffer, Buffer>;
+export type SharedDatabase = RootDatabase<Buffer, Buffer>;
+
+export interface SharedDatabaseOptions {
+  /** Most tables. */
+  readonly maxTables: number;
+  /** Whether a commit is on disk when it returns; otherwise a power failure loses the newest ones. */
+  readonly flush: boolean;
+}
+
+const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
+
+/**
+ * Opens a database for several processes. Keys and values are bytes; a commit is seen by all when the call returns.
+ * LMDB's asynchronous transactions must not be used.
+ *
+ * @param folder is made if it is missing
+ */
+export function openShared(folder: string, { maxTables, flush }: SharedDatabaseOptions): SharedDatabase {
+  mkdirSync(folder, { recursive: true });
+  const gate = openGate(folder);
+  try {
+    return gate.hold(() =>
+      gated(
+        open<Buffer, Buffer>({
+          ...BINARY,
+          path: folder,
+          noSubdir: false,
+          maxDbs: maxTables,
+          maxReaders: 512,
+          overlappingSync: false,
+          noSync: !flush,
+        }),
+        gate,
+      ),
+    );
+  } catch (error) {
+    void gate.close();
+    throw error;
+  }
+}
+
+/** @throws Error if the table is not there and cannot be made */
+export const openTable = (env: SharedDatabase, name: string): Table => env.openDB<Buffer, Buffer>({ ...BINARY, name });
+
+/** Makes whatever changes the database hold the gate. */
+function gated(env: SharedDatabase, gate: Gate): SharedDatabase {
+  const [openDB, close] = [env.openDB, env.close];
+  let isClosed = false;
+  holdInTransactions(env, gate);
+  return Object.assign(env, {
+    openDB(...args: Parameters<typeof openDB>) {
+      const table = gate.hold(() => Reflect.apply(openDB, env, args));
+      holdInTransactions(table, gate);
+      return table;
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await gate.hold(() => Reflect.apply(close, env, []));
+      await gate.close();
+    },
+  });
+}
+
+/** Single changes outside a transaction are transactions of their own, begun by the same method. */
+function holdInTransactions(table: object, gate: Gate): void {
+  const begin: unknown = Reflect.get(table, "transactionSync");
+  if (typeof begin !== "function") throw new TypeError("LMDB has no transactionSync");
+  Reflect.set(table, "transactionSync", (...args: unknown[]) => gate.hold(() => Reflect.apply(begin, table, args)));
+}
