@@ -40,7 +40,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     const shown: Shown[] = [];
     let mayHaveRun = false;
     try {
-      for (const place of places) shown.push(await show(place, call));
+      const asked = places.map((place) => ({ ...place, isAllowed: isAllowedIn(place) }));
+      for (const place of asked) shown.push(await show(place, call));
       mayHaveRun = true;
       const process = await start(shown, call);
       // Point of no return: from here on the outcome is that of the command.
@@ -103,13 +104,15 @@ function checkArguments({ argv, env }: ExecRequest): void {
     throw invalidInput("the command holds a Nul character", "/command", "text");
 }
 
+/** Asks a person where the root does. @returns whether somebody has allowed it @throws APPROVAL_REQUIRED */
+const isAllowedIn = ({ writable, at }: ExecPlace): boolean => writable && at.root.askToRun?.(at.path) === true;
+
 /** Opens a mount; creates the directory of a writable one if missing. @throws as the backend does; QUOTA_EXCEEDED */
-async function show(place: ExecPlace, call: PlacesCall): Promise<Shown> {
-  const { mount, top, at, writable } = place;
+async function show(place: ExecPlace & { readonly isAllowed: boolean }, call: PlacesCall): Promise<Shown> {
+  const { mount, top, at, writable, isAllowed } = place;
   const { request, filesOf } = commandOf(call);
   const { sandbox } = request;
   const { backend } = at.root;
-  const isAllowed = writable && at.root.askToRun?.(at.path) === true;
   if (writable && at !== top && (await backend.stat(at.path, at.access)) === undefined) {
     const made = call.at({ root: mount.root, path: mount.prefix ?? "", abilities: ["crud/write"], changes: true });
     await backend.mkdir(made.path, { parents: true }, made.access);

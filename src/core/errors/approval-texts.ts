@@ -1,6 +1,6 @@
 // Messages of calls that wait for a person.
 
-import type { ApprovalFault } from "../ports/approval.js";
+import { type ApprovalFault, SHOWN_EFFECTS } from "../ports/approval.js";
 import type { Effect } from "../ports/effect.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { pathText } from "./texts.js";
@@ -25,13 +25,16 @@ export function approvalRequired({ effects, asked, hint, diff }: AskedApproval):
   return adapterError("APPROVAL_REQUIRED", `A person has to allow this: ${what}${more}${next}`, {
     ...(first === undefined ? {} : { root: first.root }),
     ...(asked === undefined ? {} : { approvalId: asked.id, expires: asked.expires }),
-    effect: effects.map(shown),
+    effect: effects.slice(0, SHOWN_EFFECTS).map(shown),
     ...(diff === undefined ? {} : { diff }),
     ...(hint === undefined ? {} : { hint }),
   });
 }
 
-const REASONS: Readonly<Record<Exclude<ApprovalFault, "pending">, string>> = {
+/** Why a call that brings an approval is refused; with the others it is asked about anew. */
+type DenialReason = Exclude<ApprovalFault, "pending" | "uncovered">;
+
+const REASONS: Readonly<Record<DenialReason, string>> = {
   denied: "it was denied. Do not ask again without a reason",
   expired: "it has expired, or there is none with this id. Make the call without 'approval' to ask again",
   used: "it was used already. Make the call without 'approval' to ask again",
@@ -39,7 +42,7 @@ const REASONS: Readonly<Record<Exclude<ApprovalFault, "pending">, string>> = {
   changed: "what is there has changed since. Look again, then make the call without 'approval' to ask again",
 };
 
-export const approvalDenied = (approvalId: string, reason: Exclude<ApprovalFault, "pending">): FileAdapterError =>
+export const approvalDenied = (approvalId: string, reason: DenialReason): FileAdapterError =>
   adapterError("APPROVAL_DENIED", `The approval does not allow this: ${REASONS[reason]}`, { approvalId, reason });
 
 /** What to do about a call that waits for a person, without the places that it names; `undefined`: another error. */

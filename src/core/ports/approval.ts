@@ -19,6 +19,18 @@ export interface ApprovalRules {
 /** As written in a configuration. `minutes`: default 10. */
 export type ApprovalRulesInput = Omit<ApprovalRules, "minutes"> & Partial<Pick<ApprovalRules, "minutes">>;
 
+/** Most effects of a request that are shown. */
+export const SHOWN_EFFECTS = 20;
+
+/** What a call would do to one root: what an approval holds for. */
+export interface ApprovalPart {
+  readonly root: string;
+  /** What is there now, as one text: the approval holds only while it is so. */
+  readonly before: string;
+  /** What will be there, likewise. */
+  readonly after: string;
+}
+
 /** What a call would do, as it was looked at before anything was changed. */
 export interface ApprovalRequest {
   /** Dispatch name. */
@@ -26,17 +38,21 @@ export interface ApprovalRequest {
   /** SHA-256 of operation and input. */
   readonly digest: string;
   readonly context: SurfaceContext;
-  /** The first 20. */
+  /** All of them: whoever decides needs the ability on each. The first {@link SHOWN_EFFECTS} are shown. */
   readonly effects: readonly Effect[];
-  /** What is there now, as one text: the approval holds only while it is so. */
-  readonly before: string;
-  /** What will be there, likewise. */
-  readonly after: string;
+  /** How many of the effects, from the first on, somebody has allowed this call before. Default: none. */
+  readonly allowed?: number;
+  /** By root. A call that more than one root asks about needs one approval with a part for each. */
+  readonly parts: readonly ApprovalPart[];
   readonly diff?: string;
   readonly minutes: number;
 }
 
-export type ApprovalFault = "denied" | "expired" | "used" | "other_input" | "changed" | "pending";
+/** `uncovered`: it was given before another root asked about the same call. */
+export type ApprovalFault = "denied" | "expired" | "used" | "other_input" | "changed" | "pending" | "uncovered";
+
+/** A call that brings an approval, at one root. */
+export type ApprovalUse = Pick<ApprovalRequest, "digest" | "context"> & { readonly part: ApprovalPart };
 
 /** Recorded as the one who decided, where the user of a client did. */
 export const BY_CLIENT = "client";
@@ -47,8 +63,13 @@ export interface ApprovalDesk {
   readonly isForClients: boolean;
   /** @returns `undefined`: too many wait */
   ask(request: ApprovalRequest): { readonly id: string; readonly expires: number } | undefined;
-  /** Uses an approval, once. @returns why not */
-  use(id: string, request: ApprovalRequest): ApprovalFault | undefined;
+  /**
+   * Uses an approval for a part of its request.
+   *
+   * @param goesOn the same call has used it for another root; otherwise it is used once
+   * @returns why not
+   */
+  use(id: string, call: ApprovalUse, goesOn: boolean): ApprovalFault | undefined;
   /** Who decided about an approval: a DID, or {@link BY_CLIENT}. */
   decidedBy(id: string): string | undefined;
   /** A question for the user of the client that made the call. @returns its token */

@@ -5,12 +5,19 @@ import { approvalDenied, approvalRequired } from "../../core/errors/approval-tex
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import { type ApprovalDesk, type ApprovalRequest, type ApprovalRules, BY_CLIENT } from "../../core/ports/approval.js";
+import {
+  type ApprovalDesk,
+  type ApprovalPart,
+  type ApprovalRequest,
+  type ApprovalRules,
+  BY_CLIENT,
+  SHOWN_EFFECTS,
+} from "../../core/ports/approval.js";
 import type { ClientApproval, Effect } from "../../core/ports/effect.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 
-const MOST_EFFECTS = 20;
-const MOST_APPROVALS = 2;
+/** Most characters of the differences of several roots together. */
+const MOST_DIFF_CHARS = 64_000;
 
 /** What is about to happen at one commit of a call. */
 export interface Intent {
@@ -34,49 +41,58 @@ export interface GateOptions {
   readonly progress: { approvedBy?: string };
 }
 
-/** One call at the gate. Once an approval is used, all may happen that the same input makes it do in these roots. */
+/** What a call was allowed to do in one root. */
+interface Allowed {
+  readonly effects: readonly Effect[];
+  readonly part: ApprovalPart;
+  readonly diff: () => string | undefined;
+}
+
+/**
+ * One call at the gate. Once an approval is used, all may happen that the same input makes it do in these roots. Where
+ * another root asks then, a new approval covers what both were asked about, so that the call needs no more than that.
+ */
 export class ApprovalGate {
   readonly #options: GateOptions;
-  readonly #approved = new Set<string>();
+  /** By root. */
+  readonly #allowed = new Map<string, Allowed>();
+  #hasUsed = false;
 
   constructor(options: GateOptions) {
     this.#options = options;
   }
 
   get isApproved(): boolean {
-    return this.#approved.size > 0;
+    return this.#allowed.size > 0;
   }
 
   /** @throws APPROVAL_REQUIRED, APPROVAL_DENIED; nothing has been changed then */
   pass(rules: ApprovalRules, intent: Intent): void {
     const { desk, approval, context } = this.#options;
-    const isAllowed = (root: string): boolean => this.#approved.has(root) || root === context.allowedRoot;
+    const isAllowed = (root: string): boolean => this.#allowed.has(root) || root === context.allowedRoot;
     if (intent.effects.every(({ root }) => isAllowed(root)) || !isCovered(rules, intent.effects)) return;
     if (this.#clientOf(rules)?.hasAllowed === true) {
       this.#approve(intent, BY_CLIENT);
       return;
     }
     if (approval === undefined) throw this.#ask(rules, intent);
-    const request = this.#request(rules, intent);
-    // Two roots that both ask need an approval each: "<id>,<id>".
-    const ids = approval.split(",", MOST_APPROVALS);
-    const faults = ids.map((id) => (desk === undefined ? "expired" : desk.use(id, request)));
-    const used = faults.indexOf(undefined);
-    if (used < 0) {
-      const [fault = "expired"] = faults;
+    const call = { digest: this.#digest(), context, part: partOf(intent) };
+    const fault = desk === undefined ? "expired" : desk.use(approval, call, this.#hasUsed);
+    if (fault !== undefined) {
+      if (fault === "pending" || fault === "uncovered") throw this.#ask(rules, intent);
       // The tool of a profile may make several calls, and each of them asks.
       const isAnother = context.tool !== undefined && (fault === "other_input" || fault === "used");
-      const asks = this.isApproved || fault === "pending" || isAnother;
-      throw asks ? this.#ask(rules, intent) : approvalDenied(approval, fault);
+      throw isAnother ? this.#ask(rules, intent) : approvalDenied(approval, fault);
     }
-    this.#approve(intent, desk?.decidedBy(ids[used] ?? "") ?? "");
+    this.#hasUsed = true;
+    this.#approve(intent, desk?.decidedBy(approval) ?? "");
   }
 
   /** As {@link pass}, for a command that may change what is there. @returns whether somebody has allowed it */
   passRun(rules: ApprovalRules, { root, path }: Pick<Effect, "root" | "path">): boolean {
     const command = commandIn(this.#options.context)?.slice(0, MOST_COMMAND_CHARS);
     this.pass(rules, { effects: [{ root, path, action: "exec", ...(command === undefined ? {} : { command }) }] });
-    return this.#approved.has(root);
+    return this.#allowed.has(root);
   }
 
   /** As {@link pass}, for the removal of what was kept of these paths. */
@@ -91,8 +107,9 @@ export class ApprovalGate {
     return isConflict && this.isApproved && approval !== undefined ? approvalDenied(approval, "changed") : error;
   }
 
-  #approve({ effects }: Intent, by: string): void {
-    for (const { root } of effects) this.#approved.add(root);
+  #approve(intent: Intent, by: string): void {
+    const part = partOf(intent);
+    this.#allowed.set(part.root, { effects: intent.effects, part, diff: () => intent.diff?.() });
     this.#options.progress.approvedBy = by;
   }
 
@@ -105,26 +122,32 @@ export class ApprovalGate {
   #ask(rules: ApprovalRules, intent: Intent): FileAdapterError {
     const { desk } = this.#options;
     const client = this.#clientOf(rules);
-    const diff = intent.diff?.();
-    const request = { ...this.#request(rules, intent), ...(diff === undefined ? {} : { diff }) };
-    const { effects } = request;
+    const request = this.#request(rules, intent);
+    const { effects, diff } = request;
     const told = { effects, ...(diff === undefined ? {} : { diff }) };
     const isNobody = desk === undefined || (desk.isForClients && client?.ask === undefined);
     if (isNobody) return approvalRequired({ ...told, hint: NOBODY });
     const asked = desk.ask(request);
     if (asked === undefined) return approvalRequired({ ...told, hint: TOO_MANY });
     const token = client?.ask === undefined ? undefined : desk.question(asked.id);
-    if (token !== undefined) client?.ask?.({ token, operation: request.operation, ...told });
+    if (token !== undefined) {
+      client?.ask?.({ ...told, token, operation: request.operation, effects: effects.slice(0, SHOWN_EFFECTS) });
+    }
     return approvalRequired(desk.isForClients ? { ...told, hint: NOBODY } : { ...told, asked });
   }
 
-  #request({ minutes }: ApprovalRules, { effects, state = "" }: Intent): ApprovalRequest {
+  /** What is asked: all that an approval allowed this call before, and what it is about to do. */
+  #request({ minutes }: ApprovalRules, intent: Intent): ApprovalRequest {
     const { name: operation, context } = this.#options;
-    const before = JSON.stringify([state, effects.map(({ root, path, before: one }) => [root, path, one])]);
-    const after = JSON.stringify(effects.map(({ action, to, after: one }) => [action, to, one]));
+    const earlier = [...this.#allowed.values()];
+    const before = earlier.flatMap(({ effects }) => effects);
+    const diffs = [...earlier.map(({ diff }) => diff()), intent.diff?.()].filter((one) => one !== undefined);
     return {
-      ...{ operation, digest: this.#digest(), context, before, after, minutes },
-      effects: effects.slice(0, MOST_EFFECTS),
+      ...{ operation, digest: this.#digest(), context, minutes },
+      parts: [...earlier.map(({ part }) => part), partOf(intent)],
+      effects: [...before, ...intent.effects],
+      ...(before.length === 0 ? {} : { allowed: before.length }),
+      ...(diffs.length === 0 ? {} : { diff: diffs.join("").slice(0, MOST_DIFF_CHARS) }),
     };
   }
 
@@ -135,6 +158,15 @@ export class ApprovalGate {
     const command = commandIn(context);
     return hash("sha256", stringifyExact([name, fields, ...(command === undefined ? [] : [command])]));
   }
+}
+
+/** What an approval of this holds for. All effects of one intent are in one root. */
+function partOf({ effects, state = "" }: Intent): ApprovalPart {
+  return {
+    root: effects[0]?.root ?? "",
+    before: JSON.stringify([state, effects.map(({ path, before }) => [path, before])]),
+    after: JSON.stringify(effects.map(({ action, to, after }) => [action, to, after])),
+  };
 }
 
 /** Longest part of a command that is shown. */

@@ -1,13 +1,20 @@
 // The approvals of a venue: what calls wait for, who decided what, in memory only.
 
 import { randomBytes, randomInt } from "node:crypto";
-import type { VenueConfig } from "../../config/types.js";
-import { type Clock, systemClock } from "../../core/clock.js";
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import { type ApprovalDesk, type ApprovalFault, type ApprovalRequest, BY_CLIENT } from "../../core/ports/approval.js";
+import {
+  type ApprovalDesk,
+  type ApprovalFault,
+  type ApprovalRequest,
+  type ApprovalUse,
+  BY_CLIENT,
+  SHOWN_EFFECTS,
+} from "../../core/ports/approval.js";
 import type { EventSink } from "../../core/ports/changes/events.js";
 import type { Access } from "../identity/access.js";
-import { type CredentialChain, chainOf } from "./credentials.js";
+import type { CredentialChain } from "./credentials.js";
 
 const MOST_PENDING = 1_000;
 const MOST_OF_CALLER = 100;
@@ -52,8 +59,8 @@ export interface ApprovalsOptions {
   callerOf(context: SurfaceContext): string;
   driveOwnerOf(context: SurfaceContext): string;
   credentialsOf(context: SurfaceContext): CredentialChain;
-  /** DIDs of the owners of roots, who see what is asked about these. */
-  ownersOf(roots: readonly string[]): readonly string[];
+  /** Whether a caller may see an approval: it asked for it, or holds the ability to decide. */
+  maySee(approval: Approval, context: SurfaceContext): boolean;
   /** Default: no. */
   readonly isForClients?: boolean;
 }
@@ -66,28 +73,6 @@ export const driveOwnerOf = (
   const did = token?.maker ?? callerDID;
   return did === undefined ? operator : canonicalDid(did);
 };
-
-/** The approvals of a venue. Where it does not listen, only the users of clients can decide. */
-export function openApprovals(
-  access: Pick<Access, "accessTokens" | "verifier" | "canonicalDid" | "operator">,
-  {
-    events,
-    roots,
-    listens,
-  }: { readonly events: EventSink; roots(): VenueConfig["file"]["roots"]; readonly listens: boolean },
-): Approvals {
-  return new Approvals({
-    ...{ clock: systemClock, events, isForClients: !listens },
-    callerOf: ({ callerDID }) => (callerDID === undefined ? access.operator : access.canonicalDid(callerDID)),
-    driveOwnerOf: (context) => driveOwnerOf(context, access),
-    credentialsOf: (context) => chainOf(context, access),
-    ownersOf: (names) =>
-      names.flatMap((name) => {
-        const owner = roots()[name]?.owner;
-        return owner === undefined ? [] : [access.canonicalDid(owner)];
-      }),
-  });
-}
 
 export class Approvals implements ApprovalDesk {
   readonly #options: ApprovalsOptions;
@@ -127,17 +112,19 @@ export class Approvals implements ApprovalDesk {
     return { id: approval.id, expires: approval.expires };
   }
 
-  use(id: string, request: ApprovalRequest): ApprovalFault | undefined {
+  use(id: string, { digest, context, part }: ApprovalUse, goesOn: boolean): ApprovalFault | undefined {
     const approval = this.find(id);
     if (approval === undefined) return "expired";
-    const given = approval.request;
-    const isSameCall = approval.caller === this.#options.callerOf(request.context) && given.digest === request.digest;
+    const { request } = approval;
+    const isSameCall = approval.caller === this.#options.callerOf(context) && request.digest === digest;
     // Whoever has another's id learns nothing of what became of it.
     if (!isSameCall) return "other_input";
-    if (approval.state !== "once") return approval.state;
-    if (given.before !== request.before) return "changed";
-    if (given.after !== request.after) return "other_input";
-    this.#turn(approval, "used");
+    if (approval.state !== "once" && !(goesOn && approval.state === "used")) return approval.state;
+    const given = request.parts.find(({ root }) => root === part.root);
+    if (given === undefined) return "uncovered";
+    if (given.before !== part.before) return "changed";
+    if (given.after !== part.after) return "other_input";
+    if (!goesOn) this.#turn(approval, "used");
     return undefined;
   }
 
@@ -224,12 +211,14 @@ export class Approvals implements ApprovalDesk {
     this.#tell(approval);
   }
 
-  #tell({ id, state, request, caller, created, expires }: Approval): void {
-    const { events, ownersOf } = this.#options;
+  #tell(approval: Approval): void {
+    const { events, maySee } = this.#options;
     if (events?.wants("approval") !== true) return;
-    const { operation, effects } = request;
-    const data = { id, state, operation, caller, created, expires, effect: effects };
-    events.publish("approval", { data, audience: [caller, ...ownersOf(effects.map(({ root }) => root))] });
+    const { id, state, request, caller, created, expires } = approval;
+    const { operation, effects, allowed } = request;
+    const effect = effects.slice(allowed).slice(0, SHOWN_EFFECTS);
+    const data = { id, state, operation, caller, created, expires, effect };
+    events.publish("approval", { data, audience: [caller], maySee: (context) => maySee(approval, context) });
   }
 
   #sweep(): void {
@@ -242,5 +231,6 @@ export class Approvals implements ApprovalDesk {
   }
 }
 
-const isSame = (one: Approval["request"], other: ApprovalRequest): boolean =>
-  one.digest === other.digest && one.before === other.before && one.after === other.after;
+/** Whether one that waits already is about the same call, and all that it is about to do now. */
+const isSame = (one: Approval["request"], { digest, parts }: ApprovalRequest): boolean =>
+  one.digest === digest && parts.every((part) => one.parts.some((known) => isDeepStrictEqual(known, part)));

@@ -9,6 +9,7 @@ import type { Access } from "../identity/access.js";
 import { accessDid } from "../identity/access-entry.js";
 import type { VenueHostOptions } from "../venue.js";
 import type { EventBus } from "./event-bus.js";
+import { sightIn } from "./sight.js";
 import { createVenueEvents } from "./venue-events.js";
 
 /** Tells of each audit record to the operator, to the caller whose call it was, and to the maker of its token. */
@@ -37,7 +38,7 @@ export interface EventParts {
   readonly bus: EventBus;
   readonly config: VenueConfig;
   readonly adapter: HostedFileAdapter;
-  readonly access: Pick<Access, "rejudge">;
+  readonly access: Pick<Access, "rejudge" | "verifier">;
 }
 
 /** The events of a venue, for its host. */
@@ -54,6 +55,7 @@ export function eventsOf({
       servesAnonymous: isLoopbackListener(config),
       watch: (input, context) => adapter.watchPlace(input, context),
       rejudge: (context) => access.rejudge(context),
+      sight: sightIn(access),
     }),
     onJob: (record, audience) => {
       if (!bus.wants("job")) return;

@@ -3,9 +3,9 @@
 import type { Caller } from "../../core/call/caller.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { EventReader, EventTopic, TopicEvent, VenueEvents } from "../../core/ports/changes/event-reader.js";
-import type { VenueEvent } from "../../core/ports/changes/events.js";
+import type { VenueEvent, VenueTopic } from "../../core/ports/changes/events.js";
 import type { EventSource, PlaceWatch } from "../../core/ports/changes/watch.js";
-import type { EventLog, EventRing } from "../../feed/event-log.js";
+import type { EventLog } from "../../feed/event-log.js";
 import type { EventBus } from "./event-bus.js";
 
 /** Readers of one caller. */
@@ -24,6 +24,8 @@ export interface VenueEventsParts {
   ) => PlaceWatch | undefined;
   /** Who a caller is now; `undefined`: it would be refused. */
   readonly rejudge: (context: SurfaceContext) => SurfaceContext | undefined;
+  /** Which events of a topic besides files a caller may see now. */
+  readonly sight: (topic: VenueTopic, caller: Caller, context: SurfaceContext) => (event: VenueEvent) => boolean;
 }
 
 /** The events of a venue, and the end of all readers when it closes. */
@@ -83,7 +85,7 @@ class Reader implements EventReader {
     this.#onClosed = onClosed;
     const watches: PlaceWatch[] = [];
     this.#topics = topics.flatMap((topic): Topic[] => {
-      if (topic.kind !== "files") return [{ name: topic.name, source: this.#ofBus(of.parts.bus.ring(topic.kind)) }];
+      if (topic.kind !== "files") return [{ name: topic.name, source: this.#ofBus(topic.kind) }];
       const watch = of.parts.watch(topic, of.context);
       // Neither a root that is unknown nor one without rights tells anything, not even that.
       if (watch === undefined) return [];
@@ -157,14 +159,16 @@ class Reader implements EventReader {
     this.#onClosed();
   }
 
-  /** The events of a topic that are the caller's own; the operator sees all. */
-  #ofBus(ring: EventRing<VenueEvent>): EventSource<JsonObject> {
-    const { did, isOperator } = this.#of.caller;
+  /** The events of a topic that the caller may see. */
+  #ofBus(topic: VenueTopic): EventSource<JsonObject> {
+    const { caller, context, parts } = this.#of;
+    const ring = parts.bus.ring(topic);
     return {
       *read(after) {
-        for (const { position, event } of ring.after(after)) {
-          if (isOperator || event.audience.includes(did)) yield { position, event: event.data };
-        }
+        const now = parts.rejudge(context);
+        if (now === undefined) return;
+        const maySee = parts.sight(topic, caller, now);
+        for (const { position, event } of ring.after(after)) if (maySee(event)) yield { position, event: event.data };
       },
       hasLost: (position) => ring.hasLost(position),
       listen: (listener) => ring.listen(listener),

@@ -5,11 +5,13 @@ import { covers, EVERYTHING } from "../../authz/grant.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { OperationParts } from "./operation.js";
 
+type Accessed = Pick<OperationParts, "access">;
+
 /** Canonical DID of the caller; the operator's for a call without a caller. */
-export const callerOf = ({ callerDID }: SurfaceContext, { access }: OperationParts): string =>
+export const callerOf = ({ callerDID }: SurfaceContext, { access }: Accessed): string =>
   callerDID === undefined ? access.operator : access.canonicalDid(callerDID);
 
-export const isOperator = (context: SurfaceContext, venue: OperationParts): boolean =>
+export const isOperator = (context: SurfaceContext, venue: Accessed): boolean =>
   callerOf(context, venue) === venue.access.operator;
 
 export const isAnonymous = ({ authentication, ambiguousCaller }: SurfaceContext): boolean =>
@@ -21,7 +23,7 @@ export const isAnonymous = ({ authentication, ambiguousCaller }: SurfaceContext)
  */
 export function actsInFull(
   { caps, callCaps, within, identityTokens, access: ofToken }: SurfaceContext,
-  { access }: OperationParts,
+  { access }: { readonly access: Pick<OperationParts["access"], "verifier"> },
 ): boolean {
   if (ofToken !== undefined || within !== undefined) return false;
   const isOpen = (list: unknown) => readCaps(list)?.grants.some((grant) => covers(grant, EVERYTHING)) ?? true;

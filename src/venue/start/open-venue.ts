@@ -8,7 +8,8 @@ import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { contextOf } from "../../core/call/attribute.js";
 import { systemClock } from "../../core/clock.js";
 import { EventLog } from "../../feed/event-log.js";
-import { type Approvals, openApprovals } from "../approvals/approvals.js";
+import type { Approvals } from "../approvals/approvals.js";
+import { openApprovals } from "../approvals/open.js";
 import type { VenueAssets } from "../assets/assets.js";
 import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
 import { plugIn } from "../catalogue/plug-in.js";
@@ -74,8 +75,11 @@ class VenueOpener {
     const drives = await this.#openDrives(access);
     let host: VenueHost | undefined;
     const tickets = await openTickets(access, this.#options, () => (host?.listens === true ? host.url : undefined));
-    const approvals = this.#openApprovals(access);
+    let files: HostedFileAdapter | undefined;
+    const { listens } = this.#options;
+    const approvals = await openApprovals(config, { access, events: this.#events, listens, files: () => files });
     const adapter = this.#keep(await this.#openAdapter({ access, drives, sink, tickets, approvals }));
+    files = adapter;
     host = this.#keep(await this.#openHost({ access, assets, adapter, metrics, tickets, approvals }));
     metrics?.observe({
       jobs: host.jobs,
@@ -104,13 +108,6 @@ class VenueOpener {
     if (listens) return (await import("../identity/open-access.js")).openAccess(this.#config, this.#options);
     if (filesOnly === true && caller === undefined) return closedAccess;
     return (await import("../identity/own-access.js")).openOwnAccess(this.#config, this.#options);
-  }
-
-  #openApprovals(access: Access): Approvals | undefined {
-    const { listens } = this.#options;
-    const roots = () => this.#config.file.roots;
-    const asks = listens || Object.values(roots()).some(({ approve }) => approve !== undefined);
-    return asks ? openApprovals(access, { events: this.#events, roots, listens }) : undefined;
   }
 
   async #openMetrics(): Promise<VenueMetrics | undefined> {

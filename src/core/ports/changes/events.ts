@@ -1,6 +1,6 @@
 // Port of the events of a venue besides those of files: who publishes them, and who may see each.
 
-import type { JsonObject } from "../adapter.js";
+import type { JsonObject, SurfaceContext } from "../adapter.js";
 
 /** `files` events have a feed of their own. */
 export type VenueTopic = "audit" | "job" | "auth" | "approval";
@@ -10,10 +10,12 @@ export interface VenueEvent {
   /** Sent as JSON as it is: without secrets, content and host paths. */
   readonly data: JsonObject;
   /**
-   * DIDs that may see it, besides the operator: whose call, token or approval it is, and who made the token that was
-   * used. Judged when it is delivered.
+   * DIDs that may see it, besides the operator: whose call or token it is, and who made the token that was used. Judged
+   * when it is delivered.
    */
   readonly audience: readonly string[];
+  /** Judged when it is delivered, in place of the audience: for what is seen by a right. */
+  maySee?(context: SurfaceContext): boolean;
 }
 
 /** Takes the events of a venue. */

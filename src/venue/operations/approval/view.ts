@@ -1,5 +1,7 @@
 // Who may see and decide an approval, and what they are shown.
 
+import { SHOWN_EFFECTS } from "../../../core/ports/approval.js";
+import type { Effect } from "../../../core/ports/effect.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { type Approval, driveOwnerOf } from "../../approvals/approvals.js";
 import {
@@ -13,20 +15,23 @@ import type { OperationCall } from "../operation.js";
 import { refused } from "../refusal.js";
 import { callerOf, isAnonymous, isOperator } from "../standing.js";
 
-type Asking = Pick<OperationCall, "context" | "venue">;
+interface Asking extends Pick<OperationCall, "context"> {
+  readonly venue: Pick<OperationCall["venue"], "access" | "files">;
+}
 
-/** Whether the caller holds the ability `approve` on every path of a request. */
+/** Whether the caller holds the ability `approve` on every path of a request that nobody has allowed before. */
 export function holdsApproval(approval: Approval, { context, venue }: Asking): boolean {
   if (isAnonymous(context) || !mayActAsApprover(context)) return false;
   if (!isOwnDrive(approval, { context, venue }) && !isOperator(context, venue)) return false;
-  const { request } = approval;
+  const { effects, allowed = 0 } = approval.request;
+  return effects.slice(allowed).every(mayApprove({ context, venue }));
+}
+
+/** Whether the caller holds the ability `approve` on the paths of an effect. */
+function mayApprove({ context, venue }: Asking): (effect: Effect) => boolean {
   const rights = venue.files.rights("approval:decide", context);
-  const paths = request.effects.flatMap(({ root, path, to }) =>
-    [path, ...(to === undefined ? [] : [to])].map((one) => [root, one]),
-  );
-  return paths.every(([root = "", path = ""]) =>
-    rights.allows([root, ...path.split("/").filter((name) => name !== "")], "approve"),
-  );
+  return ({ root, path, to = path }) =>
+    [path, to].every((one) => rights.allows([root, ...one.split("/").filter((name) => name !== "")], "approve"));
 }
 
 /** A drive root is another tree for each caller: rights in one's own say nothing of another's. */
@@ -62,16 +67,18 @@ export function whyNotDecide(
 /** @param whole with the difference, which needs the right to read */
 export function shown(approval: Approval, asking: Asking, whole: boolean): object {
   const { id, state, request, caller, created, expires, by, note, code } = approval;
-  const { operation, effects, diff } = request;
+  const { operation, effects: all, diff } = request;
   const { context, venue } = asking;
+  // What somebody else allowed in another root is theirs.
+  const effects = isOwn(approval, asking) ? all : all.filter(mayApprove(asking));
   const rights = venue.files.rights("approval:get", context);
-  const mayReadAll = effects.every(({ root, path }) =>
+  const mayReadAll = all.every(({ root, path }) =>
     rights.allows([root, ...path.split("/").filter(Boolean)], "crud/read"),
   );
   const mayRead = mayReadAll && isOwnDrive(approval, asking);
   const isTerminal = whole && isOperator(context, venue) && chainOf(context, venue.access)[0] === OPERATORS_OWN;
   return {
-    ...{ id, state, operation, caller, created, expires, effect: effects },
+    ...{ id, state, operation, caller, created, expires, effect: effects.slice(0, SHOWN_EFFECTS) },
     ...(by === undefined ? {} : { by }),
     ...(note === undefined ? {} : { note }),
     ...(whole && diff !== undefined && mayRead ? { diff } : {}),

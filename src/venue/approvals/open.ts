@@ -1,0 +1,49 @@
+// Opens the approvals of a venue.
+
+import type { HostedFileAdapter } from "../../adapter/adapter.js";
+import type { VenueConfig } from "../../config/types.js";
+import { systemClock } from "../../core/clock.js";
+import type { EventSink } from "../../core/ports/changes/events.js";
+import type { Access } from "../identity/access.js";
+import { Approvals, type ApprovalsOptions, driveOwnerOf } from "./approvals.js";
+import { chainOf } from "./credentials.js";
+
+export interface OpenApprovalsOptions {
+  readonly access: Pick<
+    Access,
+    "did" | "key" | "accessTokens" | "staticTokens" | "verifier" | "revocations" | "canonicalDid" | "operator"
+  >;
+  readonly events: EventSink;
+  /** Where the venue does not listen, only the users of clients can decide. */
+  readonly listens: boolean;
+  /** Judges rights. Asked for after the venue is open. */
+  files(): Pick<HostedFileAdapter, "rights" | "roots"> | undefined;
+}
+
+/** @returns `undefined`: no root asks anybody, and none can later */
+export async function openApprovals(
+  config: VenueConfig,
+  { access, events, listens, files }: OpenApprovalsOptions,
+): Promise<Approvals | undefined> {
+  const asks = listens || Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
+  if (!asks) return undefined;
+  return new Approvals({
+    ...{ clock: systemClock, events, isForClients: !listens },
+    callerOf: ({ callerDID }) => (callerDID === undefined ? access.operator : access.canonicalDid(callerDID)),
+    driveOwnerOf: (context) => driveOwnerOf(context, access),
+    credentialsOf: (context) => chainOf(context, access),
+    maySee: listens ? await sightOf(access, files) : () => false,
+  });
+}
+
+/** As `approval:list` judges. Loaded only where somebody can follow events. */
+async function sightOf(
+  access: OpenApprovalsOptions["access"],
+  files: OpenApprovalsOptions["files"],
+): Promise<ApprovalsOptions["maySee"]> {
+  const { maySee } = await import("../operations/approval/view.js");
+  return (approval, context) => {
+    const opened = files();
+    return opened !== undefined && maySee(approval, { context, venue: { access, files: opened } });
+  };
+}
