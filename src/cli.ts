@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+// Entry point of the command line: signals, environment and exit codes; commands are loaded on demand.
+
 import { closeSync, openSync } from "node:fs";
 import { type Command, parseCommandLine } from "./cli/arguments/arguments.js";
 import { UsageError } from "./cli/arguments/options.js";

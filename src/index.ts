@@ -1,3 +1,5 @@
+// The library: creates file adapters and venues without a command line.
+
 import { assembleAdapter, type FileAdapter } from "./adapter/adapter.js";
 import { openAuditFile } from "./audit/audit-file.js";
 import type { AuditSink } from "./audit/record.js";

@@ -1,3 +1,5 @@
+// The version of this package.
+
 import { readFileSync } from "node:fs";
 import { packageFile } from "./core/package-files.js";
 

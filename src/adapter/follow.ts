@@ -40,14 +40,14 @@ export async function* follow(
       if (watch.hasLost(position)) yield { type: "overflow" };
       else for (const { event } of watch.read(position)) yield event;
       position = end;
-    } while (log.position > position || (await news(watch, signals)));
+    } while (log.position > position || (await waitForEvent(watch, signals)));
   } finally {
     watch.close();
   }
 }
 
 /** Waits for the next event. @returns `false`: there will be none */
-async function news(watch: PlaceWatch, signals: readonly AbortSignal[]): Promise<boolean> {
+async function waitForEvent(watch: PlaceWatch, signals: readonly AbortSignal[]): Promise<boolean> {
   let stop = () => {};
   try {
     return await new Promise((resolve) => {

@@ -50,7 +50,7 @@ export async function openAuditFile(
   const file = await openRotatingFile(path, onError, options);
   const folder = stateDir === undefined ? undefined : checkpointFolder(stateDir, file.name);
   const store = folder === undefined ? undefined : new CheckpointStore(folder);
-  const others = (await store?.unnamed()) ?? [];
+  const others = (await store?.listUnnamed()) ?? [];
   return new ChainedFile({ file, folder, store, others, signer, onError });
 }
 
@@ -159,7 +159,7 @@ class ChainedFile implements AuditFile {
 
   #drop(): void {
     this.#lost++;
-    this.#chain.lose();
+    this.#chain.countLost();
     if (this.#dropping) return;
     this.#dropping = true;
     this.#parts.onError(new Error("Audit records are being lost: the disk does not keep up"));

@@ -95,7 +95,7 @@ export class BlockIndex {
   }
 
   /** Complete blocks that may hold what is asked for, newest first. @param before offset of the end of the search */
-  *matching({ groups, since, until }: BlockFilter, before: number): Generator<Block> {
+  *findBlocks({ groups, since, until }: BlockFilter, before: number): Generator<Block> {
     const hashes = groups.map((values) => values.map(bitsOf));
     for (let index = this.#ends.length - 1; index >= 0; index--) {
       const start = index === 0 ? 0 : (this.#ends[index - 1] ?? 0);

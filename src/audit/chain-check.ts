@@ -124,7 +124,7 @@ export class ChainCheck {
   }
 
   /** What a checkpoint that must be there shows to be missing. */
-  misses({ chain, n, hash }: Checkpoint): Finding | undefined {
+  findMissing({ chain, n, hash }: Checkpoint): Finding | undefined {
     if (n < this.#first) return undefined;
     if (n > (this.#last?.n ?? 0)) return { verdict: "cut", chain, n };
     if (this.#checkpoints.get(n) === hash) return undefined;

@@ -68,7 +68,7 @@ export class AuditChain {
   }
 
   /** Counts a record that was dropped; the next line says so. */
-  lose(): void {
+  countLost(): void {
     this.#lost++;
   }
 
@@ -91,14 +91,14 @@ export class AuditChain {
     const open = this.#link(JSON.stringify({ time, checkpoint }));
     const line = `${open},"signature":"${sign(signedText(open))}"}`;
     this.#sinceCheckpoint = 0;
-    const hash = this.#hashed(line);
+    const hash = this.#advance(line);
     return { text: `${line}\n`, checkpoint: { chain: this.id, n: this.#n, hash, time, end } };
   }
 
   #record(json: string): SealedLine {
     const line = `${this.#link(json)}}`;
     this.#sinceCheckpoint++;
-    this.#hashed(line);
+    this.#advance(line);
     return { text: `${line}\n` };
   }
 
@@ -111,7 +111,7 @@ export class AuditChain {
     return `${json.slice(0, -1)},"chain":"${this.id}","n":${this.#n},"prev":${prev}${lost}`;
   }
 
-  #hashed(line: string): string {
+  #advance(line: string): string {
     const hash = hashOfLine(line);
     this.#prev = hash;
     return hash;

@@ -32,7 +32,7 @@ export class CheckpointStore {
   }
 
   /** All that is kept. A missing folder is empty; unreadable files are left out. */
-  async all(): Promise<readonly KeptChain[]> {
+  async list(): Promise<readonly KeptChain[]> {
     const names = await readdir(this.#folder).catch(() => []);
     const texts = names
       .filter((name) => CHAIN_FILE.test(name))
@@ -41,8 +41,8 @@ export class CheckpointStore {
   }
 
   /** Newest checkpoints that no later chain has named yet. */
-  async unnamed(): Promise<readonly Checkpoint[]> {
-    return unnamedOf(await this.all()).map(({ chain, n, hash, time }) => ({ chain, n, hash, time }));
+  async listUnnamed(): Promise<readonly Checkpoint[]> {
+    return unnamedOf(await this.list()).map(({ chain, n, hash, time }) => ({ chain, n, hash, time }));
   }
 
   /** Replaces what is kept of a chain. Saves follow each other. @throws the system's error */
@@ -54,7 +54,7 @@ export class CheckpointStore {
 
   /** Removes chains that ended and are named in a later one, but for the newest. */
   async prune(): Promise<void> {
-    const all = await this.all();
+    const all = await this.list();
     const unnamed = new Set(unnamedOf(all).map(({ chain }) => chain));
     const done = all.filter(({ chain, end }) => end && !unnamed.has(chain)).sort((a, b) => b.time - a.time);
     const old = done.slice(KEPT_CHAINS);

@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, unlink, writeF
 import { join } from "node:path";
 import { BlockIndex } from "./block-index.js";
 import { hashOfLine } from "./chain.js";
-import { keptFiles } from "./read-file.js";
+import { listLogFiles } from "./read-file.js";
 
 const CHUNK_BYTES = 262_144;
 /** New blocks after which the index is written again: 256 KiB of records. */
@@ -29,7 +29,7 @@ export async function openKept(path: string): Promise<readonly OpenedFile[]> {
   for (let tries = 1; ; tries++) {
     const opened: OpenedFile[] = [];
     try {
-      for (const name of (await keptFiles(path)).toReversed()) opened.push(await openOne(name));
+      for (const name of (await listLogFiles(path)).toReversed()) opened.push(await openOne(name));
     } catch (error) {
       await closeAll(opened);
       // Renamed in between.

@@ -125,7 +125,7 @@ class Search {
     if (index.offset < file.size && this.#isStopped()) return before;
     const tail = await this.#searchTail(file, Math.min(index.covered, before), before);
     if (tail !== undefined) return tail;
-    for (const blocks of inGroups(index.matching(this.#filter, before), READ_AHEAD)) {
+    for (const blocks of splitIntoGroups(index.findBlocks(this.#filter, before), READ_AHEAD)) {
       const read = blocks.map(async ({ start, end }) => ({ start, bytes: await readRange(file.handle, start, end) }));
       for (const { start, bytes } of await Promise.all(read)) {
         const stopped = this.#searchBytes(bytes, start);
@@ -159,7 +159,7 @@ class Search {
 
   /** Searches whole lines, the last first. @returns offset of the line at which there were enough */
   #searchBytes(bytes: Buffer, offset: number): number | undefined {
-    for (const { start, end } of linesWith(bytes, this.#needle).toReversed()) {
+    for (const { start, end } of findLines(bytes, this.#needle).toReversed()) {
       const record = this.#judge(bytes.subarray(start, end));
       if (record === undefined) continue;
       this.#found.push(record);
@@ -215,7 +215,7 @@ function needleOf({ actor, callers, under, operation, outcome }: AuditQuery): Bu
 }
 
 /** The whole lines that have the needle. */
-function linesWith(bytes: Buffer, needle: Buffer | undefined): { readonly start: number; readonly end: number }[] {
+function findLines(bytes: Buffer, needle: Buffer | undefined): { readonly start: number; readonly end: number }[] {
   const found: { start: number; end: number }[] = [];
   for (let from = 0; from < bytes.length; ) {
     // A search forwards is many times faster than one backwards.
@@ -229,7 +229,7 @@ function linesWith(bytes: Buffer, needle: Buffer | undefined): { readonly start:
 }
 
 /** Takes so many at once. */
-function* inGroups<T>(items: Iterable<T>, size: number): Generator<T[]> {
+function* splitIntoGroups<T>(items: Iterable<T>, size: number): Generator<T[]> {
   let group: T[] = [];
   for (const item of items) {
     group.push(item);

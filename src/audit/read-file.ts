@@ -37,7 +37,7 @@ export async function* readLines(path: string, start = 0): AsyncGenerator<readon
 }
 
 /** An audit file and the rotated ones beside it, oldest first. @param path the current one */
-export async function keptFiles(path: string): Promise<readonly string[]> {
+export async function listLogFiles(path: string): Promise<readonly string[]> {
   const found = [path];
   for (let age = 1; (await lstat(`${path}.${age}`).catch(() => undefined))?.isFile() === true; age++) {
     found.unshift(`${path}.${age}`);
@@ -46,7 +46,7 @@ export async function keptFiles(path: string): Promise<readonly string[]> {
 }
 
 /** Orders files of one log: rotated ones oldest first, then the current one. Others keep their order. */
-export function oldestFirst(paths: readonly string[]): readonly string[] {
+export function sortOldestFirst(paths: readonly string[]): readonly string[] {
   const ageOf = (path: string): number => Number(/\.(\d+)$/.exec(path)?.[1] ?? 0);
   return [...paths].sort((a, b) => ageOf(b) - ageOf(a));
 }

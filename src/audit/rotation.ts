@@ -1,4 +1,5 @@
-// Rotation of the audit file: renames `<name>` to `<name>.1`, `<name>.1` to `<name>.2` and so on, one process at a time.
+// Rotation of the audit file: renames `<name>` to `<name>.1`, `<name>.1` to `<name>.2` and so on, one process at a
+// time.
 
 import { lstat, mkdir, rename, rmdir, unlink } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
@@ -47,13 +48,13 @@ async function takeLock(path: string): Promise<boolean> {
 
 /** Deletes the oldest file, renames `<name>.1` to `<name>.2` and so on, and `name` to `<name>.1`. */
 async function shift(name: string, keep: number): Promise<void> {
-  if (keep === 0) await unlink(name).catch(unlessMissing);
+  if (keep === 0) await unlink(name).catch(ignoreMissing);
   for (let age = keep; age > 0; age--) {
-    await rename(age === 1 ? name : `${name}.${age - 1}`, `${name}.${age}`).catch(unlessMissing);
+    await rename(age === 1 ? name : `${name}.${age - 1}`, `${name}.${age}`).catch(ignoreMissing);
   }
 }
 
-function unlessMissing(error: unknown): void {
+function ignoreMissing(error: unknown): void {
   if (typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT") return;
   throw error;
 }

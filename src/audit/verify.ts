@@ -88,7 +88,7 @@ class AuditCheck {
     const known = new Set<string>();
     for (const named of [...this.#named, ...(this.#options.expected ?? [])]) {
       const chain = this.#chains.get(named.chain);
-      const finding = chain === undefined ? this.#missing(named, older) : chain.misses(named);
+      const finding = chain === undefined ? this.#findMissing(named, older) : chain.findMissing(named);
       const key = `${finding?.verdict} ${named.chain}`;
       if (finding !== undefined && !known.has(key)) findings.push(finding);
       known.add(key);
@@ -98,7 +98,7 @@ class AuditCheck {
   }
 
   /** A chain that ended before the oldest line was rotated away with the file it was in. */
-  #missing({ chain, n, time }: Checkpoint, older: string[]): Finding | undefined {
+  #findMissing({ chain, n, time }: Checkpoint, older: string[]): Finding | undefined {
     if (this.#since === undefined || time >= this.#since) return { verdict: "missing", chain, n };
     if (!older.includes(chain)) older.push(chain);
     return undefined;

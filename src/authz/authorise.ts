@@ -5,7 +5,7 @@ import type { FileAdapterError } from "../core/errors/errors.js";
 import type { ChainLink, HeldGrant } from "../ucan/verify/proof.js";
 import type { Authority, View, Winner } from "./authority.js";
 import { type CapsList, combineCaps } from "./caps-list.js";
-import { type DenialReason, denied } from "./denial.js";
+import { capabilityDenied, type DenialReason } from "./denial.js";
 import { covers, type Grant, type Need, type Scheme, wordsOf } from "./grant.js";
 
 /** Most grants in a denial, and hence the most that are computed for it. */
@@ -173,7 +173,7 @@ export class Authoriser {
       authority.bearsProofs || authority.fault !== undefined ? ("proofs" as const) : ("authority" as const);
     const reasons = why.isOthers ? (["issuer_not_owner"] as const) : this.#reasons(proofs.reasons, capsRefuse);
     const remedy = capsRefuse || why.isPathPolicy || why.isOthers ? undefined : this.#remedy(root, as);
-    return denied({
+    return capabilityDenied({
       operation: this.#operation,
       required: { scheme: need.scheme ?? "file", segments: need.segments, ability },
       deniedBy: why.isPathPolicy

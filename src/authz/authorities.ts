@@ -4,7 +4,7 @@ import type { AccessRights } from "../core/call/caller.js";
 import { readUcans } from "../core/call/ucans.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
-import { type Authority, type AuthorityFacts, CallerAuthority, ownedIn } from "./authority.js";
+import { type Authority, type AuthorityFacts, CallerAuthority, ownerGrants } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";
 import type { DenialReason } from "./denial.js";
 import { DriveAuthority } from "./drive-authority.js";
@@ -45,10 +45,10 @@ export function createAuthorities(
   const give = (did: string, grants: readonly Grant[]): void => {
     givenTo.set(canonical(did), [...(givenTo.get(canonical(did)) ?? []), ...grants]);
   };
-  for (const { name, owner } of roots) if (owner !== undefined) give(owner, ownedIn(name));
+  for (const { name, owner } of roots) if (owner !== undefined) give(owner, ownerGrants(name));
   for (const { did, ...capability } of rules.grants ?? []) give(did, grantsOf([capability]));
-  const venueDid = canonicalOrAbsent(rules.venueDid, canonical);
-  const operator = canonicalOrAbsent(rules.operator, canonical);
+  const venueDid = canonicalIfGiven(rules.venueDid, canonical);
+  const operator = canonicalIfGiven(rules.operator, canonical);
   const drives = new Set(roots.flatMap(({ name, drive }) => (drive === undefined ? [] : [name])));
   const anonymousDids = [rules.venueDid, venueDid].map((did) => `${did}:public`);
   const driveOwner = ({ callerDID, authentication, access }: SurfaceContext): string | undefined => {
@@ -73,7 +73,7 @@ export function createAuthorities(
     return new Map([...shared.owners, ...[...drives].map((name) => [name, owner] as const)]);
   };
   const ownDrives = (context: SurfaceContext): readonly Grant[] =>
-    drives.size === 0 || driveOwner(context) === undefined ? NONE : [...drives].flatMap(ownedIn);
+    drives.size === 0 || driveOwner(context) === undefined ? NONE : [...drives].flatMap(ownerGrants);
   const broughtBy = (context: SurfaceContext) => {
     const { fault, texts } = textsOf(context);
     const tokens = texts.length === 0 ? NONE : verifier.read(texts);
@@ -89,7 +89,7 @@ export function createAuthorities(
       return (root === undefined ? undefined : shared.owners.get(root)) ?? operator;
     },
     actorOf({ callerDID }) {
-      const did = canonicalOrAbsent(callerDID, canonical);
+      const did = canonicalIfGiven(callerDID, canonical);
       return did === undefined || did === operator ? "operator" : did;
     },
     inDrives(given) {
@@ -101,7 +101,7 @@ export function createAuthorities(
       // The bearer of an access token has the rights of its maker, and no proofs or public grants of its own.
       const { access } = given;
       const context: SurfaceContext = access === undefined ? given : holderOf(access);
-      const did = canonicalOrAbsent(context.callerDID, canonical);
+      const did = canonicalIfGiven(context.callerDID, canonical);
       const { tokens, self, bearsProofs, ...brought } = broughtBy(context);
       const fault = access === undefined ? brought.fault : textsOf(given).fault;
       const isAnonymous = context.authentication === "public";
@@ -134,7 +134,7 @@ const holderOf = ({ maker, tokenCaps }: AccessRights): SurfaceContext => ({
   ...(tokenCaps === undefined ? {} : { tokenCaps }),
 });
 
-const canonicalOrAbsent = (did: string | undefined, canonical: (did: string) => string): string | undefined =>
+const canonicalIfGiven = (did: string | undefined, canonical: (did: string) => string): string | undefined =>
   did === undefined ? undefined : canonical(did);
 
 const grantsOf = (capabilities: readonly unknown[]): readonly Grant[] =>

@@ -104,21 +104,21 @@ export class CallerAuthority implements Authority {
 
   covering(need: Need, as: View): Winner | undefined {
     if (this.fault !== undefined) return undefined;
-    if (this.isEverything || this.#direct().some((grant) => covers(grant, need))) return {};
-    if (this.#publicIn(need.segments[0], as).some((grant) => covers(grant, need))) return {};
-    return this.#proof(need, as);
+    if (this.isEverything || this.#directGrants().some((grant) => covers(grant, need))) return {};
+    if (this.#publicGrantsIn(need.segments[0], as).some((grant) => covers(grant, need))) return {};
+    return this.#findProof(need, as);
   }
 
   *grantsIn(root: string, as: View): Generator<Grant> {
     const reaches = ({ segments }: Grant) => segments.length === 0 || segments[0] === root;
     if (this.fault !== undefined) return;
-    for (const grant of [...this.#direct(), ...this.#publicIn(root, as)]) if (reaches(grant)) yield grant;
-    for (const { grant } of this.#proven(this.ownerOf(root, as))) if (reaches(grant)) yield grant;
+    for (const grant of [...this.#directGrants(), ...this.#publicGrantsIn(root, as)]) if (reaches(grant)) yield grant;
+    for (const { grant } of this.#provenGrants(this.ownerOf(root, as))) if (reaches(grant)) yield grant;
   }
 
   *grants(viewOf: (root: string) => View): Generator<Grant> {
     if (this.fault !== undefined) return;
-    yield* this.#direct();
+    yield* this.#directGrants();
     const { roots, owners, operator, publicGrants, bearsProofs } = this.#facts;
     const known = new Map([...owners].filter(([root]) => viewOf(root) === "real"));
     const ownerIn = (root: string) => known.get(root) ?? operator;
@@ -129,11 +129,11 @@ export class CallerAuthority implements Authority {
       if (known.size === 0) return [grant];
       return roots
         .filter((name) => isReached(name) && (!owners.has(name) || known.has(name)))
-        .map((name) => inRoot(grant, name));
+        .map((name) => narrowToRoot(grant, name));
     };
     if (!bearsProofs) for (const grant of publicGrants) yield* reached(grant, (root) => !known.has(root));
     for (const owner of new Set([operator, ...known.values()])) {
-      for (const { grant } of this.#proven(owner)) yield* reached(grant, (root) => ownerIn(root) === owner);
+      for (const { grant } of this.#provenGrants(owner)) yield* reached(grant, (root) => ownerIn(root) === owner);
     }
   }
 
@@ -153,25 +153,25 @@ export class CallerAuthority implements Authority {
 
   delegable(need: Need, as: View): HeldGrant<Grant> | undefined {
     const { self } = this.#facts;
-    const own = this.isEverything ? OPERATORS : this.#narrowed(this.#ownAndGiven());
+    const own = this.isEverything ? OPERATORS : this.#narrowToToken(this.#configuredGrants());
     const grant = this.fault === undefined ? own.find((one) => covers(one, need)) : undefined;
     if (grant !== undefined) return { grant, chain: [], expiresAt: self?.expiresAt ?? null };
-    return this.#proof(need, as);
+    return this.#findProof(need, as);
   }
 
   /** The caller's own rights: no proofs, no public grants. */
-  #direct(): readonly Grant[] {
+  #directGrants(): readonly Grant[] {
     const { added } = this.#facts;
-    const own = this.#ownAndGiven();
-    this.#ownRights ??= this.#narrowed(added.length === 0 ? own : [...own, ...added]);
+    const own = this.#configuredGrants();
+    this.#ownRights ??= this.#narrowToToken(added.length === 0 ? own : [...own, ...added]);
     return this.#ownRights;
   }
 
-  #ownAndGiven(): readonly Grant[] {
+  #configuredGrants(): readonly Grant[] {
     return this.#facts.isOperator ? OPERATORS : this.#facts.given;
   }
 
-  #narrowed(grants: readonly Grant[]): readonly Grant[] {
+  #narrowToToken(grants: readonly Grant[]): readonly Grant[] {
     const { self } = this.#facts;
     if (self === undefined) return grants;
     return grants.flatMap((grant) =>
@@ -179,14 +179,14 @@ export class CallerAuthority implements Authority {
     );
   }
 
-  #publicIn(root: string | undefined, as: View): readonly Grant[] {
+  #publicGrantsIn(root: string | undefined, as: View): readonly Grant[] {
     const { bearsProofs, publicGrants, owners } = this.#facts;
     if (bearsProofs || (as === "real" && root !== undefined && owners.has(root))) return [];
     return publicGrants;
   }
 
   /** The first proven grant that covers the need. Tokens that do not claim it are skipped before any verification. */
-  #proof(need: Need, as: View): HeldGrant<Grant> | undefined {
+  #findProof(need: Need, as: View): HeldGrant<Grant> | undefined {
     const owner = this.ownerOf(need.segments[0], as);
     if (owner === undefined || this.fault !== undefined) return undefined;
     for (const token of this.#facts.bound) {
@@ -197,7 +197,7 @@ export class CallerAuthority implements Authority {
     return undefined;
   }
 
-  #proven(owner: string | undefined): readonly HeldGrant<Grant>[] {
+  #provenGrants(owner: string | undefined): readonly HeldGrant<Grant>[] {
     const { bound, fault } = this.#facts;
     if (owner === undefined || bound.size === 0 || fault !== undefined) return [];
     // A token may also grant drives, which DriveAuthority judges.
@@ -216,11 +216,11 @@ export class CallerAuthority implements Authority {
 const OPERATORS: readonly Grant[] = [EVERYTHING, APPROVAL_EVERYWHERE];
 
 /** What an owner holds in a root. */
-export const ownedIn = (root: string): readonly Grant[] =>
-  [EVERYTHING, APPROVAL_EVERYWHERE].map((grant) => inRoot(grant, root));
+export const ownerGrants = (root: string): readonly Grant[] =>
+  [EVERYTHING, APPROVAL_EVERYWHERE].map((grant) => narrowToRoot(grant, root));
 
 /** A grant on every root, narrowed to one root. */
-const inRoot = ({ words, written: { can } }: Grant, root: string): Grant => ({
+const narrowToRoot = ({ words, written: { can } }: Grant, root: string): Grant => ({
   segments: [root],
   words,
   written: { with: `${SCHEME}${root}/`, can },

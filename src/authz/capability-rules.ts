@@ -1,3 +1,5 @@
+// The authorisation rules of a venue as the rest of `authz` takes them.
+
 import type { Capability } from "../core/call/capability.js";
 import type { UcanVerifier } from "../ucan/verify/proof.js";
 import type { Grant } from "./grant.js";

@@ -37,14 +37,14 @@ const COUNTING_BYTES = 20;
 const SHOWN_ROOT_BYTES = 63;
 
 /** The CAPABILITY_DENIED error for a missing right. It never tells whether the target exists. */
-export function denied(denial: Denial): FileAdapterError {
+export function capabilityDenied(denial: Denial): FileAdapterError {
   const required = {
     with: printResource(denial.required.segments, denial.required.scheme),
     can: denial.required.ability,
   };
   const have = denial.have.map(({ written }) => written);
   const text =
-    `Capability denied: ${denial.operation} requires ${required.can} on ${shown(required.with)}. ` +
+    `Capability denied: ${denial.operation} requires ${required.can} on ${shortenResource(required.with)}. ` +
     `Your capabilities are: ${list(have, TEXT_ROOM_BYTES - costOfPath(required.with))}. ` +
     endingOf(denial);
   return adapterError("CAPABILITY_DENIED", text, {
@@ -71,10 +71,10 @@ function list(have: readonly Capability[], room: number): string {
   if (first === undefined) return "(none)";
   const counting = others.length === 0 ? 0 : COUNTING_BYTES;
   const pathRoom = Math.max(SHORTEST_PATH_BYTES, room - first.can.length - counting);
-  const said = [`${first.can} on ${shown(first.with, Math.min(SHOWN_PATH_BYTES, pathRoom))}`];
+  const said = [`${first.can} on ${shortenResource(first.with, Math.min(SHOWN_PATH_BYTES, pathRoom))}`];
   let left = room - Buffer.byteLength(said[0] ?? "");
   for (const grant of others.slice(0, SHOWN_IN_TEXT - 1)) {
-    const text = `${grant.can} on ${shown(grant.with)}`;
+    const text = `${grant.can} on ${shortenResource(grant.with)}`;
     left -= Buffer.byteLength(text);
     if (left < 0) break;
     said.push(text);
@@ -93,7 +93,7 @@ function costOfPath(resource: string): number {
 }
 
 /** A resource for the text: root name and path, each shortened in the middle if long. */
-function shown(resource: string, pathBytes = SHOWN_PATH_BYTES): string {
+function shortenResource(resource: string, pathBytes = SHOWN_PATH_BYTES): string {
   // `file://` and `dlfs://` have the same length.
   const [root = "", ...path] = resource.slice(SCHEME.length).split("/");
   const name = `${resource.slice(0, SCHEME.length)}${shorten(escapeText(root), SHOWN_ROOT_BYTES)}`;
@@ -113,13 +113,13 @@ function fitPath(path: string, max: number): string {
 function shorten(text: string, max: number): string {
   if (Buffer.byteLength(text) <= max) return text;
   const half = Math.floor((max - Buffer.byteLength("…")) / 2);
-  const head = fitting([...text.slice(0, max)], half);
-  const tail = fitting([...text.slice(-max)].reverse(), half).reverse();
+  const head = truncate([...text.slice(0, max)], half);
+  const tail = truncate([...text.slice(-max)].reverse(), half).reverse();
   return `${head.join("")}…${tail.join("")}`;
 }
 
 /** The longest prefix of at most `max` UTF-8 bytes. */
-function fitting(characters: readonly string[], max: number): string[] {
+function truncate(characters: readonly string[], max: number): string[] {
   let bytes = 0;
   let count = 0;
   for (const character of characters) {

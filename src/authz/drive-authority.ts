@@ -1,3 +1,5 @@
+// The authority of a caller over its own drives.
+
 import type { HeldGrant } from "../ucan/verify/proof.js";
 import type { Authority, ProofFaults, Winner } from "./authority.js";
 import type { DenialReason } from "./denial.js";

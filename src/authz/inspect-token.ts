@@ -30,7 +30,8 @@ export function inspectToken(question: TokenQuestion, rules: InspectionRules): T
   const [token] = rules.verifier.read([question.token]);
   if (token === undefined) return { valid: false, reasons: ["malformed"], grants: [], chain: [], expires: null };
   const canonical = rules.canonicalDid ?? ((did) => did);
-  const worth = token.fault === undefined ? worthOf(token, question, rules) : { grants: [], reasons: [token.fault] };
+  const worth =
+    token.fault === undefined ? inspectGrants(token, question, rules) : { grants: [], reasons: [token.fault] };
   const isFor = question.aud === undefined || isSame(question.aud, token.decoded?.audience, canonical);
   const reasons = new Set<DenialReason>([...worth.reasons, ...(isFor ? [] : (["wrong_audience"] as const))]);
   return {
@@ -42,7 +43,7 @@ export function inspectToken(question: TokenQuestion, rules: InspectionRules): T
   };
 }
 
-interface Worth {
+interface TokenGrants {
   /** The effective grants, at most as many as in the token's own list. */
   readonly grants: readonly Grant[];
   readonly reasons: readonly DenialReason[];
@@ -50,12 +51,12 @@ interface Worth {
   readonly answer?: Grant;
 }
 
-function worthOf(token: UcanToken<Grant>, question: TokenQuestion, rules: InspectionRules): Worth {
-  const found = listWorth(token, rules);
+function inspectGrants(token: UcanToken<Grant>, question: TokenQuestion, rules: InspectionRules): TokenGrants {
+  const found = listGrants(token, rules);
   if (question.with === undefined) return found;
   const asked = parseGrant({ with: question.with, can: question.can });
   if (asked === undefined) return { grants: found.grants, reasons: ["not_covered"] };
-  const { grants, faults } = giftIn(asked.segments[0], token, rules);
+  const { grants, faults } = grantsInRoot(asked.segments[0], token, rules);
   const answer = grants.find((grant) => covers(grant, asked));
   if (answer !== undefined) return { grants: unique([...found.grants, answer]), reasons: [], answer };
   const isClaimed = token.own.some((grant) => covers(grant, asked));
@@ -63,11 +64,11 @@ function worthOf(token: UcanToken<Grant>, question: TokenQuestion, rules: Inspec
 }
 
 /** Verifies the token's own list, root by root. */
-function listWorth(token: UcanToken<Grant>, rules: InspectionRules): Worth {
+function listGrants(token: UcanToken<Grant>, rules: InspectionRules): TokenGrants {
   const held: Grant[] = [];
   const reasons: DenialReason[] = [];
   for (const root of new Set(token.own.map(({ segments }) => segments[0]))) {
-    const { grants, faults } = giftIn(root, token, rules);
+    const { grants, faults } = grantsInRoot(root, token, rules);
     const claimed = token.own.filter(({ segments }) => segments[0] === root);
     const given = claimed.filter((own) => grants.some((grant) => covers(grant, own)));
     held.push(...given);
@@ -78,13 +79,17 @@ function listWorth(token: UcanToken<Grant>, rules: InspectionRules): Worth {
 }
 
 /** What a token grants in a root, and why not more. */
-interface Gift {
+interface RootGrants {
   readonly grants: readonly Grant[];
   readonly faults: readonly DenialReason[];
 }
 
 /** If it grants nothing, the reasons are those for a nonexistent root: they must not reveal the owner. */
-function giftIn(root: string | undefined, token: UcanToken<Grant>, { ownerOf, owners = [] }: InspectionRules): Gift {
+function grantsInRoot(
+  root: string | undefined,
+  token: UcanToken<Grant>,
+  { ownerOf, owners = [] }: InspectionRules,
+): RootGrants {
   const possible = [ownerOf(root) ?? NOBODY, ...(root === undefined ? owners : [])];
   const verdicts = possible.map((owner) => token.verdict(owner));
   const { grants, faults } = verdicts.find((verdict) => verdict.grants.length > 0) ?? { grants: [], faults: [] };

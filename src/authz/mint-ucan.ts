@@ -1,3 +1,5 @@
+// Signs UCANs for capabilities on files and drives, within the limits of a venue.
+
 import { type Clock, systemClock } from "../core/clock.js";
 import { type Minted, type MintRequest, mint } from "../ucan/mint/mint.js";
 import { FILE_SEMANTICS } from "./grant.js";

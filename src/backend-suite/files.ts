@@ -116,15 +116,15 @@ export function bodyOf(content: Content): Body {
 }
 
 /** A stream of these chunks that lets the event loop turn before each chunk. */
-export async function* slowly(...chunks: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+export async function* streamSlowly(...chunks: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) {
-    await turn();
+    await yieldToLoop();
     yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
   }
 }
 
 /** Lets all other ready work run first. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const yieldToLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const placeOf = (path: string): Place => ({ root: SUITE_ROOT, path });
 

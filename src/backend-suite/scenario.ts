@@ -1,4 +1,4 @@
-// What the parts of the suite are given.
+// The context and signature of a scenario of the suite.
 
 import type { Backend } from "../core/ports/backend.js";
 import type { Files } from "./files.js";

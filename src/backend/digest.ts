@@ -12,10 +12,10 @@ const LARGE_BYTES = 262_144;
  * change meanwhile.
  */
 export function sha256Of(bytes: Uint8Array): Awaitable<Sha256> {
-  return bytes.length <= LARGE_BYTES ? hash("sha256", bytes, "hex") : inPool(bytes);
+  return bytes.length <= LARGE_BYTES ? hash("sha256", bytes, "hex") : hashInPool(bytes);
 }
 
-function inPool(bytes: Uint8Array): Promise<Sha256> {
+function hashInPool(bytes: Uint8Array): Promise<Sha256> {
   const digest = webcrypto.subtle.digest("SHA-256", bytes).then((sum) => Buffer.from(sum).toString("hex"));
   // If the write fails first, nobody awaits the digest.
   digest.catch(() => {});

@@ -1,3 +1,5 @@
+// The `call` command: runs one operation, on a configuration or on a venue elsewhere.
+
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import { ConfigError } from "../config/errors.js";

@@ -1,3 +1,5 @@
+// Loads the configuration that the command line names, with its roots and guards.
+
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { grantsFiles } from "../authz/grant.js";

@@ -1,3 +1,5 @@
+// The caller named by `--key` and `--proof`.
+
 import type { VenueConfig } from "../config/types.js";
 import type { OwnCaller } from "../venue/identity/own-caller.js";
 import type { CallerSource } from "./arguments/remote.js";

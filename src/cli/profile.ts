@@ -1,3 +1,5 @@
+// Selects the profile of `mcp --profile`.
+
 import { ConfigError } from "../config/errors.js";
 import type { ProfileConfig, VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";

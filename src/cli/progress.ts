@@ -1,3 +1,5 @@
+// The progress line of long commands.
+
 import { aborted } from "../core/errors/texts.js";
 import type { CommandContext } from "./context.js";
 

@@ -1,3 +1,5 @@
+// References to environment variables in arguments: `env:NAME`.
+
 import { ConfigError } from "../config/errors.js";
 import { escapeText } from "../core/errors/texts.js";
 import { UsageError } from "./arguments/options.js";

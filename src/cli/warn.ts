@@ -1,3 +1,5 @@
+// Prints the warnings of a configuration.
+
 import type { OpenVenue } from "../venue/start/open-venue.js";
 import type { CommandContext } from "./context.js";
 

@@ -1,3 +1,5 @@
+// The intermediate forms of a venue's configuration between parsing and completion.
+
 import type { CheckedFile } from "./parse-file.js";
 import type { StorageConfig, VenueConfig } from "./types.js";
 

@@ -1,3 +1,5 @@
+// Paths of keys in a configuration, as messages show them.
+
 import { escapeText } from "../core/errors/texts.js";
 
 /** Keys and array indexes from the top of a config to one value. */

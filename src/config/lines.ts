@@ -1,3 +1,5 @@
+// Finds the line and column of each key in a JSON5 text, so that messages can name the place.
+
 import { escapeText } from "../core/errors/texts.js";
 import { type KeyPath, keyText } from "./key-path.js";
 

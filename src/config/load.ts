@@ -1,3 +1,5 @@
+// Loads configuration files: reads JSON5, parses the venues, and adds line numbers to problems.
+
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, resolve } from "node:path";

@@ -1,3 +1,5 @@
+// Decides whether a venue is reachable from other machines, and refuses unsafe listeners.
+
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { escapeText } from "../core/errors/texts.js";
 import type { VenueConfig } from "./types.js";

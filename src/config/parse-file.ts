@@ -1,3 +1,5 @@
+// Parses and completes the `file` key of a configuration: roots and limits.
+
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
 import { isEncodingName } from "../ops/content/encoding.js";
 import { checkValue, type Place, placeBelow, quotedPath, type SchemaCheck } from "./checks/check-schema.js";

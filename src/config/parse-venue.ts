@@ -1,3 +1,5 @@
+// Parses and completes the configuration of one venue.
+
 import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
 import { checkValue, type Place, placeBelow, quotedPath } from "./checks/check-schema.js";
 import { checkRelations, type IsGrant } from "./checks/cross-checks.js";

@@ -1,3 +1,5 @@
+// Parses a configuration of one or several venues; entry point for parsed JSON.
+
 import { checkValue, type Place, type SchemaCheck } from "./checks/check-schema.js";
 import { checkClashes } from "./checks/clashes.js";
 import { isObject, type JsonSchema } from "./checks/json-schema.js";

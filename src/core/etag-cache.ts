@@ -1,3 +1,5 @@
+// Caches content hashes by file version.
+
 import type { Sha256 } from "./etag.js";
 
 /** An entry takes about 200 bytes, which bounds the cache at about 10 MB. */

@@ -14,7 +14,7 @@ export class Turns {
    */
   run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
-    const turn = (signal === undefined ? before : unlessAborted(before, signal)).then(work);
+    const turn = (signal === undefined ? before : rejectOnAbort(before, signal)).then(work);
     // Later work also waits for the predecessors of a turn that was aborted.
     const settled = Promise.allSettled([before, turn]);
     this.#last.set(key, settled);
@@ -26,7 +26,7 @@ export class Turns {
 }
 
 /** @throws ABORTED as soon as `signal` aborts, without waiting for `work` */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stop = () => reject(aborted());
     if (signal.aborted) {

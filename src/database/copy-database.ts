@@ -1,3 +1,5 @@
+// Consistent copies of LMDB databases.
+
 import { open } from "lmdb";
 import { openGate } from "./gate.js";
 

@@ -28,26 +28,26 @@ import { CallAccess } from "./call/access.js";
 import { changesOf } from "./call/changes.js";
 import { ownerOf, prepareOnDrives } from "./call/drives.js";
 import {
+  addVisibleRoots,
   byName,
   callOf,
+  createPathCall,
   findOperation,
   type JudgedPlace,
   limitsOf,
-  namingRoots,
   type Preparing,
   parseInput,
-  placedCall,
   scopeOf,
 } from "./call/parts.js";
 import { type CallEnd, type Progress, recordOf } from "./call/record.js";
 import { Gates } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
-import { hasNullPrecondition, NO_PRECONDITION, withRemark } from "./preconditions.js";
+import { addRemark, hasNullPrecondition, NO_PRECONDITION } from "./preconditions.js";
 import { Repeats } from "./repeats.js";
-import { inTurn } from "./room.js";
-import { openedFor, rootView } from "./root-views.js";
+import { openForOwner, rootView } from "./root-views.js";
+import { runAdmitted } from "./run-admitted.js";
 import { withSuggestions } from "./suggestions.js";
-import { Watches, type WatchInput, whileChanging } from "./watches.js";
+import { Watches, type WatchInput, withChangeBracket } from "./watches.js";
 
 /** Longest wait of {@link Dispatcher.close}: a flush may hang for as long as the disk does. */
 const CLOSE_PATIENCE_MS = 5000;
@@ -146,7 +146,7 @@ export class Dispatcher {
       const checking = this.#options.validator.check(name, schema.input, given);
       if (isPending(checking)) await checking;
     } catch (error) {
-      throw namingRoots(error, () => this.visibleTo(this.#authoriser(name, context)));
+      throw addVisibleRoots(error, () => this.visibleTo(this.#authoriser(name, context)));
     }
     operation.check?.(given);
 
@@ -159,9 +159,9 @@ export class Dispatcher {
     const asked = { name, given, context, approval: approval ?? context.approval, progress };
     const gate = new ApprovalGate({ ...asked, desk: this.#options.approvals });
     const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
-    const output = await whileChanging(operation, this.#options, () => this.#perform(operation, state));
+    const output = await withChangeBracket(operation, this.#options, () => this.#perform(operation, state));
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
-    return given !== input && hasNullPrecondition(input) ? withRemark(output, NO_PRECONDITION) : output;
+    return given !== input && hasNullPrecondition(input) ? addRemark(output, NO_PRECONDITION) : output;
   }
 
   async #perform(operation: AnyOperation, state: Preparing): Promise<unknown> {
@@ -171,13 +171,13 @@ export class Dispatcher {
       // Not every operation checks for cancellation itself: a list of roots needs no disk.
       scope.checkpoint();
       const turn = { gate: this.#gates.of(operation), scope, memory: context.memory };
-      const output = await inTurn(work, turn).catch((error: unknown) => this.#explain(error, operation, own));
+      const output = await runAdmitted(work, turn).catch((error: unknown) => this.#explain(error, operation, own));
       progress.bytes = operation.bytes?.(output) ?? 0;
       return output;
     };
     if (given["operationId"] === undefined) return run(state);
     const places: JudgedPlace[] = [];
-    return this.#repeats.once(
+    return this.#repeats.runOnce(
       { name, given, context, scope },
       {
         run: (transfer) => run({ ...state, context: { ...context, ...transfer }, places }),
@@ -269,23 +269,23 @@ export class Dispatcher {
     state.places?.push({ request, access });
     const asking = { resource, authoriser, context: state.context, gate: state.gate };
     const placed = changes || operation.runs ? askingRoot(root, asking) : root;
-    const pollChanges = operation.watches && this.#watches?.pollsAt({ root, path, access }, state.context);
+    const pollChanges = operation.watches && this.#watches?.createPoll({ root, path, access }, state.context);
     const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });
-    return placedCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });
+    return createPathCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });
   }
 
   #views(state: Preparing): readonly RootView[] {
     const owner = this.#options.driveOwner?.(state.context);
     return [...this.#roots.values()].flatMap((root) => {
       if (!isPersonal(root)) return [rootView(root, state.authoriser)];
-      return owner === undefined ? [] : [rootView(openedFor(root, owner), state.authoriser)];
+      return owner === undefined ? [] : [rootView(openForOwner(root, owner), state.authoriser)];
     });
   }
 
   /** A drive root, opened for its owner. @throws DRIVE_REQUIRES_AUTH */
   #ownRoot(root: PersonalRoot, state: Preparing): Root {
     const owner = ownerOf(root.name, state.context, this.#options);
-    return openedFor(root, owner);
+    return openForOwner(root, owner);
   }
 
   #visible(authoriser: Authoriser): OpenRoot[] {

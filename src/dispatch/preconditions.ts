@@ -11,7 +11,7 @@ export const hasNullPrecondition = (given: unknown): boolean =>
   PRECONDITIONS.some((name) => Object.hasOwn(given, name) && (given as Record<string, unknown>)[name] === null);
 
 /** The output of an operation with a remark beside what it says. */
-export function withRemark(output: unknown, remark: string): unknown {
+export function addRemark(output: unknown, remark: string): unknown {
   if (typeof output !== "object" || output === null) return output;
   const { hint } = output as { hint?: unknown };
   return { ...output, hint: typeof hint === "string" ? `${hint}. ${remark}` : remark };

@@ -1,7 +1,8 @@
-// Results of changes that carry an `operationId`: a call that is repeated, since its answer was lost, has no second effect.
+// Results of changes that carry an `operationId`: a call that is repeated, since its answer was lost, has no second
+// effect.
 
 import { createHash, hash } from "node:crypto";
-import { ending } from "../core/call/ending.js";
+import { endWithCall } from "../core/call/end-with-call.js";
 import type { CallScope } from "../core/call/scope.js";
 import type { Clock } from "../core/clock.js";
 import { anonymousRepeat, operationIdInUse } from "../core/errors/repeat-texts.js";
@@ -86,17 +87,17 @@ export class Repeats {
    *
    * @throws CONFLICT if the id belongs to another input, INVALID_INPUT for anonymous callers, and what the call throws
    */
-  async once(
+  async runOnce(
     call: { name: string; given: Readonly<Record<string, unknown>>; context: SurfaceContext; scope: CallScope },
     steps: Steps,
   ): Promise<unknown> {
     const attempt = attemptOf(call);
     for (;;) {
       const known = this.#find(attempt.key);
-      if (known === undefined) return withId(await this.#first(attempt, steps), attempt.id);
+      if (known === undefined) return addId(await this.#runFirst(attempt, steps), attempt.id);
       if (known.digest !== attempt.digest) throw operationIdInUse(attempt.id);
       if (known.running !== undefined) await attempt.scope.race(known.running);
-      else return withId(await repeated(known, attempt, steps), attempt.id);
+      else return addId(await answerRepeat(known, attempt, steps), attempt.id);
     }
   }
 
@@ -107,17 +108,17 @@ export class Repeats {
     return undefined;
   }
 
-  async #first({ key, digest, scope, body }: Attempt, steps: Steps): Promise<unknown> {
+  async #runFirst({ key, digest, scope, body }: Attempt, steps: Steps): Promise<unknown> {
     let end: () => void = () => {};
     const running = new Promise<void>((resolve) => {
       end = resolve;
     });
     const entry: Entry = { digest, until: this.#clock.monotonicMs() + KEPT_MS, running, bytes: 0 };
     this.#entries.set(key, entry);
-    const summed = body === undefined ? undefined : summing(body);
+    const summed = body === undefined ? undefined : hashBody(body);
     try {
       const output = await steps.run(summed === undefined ? {} : { transfer: { body: summed.body } });
-      this.#keep(entry, { output: withoutDifference(output) }, { places: steps.places(), body: summed?.sum() });
+      this.#keep(entry, { output: withoutDiff(output) }, { places: steps.places(), body: summed?.sum() });
       return output;
     } catch (error) {
       if (scope.isCommitted) this.#keep(entry, { error }, { places: steps.places(), body: summed?.sum() });
@@ -146,11 +147,11 @@ export class Repeats {
   }
 }
 
-const withId = (output: unknown, operationId: string): unknown =>
+const addId = (output: unknown, operationId: string): unknown =>
   typeof output === "object" && output !== null ? { ...output, operationId } : output;
 
 /** @throws INVALID_INPUT for callers that cannot be told apart, and for input that is not JSON */
-function attemptOf(call: Parameters<Repeats["once"]>[0]): Attempt {
+function attemptOf(call: Parameters<Repeats["runOnce"]>[0]): Attempt {
   const { name, given, context, scope } = call;
   if (context.authentication === "public") throw anonymousRepeat();
   // What names or releases a call is no part of what it does.
@@ -172,7 +173,7 @@ function digestOf(name: string, input: Readonly<Record<string, unknown>>): strin
 }
 
 /** The answer to a repeated call: what the first one was answered. */
-async function repeated(known: Entry, attempt: Attempt, steps: Steps): Promise<unknown> {
+async function answerRepeat(known: Entry, attempt: Attempt, steps: Steps): Promise<unknown> {
   const { outcome, places, body: first } = known;
   if (outcome === undefined || places === undefined) throw new Error("A call that has ended has an outcome");
   steps.judge(places);
@@ -188,7 +189,7 @@ async function isSame(body: UploadBody, first: BodySum, scope: CallScope): Promi
   const sum = createHash("sha256");
   let length = 0;
   let renewedAt = 0;
-  for await (const chunk of ending(body.chunks, scope)) {
+  for await (const chunk of endWithCall(body.chunks, scope)) {
     length += chunk.length;
     if (length > first.length) return false;
     sum.update(chunk);
@@ -200,7 +201,7 @@ async function isSame(body: UploadBody, first: BodySum, scope: CallScope): Promi
 }
 
 /** A body that is hashed while it is read. */
-function summing(body: UploadBody): { readonly body: UploadBody; sum(): BodySum } {
+function hashBody(body: UploadBody): { readonly body: UploadBody; sum(): BodySum } {
   const hashing = createHash("sha256");
   let length = 0;
   const chunks = (async function* () {
@@ -214,7 +215,7 @@ function summing(body: UploadBody): { readonly body: UploadBody; sum(): BodySum 
 }
 
 /** A difference shows content, so it is told only to the call that made it. */
-function withoutDifference(output: unknown): unknown {
+function withoutDiff(output: unknown): unknown {
   if (typeof output !== "object" || output === null || !("diff" in output)) return output;
   const { diff: _, diffTruncated: __, ...rest } = output as { diff: unknown; diffTruncated?: unknown };
   return rest;

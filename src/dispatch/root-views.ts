@@ -12,7 +12,7 @@ export const rootView = (root: Root, authoriser: Authoriser): RootView => ({
 });
 
 /** A drive root of one owner. @param owner DID */
-export const openedFor = (root: PersonalRoot, owner: string): Root => ({
+export const openForOwner = (root: PersonalRoot, owner: string): Root => ({
   ...root,
   owner,
   backend: root.backendFor(owner),

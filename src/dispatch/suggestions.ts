@@ -1,5 +1,5 @@
-// Paths that a caller may have meant by one that does not exist. Everything is looked up with the caller's own rights to
-// read and past the deny patterns, so a suggestion tells nothing that `file:list` and `file:stat` would not.
+// Paths that a caller may have meant by one that does not exist. Everything is looked up with the caller's own rights
+// to read and past the deny patterns, so a suggestion tells nothing that `file:list` and `file:stat` would not.
 
 import { createRequire } from "node:module";
 import { adapterError, FileAdapterError } from "../core/errors/errors.js";
@@ -38,9 +38,9 @@ export async function withSuggestions(error: unknown, surroundings: Surroundings
   if (typeof root !== "string" || typeof path !== "string" || path.length > MOST_CHARS) return error;
   try {
     const search = new PathSearch(root, surroundings);
-    const suggestions = await search.near(path.split("/"));
+    const suggestions = await search.findNear(path.split("/"));
     if (suggestions.length === 0) return error;
-    const hint = `Did you mean ${suggestions.map((one) => shown(one, root)).join(" or ")}?`;
+    const hint = `Did you mean ${suggestions.map((one) => suggestionText(one, root)).join(" or ")}?`;
     return adapterError(error.code, error.sentence, { ...error.data, hint, suggestions });
   } catch {
     // Whatever goes wrong with a suggestion, its time included, the answer to the call stands.
@@ -48,7 +48,7 @@ export async function withSuggestions(error: unknown, surroundings: Surroundings
   }
 }
 
-const shown = ({ root, path }: Suggestion, asked: string): string =>
+const suggestionText = ({ root, path }: Suggestion, asked: string): string =>
   `"${path === "" ? "/" : escapeText(path)}"${root === asked ? "" : ` in root "${escapeText(root)}"`}`;
 
 class PathSearch {
@@ -62,13 +62,13 @@ class PathSearch {
   }
 
   /** At most three paths, the likeliest first. */
-  async near(segments: readonly string[]): Promise<readonly Suggestion[]> {
-    for (const { root, path } of this.#behindPrefixes(segments)) {
+  async findNear(segments: readonly string[]): Promise<readonly Suggestion[]> {
+    for (const { root, path } of this.#withoutPrefixes(segments)) {
       if (await this.#exists(root, path)) return [{ root, path: path.join("/") }];
     }
     const folder = await this.#deepestFolder(segments);
     if (folder === undefined) return [];
-    const found = await this.#below(segments.slice(0, folder), segments.slice(folder));
+    const found = await this.#findBelow(segments.slice(0, folder), segments.slice(folder));
     return found
       .slice(0, MOST_SUGGESTED)
       .map((path) => ({ root: this.#root, path: path.join("/") }))
@@ -76,7 +76,7 @@ class PathSearch {
   }
 
   /** The path without the name of a root, or without the host path of one where host paths are no secret. */
-  *#behindPrefixes(segments: readonly string[]): Generator<{ root: string; path: readonly string[] }> {
+  *#withoutPrefixes(segments: readonly string[]): Generator<{ root: string; path: readonly string[] }> {
     const { roots, disclosesHostPaths } = this.#surroundings;
     const [first, ...rest] = segments;
     // The root that was asked for comes first.
@@ -102,15 +102,16 @@ class PathSearch {
   }
 
   /** Paths below a folder that equal the wanted one but for case; else those whose first missing name is near. */
-  async #below(folder: readonly string[], wanted: readonly string[]): Promise<(readonly string[])[]> {
+  async #findBelow(folder: readonly string[], wanted: readonly string[]): Promise<(readonly string[])[]> {
     const [name = "", ...rest] = wanted;
     if (name.length > MOST_CHARS) return [];
-    const names = await this.#namesNear(folder, name);
+    const names = await this.#findNames(folder, name);
     const same: (readonly string[])[] = [];
     for (const one of names.same.slice(0, MOST_SUGGESTED)) {
       const path = [...folder, one];
       if (rest.length === 0 || (await this.#exists(this.#root, [...path, ...rest]))) same.push([...path, ...rest]);
-      else if ((await this.#typeOf(this.#root, path)) === "directory") same.push(...(await this.#below(path, rest)));
+      else if ((await this.#typeOf(this.#root, path)) === "directory")
+        same.push(...(await this.#findBelow(path, rest)));
     }
     return this.#existing(same.length > 0 ? same : names.near.map((one) => [...folder, one, ...rest]));
   }
@@ -124,13 +125,13 @@ class PathSearch {
   }
 
   /** Names in a folder: the same in another case, and near ones, the nearest first. */
-  async #namesNear(folder: readonly string[], wanted: string): Promise<{ same: string[]; near: string[] }> {
+  async #findNames(folder: readonly string[], wanted: string): Promise<{ same: string[]; near: string[] }> {
     const none = { same: [], near: [] };
     const place = this.#at(this.#root, folder);
     if (place === undefined || ++this.#folders > MOST_FOLDERS) return none;
     const same: string[] = [];
     const near: { readonly name: string; readonly edits: number }[] = [];
-    const distanceTo = editsFrom(wanted);
+    const distanceTo = createDistance(wanted);
     let seen = 0;
     await place.root.backend.walk(
       place.path,
@@ -139,7 +140,7 @@ class PathSearch {
         visit: ({ name, unreachable }) => {
           if (++seen > MOST_ENTRIES) return "stop";
           if (unreachable === true || name === wanted) return "skip";
-          if (folded(name) === folded(wanted)) same.push(name);
+          if (foldName(name) === foldName(wanted)) same.push(name);
           else {
             const edits = distanceTo(name);
             if (edits !== undefined) near.push({ name, edits });
@@ -180,19 +181,19 @@ class PathSearch {
   }
 }
 
-const folded = (name: string): string => name.normalize("NFC").toLowerCase();
+const foldName = (name: string): string => name.normalize("NFC").toLowerCase();
 
 /** Compares names with a wanted one: the number of edits between them, `undefined` if they are not near. */
-function editsFrom(wanted: string): (name: string) => number | undefined {
+function createDistance(wanted: string): (name: string) => number | undefined {
   // Loaded lazily, as most processes never need it.
   const { distance }: typeof import("fastest-levenshtein") = require("fastest-levenshtein");
-  const key = folded(wanted);
+  const key = foldName(wanted);
   const most = Math.max(1, Math.floor(key.length / 4));
   return (name) => {
     // `cli` for `cli.ts` is a common slip, however long the ending is.
-    if (key.length > 1 && folded(name).startsWith(`${key}.`)) return 1;
+    if (key.length > 1 && foldName(name).startsWith(`${key}.`)) return 1;
     if (Math.abs(name.length - wanted.length) > most || name.length > MOST_CHARS) return undefined;
-    const edits = distance(key, folded(name));
+    const edits = distance(key, foldName(name));
     return edits <= most ? edits : undefined;
   };
 }

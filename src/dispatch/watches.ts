@@ -1,4 +1,4 @@
-// The watches of one adapter: opens the changes of a place for a caller, and judges its rights whenever it reads.
+// Opens watches of places for callers, and checks the caller's rights again at every read.
 
 import type { Authoriser } from "../authz/authorise.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
@@ -9,7 +9,7 @@ import { parsePath } from "../path/grammar.js";
 import type { CallAccess } from "./call/access.js";
 import { ownerOf } from "./call/drives.js";
 import type { DispatchOptions } from "./options.js";
-import { type Judge, openWatch, Polls } from "./watching.js";
+import { type Judge, openWatch, Polls } from "./place-watch.js";
 
 /** Name by which the rights of watches are judged and audited. */
 export const WATCH = "file:watch";
@@ -39,7 +39,10 @@ export class Watches {
   }
 
   /** Polls at the place of a call, which is authorised. */
-  pollsAt({ root, path, access }: Pick<PathCall, "root" | "path"> & { access: CallAccess }, context: SurfaceContext) {
+  createPoll(
+    { root, path, access }: Pick<PathCall, "root" | "path"> & { access: CallAccess },
+    context: SurfaceContext,
+  ) {
     const poll: PollChanges = async (request) => {
       const { recursive } = request;
       const caller = context.callerDID ?? "";
@@ -48,7 +51,7 @@ export class Watches {
         // Behind links, where the changes are.
         place: { path: access.realPath, recursive },
         root,
-        ...this.#reading(root.name, { path: path.text, recursive }, context),
+        ...this.#readerParts(root.name, { path: path.text, recursive }, context),
       });
       try {
         return await this.#polls.poll(watch, request, { caller, scope: access.scope });
@@ -74,11 +77,11 @@ export class Watches {
       feed: feed.of({ root: name, drive: found.drive, owner }),
       place: { path: segments, recursive },
       root: isPersonal(found) ? { backend: {} } : found,
-      ...this.#reading(name, { path: text, recursive }, context),
+      ...this.#readerParts(name, { path: text, recursive }, context),
     });
   }
 
-  #reading(name: string, { path, recursive }: { path: string; recursive: boolean }, context: SurfaceContext) {
+  #readerParts(name: string, { path, recursive }: { path: string; recursive: boolean }, context: SurfaceContext) {
     const binding = JSON.stringify([name, path, recursive, context.callerDID ?? ""]);
     return { log: this.#parts.feed.log, binding, judge: () => this.#judge(name, context) };
   }
@@ -99,16 +102,16 @@ export class Watches {
 }
 
 /** Runs an operation; while it changes something, the feed knows. */
-export async function whileChanging<T>(
+export async function withChangeBracket<T>(
   { changes }: Pick<AnyOperation, "changes">,
   { feed }: Pick<DispatchOptions, "feed">,
   run: () => Promise<T>,
 ): Promise<T> {
   if (!changes || feed === undefined) return run();
-  feed.began();
+  feed.beginChange();
   try {
     return await run();
   } finally {
-    feed.ended();
+    feed.endChange();
   }
 }

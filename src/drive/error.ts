@@ -1,3 +1,5 @@
+// Errors of the published drive library.
+
 import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
 
 /** What can be wrong with cells (the first four) and with trees of them. */

@@ -1,3 +1,5 @@
+// Published face of `venue-files/drive`: values, cells, drives and their merge.
+
 export { encode, hashOf, isEmbedded } from "./cad3/encoding/cell.js";
 export { decode, type Resolve } from "./cad3/encoding/decode.js";
 export { fromMultiCell, toMultiCell } from "./cad3/encoding/multi-cell.js";

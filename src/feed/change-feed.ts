@@ -49,11 +49,11 @@ export class ChangeFeed {
   }
 
   /** Brackets the run of an operation that changes something. */
-  began(): void {
+  beginChange(): void {
     this.#changing += 1;
   }
 
-  ended(): void {
+  endChange(): void {
     this.#changing -= 1;
   }
 

@@ -136,7 +136,7 @@ export class EventRing<Event> {
   }
 
   /** Something happened that nobody saw: every reader has to look for itself. */
-  lose(): void {
+  markLost(): void {
     this.#lostUntil = this.#next();
     this.#tell();
   }

@@ -1,4 +1,5 @@
-// What this venue has put where lately, so that an observer does not report it as somebody else's change.
+// States that this venue's own changes have left, kept briefly so that an observer does not report them as changes by
+// others.
 
 import type { Clock } from "../core/clock.js";
 import type { ChangeRecord } from "../core/ports/changes/change.js";

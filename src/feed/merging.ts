@@ -53,7 +53,7 @@ export class Merging {
   #open(key: string, exists: boolean): void {
     this.#windows.delete(key);
     this.#windows.set(key, { until: this.#clock.monotonicMs() + WINDOW_MS, exists });
-    this.#timer ??= this.#later(WINDOW_MS);
+    this.#timer ??= this.#schedule(WINDOW_MS);
   }
 
   /** Ends what is pending below a directory. */
@@ -67,7 +67,7 @@ export class Merging {
     }
   }
 
-  #later(ms: number): NodeJS.Timeout {
+  #schedule(ms: number): NodeJS.Timeout {
     return setTimeout(() => this.#flush(), ms).unref();
   }
 
@@ -76,7 +76,7 @@ export class Merging {
     const now = this.#clock.monotonicMs();
     for (const [key, window] of this.#windows) {
       if (window.until > now) {
-        this.#timer ??= this.#later(window.until - now);
+        this.#timer ??= this.#schedule(window.until - now);
         return;
       }
       this.#windows.delete(key);

@@ -89,7 +89,7 @@ export class RootFeed {
   restart(): void {
     for (const one of this.#watched) one.close();
     this.#known.clear();
-    this.ring.lose();
+    this.ring.markLost();
   }
 
   close(): void {
@@ -106,7 +106,7 @@ export class RootFeed {
       knows: (path, version) => this.#known.has(path, version),
       isBusy: this.#options.isBusy,
       ignores: (path) => policy?.denies(path) === true,
-      lost: () => this.ring.lose(),
+      lost: () => this.ring.markLost(),
     };
   }
 }

@@ -7,9 +7,9 @@ import { isReachableName, isReservedName } from "../path/grammar.js";
 import { type DirectoryThread, type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
 import { entryPath, identity, type Pinned } from "./handles.js";
 import type { DirectoryEntry } from "./native/entries.js";
-import { sortPatiently } from "./patient-sort.js";
 import type { Stat } from "./stat.js";
 import { errnoOf, type Sys } from "./sys.js";
+import { sortYielding } from "./yielding-sort.js";
 
 /** A name found in a directory. */
 export interface Name {
@@ -42,12 +42,12 @@ export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): 
     rules.scope.checkpoint();
     for (const [index, name] of found.names.entries()) take(parseName(name, TYPES[found.types[index] ?? 0]));
   } else {
-    yield* eachPiece(sys, directory, function* (entries) {
+    yield* forEachPiece(sys, directory, function* (entries) {
       yield* rules.scope.breathe();
       for (const entry of entries) take(nameOf(entry));
     });
   }
-  return yield* sortPatiently(names, rules.scope);
+  return yield* sortYielding(names, rules.scope);
 }
 
 /**
@@ -69,7 +69,7 @@ function* namesByThread(sys: Sys, { path, stat }: Pinned): Io<FoundNames | undef
 }
 
 /** Passes the entries of a directory to `work`, all at once or in pieces. Entries removed meanwhile cause no error. */
-export function* eachPiece(
+export function* forEachPiece(
   sys: Sys,
   directory: Pinned,
   work: (entries: readonly DirectoryEntry[]) => Io<void>,

@@ -116,7 +116,7 @@ export class Jail implements WalkRoot {
     joinReserve();
     this.crossDevice = options.crossDevice;
     this.locks = locks;
-    this.staging = new Staging(this, (work) => this.inBackground(work));
+    this.staging = new Staging(this, (work) => this.trackBackground(work));
     if (!options.readOnly) this.#recovering = this.#start(runIo(this.#tidy()));
   }
 
@@ -137,7 +137,7 @@ export class Jail implements WalkRoot {
 
   #start(work: Awaitable<unknown>): Promise<unknown> | undefined {
     if (!isPending(work)) return undefined;
-    this.inBackground(work);
+    this.trackBackground(work);
     const done = (): void => {
       this.#recovering = undefined;
     };
@@ -152,7 +152,7 @@ export class Jail implements WalkRoot {
 
   /** Undoes what dead processes left half done. @param isLocked the lock file of the root is held */
   *recover(isLocked: boolean): Io<void> {
-    yield* this.#options.recover?.(this, isLocked) ?? nothing();
+    yield* this.#options.recover?.(this, isLocked) ?? doNothing();
   }
 
   get readOnly(): boolean {
@@ -205,7 +205,7 @@ export class Jail implements WalkRoot {
   }
 
   /** Makes {@link close} wait for this work. What it fails to do is left to the next sweep. */
-  inBackground(work: Awaitable<unknown>): void {
+  trackBackground(work: Awaitable<unknown>): void {
     if (!isPending(work)) return;
     const done = work.then(
       () => {},
@@ -229,11 +229,11 @@ export class Jail implements WalkRoot {
       this.#closingLate -= 1;
       this.#onClosedLate();
     });
-    this.inBackground(closed);
+    this.trackBackground(closed);
   };
 
   /** Waits until only a few handles are being closed, before the walk of a change that may add another. */
-  *roomToClose(): Io<void> {
+  *waitForClosing(): Io<void> {
     while (this.#closingLate >= MAX_CLOSING_LATE) {
       this.#closedLate ??= new Promise((resolve) => {
         this.#onClosedLate = () => {
@@ -279,7 +279,7 @@ export class Jail implements WalkRoot {
   }
 }
 
-const nothing = function* (): Io<void> {};
+const doNothing = function* (): Io<void> {};
 
 const ownUid = (): number => process.geteuid?.() ?? 0;
 

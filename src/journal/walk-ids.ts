@@ -1,4 +1,4 @@
-// Ids of entries in the tables of a journal, by pages, so that no look holds its transaction for long.
+// Ids of entries in the tables of a journal, by pages, so that no read transaction stays open for long.
 
 import { belowKey, type Indexed, idIn, indexKey, key, type Tables } from "./tables.js";
 

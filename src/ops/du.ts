@@ -1,5 +1,5 @@
 import type { Incomplete } from "../core/call/completeness.js";
-import { counted } from "../core/call/progress.js";
+import { countText } from "../core/call/progress.js";
 import { escapeText, notFound } from "../core/errors/texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Visit, WalkEntry } from "../core/ports/backend.js";
@@ -137,7 +137,7 @@ class SizeSum {
     return isDirectory ? "enter" : "skip";
   }
 
-  readonly #progress = (): string => `${counted(this.#visited, "entry", "entries")}, ${humanSize(this.#bytes)}`;
+  readonly #progress = (): string => `${countText(this.#visited, "entry", "entries")}, ${humanSize(this.#bytes)}`;
 
   #name(isDirectory: boolean): Sum {
     const sum = { path: [...this.#names], isDirectory, bytes: 0, files: 0 };

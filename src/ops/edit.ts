@@ -13,7 +13,7 @@ import { firstDifference } from "./editing/apply.js";
 import { editsOf } from "./editing/input.js";
 import type { Replacement } from "./editing/match.js";
 import { bytesOf, type Original, readOriginal, textAfter, WHAT_IT_FOUND } from "./editing/original.js";
-import { breath, planOf } from "./editing/plan.js";
+import { planOf, yieldIfDue } from "./editing/plan.js";
 import { unifiedDiff } from "./editing/unified-diff.js";
 
 /** Most characters of a diff, for models and for other callers. */
@@ -77,7 +77,7 @@ async function planBy(
   const { scope } = access;
   if ((await root.backend.stat(path, access))?.readOnly === true) throw permissionDenied(access.place);
   const remainingMs = () => scope.remainingMs();
-  return terms.plan({ text, sha256, mayRead, breathe: () => breath(scope), remainingMs });
+  return terms.plan({ text, sha256, mayRead, breathe: () => yieldIfDue(scope), remainingMs });
 }
 
 /** Writes the new content if the file is still as it was read. @throws CONFLICT */

@@ -1,5 +1,5 @@
 import type { Incomplete } from "../core/call/completeness.js";
-import { counted } from "../core/call/progress.js";
+import { countText } from "../core/call/progress.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
 import type { Rendering } from "../core/ports/adapter.js";
@@ -7,19 +7,19 @@ import type { Visit, WalkEntry, WalkStep } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { GlobInput, GlobOutput } from "../schema/types.js";
-import { type Binding, type Resume, readCursor, refusedCursor, writeCursor } from "../search/cursor.js";
+import { type Binding, invalidCursor, type Resume, readCursor, writeCursor } from "../search/cursor.js";
 import { compileGlobs, type Globs } from "../search/globs.js";
 import { compareVisits } from "../search/order.js";
 import type { Pace } from "../search/pace.js";
 import { Patience, Sieve } from "../search/sieve.js";
 import {
-  baseIsGit,
   baseOf,
   EXHAUSTED,
   hintOf,
   ignoreRules,
+  isGitBase,
   namesGit,
-  noMatchIn,
+  noMatchText,
   patienceMs,
 } from "./searching/search.js";
 
@@ -40,21 +40,21 @@ export const glob: Operation<GlobInput, GlobOutput> = {
     const exclude = input.exclude === undefined ? undefined : compileGlobs(input.exclude, "exclude");
     const binding = bindingOf(input, base);
     const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
-    if (resume !== undefined && input.sort === "modified") throw refusedCursor();
+    if (resume !== undefined && input.sort === "modified") throw invalidCursor();
     const ignore = await ignoreRules(input, { base, call });
     const search: GlobSearch = new GlobSearch(input, { base, patterns, exclude, resume, pace: () => sieve.pace });
     const sieve: Sieve = new Sieve({
       base: base.path.segments,
       patience: new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits)),
       ...{ ignore: ignore?.rules, resume, scope: base.access.scope },
-      entersGit: namesGit(input.pattern) || baseIsGit(base.path.segments),
-      found: () => counted(search.total, "path"),
+      entersGit: namesGit(input.pattern) || isGitBase(base.path.segments),
+      found: () => countText(search.total, "path"),
       concerns: (path, isDirectory) => search.concerns(path, isDirectory),
     });
     const options = { visit: search.visitor(sieve), sizes: input.sort === "modified", ...sieve.rules() };
     for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
     await base.root.backend.walk(base.path, options, base.access);
-    if (resume?.isLost === true) throw refusedCursor();
+    if (resume?.isLost === true) throw invalidCursor();
     return search.answer(sieve, binding);
   },
   render,
@@ -211,7 +211,7 @@ function noteOf({
   complete,
 }: Noted): string | undefined {
   const next = nextCursor === undefined ? hint : `Go on with cursor: "${nextCursor}"`;
-  if (complete) return shown > 0 ? hint : noMatchIn(filesSeen, hint);
+  if (complete) return shown > 0 ? hint : noMatchText(filesSeen, hint);
   const total = `${shown} of ${countIsComplete ? "" : "at least "}${totalMatches} paths`;
   return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
 }

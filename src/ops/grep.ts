@@ -1,4 +1,4 @@
-import { counted } from "../core/call/progress.js";
+import { countText } from "../core/call/progress.js";
 import type { LineScanner } from "../core/call/scan.js";
 import type { CallScope } from "../core/call/scope.js";
 import type { SearchTerms } from "../core/call/terms.js";
@@ -9,14 +9,14 @@ import type { ReadRange, Visit, WalkContent, WalkEntry, WalkStep } from "../core
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
-import { type Binding, type Resume, readCursor, refusedCursor } from "../search/cursor.js";
+import { type Binding, invalidCursor, type Resume, readCursor } from "../search/cursor.js";
 import { compileGlobs, type Globs } from "../search/globs.js";
 import type { Pace } from "../search/pace.js";
 import { Patience, Sieve } from "../search/sieve.js";
 import { GrepAnswer } from "./searching/grep-answer.js";
 import { FileScans } from "./searching/grep-scans.js";
 import { renderGrep } from "./searching/grep-text.js";
-import { baseIsGit, baseOf, ignoreRules, namesGit, patienceMs } from "./searching/search.js";
+import { baseOf, ignoreRules, isGitBase, namesGit, patienceMs } from "./searching/search.js";
 
 const PATIENCE_MS = 10_000;
 const MOST_CHARS = 1000;
@@ -51,15 +51,15 @@ export const grep: Operation<GrepInput, GrepOutput> = {
     const sieve: Sieve = new Sieve({
       base: base.path.segments,
       ...{ patience, resume, scope: base.access.scope, ignore: ignore?.rules },
-      entersGit: namesGit(input.glob) || baseIsGit(base.path.segments),
-      found: () => counted(answer.total, "match", "matches"),
+      entersGit: namesGit(input.glob) || isGitBase(base.path.segments),
+      found: () => countText(answer.total, "match", "matches"),
       concerns: (path, isDirectory) => files.concerns(path, isDirectory),
     });
     for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
     const { pattern, literal = false, ignoreCase = false } = input;
     const answer: GrepAnswer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
     const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(LEAST_START_MS, patience.remainingMs));
-    const scanner = await opened(opening, base.access.scope);
+    const scanner = await openInTime(opening, base.access.scope);
     if (scanner === undefined) {
       answer.stop("timeout");
       return answer.output();
@@ -69,16 +69,16 @@ export const grep: Operation<GrepInput, GrepOutput> = {
     } finally {
       scanner.close();
     }
-    if (resume?.isLost === true) throw refusedCursor();
+    if (resume?.isLost === true) throw invalidCursor();
     return answer.output();
   },
   render: (output, input) => renderGrep(output, input),
 };
 
 /** @returns `undefined` if no scanner is ready in time */
-async function opened(opening: Promise<LineScanner>, scope: CallScope): Promise<LineScanner | undefined> {
+async function openInTime(opening: Promise<LineScanner>, scope: CallScope): Promise<LineScanner | undefined> {
   try {
-    return await scope.race(opening.catch(unlessLate));
+    return await scope.race(opening.catch(undefinedIfLate));
   } catch (error) {
     // A scanner that opens after this call has given up must be released for others.
     opening.then(
@@ -90,7 +90,7 @@ async function opened(opening: Promise<LineScanner>, scope: CallScope): Promise<
 }
 
 /** TIMEOUT: no thread was free in time, or the pattern took too long to compile. */
-function unlessLate(error: unknown): undefined {
+function undefinedIfLate(error: unknown): undefined {
   if (error instanceof FileAdapterError && error.code === "TIMEOUT") return undefined;
   throw error;
 }

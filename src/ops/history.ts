@@ -36,12 +36,12 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const binding = ["history", call.caller, root, place, Object.entries(filters).sort()];
     const before = readIdCursor(binding, cursor);
     const query = { ...filters, path: place, limit: limit + 1, ...(before === undefined ? {} : { before }) };
-    const { found, horizon, lacks } = await newest(journals, query);
+    const { found, horizon, lacks } = await mergeNewest(journals, query);
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1)?.entry.id : horizon;
     return {
       entries: await answersOf(page, journals),
-      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseen(page) }),
+      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseenReason(page) }),
       ...(last === undefined ? {} : { nextCursor: writeIdCursor(binding, last) }),
     };
   },
@@ -65,7 +65,7 @@ interface Newest {
 }
 
 /** Merges the newest entries of several journals. */
-async function newest(journals: readonly JournalView[], query: Omit<JournalQuery, "sees">): Promise<Newest> {
+async function mergeNewest(journals: readonly JournalView[], query: Omit<JournalQuery, "sees">): Promise<Newest> {
   const pages = await Promise.all(
     journals.map(async (of) => ({ of, page: await of.journal.query({ ...query, sees: of.sees }) })),
   );
@@ -92,7 +92,7 @@ function endOf(
 }
 
 /** A command was run in a tree that was too large to see all that it has changed. */
-const unseen = (page: readonly Found[]): "visited" | undefined =>
+const unseenReason = (page: readonly Found[]): "visited" | undefined =>
   page.some(({ entry }) => entry.reason === "visited") ? "visited" : undefined;
 
 async function answersOf(page: readonly Found[], journals: readonly JournalView[]): Promise<EntryAnswer[]> {

@@ -18,7 +18,7 @@ export const list: Operation<ListInput, ListOutput> = {
   async run(input, { root, path, access, terms }) {
     const page = pageOf(input);
     const { entries: found, total, denied, unreadable } = await root.backend.list(path, page, access);
-    const entries = terms?.listsTypes === true ? found.map(typed) : found;
+    const entries = terms?.listsTypes === true ? found.map(addMime) : found;
     const end = page.offset + page.limit;
     const counted = { ...(denied && { policy: denied }), ...(unreadable && { unreadable }) };
     const hidden = Object.keys(counted).length === 0 ? {} : { hidden: counted };
@@ -29,7 +29,7 @@ export const list: Operation<ListInput, ListOutput> = {
     }
     return { entries: [...entries], ...counts, complete: true, ...hidden, ...hintFor(hidden) };
   },
-  render: (output, input) => (formatOf(input) === "json" ? asJson(output, input) : asText(output, input)),
+  render: (output, input) => (formatOf(input) === "json" ? renderJson(output, input) : renderText(output, input)),
   renderFields: {
     format: {
       type: "string",
@@ -46,7 +46,7 @@ function hintFor({ hidden }: Pick<ListOutput, "hidden">): { hint?: string } {
   return { hint: `Left out: ${hidden.unreadable} that cannot be examined` };
 }
 
-function typed(entry: Entry): Entry & { readonly mime?: string } {
+function addMime(entry: Entry): Entry & { readonly mime?: string } {
   const mime = entry.type === "file" ? mimeByName(entry.name) : undefined;
   return mime === undefined ? entry : { ...entry, mime };
 }
@@ -54,16 +54,16 @@ function typed(entry: Entry): Entry & { readonly mime?: string } {
 /** Only surfaces for models have the field. */
 const formatOf = (input: ListInput & { readonly format?: unknown }): unknown => input.format;
 
-function asJson(output: ListOutput, input: ListInput): Rendering {
+function renderJson(output: ListOutput, input: ListInput): Rendering {
   if (!output.truncated) return { kind: "json", value: output, rest: {} };
   // The note says what the hint says.
   const { hint: _, ...value } = output;
   return { kind: "json", value, rest: {}, ...noteOf(output, input) };
 }
 
-function asText(output: ListOutput, input: ListInput): Rendering {
+function renderText(output: ListOutput, input: ListInput): Rendering {
   const { entries, hint: _, ...rest } = output;
-  const text = entries.map((entry) => `${line(entry)}\n`).join("");
+  const text = entries.map((entry) => `${entryLine(entry)}\n`).join("");
   const nothing =
     output.total === 0
       ? "Empty directory"
@@ -71,7 +71,7 @@ function asText(output: ListOutput, input: ListInput): Rendering {
   return { kind: "text", text: text === "" ? nothing : text, rest, ...noteOf(output, input) };
 }
 
-function line({ name, type, size }: ListOutput["entries"][number]): string {
+function entryLine({ name, type, size }: ListOutput["entries"][number]): string {
   const shown = entryName(name);
   if (type === "directory") return `${shown}/`;
   if (type === "file") return `${shown} ${size}`;

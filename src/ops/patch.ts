@@ -7,7 +7,7 @@ import type { GroupEffect } from "../core/ports/backend.js";
 import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import type { PatchInput, PatchOutput } from "../schema/types.js";
 import { versionOf } from "./content/file-etag.js";
-import { breath } from "./editing/plan.js";
+import { yieldIfDue } from "./editing/plan.js";
 import { diffLines } from "./editing/unified-diff.js";
 import { type PlacedSection, type PlannedSection, planSection } from "./patching/plan.js";
 import type { Section } from "./patching/section.js";
@@ -40,7 +40,7 @@ export const patch: Operation<PatchInput, PatchOutput> = {
     if (first === undefined) throw new TypeError("A patch has sections");
     const planned = await collect(placed, async (one) => {
       const plan = await planSection(one);
-      await breath(one.call.access.scope);
+      await yieldIfDue(one.call.access.scope);
       return plan;
     });
     const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
@@ -75,11 +75,12 @@ function placeSection(
 ): PlacedSection {
   const read: readonly Ability[] = dryRun === true ? ["crud/read"] : [];
   const at = (path: string, abilities: readonly Ability[]): PathCall =>
-    call.at({ root, path: below(base, path), abilities: [...new Set([...abilities, ...read])], changes: true });
+    call.at({ root, path: joinPath(base, path), abilities: [...new Set([...abilities, ...read])], changes: true });
   const to = "to" in section ? section.to : undefined;
   const needed: readonly Ability[] = to !== undefined ? ["crud/read", "crud/delete"] : [abilityFor(section)];
   const placed = at(section.path, needed);
-  const etag = ifMatch && Object.entries(ifMatch).find(([path]) => plain(below(base, path)) === placed.path.text)?.[1];
+  const etag =
+    ifMatch && Object.entries(ifMatch).find(([path]) => plainPath(joinPath(base, path)) === placed.path.text)?.[1];
   return {
     ...{ section, call: placed },
     ...(to === undefined ? {} : { to: at(to, ["crud/write"]) }),
@@ -89,9 +90,9 @@ function placeSection(
 
 const abilityFor = ({ kind }: Section): Ability => (kind === "delete" ? "crud/delete" : "crud/write");
 
-const below = (base: string, path: string): string => (base === "" ? path : `${base}/${path}`);
+const joinPath = (base: string, path: string): string => (base === "" ? path : `${base}/${path}`);
 
-const plain = (path: string): string =>
+const plainPath = (path: string): string =>
   path
     .split("/")
     .filter((name) => name !== "" && name !== ".")
@@ -118,7 +119,7 @@ function requireDistinct(placed: readonly PlacedSection[]): void {
 function requireKnown({ ifMatch = {}, path: base = "" }: PatchInput, placed: readonly PlacedSection[]): void {
   const known = new Set(placed.map(({ call }) => call.path.text));
   for (const path of Object.keys(ifMatch)) {
-    if (known.has(plain(below(base, path)))) continue;
+    if (known.has(plainPath(joinPath(base, path)))) continue;
     throw invalidInput(
       `'ifMatch' names "${escapeText(path)}", which the patch does not change`,
       "/ifMatch",

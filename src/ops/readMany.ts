@@ -41,7 +41,7 @@ export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
       const file = input.files[index] ?? { path: "" };
       const found = place instanceof FileAdapterError ? place : await readOne(file, place, { left, room });
       if (found === "full") notRead.push(file.path);
-      else if (found instanceof FileAdapterError) files.push(failed(file, found));
+      else if (found instanceof FileAdapterError) files.push(failedOutput(file, found));
       else {
         left -= shownBytes(found);
         files.push({ path: file.path, ok: true, ...found });
@@ -71,7 +71,7 @@ function placeOf({ root }: ReadManyInput, { path }: OneInput, call: PlacesCall):
   try {
     return call.at({ root, path, abilities: ["crud/read"], changes: false });
   } catch (error) {
-    return ofOne(error);
+    return requireFileError(error);
   }
 }
 
@@ -89,7 +89,7 @@ async function readOne(
     if (shownBytes(found) > left || (isCutShort && left < LEAST_BYTES)) return isFirst ? found : "full";
     return found;
   } catch (error) {
-    const known = ofOne(error);
+    const known = requireFileError(error);
     const size = known.code === "TOO_LARGE" ? Number(known.data["size"]) : Number.POSITIVE_INFINITY;
     return size <= Math.min(request.maxBytes ?? room, room) ? "full" : known;
   }
@@ -100,12 +100,12 @@ const withoutImages = (place: PathCall): PathCall =>
   place.budget === undefined ? place : { ...place, budget: { ...place.budget, hidesImages: true } };
 
 /** @returns an error of one file @throws an error of the whole call */
-function ofOne(error: unknown): FileAdapterError {
+function requireFileError(error: unknown): FileAdapterError {
   if (error instanceof FileAdapterError && !OF_THE_CALL.has(error.code)) return error;
   throw error;
 }
 
-const failed = ({ path }: OneInput, { code, message }: FileAdapterError): OneOutput => ({
+const failedOutput = ({ path }: OneInput, { code, message }: FileAdapterError): OneOutput => ({
   path,
   ok: false,
   code,
@@ -144,13 +144,13 @@ function bodyOf({ content, ...rest }: OneOutput): string {
 }
 
 function noteOf({ files, notRead = [] }: ReadManyOutput): string | undefined {
-  const cut = files.filter((file) => file.complete === false).map(({ path }) => quoted(path));
+  const cut = files.filter((file) => file.complete === false).map(({ path }) => quotePath(path));
   const parts = [
-    cut.length === 0 ? undefined : `Cut: ${listed(cut)}. Go on with file_read from nextLine or nextOffset`,
-    notRead.length === 0 ? undefined : `Not read: ${listed(notRead.map(quoted))}. Call file_readMany with them`,
+    cut.length === 0 ? undefined : `Cut: ${joinPaths(cut)}. Go on with file_read from nextLine or nextOffset`,
+    notRead.length === 0 ? undefined : `Not read: ${joinPaths(notRead.map(quotePath))}. Call file_readMany with them`,
   ];
   return parts.filter((part) => part !== undefined).join(". ") || undefined;
 }
 
-const quoted = (path: string): string => JSON.stringify(escapeText(path));
-const listed = (paths: readonly string[]): string => paths.join(", ");
+const quotePath = (path: string): string => JSON.stringify(escapeText(path));
+const joinPaths = (paths: readonly string[]): string => paths.join(", ");

@@ -42,12 +42,12 @@ async function versionOf(to: string, { root, path }: PathCall): Promise<string> 
   const sha256 = HASH.exec(to)?.[1];
   if (sha256 === undefined) return to.includes(":") ? to : `${to}:after`;
   const journal = await root.journal?.open();
-  const found = journal === undefined ? undefined : await versionWith(journal, path.segments, sha256);
+  const found = journal === undefined ? undefined : await findVersion(journal, path.segments, sha256);
   if (found !== undefined) return found;
   throw invalidInput("'to' is the hash of no version of this path in the history", "/to", "an id from file:history");
 }
 
-async function versionWith(journal: Journal, path: readonly string[], sha256: string): Promise<string | undefined> {
+async function findVersion(journal: Journal, path: readonly string[], sha256: string): Promise<string | undefined> {
   let before: string | undefined;
   for (let page = 0; page < MOST_PAGES; page++) {
     const query = { path, limit: PAGE, ...(before === undefined ? {} : { before }) };

@@ -24,10 +24,10 @@ export const transfer: Operation<TransferInput, TransferOutput> = {
     if (path.segments.length === 0 || found?.type === "directory") throw isADirectory(access.place);
     if (found !== undefined && found.type !== "file") throw notAFile(access.place);
     const ticket = call.issueTicket?.({ direction, root: root.name, path: path.text, ttlSeconds });
-    if (ticket === undefined) throw notSupportedHere(`tickets, which need HTTP. Use ${elsewhere(direction)}`);
+    if (ticket === undefined) throw notSupportedHere(`tickets, which need HTTP. Use ${otherOperations(direction)}`);
     return ticket;
   },
 };
 
-const elsewhere = (direction: Direction): string =>
+const otherOperations = (direction: Direction): string =>
   direction === "upload" ? "file_write and file_append" : "file_read with offset and length";

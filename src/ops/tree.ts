@@ -7,7 +7,7 @@ import { compileGlobs } from "../search/globs.js";
 import { clamp } from "./content/clamp.js";
 import { humanSize } from "./content/human-size.js";
 import { entryName } from "./searching/entry-name.js";
-import { baseIsGit, EXHAUSTED, hintOf, ignoreRules } from "./searching/search.js";
+import { EXHAUSTED, hintOf, ignoreRules, isGitBase } from "./searching/search.js";
 import { type Folder, type Survey, type SurveyOptions, TreeSurvey } from "./searching/tree-survey.js";
 
 /** `tree`: a directory and its content as indented text, the form that costs models the fewest tokens. */
@@ -52,7 +52,7 @@ async function surveyOptions(
     maxDepth: clamp(input.maxDepth, { low: 1, high: 10, otherwise: 3 }),
     maxEntries: clamp(input.maxEntries, { low: 1, high: 5000, otherwise: 500 }),
     sizes: input.info === "size",
-    ignore: rules && { ...rules, entersGit: baseIsGit(path.segments) },
+    ignore: rules && { ...rules, entersGit: isGitBase(path.segments) },
     exclude: excluded,
   };
 }
@@ -73,12 +73,12 @@ const ADVICE = {
 
 function linesOf({ shown, left }: Folder, depth: number): string {
   const lines = shown.map(
-    ({ entry, folder }) => line(entry) + (folder === undefined ? "" : linesOf(folder, depth + 1)),
+    ({ entry, folder }) => entryLine(entry) + (folder === undefined ? "" : linesOf(folder, depth + 1)),
   );
   return lines.join("") + (left === 0 ? "" : `${"\t".repeat(depth)}… ${left} more\n`);
 }
 
-function line(entry: WalkEntry): string {
+function entryLine(entry: WalkEntry): string {
   const mark = entry.type === "directory" ? "/" : entry.type === "symlink" ? "@" : "";
   const size = entry.size !== undefined && entry.type === "file" ? ` (${humanSize(entry.size)})` : "";
   return `${"\t".repeat(entry.depth)}${entryName(entry.name)}${mark}${size}\n`;

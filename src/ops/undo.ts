@@ -104,7 +104,7 @@ async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "dif
     }
     done.push(plan);
   }
-  const key = await ownEntry(plans, first);
+  const key = await undoEntryId(plans, first);
   for (const plan of plans) await noteUndone(plan, Object.values(key)[0]);
   return { ...answerOf(plans, hashes), ...key };
 }
@@ -112,7 +112,10 @@ async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "dif
 const placeOf = (change: GroupChange): At => (change.kind === "move" ? change.from : change.at);
 
 /** The id by which the undo itself can be undone. */
-async function ownEntry(plans: readonly UndoPlan[], first: At | undefined): Promise<{ group?: string; id?: string }> {
+async function undoEntryId(
+  plans: readonly UndoPlan[],
+  first: At | undefined,
+): Promise<{ group?: string; id?: string }> {
   const group = first?.access.origin?.group;
   if (group !== undefined) return { group };
   const [plan] = plans;

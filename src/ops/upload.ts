@@ -23,7 +23,7 @@ export const upload: Operation<UploadInput, Uploaded> = {
     const expected = expectedOf(input);
     if (offset !== undefined) return addPart(call, body, { parents, expected, expectedSize: offset, length });
     const options = { parents, expected, modified };
-    const load = () => bounded(body, call, call.limits.maxUploadBytes);
+    const load = () => limitBody(body, call, call.limits.maxUploadBytes);
     const { bytes, created, sha256 } = await call.root.backend.write(call.path, { load }, options, call.access);
     return { written: bytes, created, ...(sha256 === undefined ? {} : { sha256 }) };
   },
@@ -44,7 +44,7 @@ async function addPart(
 ): Promise<Uploaded> {
   const { access, limits, path, root } = call;
   const options = { parents, expected, expectedSize };
-  const load = () => bounded(body, call, limits.maxWriteBytes);
+  const load = () => limitBody(body, call, limits.maxWriteBytes);
   const whole = Math.max(length, expectedSize + (body.length ?? 0));
   if (whole > limits.maxUploadBytes) throw contentTooLarge(access.place, whole, limits.maxUploadBytes);
   const { bytes, created, size = expectedSize + bytes } = await root.backend.append(path, { load }, options, access);
@@ -57,7 +57,7 @@ function bodyOf({ transfer }: PathCall): UploadBody {
 }
 
 /** The body's chunks, within a limit; an announced length above it fails at once. @throws TOO_LARGE */
-function bounded(body: UploadBody, { access }: PathCall, limit: number): AsyncIterable<Uint8Array> {
+function limitBody(body: UploadBody, { access }: PathCall, limit: number): AsyncIterable<Uint8Array> {
   const { length = 0, chunks } = body;
   if (length > limit) throw contentTooLarge(access.place, length, limit);
   return (async function* () {

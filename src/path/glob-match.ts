@@ -106,7 +106,7 @@ class GlobRun {
         return ends;
       case "number":
         for (const at of starts) this.#numbers(node, at, ends);
-        return fresh(this.#known(node), ends);
+        return takeUnknown(this.#known(node), ends);
       case "group":
         return this.#group(node, starts);
       default:
@@ -178,18 +178,18 @@ class GlobRun {
     const { choices, repeat } = node;
     const known = this.#known(node);
     if (repeat === "!")
-      return fresh(
+      return takeUnknown(
         known,
         starts.flatMap((at) => this.#unlike(choices, at)),
       );
-    const ends = repeat === "?" || repeat === "*" ? [...fresh(known, starts)] : [];
+    const ends = repeat === "?" || repeat === "*" ? [...takeUnknown(known, starts)] : [];
     if (repeat === "@" || repeat === "?") {
-      for (const end of fresh(known, this.#any(choices, starts))) ends.push(end);
+      for (const end of takeUnknown(known, this.#any(choices, starts))) ends.push(end);
       return ends;
     }
     const inside = this.#rounds === undefined ? new GlobRun(this.#text, new Map()) : this;
     for (let from: Positions = repeat === "*" ? [...ends] : starts; from.length > 0; ) {
-      from = fresh(known, inside.#any(choices, from));
+      from = takeUnknown(known, inside.#any(choices, from));
       for (const end of from) ends.push(end);
     }
     return ends;
@@ -208,7 +208,7 @@ class GlobRun {
 }
 
 /** The ends that were not known yet; marks them as known. */
-function fresh(known: Ends, ends: Positions): Positions {
+function takeUnknown(known: Ends, ends: Positions): Positions {
   return ends.filter((end) => {
     const isNew = known[end] === 0;
     known[end] = 1;

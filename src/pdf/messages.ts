@@ -1,4 +1,4 @@
-// What the process and the thread that read one PDF are given and answer.
+// Messages of the process and the thread that read one PDF.
 
 /** Bounds of one reading, as JSON in the only argument of the process. The file is its standard input. */
 export interface PdfBounds {

@@ -159,13 +159,13 @@ async function feed({ stdin }: ChildProcess, source: AsyncIterable<Uint8Array>):
   stdin.on("error", () => {});
   for await (const chunk of source) {
     if (!stdin.writable) return;
-    if (!stdin.write(chunk)) await writableAgain(stdin);
+    if (!stdin.write(chunk)) await waitForDrain(stdin);
   }
   stdin.end();
 }
 
 /** Waits until a stream takes more, or has ended. */
-function writableAgain(stream: Writable): Promise<void> {
+function waitForDrain(stream: Writable): Promise<void> {
   if (!stream.writable || !stream.writableNeedDrain) return Promise.resolve();
   return new Promise((resolve) => {
     const settle = () => {

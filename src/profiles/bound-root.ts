@@ -93,14 +93,14 @@ class BoundCall implements CountedRoot {
   ): Promise<FileOutputs[Name]> {
     const { host, bound } = this.#parts;
     const { root, prefix } = bound;
-    const path = place(bound, input.path ?? "");
+    const path = rootPath(bound, input.path ?? "");
     this.calls++;
     try {
       const context = this.#contextOf(wishes);
       // Object.assign, not a spread: validating an object made by a spread is slower than the rest of a small call.
       const given = Object.assign({ root, path }, input, { path });
       const output = parseOutput(operation, await host.invoke(operation, given, context));
-      return prefix.length === 0 ? output : here(output, { bound, path });
+      return prefix.length === 0 ? output : toSessionPaths(output, { bound, path });
     } catch (error) {
       if (prefix.length === 0 || !(error instanceof FileAdapterError)) throw error;
       const isMissing = error.code === "NOT_FOUND" && path === prefix.join("/");
@@ -123,7 +123,7 @@ class BoundCall implements CountedRoot {
 }
 
 /** Converts a tool's path to a path of the root. It is normalised first, so that `..` cannot lead above the prefix. */
-function place({ root, prefix }: Bound, path: string): string {
+function rootPath({ root, prefix }: Bound, path: string): string {
   if (prefix.length === 0) return path;
   return [...prefix, ...parsePath(root, path, process.platform === "win32").segments].join("/");
 }
@@ -144,16 +144,16 @@ function parseOutput<Name extends BoundOperation>(_operation: Name, output: unkn
 }
 
 /** Rewrites the paths of a result relative to the prefix. */
-function here<Output extends FileOutputs[BoundOperation]>(output: Output, { bound, path }: Placed): Output {
+function toSessionPaths<Output extends FileOutputs[BoundOperation]>(output: Output, { bound, path }: Placed): Output {
   const isPrefix = path === bound.prefix.join("/");
   if ("exists" in output && output.exists === false && isPrefix) {
     return { ...output, exists: true, type: "directory", size: 0, modified: 0, readOnly: false };
   }
-  if ("totalMatches" in output) return { ...output, ...shortened(output, bound) };
+  if ("totalMatches" in output) return { ...output, ...shortenResults(output, bound) };
   return "path" in output ? { ...output, path: shorten(bound, output.path) } : output;
 }
 
-function shortened(
+function shortenResults(
   { matches, paths, counts }: Partial<FileOutputs["file:grep"]>,
   bound: Bound,
 ): Partial<FileOutputs["file:grep"]> {

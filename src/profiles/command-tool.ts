@@ -1,7 +1,7 @@
 // Tools that run commands in a sandbox: shared limits, description, exit codes and timeouts.
 
 import { constants } from "node:os";
-import { counted } from "../core/call/progress.js";
+import { countText } from "../core/call/progress.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
@@ -70,7 +70,7 @@ export async function endOf(process: SandboxProcess, root: BoundRoot): Promise<S
 }
 
 const outputOf = (process: SandboxProcess): string =>
-  `running, ${counted(process.output().combined.length, "byte")} of output`;
+  `running, ${countText(process.output().combined.length, "byte")} of output`;
 
 /** Exit code by shell convention: 124 after a timeout, 128 + n for signal n. */
 export const exitCodeOf = ({ exitCode, signal, timedOut }: SandboxExit): number =>

@@ -69,9 +69,9 @@ export function openProfile(
 ): ProfileInstance {
   const { name = binding.profile, onInternalError = () => {}, shell } = options;
   const profile = PROFILES.get(binding.profile);
-  if (profile === undefined) throw mistake(`Profile '${escapeText(binding.profile)}' does not exist`);
+  if (profile === undefined) throw invalidProfile(`Profile '${escapeText(binding.profile)}' does not exist`);
   if (!host.roots.some((root) => root.name === binding.root)) {
-    throw mistake(`Root '${escapeText(binding.root)}' of profile '${name}' does not exist`);
+    throw invalidProfile(`Root '${escapeText(binding.root)}' of profile '${name}' does not exist`);
   }
   const open = profile.open(binding, { host, ...(shell === undefined ? {} : { shell }) });
   const bound: Bound = { root: binding.root, prefix: prefixOf(binding), links: profile.links };
@@ -134,12 +134,12 @@ function splitApproval(given: unknown, { changes }: ProfileTool): { args: unknow
 /** The tool's schema guarantees an object. */
 const parseArguments = (args: unknown): JsonObject => args as JsonObject;
 
-const mistake = (text: string): ConfigError => new ConfigError([text], 78);
+const invalidProfile = (text: string): ConfigError => new ConfigError([text], 78);
 
 function prefixOf({ root, prefix = "" }: ProfileBinding): readonly string[] {
   try {
     return parsePath(root, prefix, process.platform === "win32").segments;
   } catch {
-    throw mistake(`Prefix '${escapeText(prefix)}' is no path below a root`);
+    throw invalidProfile(`Prefix '${escapeText(prefix)}' is no path below a root`);
   }
 }

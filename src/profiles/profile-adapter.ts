@@ -1,3 +1,5 @@
+// Offers the tools of a profile as operations of a venue.
+
 import { unknownOperation } from "../core/errors/texts.js";
 import type { Adapter, JsonObject, OperationMetadata } from "../core/ports/adapter.js";
 import type { ProfileInstance } from "./create-profile.js";
@@ -29,7 +31,7 @@ function describe(name: string, tool: ProfileTool, instance: ProfileInstance): O
     // Two instances of one profile may be offered side by side, so the instance name is part of the tool name.
     ...{ name: `${name}:${tool.name}`, toolName: `${name}_${tool.name}` },
     ...{ title, description, ability, changes, annotations, input, hidden },
-    output: orFailure(output),
+    output: allowFailure(output),
     ...(hiddenOutput === undefined ? {} : { hiddenOutput }),
     ...(unavailable === undefined ? {} : { unavailable }),
     ...(render === undefined ? {} : { render: render.bind(tool) }),
@@ -39,7 +41,7 @@ function describe(name: string, tool: ProfileTool, instance: ProfileInstance): O
 }
 
 /** Result schema of a tool, extended by the `error` that replaces a result. */
-function orFailure({ properties }: JsonObject): JsonObject {
+function allowFailure({ properties }: JsonObject): JsonObject {
   const fields = typeof properties === "object" ? properties : {};
   return { type: "object", properties: { ...fields, error: { type: "string" } } };
 }

@@ -1,3 +1,5 @@
+// Opens the sandbox of a profile, and reports it as unavailable where that fails.
+
 import type { Sandbox, SandboxProbe } from "../core/ports/sandbox.js";
 import type { ProfileShell } from "./profile.js";
 

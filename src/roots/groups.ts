@@ -1,4 +1,4 @@
-// What a host root needs for groups of changes: the register of those under way, and the recovery of half done ones.
+// Groups of changes in host roots: the register of those under way, and the recovery of unfinished ones.
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";

@@ -84,7 +84,7 @@ export function driveRoot(
     ...{ name, kind: "dlfs", readOnly, drive },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
-    ...{ ...(approve === undefined ? {} : { approve }), ...named(encoding) },
+    ...{ ...(approve === undefined ? {} : { approve }), ...encodingPart(encoding) },
     backendFor(owner) {
       if (drives === undefined) throw notSupportedHere("drives");
       return new DriveBackend({ open: () => drives.of(owner), drive, rootName: name });
@@ -184,7 +184,7 @@ class RootSet implements OpenRoots {
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const groups = new RootGroups(name, config, this.#state);
     const jail = new Jail({ path, readOnly, crossDevice, io, recover: groups.recover }, this.#locks);
-    if (!readOnly) jail.inBackground(runIo(sweepRuns(jail)));
+    if (!readOnly) jail.trackBackground(runIo(sweepRuns(jail)));
     const usage = config.quota === undefined ? undefined : usageOf(jail, config.quota, before);
     const journal = journalOf(name, config, { jail, place: this.#state.journals, backend: () => backend });
     const rules = {
@@ -192,7 +192,7 @@ class RootSet implements OpenRoots {
       ...(journal === undefined ? {} : { openJournal: () => journal.open() }),
       keepsDeleted: config.trash === "required",
       ...(config.kind === "temp" ? { lend: () => this.#temp.lend() } : {}),
-      ...withRegister(groups.registerOf(jail)),
+      ...intentsPart(groups.registerOf(jail)),
       durable: durability === "flush",
       // Another name of a protected file would be a way to change it in place.
       hardLinks: hardLinks && config.protect.length === 0,
@@ -206,7 +206,7 @@ class RootSet implements OpenRoots {
       ...(description === undefined ? {} : { description }),
       ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
       ...(approve === undefined ? {} : { approve }),
-      ...named(encoding),
+      ...encodingPart(encoding),
       ...(owner === undefined ? {} : { owner }),
       ...policiesOf(config, backend),
       ...(usage === undefined ? {} : { quota: () => usage.facts() }),
@@ -231,7 +231,7 @@ class RootSet implements OpenRoots {
   }
 }
 
-const withRegister = (intents: IntentRegister | undefined): { intents?: IntentRegister } =>
+const intentsPart = (intents: IntentRegister | undefined): { intents?: IntentRegister } =>
   intents === undefined ? {} : { intents };
 
 function policiesOf({ deny, protect }: Pick<RootConfig, "deny" | "protect">, options: DenyOptions) {
@@ -242,7 +242,7 @@ function policiesOf({ deny, protect }: Pick<RootConfig, "deny" | "protect">, opt
 }
 
 /** UTF-8, the default, counts as not configured: a file may then say otherwise. */
-const named = (encoding: string): { encoding?: string } => (/^utf-?8$/i.test(encoding) ? {} : { encoding });
+const encodingPart = (encoding: string): { encoding?: string } => (/^utf-?8$/i.test(encoding) ? {} : { encoding });
 
 /** A directory that stays a root keeps its counted usage, under the new limit; others are counted in the background. */
 function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {
@@ -250,7 +250,7 @@ function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {
   if (known !== undefined) return known.under(limit);
   const usage = new Usage(limit);
   const counting = (async () => runIo(countTree(jail, jail.top, false)))();
-  jail.inBackground(counting);
+  jail.trackBackground(counting);
   usage.count(counting);
   return usage;
 }
@@ -270,7 +270,7 @@ function journalOf(
   if (mode === "off") return undefined;
   if (place === undefined) throw new Error(`has journal: "${mode}", which needs a state directory ('stateDir')`);
   const bin = new HostTrash(() => backend().jail);
-  const inBackground = (work: Promise<unknown>): void => jail.inBackground(work);
+  const inBackground = (work: Promise<unknown>): void => jail.trackBackground(work);
   return new LazyJournal({ place, root: name, realPath: jail.realPath, mode, trash, quota, bin, inBackground });
 }
 

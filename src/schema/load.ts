@@ -1,3 +1,5 @@
+// Loads the JSON schemas of operations.
+
 import { readFileSync } from "node:fs";
 import { packageFile } from "../core/package-files.js";
 import type { JsonObject } from "../core/ports/adapter.js";

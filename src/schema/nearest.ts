@@ -1,3 +1,5 @@
+// Suggests the valid name for a misspelt one.
+
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);

@@ -1,3 +1,5 @@
+// Validates the inputs of operations, with messages that name the field and what it takes.
+
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, invalidInput } from "../core/errors/texts.js";
@@ -74,7 +76,11 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
   switch (fault.keyword) {
     case "required": {
       const missing = String(fault.params["missingProperty"]);
-      return invalidInput(`'${missing}' is required${misspelt(missing, fault)}`, `${pointer}/${missing}`, "a value");
+      return invalidInput(
+        `'${missing}' is required${findMisspelt(missing, fault)}`,
+        `${pointer}/${missing}`,
+        "a value",
+      );
     }
     case "additionalProperties":
       return unknownField(String(fault.params["additionalProperty"]), pointer, schema);
@@ -108,7 +114,7 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
 }
 
 /** The unknown field that probably is the missing one, misspelt. */
-function misspelt(missing: string, { data, parentSchema }: ErrorObject): string {
+function findMisspelt(missing: string, { data, parentSchema }: ErrorObject): string {
   const known = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {});
   const given = Object.keys(typeof data === "object" && data !== null ? data : {}).slice(0, MOST_FIELDS);
   const meant = given.find((name) => !known.includes(name) && nearestName(name, known) === missing);

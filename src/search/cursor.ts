@@ -88,7 +88,7 @@ export function writeCursor(binding: Binding, { path, line, counted }: Position)
 /** @throws INVALID_INPUT unless the cursor was made for the same binding */
 export function readCursor(binding: Binding, text: string): Resume {
   const body = unseal(binding, text);
-  if (body === undefined || body.length < 9) throw refusedCursor();
+  if (body === undefined || body.length < 9) throw invalidCursor();
   const isWhole = body.readUInt8(0) === 0;
   const at = isWhole ? 9 : 9 + HASH_BYTES;
   const path = body.subarray(at).toString("utf8");
@@ -111,7 +111,7 @@ export function unseal(binding: Binding, text: string): Buffer | undefined {
   return sealOf(binding, body).equals(bytes.subarray(0, SEAL_BYTES)) ? body : undefined;
 }
 
-export const refusedCursor = (): Error =>
+export const invalidCursor = (): Error =>
   invalidInput(
     "'cursor' must be the nextCursor of the same call: same root, input and caller. Leave it out to start again",
     "/cursor",

@@ -125,7 +125,7 @@ class LineScan {
     const text = this.#text.slice(hit.start, hit.end);
     const { mostOfLine = MOST_CHARS } = this.#job;
     const isLong = text.length > mostOfLine;
-    const shown = isLong ? around(text, this.#matcher.startIn(text), mostOfLine) : detached(text);
+    const shown = isLong ? excerptAround(text, this.#matcher.startIn(text), mostOfLine) : copyText(text);
     this.#told.push({
       line: hit.line,
       text: shown,
@@ -160,20 +160,20 @@ class LineScan {
   }
 
   #cutLine({ start, end }: Hit): string {
-    return whole(this.#text.slice(start, Math.min(end, start + MOST_CHARS)));
+    return dropHalfPairs(this.#text.slice(start, Math.min(end, start + MOST_CHARS)));
   }
 }
 
-function around(text: string, hit: number, most: number): string {
+function excerptAround(text: string, hit: number, most: number): string {
   const from = Math.max(0, Math.min(hit - LEAD_CHARS, text.length - most));
-  return whole(text.slice(from, from + most));
+  return dropHalfPairs(text.slice(from, from + most));
 }
 
 /** Without the halves of surrogate pairs that a cut leaves at the ends. */
-const whole = (text: string): string => detached(text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, ""));
+const dropHalfPairs = (text: string): string => copyText(text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, ""));
 
 /** Copies a text: V8 may keep the whole file alive for a slice of it. */
-const detached = (text: string): string => Buffer.from(text).toString();
+const copyText = (text: string): string => Buffer.from(text).toString();
 
 /** Matches a literal, case-sensitively. */
 export function literalMatcher(literal: string): LineMatcher {

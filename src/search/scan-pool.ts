@@ -6,7 +6,7 @@ import { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, invalidPattern, timedOut } from "../core/errors/texts.js";
 import { compiledFile } from "../core/package-files.js";
 import type { PatternFault } from "./scan-expression.js";
-import { scanInline } from "./scan-here.js";
+import { scanInline } from "./scan-inline.js";
 import type { ScanRequest } from "./scan-worker.js";
 
 /** Most threads at once; further scans wait for one. */

@@ -1,8 +1,8 @@
-// What all searches decide alike on each entry of a walk: time limit, cursor, ignore rules, deny patterns; and what is
-// left out, counted.
+// Decisions that all searches share for each entry of a walk: time limit, cursor, ignore rules, deny patterns; and what
+// is left out, counted.
 
 import type { HiddenKind, Incomplete } from "../core/call/completeness.js";
-import { counted } from "../core/call/progress.js";
+import { countText } from "../core/call/progress.js";
 import type { CallScope } from "../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { WalkEntry, WalkOptions, WalkStep } from "../core/ports/backend.js";
@@ -179,7 +179,7 @@ export class Sieve {
     return "skip";
   }
 
-  readonly #progress = (): string => `${counted(this.#visited, "entry", "entries")}, ${this.#options.found()}`;
+  readonly #progress = (): string => `${countText(this.#visited, "entry", "entries")}, ${this.#options.found()}`;
 
   stop(reason: Incomplete): Sifted {
     this.#stopped ??= reason;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openAuditFile } from "../../src/audit/audit-file.js";
 import { AuditLog, type AuditPage, type AuditQuery } from "../../src/audit/log.js";
-import { keptFiles } from "../../src/audit/read-file.js";
+import { listLogFiles } from "../../src/audit/read-file.js";
 import type { AuditRecord } from "../../src/audit/record.js";
 import { auditSigner } from "../../src/venue/start/audit-signer.js";
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
     if (bytes % 100 === 0) await new Promise(setImmediate);
   }
   await audit.close();
-  expect((await keptFiles(file)).length).toBeGreaterThan(2);
+  expect((await listLogFiles(file)).length).toBeGreaterThan(2);
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
@@ -102,7 +102,7 @@ describe("the index", () => {
   test("is kept for the next process, made again where it is missing or damaged, and removed with its file", async () => {
     const expected = numbers(await newLog().query(rare));
     const names = readdirSync(indexFolder);
-    expect(names.length).toBeGreaterThanOrEqual((await keptFiles(file)).length - 1);
+    expect(names.length).toBeGreaterThanOrEqual((await listLogFiles(file)).length - 1);
     for (const name of names) writeFileSync(join(indexFolder, name), "damaged");
     expect(numbers(await newLog().query(rare))).toEqual(expected);
     rmSync(indexFolder, { recursive: true });

@@ -7,7 +7,7 @@ import { openAuditFile } from "../../src/audit/audit-file.js";
 import { AuditChain } from "../../src/audit/chain.js";
 import type { VerifySignature } from "../../src/audit/chain-check.js";
 import { CheckpointStore, checkpointFolder } from "../../src/audit/checkpoints.js";
-import { keptFiles, readLines, realFile } from "../../src/audit/read-file.js";
+import { listLogFiles, readLines, realFile } from "../../src/audit/read-file.js";
 import type { AuditRecord } from "../../src/audit/record.js";
 import { type AuditReport, type VerifyOptions, verifyAudit } from "../../src/audit/verify.js";
 import { newSeed, signingKeyFromSeed } from "../../src/ucan/mint/signing-key.js";
@@ -61,11 +61,11 @@ const save = (file: string, lines: readonly string[]): void =>
 const edit = (file: string, change: (lines: string[]) => string[]): void => save(file, change(linesOf(file)));
 
 async function check(file: string, options: Partial<VerifyOptions> & { state?: string } = {}): Promise<AuditReport> {
-  const files = await keptFiles(file);
+  const files = await listLogFiles(file);
   const { state, ...rest } = options;
   const store = state === undefined ? undefined : new CheckpointStore(checkpointFolder(state, await realFile(file)));
   const sources = files.map((name) => ({ name, lines: readLines(name) }));
-  return verifyAudit(sources, { verifySignature, expected: (await store?.all()) ?? [], ...rest });
+  return verifyAudit(sources, { verifySignature, expected: (await store?.list()) ?? [], ...rest });
 }
 
 const replaced = (lines: string[], at: number, ...by: string[]) => [
@@ -196,8 +196,8 @@ describe("one chain in one file", () => {
     const file = newFile();
     const chain = new AuditChain(signer, []);
     const lines = [...chain.add(JSON.stringify(record(1)))];
-    chain.lose();
-    chain.lose();
+    chain.countLost();
+    chain.countLost();
     lines.push(...chain.add(JSON.stringify(record(2))), chain.checkpoint({ end: true }));
     writeFileSync(file, lines.map(({ text }) => text).join(""));
     expect(JSON.parse(linesOf(file)[2] ?? "").lost).toBe(2);
@@ -283,7 +283,7 @@ describe("several files", () => {
   test("that were rotated hold one chain, and a line moved between them shows", async () => {
     const file = newFile();
     await write(file, { count: 300, maxBytes: 20_000 });
-    const files = await keptFiles(file);
+    const files = await listLogFiles(file);
     expect(files.length).toBeGreaterThan(3);
     expect(await check(file)).toMatchObject({ intact: true, lines: 302, chains: [{ from: 1, to: 302, end: "ended" }] });
     const [oldest = "", next = ""] = files;
@@ -296,7 +296,7 @@ describe("several files", () => {
   test("of which the oldest are gone begin where they begin; one gone from the middle shows", async () => {
     const file = newFile();
     await write(file, { count: 300, maxBytes: 20_000 });
-    const [oldest = "", ...others] = await keptFiles(file);
+    const [oldest = "", ...others] = await listLogFiles(file);
     const { length } = linesOf(oldest);
     rmSync(oldest);
     expect(existsSync(file)).toBe(true);

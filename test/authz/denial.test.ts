@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
-import { type Denial, denied } from "../../src/authz/denial.js";
+import { capabilityDenied, type Denial } from "../../src/authz/denial.js";
 import { parseGrant } from "../../src/authz/grant.js";
 
 const grantOf = (resource: string, can = "crud/read") => {
@@ -10,7 +10,7 @@ const grantOf = (resource: string, can = "crud/read") => {
 };
 
 const denial = (changes: Partial<Denial> = {}) =>
-  denied({
+  capabilityDenied({
     operation: "file:write",
     required: { segments: ["docs", "secret", "a"], ability: "crud/write" },
     deniedBy: ["agent_caps"],

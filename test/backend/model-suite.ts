@@ -1,6 +1,6 @@
 import { describe, expect } from "@jest/globals";
 import fc from "fast-check";
-import { type Files, slowly } from "../../src/backend-suite/files.js";
+import { type Files, streamSlowly } from "../../src/backend-suite/files.js";
 import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { type Command, type Model, type Outcome, runOnModel } from "./model.js";
 import type { Scenario } from "./suite.js";
@@ -59,7 +59,7 @@ async function answer(files: Files, each: Command): Promise<unknown> {
     case "write":
       return files.write(each.path, each.content, each);
     case "append":
-      return files.append(each.path, slowly(each.content), each);
+      return files.append(each.path, streamSlowly(each.content), each);
     case "mkdir":
       return files.mkdir(each.path, each);
     case "remove":

@@ -45,7 +45,7 @@ describe("a ring", () => {
     let told = 0;
     const stop = ring.listen(() => told++);
     ring.append(1);
-    ring.lose();
+    ring.markLost();
     stop();
     ring.append(2);
     expect(told).toBe(2);

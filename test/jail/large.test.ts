@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { CallScope } from "../../src/core/call/scope.js";
 import { systemClock } from "../../src/core/clock.js";
 import { runIo } from "../../src/core/io.js";
-import { sortPatiently } from "../../src/jail/patient-sort.js";
+import { sortYielding } from "../../src/jail/yielding-sort.js";
 import { sortByName } from "../../src/path/order.js";
 import { expectClosedSoon, inArena, openDescriptors, staged } from "./arena.js";
 import { ENGINES, outcomeOf, withFiles } from "./files.js";
@@ -32,7 +32,7 @@ describe("sorting without blocking the event loop", () => {
         fc.integer({ min: 1, max: 300 }),
         async (few, copies) => {
           const names = Array.from({ length: copies }, (_, n) => few.map((text) => `${text}${n % 7}`)).flat();
-          const sorted = await runIo(sortPatiently(named(names), hurriedScope().scope));
+          const sorted = await runIo(sortYielding(named(names), hurriedScope().scope));
           expect(sorted).toEqual(sortByName(named(names)));
         },
       ),
@@ -42,11 +42,11 @@ describe("sorting without blocking the event loop", () => {
 
   test("yields for many names, not for few", async () => {
     const many = hurriedScope();
-    await runIo(sortPatiently(named(Array.from({ length: 50_000 }, (_, n) => `${n}`)), many.scope));
+    await runIo(sortYielding(named(Array.from({ length: 50_000 }, (_, n) => `${n}`)), many.scope));
     expect(many.turns()).toBeGreaterThan(20);
     const few = hurriedScope();
     const before = few.turns();
-    expect(runIo(sortPatiently(named(["b", "a"]), few.scope))).toEqual(named(["a", "b"]));
+    expect(runIo(sortYielding(named(["b", "a"]), few.scope))).toEqual(named(["a", "b"]));
     expect(few.turns()).toBe(before);
   });
 });

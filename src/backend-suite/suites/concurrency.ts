@@ -1,23 +1,23 @@
 // Concurrent calls on one backend.
 
-import { bodyOf, type Content, type Files, slowly, turn } from "../files.js";
+import { bodyOf, type Content, type Files, streamSlowly, yieldToLoop } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /** Content given at once, late or in pieces, so that calls overtake each other. */
-function inSomeWay(text: string, index: number): Content {
+function varyDelivery(text: string, index: number): Content {
   if (index % 3 === 0) return text;
-  if (index % 3 === 1) return slowly(text.slice(0, 5), text.slice(5));
-  return { load: () => turn().then(() => bodyOf(text).load()) };
+  if (index % 3 === 1) return streamSlowly(text.slice(0, 5), text.slice(5));
+  return { load: () => yieldToLoop().then(() => bodyOf(text).load()) };
 }
 
 export function concurrencySuite(scenario: Scenario): void {
   describe("calls at the same time", () => {
     scenario("50 appends to one file: none is lost, none is torn", async ({ files }) => {
       const lines = numbers(50).map((index) => `line ${String(index).padStart(2, "0")}\n`);
-      const results = await Promise.all(lines.map((line, index) => files.append("log", inSomeWay(line, index))));
+      const results = await Promise.all(lines.map((line, index) => files.append("log", varyDelivery(line, index))));
       expect(results.map(({ bytes }) => bytes)).toEqual(lines.map((line) => line.length));
       expect(results.filter(({ created }) => created)).toHaveLength(1);
       const text = await files.text("log");
@@ -29,9 +29,9 @@ export function concurrencySuite(scenario: Scenario): void {
       const size = 100_000;
       const contentOf = (index: number): string => String.fromCharCode(0x61 + index).repeat(size);
       await files.write("a", contentOf(0));
-      const writes = numbers(20).map((index) => files.write("a", inSomeWay(contentOf(index), index)));
+      const writes = numbers(20).map((index) => files.write("a", varyDelivery(contentOf(index), index)));
       const reads = numbers(40).map(async (index) => {
-        for (let turns = 0; turns < index; turns++) await turn();
+        for (let turns = 0; turns < index; turns++) await yieldToLoop();
         return files.text("a");
       });
       const [written, seen] = await Promise.all([Promise.all(writes), Promise.all(reads)]);
@@ -45,7 +45,7 @@ export function concurrencySuite(scenario: Scenario): void {
     scenario("writes into the same missing parents: all are there", async ({ files }) => {
       const paths = numbers(10).map((index) => `a/b/c/file${index}`);
       const results = await Promise.all(
-        paths.map((path, index) => files.write(path, inSomeWay(`content of ${path}`, index), { parents: true })),
+        paths.map((path, index) => files.write(path, varyDelivery(`content of ${path}`, index), { parents: true })),
       );
       expect(results.every(({ created }) => created)).toBe(true);
       expect(await contents(files, paths)).toEqual(paths.map((path) => `content of ${path}`));
@@ -67,8 +67,8 @@ export function concurrencySuite(scenario: Scenario): void {
       const paths = numbers(20).map((index) => `file${index}`);
       await Promise.all(
         paths.map(async (path, index) => {
-          await files.write(path, inSomeWay(`${path} one;`, index));
-          await files.append(path, inSomeWay("two;", index + 1));
+          await files.write(path, varyDelivery(`${path} one;`, index));
+          await files.append(path, varyDelivery("two;", index + 1));
           if (index % 2 === 1) await files.remove(path);
         }),
       );

@@ -2,7 +2,7 @@
 
 import { existsNotDirectory, isADirectory, parentMissing } from "../../core/errors/texts.js";
 import { etagOf, hashText } from "../../core/etag.js";
-import { bodyOf, expectFailure, placeOf, slowly } from "../files.js";
+import { bodyOf, expectFailure, placeOf, streamSlowly } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 import { change, codeOf, EMPTY, etag, hash, ONE, ONE_TWO, refusal, TWO } from "./condition-change.js";
@@ -27,7 +27,7 @@ export function conditionSuite(scenario: Scenario): void {
 function answerScenarios(scenario: Scenario): void {
   for (const [how, content] of [
     ["at once", "one"],
-    ["as a stream", slowly("o", "", "ne")],
+    ["as a stream", streamSlowly("o", "", "ne")],
   ] as const) {
     scenario(`comes back as its hash and size, written ${how}`, async (stage) => {
       const written = await change(stage, ["write", "file", content], {});
@@ -37,7 +37,7 @@ function answerScenarios(scenario: Scenario): void {
 
   scenario("comes back right where it is large", async (stage) => {
     const chunk = "x".repeat(65_536);
-    const [all, streamed] = [chunk.repeat(16), slowly(...Array.from({ length: 16 }, () => chunk))];
+    const [all, streamed] = [chunk.repeat(16), streamSlowly(...Array.from({ length: 16 }, () => chunk))];
     const first = await change(stage, ["write", "a", all], {});
     const second = await change(stage, ["write", "b", streamed], {});
     expect([first.sha256, second.sha256]).toEqual([MEBIBYTE, MEBIBYTE]);
@@ -52,7 +52,7 @@ function answerScenarios(scenario: Scenario): void {
     expect(made).toEqual({ bytes: 3, created: true, sha256: ONE, size: 3 });
     const checked = await change(stage, ["append", "file", "two"], { expected: etag(ONE) });
     expect(checked).toEqual({ bytes: 3, created: false, sha256: ONE_TWO, size: 6 });
-    const more = await change(stage, ["append", "file", slowly("!")], {});
+    const more = await change(stage, ["append", "file", streamSlowly("!")], {});
     expect(more).toMatchObject({ bytes: 1, created: false, size: 7 });
   });
 }
@@ -218,7 +218,7 @@ function contestScenarios(scenario: Scenario): void {
       const texts = Array.from({ length: writers }, (_, writer) => `${round} by ${writer}`);
       const outcomes = await Promise.allSettled(
         texts.map((text, writer) => {
-          const content = writer % 2 === 0 ? text : slowly(text.slice(0, 2), text.slice(2));
+          const content = writer % 2 === 0 ? text : streamSlowly(text.slice(0, 2), text.slice(2));
           return change(stage, ["write", "count", content], { expected: hash(sha256) });
         }),
       );

@@ -3,7 +3,7 @@
 import { isADirectory, notADirectory, parentMissing } from "../../core/errors/texts.js";
 import { parsePath } from "../../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "../access.js";
-import { bodyOf, expectFailure, placeOf, slowly } from "../files.js";
+import { bodyOf, expectFailure, placeOf, streamSlowly } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 import { expectRecent } from "./reading.js";
@@ -50,15 +50,15 @@ export function contentSuite(scenario: Scenario, method: Method): void {
     });
 
     scenario("takes a stream", async ({ files }) => {
-      const stream = slowly("one ", "", Uint8Array.of(0x74, 0x77, 0x6f), " three");
+      const stream = streamSlowly("one ", "", Uint8Array.of(0x74, 0x77, 0x6f), " three");
       expect(await files[method]("a", stream)).toEqual({ bytes: 13, created: true });
       expect(await files.text("a")).toBe("one two three");
-      expect(await files[method]("a", slowly("!"))).toEqual({ bytes: 1, created: false });
+      expect(await files[method]("a", streamSlowly("!"))).toEqual({ bytes: 1, created: false });
       expect(await files.text("a")).toBe(joined("one two three", "!"));
     });
 
     scenario("takes a stream of nothing", async ({ files }) => {
-      expect(await files[method]("a", slowly())).toEqual({ bytes: 0, created: true });
+      expect(await files[method]("a", streamSlowly())).toEqual({ bytes: 0, created: true });
       expect(await files.read("a")).toMatchObject({ bytes: Buffer.alloc(0), size: 0 });
     });
 
@@ -68,7 +68,7 @@ export function contentSuite(scenario: Scenario, method: Method): void {
       for (let at = 0, length = 1; at < big.length; at += length, length = (length * 7) % 65_521) {
         chunks.push(big.subarray(at, at + length));
       }
-      expect(await files[method]("big", slowly(...chunks))).toEqual({ bytes: MEBIBYTE, created: true });
+      expect(await files[method]("big", streamSlowly(...chunks))).toEqual({ bytes: MEBIBYTE, created: true });
       expect((await files.read("big")).bytes.equals(big)).toBe(true);
     });
 

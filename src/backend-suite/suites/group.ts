@@ -7,7 +7,7 @@ import type { EntryChange } from "../../core/ports/changes/change.js";
 import { parsePath } from "../../path/grammar.js";
 import { type AccessOverrides, denial, SUITE_ROOT, testAccess } from "../access.js";
 import { makeGround } from "../changes.js";
-import { bodyOf, expectFailure, placeOf, slowly } from "../files.js";
+import { bodyOf, expectFailure, placeOf, streamSlowly } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 
@@ -47,7 +47,7 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
   );
 
 /** What fails in every backend, on the ground of {@link makeGround}. */
-const failing = (): readonly (readonly [string, GroupChange, unknown])[] => [
+const failingChanges = (): readonly (readonly [string, GroupChange, unknown])[] => [
   ["a write below nothing", write("none/x", "x"), "PARENT_MISSING"],
   ["a write below a file", write("old/x", "x", { parents: true }), "NOT_A_DIRECTORY"],
   ["a write onto a directory", write("full", "x"), "IS_A_DIRECTORY"],
@@ -127,13 +127,13 @@ export function groupSuite(scenario: Scenario): void {
         write("empty/inner", "changed"),
         write("p/q/r", "r", { parents: true }),
       ];
-      for (const [index, [title, , code]] of failing().entries()) {
+      for (const [index, [title, , code]] of failingChanges().entries()) {
         for (const position of [0, 3, good().length]) {
           // Made anew each time: an access is of one call.
           const changes = good().toSpliced(
             position,
             0,
-            ...failing()
+            ...failingChanges()
               .slice(index, index + 1)
               .map(([, change]) => change),
           );
@@ -182,9 +182,9 @@ export function groupSuite(scenario: Scenario): void {
         ...write("new", ""),
         body: {
           load: async function* () {
-            yield* slowly("one ", "two ");
+            yield* streamSlowly("one ", "two ");
             if (broken) throw denial();
-            yield* slowly("three");
+            yield* streamSlowly("three");
           },
         },
       });

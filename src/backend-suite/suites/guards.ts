@@ -4,7 +4,7 @@ import { contentTooLarge, rootDelete } from "../../core/errors/texts.js";
 import { parsePath } from "../../path/grammar.js";
 import { denial, SUITE_ROOT, testAccess } from "../access.js";
 import { CHANGES, CONTENT_CHANGES, makeGround, PARENT_MAKING_CHANGES } from "../changes.js";
-import { type Content, expectFailure, type Files, filesOf, placeOf, turn } from "../files.js";
+import { type Content, expectFailure, type Files, filesOf, placeOf, yieldToLoop } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 
@@ -157,17 +157,17 @@ function failingContentScenarios(scenario: Scenario): void {
   };
   async function* failAfter(chunks: number): AsyncGenerator<Uint8Array> {
     for (let count = 0; count < chunks; count++) {
-      await turn();
+      await yieldToLoop();
       yield Buffer.alloc(50_000, "partial ");
     }
     fail();
   }
   const failures: readonly [string, () => Content][] = [
     ["at once", () => ({ load: fail })],
-    ["after a while", () => ({ load: () => turn().then(fail) })],
+    ["after a while", () => ({ load: () => yieldToLoop().then(fail) })],
     ["as a stream, before its first chunk", () => failAfter(0)],
     ["as a stream, after some chunks", () => failAfter(5)],
-    ["as a stream that came late", () => ({ load: () => turn().then(() => failAfter(2)) })],
+    ["as a stream that came late", () => ({ load: () => yieldToLoop().then(() => failAfter(2)) })],
   ];
   for (const { title, put, run } of CONTENT_CHANGES) {
     for (const [when, content] of failures) {

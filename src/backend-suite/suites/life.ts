@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { aborted, timedOut } from "../../core/errors/texts.js";
 import { steppingClock } from "../access.js";
 import { CHANGES, CONTENT_CHANGES, makeGround } from "../changes.js";
-import { expectFailure, type Files, filesOf, turn } from "../files.js";
+import { expectFailure, type Files, filesOf, yieldToLoop } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 
@@ -62,7 +62,7 @@ export function lifeSuite(scenario: Scenario): void {
         const controller = new AbortController();
         async function* stream(): AsyncGenerator<Uint8Array> {
           for (let count = 0; count < 5; count++) {
-            await turn();
+            await yieldToLoop();
             if (count === 2) controller.abort();
             yield Buffer.alloc(1000, "x");
           }

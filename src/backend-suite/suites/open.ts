@@ -13,7 +13,7 @@ async function open({ backend }: Stage, path: string, overrides: AccessOverrides
   return backend.open(parsed, testAccess({ ...overrides, path: parsed.text }));
 }
 
-async function using<T>(file: OpenFile, work: (file: OpenFile) => Promise<T>): Promise<T> {
+async function closeAfter<T>(file: OpenFile, work: (file: OpenFile) => Promise<T>): Promise<T> {
   try {
     return await work(file);
   } finally {
@@ -29,7 +29,7 @@ export function openSuite(scenario: Scenario): void {
   describe("open", () => {
     scenario("reads any part, and less only at the end", async (stage) => {
       await stage.files.write("file", "0123456789");
-      await using(await open(stage, "file"), async (file) => {
+      await closeAfter(await open(stage, "file"), async (file) => {
         expect(file.size).toBe(10);
         expect(file.modified).toBe((await stage.files.stat("file"))?.modified);
         const parts = [await textIn(file, 7, 2), await textIn(file, 0, 3), await textIn(file, 8, 10)];
@@ -41,7 +41,7 @@ export function openSuite(scenario: Scenario): void {
     scenario("reads a mebibyte as it was written", async (stage) => {
       const bytes = Buffer.from(Array.from({ length: 1_048_576 }, (_, at) => (at * 31 + (at >> 8)) & 255));
       await stage.files.write("large", bytes);
-      await using(await open(stage, "large"), async (file) => {
+      await closeAfter(await open(stage, "large"), async (file) => {
         const halves = [await file.read(0, 524_288), await file.read(524_288, 600_000)];
         expect(Buffer.concat(halves).equals(bytes)).toBe(true);
       });
@@ -49,7 +49,7 @@ export function openSuite(scenario: Scenario): void {
 
     scenario("gives bytes that are the caller's own", async (stage) => {
       await stage.files.write("file", "0123456789");
-      await using(await open(stage, "file"), async (file) => {
+      await closeAfter(await open(stage, "file"), async (file) => {
         (await file.read(0, 10)).fill(0);
         expect(await textIn(file, 0, 10)).toBe("0123456789");
       });
@@ -58,7 +58,7 @@ export function openSuite(scenario: Scenario): void {
 
     scenario("stays with the file it has found, whatever happens to its name", async (stage) => {
       await stage.files.write("dir/file", "old content", { parents: true });
-      await using(await open(stage, "dir/file"), async (file) => {
+      await closeAfter(await open(stage, "dir/file"), async (file) => {
         await stage.files.write("dir/file", "new");
         expect(await textIn(file, 0, 100)).toBe("old content");
         await stage.files.remove("dir", { recursive: true });
@@ -93,7 +93,7 @@ export function openSuite(scenario: Scenario): void {
     scenario("reads nothing for a caller who has gone", async (stage) => {
       await stage.files.write("file", "x");
       const gone = new AbortController();
-      await using(await open(stage, "file", { signal: gone.signal }), async (file) => {
+      await closeAfter(await open(stage, "file", { signal: gone.signal }), async (file) => {
         gone.abort();
         await expectFailure((async () => file.read(0, 1))(), aborted());
       });
@@ -102,7 +102,7 @@ export function openSuite(scenario: Scenario): void {
     scenario("has a stamp that is another one when the content is, if it has any", async (stage) => {
       // A stamp may become available only some time after a change, so some entries may lack one.
       const stampsNow = async (): Promise<readonly string[]> => {
-        const opened = await using(await open(stage, "file"), async ({ stamp }) => stamp);
+        const opened = await closeAfter(await open(stage, "file"), async ({ stamp }) => stamp);
         const stamps = [opened, (await stage.files.stat("file"))?.stamp, (await stage.files.read("file")).stamp];
         return stamps.filter((stamp) => stamp !== undefined);
       };

@@ -114,7 +114,7 @@ const CASES: readonly (readonly [title: string, run: Run, reported: object | und
 ];
 
 const textOf = (segments: readonly string[]): string => segments.join("/");
-const shown = ({ path, from, made, ...rest }: EntryChange) => ({
+const comparable = ({ path, from, made, ...rest }: EntryChange) => ({
   ...rest,
   path: textOf(path),
   ...(from === undefined ? {} : { from: textOf(from) }),
@@ -135,7 +135,7 @@ export function reportSuite(scenario: Scenario): void {
           access: { ...testAccess({ path }), changed },
         });
         await (async () => run(backend, at))().catch(() => undefined);
-        const seen = changes.map(shown);
+        const seen = changes.map(comparable);
         expect(seen).toMatchObject(expected === undefined ? [] : [expected]);
         if (expected !== undefined) expect(seen[0]?.made).toEqual("made" in expected ? expected.made : undefined);
       });

@@ -1,6 +1,6 @@
 // Appends with a precondition on size.
 
-import { expectFailure, slowly } from "../files.js";
+import { expectFailure, streamSlowly } from "../files.js";
 import { expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 import { change, etag, ONE, ONE_TWO, refusal, TWO } from "./condition-change.js";
@@ -19,7 +19,7 @@ export function sizeScenarios(scenario: Scenario): void {
     for (const options of [{ expectedSize: 3 }, { expectedSize: 3, expected: etag(ONE) }]) {
       await stage.files.write("file", "one");
       await change(stage, ["append", "file", "two"], options);
-      const again = await change(stage, ["append", "file", slowly("tw", "o")], options);
+      const again = await change(stage, ["append", "file", streamSlowly("tw", "o")], options);
       expect(again).toMatchObject({ bytes: 0, created: false, size: 6, isRepeated: true });
       expect(again.sha256 === undefined || again.sha256 === ONE_TWO).toBe(true);
       expect(await stage.files.text("file")).toBe("onetwo");

@@ -33,7 +33,7 @@ import { contentVersion, type DriveChange, type DriveSnapshot, type OwnerDrives 
 import { sortByName } from "../../path/order.js";
 import { omissionOf } from "../refusal.js";
 import { fileSpot, makeDirectoryInDrive, removeInDrive, touchInDrive } from "./entries.js";
-import { asCallerError } from "./errors.js";
+import { toCallerError } from "./errors.js";
 import { changeAllInDrive } from "./group.js";
 import { DriveTree, moveInDrive, placeInDrive } from "./place.js";
 import { type DriveDoor, store } from "./store.js";
@@ -149,35 +149,35 @@ export class DriveBackend implements Backend {
 
   mkdir(path: RelPath, options: WriteOptions, access: Access): Promise<{ created: boolean }> {
     return this.#run(path, { access, verb: "create" }, () =>
-      makeDirectoryInDrive(this.#door, { path, access }, options),
+      makeDirectoryInDrive(this.#storeDoor, { path, access }, options),
     );
   }
 
   async remove(path: RelPath, options: RemoveOptions, access: Access): Promise<Removed> {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
-    return this.#run(path, { access, verb: "delete" }, () => removeInDrive(this.#door, { path, access }, options));
+    return this.#run(path, { access, verb: "delete" }, () => removeInDrive(this.#storeDoor, { path, access }, options));
   }
 
   touch(path: RelPath, options: TouchOptions, access: Access): Promise<void> {
-    return this.#run(path, { access, verb: "write" }, () => touchInDrive(this.#door, { path, access }, options));
+    return this.#run(path, { access, verb: "write" }, () => touchInDrive(this.#storeDoor, { path, access }, options));
   }
 
   move(from: At, to: At, options: MoveOptions): Promise<Moved> {
     return this.#run(from.path, { access: from.access, verb: "move" }, () =>
       // Errors without a place concern the target.
-      this.#run(to.path, { access: to.access, verb: "move" }, () => moveInDrive(this.#door, from, to, options)),
+      this.#run(to.path, { access: to.access, verb: "move" }, () => moveInDrive(this.#storeDoor, from, to, options)),
     );
   }
 
   source(path: RelPath, { there }: SourceOptions, access: Access): Promise<TreeSource> {
-    const run = <T>(work: () => Promise<T>): Promise<T> => this.#told({ access, verb: "read" }, work);
+    const run = <T>(work: () => Promise<T>): Promise<T> => this.#withCallerErrors({ access, verb: "read" }, work);
     return this.#run(path, { access, verb: "read" }, async () => {
       const tree = await (await this.#open()).read(this.#drive);
       try {
         const found = await statAt(tree, path.segments);
         if (found === undefined) throw notFound(access.place);
         const omission = (below: readonly string[], name: string) => omissionOf(access, there, { below, name });
-        return new DriveTree({ ...{ tree, found, omission, run }, at: { path, access }, look: this.#door.look });
+        return new DriveTree({ ...{ tree, found, omission, run }, at: { path, access }, look: this.#storeDoor.look });
       } catch (error) {
         tree.release();
         throw error;
@@ -187,7 +187,7 @@ export class DriveBackend implements Backend {
 
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Promise<Copied> {
     return this.#run(path, { access, verb: access.verb }, () =>
-      placeInDrive(this.#door, { path, access }, source, options),
+      placeInDrive(this.#storeDoor, { path, access }, source, options),
     );
   }
 
@@ -195,17 +195,21 @@ export class DriveBackend implements Backend {
     const [first] = changes;
     if (first === undefined) return [];
     const { access } = first.kind === "move" ? first.from : first.at;
-    return this.#told({ access, verb: "change" }, () => changeAllInDrive(this.#door, this.#drive, changes));
+    return this.#withCallerErrors({ access, verb: "change" }, () =>
+      changeAllInDrive(this.#storeDoor, this.#drive, changes),
+    );
   }
 
   async close(): Promise<void> {}
 
   #store(path: RelPath, body: Body, how: AppendOptions & { verb: "write" | "append" }, access: Access) {
     const check = (tree: DriveSnapshot) => fileSpot(tree, { path, access }, how.parents);
-    return this.#run(path, { access, verb: how.verb }, () => store(this.#door, { path, body, how, check }, access));
+    return this.#run(path, { access, verb: how.verb }, () =>
+      store(this.#storeDoor, { path, body, how, check }, access),
+    );
   }
 
-  get #door(): DriveDoor {
+  get #storeDoor(): DriveDoor {
     return {
       look: (look) => this.#look(look),
       change: (work) => this.#change(work),
@@ -222,15 +226,15 @@ export class DriveBackend implements Backend {
   async #run<T>(path: RelPath, deed: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
     deed.access.scope.checkpoint();
     deed.access.real(path.segments);
-    return this.#told(deed, work);
+    return this.#withCallerErrors(deed, work);
   }
 
-  async #told<T>({ access, verb }: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
+  async #withCallerErrors<T>({ access, verb }: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
     access.scope.checkpoint();
     try {
       return await access.scope.race(work());
     } catch (error) {
-      throw asCallerError(error, { place: access.place, drive: this.#drive, verb });
+      throw toCallerError(error, { place: access.place, drive: this.#drive, verb });
     }
   }
 

@@ -14,7 +14,7 @@ import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
 import { expectationError, requireExpected } from "../expected.js";
 import { authoriseParents } from "../parents.js";
 import { checkExpected, checkVersion } from "./conditions.js";
-import { madeFor, type Noted, newState, reported, stateOf } from "./report.js";
+import { madeDirectories, type Noted, newState, stateOf, withReports } from "./report.js";
 import type { DriveDoor } from "./store.js";
 import { locate, makeDirectories, type Spot, statAt } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
@@ -57,14 +57,14 @@ export async function makeDirectoryInDrive(
   if (first.depth > last) return there();
   if (expected !== undefined) requireExpected(expected, undefined, access);
   authoriseParents(path, { from: first.depth, to: last }, access);
-  return reported(drive, access, async (tree, note) => {
+  return withReports(drive, access, async (tree, note) => {
     const spot = await check(tree);
     if (spot.depth > last) return there();
     authoriseParents(path, { from: spot.depth, to: first.depth }, access);
     await makeDirectories(tree, path, { from: spot.depth, to: last + 1 });
     access.scope.commit();
     const [created, kind] = ["created", "directory"] as const;
-    const made = madeFor(path, { from: spot.depth, to: last });
+    const made = madeDirectories(path, { from: spot.depth, to: last });
     note({ action: created, kind, path: path.segments, ...made, before: null, after: newState(0) });
     return { created: true };
   });
@@ -88,7 +88,7 @@ export async function removeInDrive(
   };
   if ((await drive.look(check)) === undefined) return { existed: false };
   let noted: Noted | undefined;
-  const done = await reported(drive, access, async (tree, note) => {
+  const done = await withReports(drive, access, async (tree, note) => {
     const found = await check(tree);
     if (found === undefined) return { existed: false };
     const existed = await tree.remove(path.segments, { recursive });

@@ -34,10 +34,10 @@ export interface DriveDeed {
  * The caller's error for a failure of the tree or the store. Errors that already name a place, or do not concern
  * drives, are returned unchanged.
  */
-export function asCallerError(error: unknown, deed: DriveDeed): unknown {
+export function toCallerError(error: unknown, deed: DriveDeed): unknown {
   if (!(error instanceof FileAdapterError) || Object.hasOwn(error.data, "root")) return error;
   const { place, drive, verb } = deed;
-  const refusal = verb === "import" ? asRefusal(error, drive) : undefined;
+  const refusal = verb === "import" ? toRefusal(error, drive) : undefined;
   if (refusal !== undefined) return refusal;
   switch (error.code) {
     case "NOT_FOUND":
@@ -90,7 +90,7 @@ const REMEDIES: Partial<Readonly<Record<FileAdapterError["code"], string>>> = {
   KEY_REQUIRED: "Name the drive it goes into, and with 'from' which one, or import the key that signed it",
 };
 
-function asRefusal({ code, message }: FileAdapterError, drive: string): FileAdapterError | undefined {
+function toRefusal({ code, message }: FileAdapterError, drive: string): FileAdapterError | undefined {
   const place = { root: drive, path: "" };
   if (code === "INVALID_PATH") return adapterError(code, message, place);
   if (code === "NOT_FOUND")

@@ -1,7 +1,7 @@
 // Makes a group of changes in a drive by one swap of its root.
 
 import { createHash } from "node:crypto";
-import { ending } from "../../core/call/ending.js";
+import { endWithCall } from "../../core/call/end-with-call.js";
 import { alreadyExists, notFound, rootDelete } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Access, At, GroupChange, GroupEffect } from "../../core/ports/backend.js";
@@ -11,9 +11,9 @@ import { sha256Of } from "../digest.js";
 import { authoriseParents } from "../parents.js";
 import { checkExpected, checkVersion } from "./conditions.js";
 import { fileSpot, makeDirectoryInDrive, removeInDrive, requireParent } from "./entries.js";
-import { asCallerError } from "./errors.js";
+import { toCallerError } from "./errors.js";
 import { moveInDrive } from "./place.js";
-import { logNoted, madeFor, type Noted, newState, report, stateOf } from "./report.js";
+import { addNote, madeDirectories, type Noted, newState, report, stateOf } from "./report.js";
 import type { DriveDoor } from "./store.js";
 import { locate, makeDirectories } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
@@ -55,11 +55,11 @@ export async function changeAllInDrive(
           await changeOne({ tree, keepReport }, change, { content: contents.get(change), kept: kept.get(change) }),
         );
       } catch (error) {
-        throw asCallerError(error, { place: access.place, drive: name, verb: access.verb });
+        throw toCallerError(error, { place: access.place, drive: name, verb: access.verb });
       }
     }
     if (all.length > 1) all[0]?.access.beginGroup?.();
-    for (const { access, noted } of all) logNoted(tree, access, noted);
+    for (const { access, noted } of all) addNote(tree, access, noted);
     return effects;
   });
   for (const { access, noted } of all) report(access, noted);
@@ -119,7 +119,7 @@ async function writeIn(ground: Ground, { at, options }: Write, content: Content 
   access.scope.commit();
   const change: EntryChange = {
     ...{ action: old === undefined ? "created" : "modified", kind: "file", path: segments },
-    ...madeFor(path, parents),
+    ...madeDirectories(path, parents),
     ...{ before: old === undefined ? null : stateOf(old), after: newState(bytes, content.sha256) },
   };
   keepReport(access, { change, since, until: tree.moment() });
@@ -145,7 +145,7 @@ async function restoreIn(ground: Ground, { at, options }: Restore, kept: LogEntr
   access.scope.commit();
   const change: EntryChange = {
     ...{ action: "created", kind, path: segments },
-    ...madeFor(path, parents),
+    ...madeDirectories(path, parents),
     ...{ before: null, after: newState(before?.size ?? 0, before?.sha256) },
   };
   keepReport(access, { change, since, until: tree.moment() });
@@ -170,6 +170,6 @@ async function load(drive: DriveDoor, { body, at }: Write): Promise<Content> {
       yield chunk;
     }
   }
-  const put = await drive.stage(hashed(ending(loaded, scope)));
+  const put = await drive.stage(hashed(endWithCall(loaded, scope)));
   return { put, sha256: hash.digest("hex") };
 }

@@ -29,7 +29,7 @@ import { expectationError } from "../expected.js";
 import { authoriseParents } from "../parents.js";
 import { refusalOf } from "../refusal.js";
 import { checkExpected, checkVersion } from "./conditions.js";
-import { madeFor, type Note, newState, reported, stateOf } from "./report.js";
+import { madeDirectories, type Note, newState, stateOf, withReports } from "./report.js";
 import type { DriveDoor } from "./store.js";
 import { locate, makeDirectories, type Spot, stampPart, statAt } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
@@ -52,7 +52,7 @@ interface Loaded {
 export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: MoveOptions & Standing): Promise<Moved> {
   const { segments } = from.path;
   const { access } = from;
-  return reported(drive, to.access, async (tree, note) => {
+  return withReports(drive, to.access, async (tree, note) => {
     const found = await statAt(tree, segments);
     if (found === undefined) throw notFound(access.place);
     const { expectedFrom } = options;
@@ -68,19 +68,19 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
     if (found.type === "directory") {
       for (const end of [from, to]) await requireAllAllowed(tree, segments, end.access);
     }
-    const { spot, old } = await goalOf(tree, to, { ...options, isFile: found.type === "file" });
+    const { spot, old } = await checkTarget(tree, to, { ...options, isFile: found.type === "file" });
     const last = to.path.segments.length - 1;
     authoriseParents(to.path, { from: spot.depth, to: last }, to.access);
     await makeDirectories(tree, to.path, { from: spot.depth, to: last });
     const isTree = old?.type === "directory" || found.type === "directory";
     const before = old === undefined || isTree ? null : stateOf(old);
-    if (old !== undefined && isTree) await clear(tree, to, { old, note });
+    if (old !== undefined && isTree) await removeOld(tree, to, { old, note });
     else if (old !== undefined) await tree.remove(to.path.segments, { recursive: false });
     await tree.move(segments, to.path.segments);
     access.scope.commit();
     note({
       ...{ action: "moved", kind: found.type, path: to.path.segments, from: segments },
-      ...madeFor(to.path, { from: spot.depth, to: last }),
+      ...madeDirectories(to.path, { from: spot.depth, to: last }),
       ...{ before, after: stateOf(found, seen.sha256) },
     });
     return { overwritten: old !== undefined, ...seen };
@@ -88,7 +88,7 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
 }
 
 /** Removes what a tree replaces, or the tree that is replaced. */
-async function clear(
+async function removeOld(
   tree: DriveChange,
   { path, access }: At,
   { old, note }: { readonly old: DriveStat; readonly note: Note },
@@ -108,18 +108,18 @@ export async function placeInDrive(
   const { path, access } = at;
   const last = path.segments.length - 1;
   const coming = { ...options, isFile: source.top.type === "file" };
-  const first = await drive.look((tree) => goalOf(tree, at, coming));
+  const first = await drive.look((tree) => checkTarget(tree, at, coming));
   authoriseParents(path, { from: first.spot.depth, to: last }, access);
   const all = await loadAll(drive, source, access);
   const top = all[0]?.content;
   options.approve?.(top?.sha256);
-  return reported(drive, access, async (tree, note) => {
+  return withReports(drive, access, async (tree, note) => {
     // The tree may have changed since it was checked.
-    const { spot, old } = await goalOf(tree, at, coming);
+    const { spot, old } = await checkTarget(tree, at, coming);
     authoriseParents(path, { from: spot.depth, to: first.spot.depth }, access);
     await makeDirectories(tree, path, { from: spot.depth, to: last });
     const isTree = old?.type === "directory" || (old !== undefined && !coming.isFile);
-    if (isTree) await clear(tree, at, { old, note });
+    if (isTree) await removeOld(tree, at, { old, note });
     const before = old === undefined || isTree ? null : stateOf(old);
     for (const { below, content } of all) {
       access.scope.checkpoint();
@@ -136,7 +136,7 @@ export async function placeInDrive(
       ...(from === undefined ? {} : { from: from.path }),
       ...(from === undefined || from.root === access.place.root ? {} : { fromRoot: from.root }),
       ...(source.top.type === "file" ? {} : { files: sizes.length }),
-      ...madeFor(path, { from: spot.depth, to: last }),
+      ...madeDirectories(path, { from: spot.depth, to: last }),
       ...{ before, after: newState(top === undefined ? 0 : bytes, top?.sha256) },
     });
     return {
@@ -147,7 +147,7 @@ export async function placeInDrive(
 }
 
 /** @throws NOT_A_DIRECTORY, PARENT_MISSING, CONFLICT, ALREADY_EXISTS */
-async function goalOf(
+async function checkTarget(
   tree: DriveSnapshot,
   { path, access }: At,
   { parents, overwrite, replaces = false, expected, isFile }: Placement,

@@ -17,7 +17,7 @@ export interface Noted {
   ticket?: LogTicket | undefined;
 }
 
-/** What {@link reported} changes: a drive, or a tree within a change of it, whose reports are kept until that is made. */
+/** What {@link withReports} changes: a drive, or a tree within a change of it, whose reports are kept until that is made. */
 export interface Reporting {
   change<R>(work: (tree: DriveChange) => Promise<R>): Promise<R>;
   readonly keepReport?: (access: Access, noted: Noted) => void;
@@ -26,7 +26,7 @@ export interface Reporting {
 export type Note = (change: EntryChange) => Noted;
 
 /** Changes a drive, logs the changes that the last run of `work` noted, and tells of them once they are committed. */
-export async function reported<T>(
+export async function withReports<T>(
   drive: Reporting,
   access: Access,
   work: (tree: DriveChange, note: Note) => Promise<T>,
@@ -43,7 +43,7 @@ export async function reported<T>(
     });
     if (drive.keepReport === undefined) {
       if (all.length > 1) access.beginGroup?.();
-      for (const noted of all) logNoted(tree, access, noted);
+      for (const noted of all) addNote(tree, access, noted);
     }
     return result;
   });
@@ -55,7 +55,7 @@ export async function reported<T>(
 }
 
 /** Adds a change to the log of the swap that makes it. */
-export function logNoted(tree: DriveChange, { origin }: Access, noted: Noted): void {
+export function addNote(tree: DriveChange, { origin }: Access, noted: Noted): void {
   const { change, since, until, reason } = noted;
   noted.ticket = origin && tree.note({ ...origin, ...change }, since, until, reason);
 }
@@ -75,7 +75,10 @@ export const newState = (size: number, sha256?: string): EntryState =>
   stateOf({ type: "file", size, modified: Date.now() }, sha256);
 
 /** Directories made for the path's segments from index `from` to `to` (exclusive). */
-export function madeFor({ segments }: RelPath, { from, to }: { from: number; to: number }): Pick<EntryChange, "made"> {
+export function madeDirectories(
+  { segments }: RelPath,
+  { from, to }: { from: number; to: number },
+): Pick<EntryChange, "made"> {
   const made = [];
   for (let index = from; index < to; index++) made.push(segments.slice(0, index + 1));
   return made.length === 0 ? {} : { made };

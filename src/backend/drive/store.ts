@@ -1,7 +1,7 @@
 // Writes and appends to files of a drive.
 
 import { createHash } from "node:crypto";
-import { ending } from "../../core/call/ending.js";
+import { endWithCall } from "../../core/call/end-with-call.js";
 import type { RelPath } from "../../core/call/path.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Access, AppendOptions, Body, Written } from "../../core/ports/backend.js";
@@ -9,7 +9,7 @@ import type { DriveChange, DriveSnapshot, DriveStat, LogEntry, StagedContent } f
 import { sha256Of } from "../digest.js";
 import { authoriseParents } from "../parents.js";
 import { checkAppend, checkExpected, type Found } from "./conditions.js";
-import { madeFor, newState, type Reporting, reported, stateOf } from "./report.js";
+import { madeDirectories, newState, type Reporting, stateOf, withReports } from "./report.js";
 import { makeDirectories, type Spot } from "./tree.js";
 
 /** Access to the drive that is changed. */
@@ -53,7 +53,7 @@ export async function store(drive: DriveDoor, { path, body, how, check }: Storin
   });
   authoriseParents(path, { from: first.depth, to: last }, access);
   const { put, data, sha256 } = await load(drive, { body, how }, access);
-  return reported(drive, access, async (tree, note) => {
+  return withReports(drive, access, async (tree, note) => {
     // The tree may have changed while the content arrived.
     const spot = await check(tree);
     authoriseParents(path, { from: spot.depth, to: first.depth }, access);
@@ -67,7 +67,7 @@ export async function store(drive: DriveDoor, { path, body, how, check }: Storin
     access.scope.commit();
     const common = {
       ...{ kind: "file" as const, path: segments, before: before === undefined ? null : stateOf(before) },
-      ...madeFor(path, { from: spot.depth, to: last }),
+      ...madeDirectories(path, { from: spot.depth, to: last }),
     };
     if (how.verb === "write" || before === undefined) {
       note({ ...common, action: created ? "created" : "modified", after: newState(bytes, sha256) });
@@ -106,6 +106,6 @@ async function load(
     }
   }
   // Content that is still arriving must not block other changes.
-  const put = await drive.stage(passing(ending(loaded, scope)));
+  const put = await drive.stage(passing(endWithCall(loaded, scope)));
   return { put, data: isCompared ? Buffer.concat(kept) : undefined, sha256: hash.digest("hex") };
 }

@@ -23,11 +23,11 @@ const NO_DRIVE: Found = { type: "directory", size: 0, modified: 0 };
 
 /** The entry at a path; nothing exists below a file. */
 export async function statAt(tree: DriveSnapshot, segments: readonly string[]): Promise<Found | undefined> {
-  const found = await tree.stat(segments).catch(nothingBelowFiles);
+  const found = await tree.stat(segments).catch(ignoreMissing);
   return found === undefined && segments.length === 0 ? NO_DRIVE : found;
 }
 
-function nothingBelowFiles(error: unknown): undefined {
+function ignoreMissing(error: unknown): undefined {
   if (error instanceof FileAdapterError && (error.code === "NOT_A_DIRECTORY" || error.code === "NOT_FOUND")) return;
   throw error;
 }

@@ -1,3 +1,5 @@
+// Applies deny and protect patterns to the entries of a directory, also where the directory folds case.
+
 import type { Io } from "../../core/io.js";
 import type { Access, PlacePolicy } from "../../core/ports/backend.js";
 import type { Name } from "../../jail/directory.js";

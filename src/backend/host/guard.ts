@@ -20,20 +20,20 @@ const PIECE_BYTES = 262_144;
  */
 export type Guard = () => Io<void>;
 
-const unguarded: Guard = function* () {};
+const noGuard: Guard = function* () {};
 
 /**
  * Runs `work` while no other process makes a conditional change in the root. The caller already holds the lock of the
  * target, and `work` takes no other.
  */
 export function* runExclusively<T>(change: Change, isConditional: boolean, work: (guard: Guard) => Io<T>): Io<T> {
-  if (!isConditional) return yield* work(unguarded);
+  if (!isConditional) return yield* work(noGuard);
   const { jail, walk, access } = change;
-  return yield* underLockFile(jail, { parent: walk.directory, scope: access.scope }, work);
+  return yield* withLockFile(jail, { parent: walk.directory, scope: access.scope }, work);
 }
 
 /** As {@link runExclusively}. @param place the lock file is in the root's staging directory, else beside `parent` */
-export function* underLockFile<T>(
+export function* withLockFile<T>(
   jail: Jail,
   place: { readonly parent: Pinned; readonly scope: CallScope; readonly recovers?: false },
   work: (guard: Guard) => Io<T>,

@@ -1,3 +1,5 @@
+// The backend of a host root: each method walks to its path, authorises the real path, and then works by handle.
+
 import type { RelPath } from "../../core/call/path.js";
 import { notAFile, notFound, rootDelete } from "../../core/errors/texts.js";
 import { type Awaitable, type Io, runIo, wait } from "../../core/io.js";
@@ -75,7 +77,7 @@ export class HostBackend implements Backend {
 
   /** @param buffers shared by the roots of one adapter */
   constructor(jail: Jail, rules: WriteRules, buffers = new ReadBuffers()) {
-    this.#root = new HostRoot(jail, (other) => this.#replaced(other));
+    this.#root = new HostRoot(jail, (other) => this.#onReplaced(other));
     this.#rules = rules;
     this.#buffers = buffers;
   }
@@ -141,7 +143,7 @@ export class HostBackend implements Backend {
   remove(path: RelPath, options: RemoveOptions, access: Access): Awaitable<Removed> {
     if (path.segments.length === 0) throw rootDelete(access.place.root);
     const remove = (change: Change, found: Reached): Io<Removed> =>
-      this.#removable(change, found, removeEntry(change, found, options));
+      this.#checkRemovable(change, found, removeEntry(change, found, options));
     return this.#change({ path, access }, remove, CHANGE_OF_NAME);
   }
 
@@ -150,7 +152,7 @@ export class HostBackend implements Backend {
   }
 
   /** If links count only by their targets, a dangling link does not exist for removal either. */
-  *#removable<T>({ jail, path, access }: Change, found: Reached, remove: Io<T>): Io<T> {
+  *#checkRemovable<T>({ jail, path, access }: Change, found: Reached, remove: Io<T>): Io<T> {
     const isLink = found.state === "found" && found.object.stat.isSymbolicLink();
     if (isLink && access.rules !== undefined) (yield* this.#root.enter(path, access, LOOK, jail)).walk.close();
     return yield* remove;
@@ -158,7 +160,7 @@ export class HostBackend implements Backend {
 
   move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined> {
     const { place, scope } = from.access;
-    return runIo(mapErrors(place, this.#recovered(this.#counted(this.#move(from, to, options)))), scope);
+    return runIo(mapErrors(place, this.#afterRecovery(this.#afterCounting(this.#move(from, to, options)))), scope);
   }
 
   *#move(from: At, to: At, options: MoveOptions): Io<Moved | undefined> {
@@ -207,7 +209,10 @@ export class HostBackend implements Backend {
     if (first === undefined) return [];
     const { place, scope } = (first.kind === "move" ? first.from : first.at).access;
     const enter: Enter = (at, way, jail) => this.#root.enter(at.path, at.access, way, jail);
-    return runIo(mapErrors(place, this.#recovered(this.#counted(changeGroup(enter, this.#rules, changes)))), scope);
+    return runIo(
+      mapErrors(place, this.#afterRecovery(this.#afterCounting(changeGroup(enter, this.#rules, changes)))),
+      scope,
+    );
   }
 
   mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
@@ -226,13 +231,13 @@ export class HostBackend implements Backend {
     return this.#root.close();
   }
 
-  #replaced(jail: Jail): void {
-    if (!jail.readOnly) jail.inBackground(runIo(sweepRuns(jail)));
+  #onReplaced(jail: Jail): void {
+    if (!jail.readOnly) jail.trackBackground(runIo(sweepRuns(jail)));
     for (const one of this.#observations) one.restart();
     const { usage } = this.#rules;
     if (usage === undefined) return;
     const counting = (async () => runIo(countTree(jail, jail.top, false)))();
-    jail.inBackground(counting);
+    jail.trackBackground(counting);
     usage.recount(counting);
   }
 
@@ -246,14 +251,16 @@ export class HostBackend implements Backend {
 
   #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>, way = CHANGE): Awaitable<T> {
     const { path, access } = at;
-    const make = this.#counted(this.#walk(path, access, { way, work: (arrival) => this.#make(at, arrival, work) }));
-    return runIo(mapErrors(access.place, this.#recovered(make)), access.scope);
+    const make = this.#afterCounting(
+      this.#walk(path, access, { way, work: (arrival) => this.#make(at, arrival, work) }),
+    );
+    return runIo(mapErrors(access.place, this.#afterRecovery(make)), access.scope);
   }
 
   *#make<T>(at: At, { jail, walk, found }: Arrival, work: (change: Change, found: Reached) => Io<T>): Io<T> {
     const journal = yield* this.#openJournal();
     const change = { jail, rules: this.#rules, walk, ...at, made: [], journal };
-    return yield* this.#counted(withReport(change, () => work(change, found)));
+    return yield* this.#afterCounting(withReport(change, () => work(change, found)));
   }
 
   #openJournal(): Io<JournalWriter | undefined> {
@@ -261,16 +268,16 @@ export class HostBackend implements Backend {
   }
 
   /** Nothing changes while the root has what a dead process left half done: its lock file then is still there. */
-  *#recovered<T>(work: Io<T>): Io<T> {
+  *#afterRecovery<T>(work: Io<T>): Io<T> {
     const { jail } = this.#root;
     if (!jail.isClosing && (yield* jail.staging.isLocked())) yield* jail.recover(false);
     // Behind the walk it would give others time to change what was found.
-    yield* jail.roomToClose();
+    yield* jail.waitForClosing();
     return yield* work;
   }
 
   /** The usage of the root must be known before it changes. */
-  *#counted<T>(work: Io<T>): Io<T> {
+  *#afterCounting<T>(work: Io<T>): Io<T> {
     const counting = this.#rules.usage?.counting;
     if (counting !== undefined) yield counting;
     return yield* work;

@@ -4,7 +4,7 @@ import { deniedByPolicy, protectedByPolicy, tooManyDenied, tooManyProtected } fr
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { Mask } from "../../core/ports/sandbox.js";
-import { eachPiece, examine, type Name, nameOf } from "../../jail/directory.js";
+import { examine, forEachPiece, type Name, nameOf } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
@@ -118,7 +118,7 @@ class MaskSearch {
       if (this.#descent.depth >= this.#frames.length) yield* this.#descent.leave();
       else {
         const lost = this.#descent.depth + 1;
-        this.#mask({ ...this.#directoryAt(lost, "directory"), anchors: above(lost) });
+        this.#mask({ ...this.#directoryAt(lost, "directory"), anchors: depthsAbove(lost) });
       }
     }
   }
@@ -142,7 +142,7 @@ class MaskSearch {
     if (frame.isReadOnly || protection?.denies(frame.below, name.name) !== true) return frame.isReadOnly;
     if (++this.#protected > MOST_DENIED) return true;
     const target = targetOf(frame, name, "readonly");
-    this.#mask({ ...target, anchors: protection.anchors?.(frame.below, name.name) ?? above(target.depth) });
+    this.#mask({ ...target, anchors: protection.anchors?.(frame.below, name.name) ?? depthsAbove(target.depth) });
     return true;
   }
 
@@ -153,7 +153,7 @@ class MaskSearch {
     const names: Name[] = [];
     const { scope } = this.#access;
     try {
-      yield* eachPiece(this.#jail.sys, this.#descent.directory, function* (entries) {
+      yield* forEachPiece(this.#jail.sys, this.#descent.directory, function* (entries) {
         yield* scope.breathe();
         for (const entry of entries) names.push(nameOf(entry));
       });
@@ -221,7 +221,10 @@ class MaskSearch {
     // Above the limit, entries are only counted.
     if (++this.#denied > MOST_DENIED) return;
     const target = targetOf(frame, name, kind);
-    this.#mask({ ...target, anchors: this.#access.policy?.anchors?.(frame.below, name.name) ?? above(target.depth) });
+    this.#mask({
+      ...target,
+      anchors: this.#access.policy?.anchors?.(frame.below, name.name) ?? depthsAbove(target.depth),
+    });
   }
 
   /**
@@ -233,8 +236,8 @@ class MaskSearch {
     const isReadOnly = this.#frames[depth]?.isReadOnly === true || protection === undefined;
     if (policy === undefined && isReadOnly) return;
     const kind = policy === undefined ? "readonly" : "directory";
-    if (depth === 0) throw this.#refused(kind);
-    this.#mask({ ...this.#directoryAt(depth, kind), anchors: above(depth) });
+    if (depth === 0) throw this.#tooManyError(kind);
+    this.#mask({ ...this.#directoryAt(depth, kind), anchors: depthsAbove(depth) });
   }
 
   #directoryAt(depth: number, kind: Target["kind"]): Omit<Target, "anchors"> {
@@ -244,13 +247,13 @@ class MaskSearch {
   /** Masks an entry, or a directory that contains it, which then need not be searched further. */
   #mask(target: Target): void {
     const kind = target.kind === "readonly" ? "readonly" : "directory";
-    const depth = this.#tooHigh(target);
+    const depth = this.#depthToHide(target);
     if (depth !== undefined) {
-      if (depth === 0) throw this.#refused(kind);
+      if (depth === 0) throw this.#tooManyError(kind);
       this.#mask({ ...this.#directoryAt(depth, kind), anchors: target.anchors.filter((at) => at < depth) });
       return;
     }
-    if (this.#hidden.length + this.#shields.length >= MOST_MASKS) throw this.#refused(kind);
+    if (this.#hidden.length + this.#shields.length >= MOST_MASKS) throw this.#tooManyError(kind);
     for (const at of target.anchors) {
       const { path } = this.#directoryAt(at, "pin");
       this.#pins.set(keyOf(path), { path, kind: "pin" });
@@ -265,7 +268,7 @@ class MaskSearch {
   }
 
   /** Depth of the directory to hide instead of an entry whose path is too long or needs too many pins. */
-  #tooHigh({ path, depth, anchors }: Target): number | undefined {
+  #depthToHide({ path, depth, anchors }: Target): number | undefined {
     if (path.length > LONGEST_PATH) {
       return this.#frames.findLastIndex((frame, at) => at < depth && frame.path.length <= LONGEST_PATH);
     }
@@ -273,13 +276,14 @@ class MaskSearch {
     return this.#pins.size + fresh.length > MOST_PINS && fresh.length > 0 ? Math.min(...fresh) : undefined;
   }
 
-  #refused(kind: Target["kind"]): Error {
+  #tooManyError(kind: Target["kind"]): Error {
     const refuse = kind === "readonly" ? protectedByPolicy : deniedByPolicy;
     return refuse(this.#access.place, "run a command in");
   }
 }
 
-const above = (depth: number): number[] => Array.from({ length: Math.max(0, depth - 1) }, (_, index) => index + 1);
+const depthsAbove = (depth: number): number[] =>
+  Array.from({ length: Math.max(0, depth - 1) }, (_, index) => index + 1);
 
 const targetOf = (frame: Frame, name: Name, kind: Target["kind"]): Target => ({
   ...{ path: pathOf(frame, name), kind, depth: frame.below.length + 1, anchors: [] },

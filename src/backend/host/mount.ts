@@ -4,7 +4,7 @@ import { notSupportedByRoot } from "../../core/errors/texts.js";
 import { type Io, isPending, runIo, wait } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
-import { eachPiece, examine, rawName } from "../../jail/directory.js";
+import { examine, forEachPiece, rawName } from "../../jail/directory.js";
 import { entryPath, type Pinned, release, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";
@@ -63,7 +63,7 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     if (rules.usage?.counting !== undefined) yield rules.usage.counting;
     if (jail.top.fd < 0) throw notSupportedByRoot(access.place, "commands on this platform");
     yield* renew(jail.sys, jail.top);
-    yield* lend(jail, rules, options);
+    yield* lendToUser(jail, rules, options);
     stage = options.keepsStage ? yield* holdStage(jail) : undefined;
     const { uid, gid } = jail.top.stat;
     const common = { jail, walk, stage, path: jail.realPath, uid, gid };
@@ -157,12 +157,12 @@ function* dropStage(jail: Jail, file: StagedFile | undefined): Io<void> {
 }
 
 /** Gives a temp root that this process created as root to the unprivileged user of commands, with all its contents. */
-function* lend(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<void> {
+function* lendToUser(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<void> {
   if (rules.lend === undefined || process.geteuid?.() !== 0) return;
   rules.lend();
   if (jail.top.stat.uid !== 0) return;
   const { sys } = jail;
-  yield* eachBelow(jail, jail.top, function* (directory, name) {
+  yield* forEachBelow(jail, jail.top, function* (directory, name) {
     yield* quietly(sys.lchown(entryPath(directory, name), user.uid, user.gid));
   });
   yield* sys.chown(jail.top.path, user.uid, user.gid);
@@ -187,11 +187,11 @@ function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinne
       release(file);
     }
   };
-  for (let round = 1; round <= ROUNDS; round++) if (yield* eachBelow(jail, top, clear)) return;
+  for (let round = 1; round <= ROUNDS; round++) if (yield* forEachBelow(jail, top, clear)) return;
   throw Object.assign(new Error("not seen whole"), { code: "EAGAIN", syscall: "open" });
 }
 
-const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const yieldToLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
 
@@ -200,14 +200,14 @@ type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
  * @returns whether nothing was missed that another pass may reach, such as a tree moved meanwhile or a lack of
  * descriptors
  */
-function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
+function* forEachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
   const descent = new Descent(jail.handles, top);
   const frames = [yield* namesIn(jail, top)];
   let steps = 0;
   let isWhole = true;
   try {
     for (let names = frames.at(-1); names !== undefined; names = frames.at(-1)) {
-      if (++steps % BREATH_STEPS === 0) yield breath();
+      if (++steps % BREATH_STEPS === 0) yield yieldToLoop();
       const name = names.pop();
       if (name === undefined) {
         const left = yield* descent.leave();
@@ -258,8 +258,8 @@ function* namesIn(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
 
 function* collect(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
   const names: (string | Buffer)[] = [];
-  yield* eachPiece(jail.sys, directory, function* (entries) {
-    if (names.length > 0) yield breath();
+  yield* forEachPiece(jail.sys, directory, function* (entries) {
+    if (names.length > 0) yield yieldToLoop();
     for (const entry of entries) names.push(rawName(entry));
   });
   return names;

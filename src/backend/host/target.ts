@@ -72,11 +72,11 @@ export interface Target {
 export function locate(change: Change, found: Reached, options: { parents: boolean }): Target {
   const { path, access, walk } = change;
   walk.settle();
-  if (found.state === "blocked") throw notADirectory(prefix(change, found.prefix));
+  if (found.state === "blocked") throw notADirectory(placeOfPrefix(change, found.prefix));
   if (found.state === "found") return { name: found.real.at(-1) ?? "", parents: [], old: found.object };
 
   const parents = found.missing.slice(0, -1);
-  if (parents.length > 0 && !options.parents) throw parentMissing(prefix(change, path.segments.length - 1));
+  if (parents.length > 0 && !options.parents) throw parentMissing(placeOfPrefix(change, path.segments.length - 1));
   parents.forEach((_, index) => {
     const requested = path.segments.slice(0, path.segments.length - parents.length + index);
     access.create(requested, [...walk.names, ...parents.slice(0, index + 1)]);
@@ -100,8 +100,8 @@ export function* createParents(change: Change, parents: readonly string[]): Io<v
     const parent = change.walk.directory;
     if (yield* makeOne(change, name)) change.made.push([...change.walk.names, name]);
     const directory = yield* change.jail.handles.enter(parent, name);
-    if (directory === "missing") throw parentMissing(prefix(change, above + index + 1));
-    if (directory === "not a directory") throw notADirectory(prefix(change, above + index + 1));
+    if (directory === "missing") throw parentMissing(placeOfPrefix(change, above + index + 1));
+    if (directory === "not a directory") throw notADirectory(placeOfPrefix(change, above + index + 1));
     change.walk.push(directory, name);
   }
 }
@@ -115,12 +115,12 @@ export function* makeOne(change: Change, name: string): Io<boolean> {
     if (errnoOf(error) === "EEXIST") return false;
     throw error;
   }
-  yield* finishWithReserve(ownDirectory(change.jail, parent, name));
+  yield* finishWithReserve(giveNewDirectory(change.jail, parent, name));
   yield* flushDirectory(change, parent);
   return true;
 }
 
-function* ownDirectory(jail: Jail, parent: Pinned, name: string): Io<void> {
+function* giveNewDirectory(jail: Jail, parent: Pinned, name: string): Io<void> {
   if (!isForOwner(jail)) return;
   const directory = yield* jail.handles.enter(parent, name);
   if (typeof directory === "string") return;
@@ -183,6 +183,6 @@ export function* flushDirectory(change: Change, directory: Pinned): Io<void> {
 }
 
 /** The place named by the first `count` requested segments. */
-export function prefix(change: Change, count: number): Place {
+export function placeOfPrefix(change: Change, count: number): Place {
   return { root: change.access.place.root, path: change.path.segments.slice(0, count).join("/") };
 }

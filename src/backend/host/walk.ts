@@ -98,11 +98,11 @@ class EntryWalk {
   }
 
   *#enterAt(name: Name, isDenied: boolean): Io<void> {
-    const child = yield* this.#leniently(this.#enter(name));
+    const child = yield* this.#unlessUnreadable(this.#enter(name));
     if (child === undefined) return;
     this.#descent.push(child, name.raw);
     this.#below.push(name.name);
-    yield* this.#begin(isDenied, (yield* this.#leniently(this.#names())) ?? []);
+    yield* this.#begin(isDenied, (yield* this.#unlessUnreadable(this.#names())) ?? []);
   }
 
   *#begin(isDenied: boolean, names: readonly Name[]): Io<void> {
@@ -131,7 +131,7 @@ class EntryWalk {
   }
 
   /** `undefined` for a directory that cannot be read. */
-  *#leniently<T>(work: Io<T>): Io<T | undefined> {
+  *#unlessUnreadable<T>(work: Io<T>): Io<T | undefined> {
     try {
       return yield* work;
     } catch (error) {

@@ -1,3 +1,5 @@
+// The `acp` command: runs an agent on the roots, with the user at the terminal.
+
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type ClientApp, methods, RequestError, type SessionNotification } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";

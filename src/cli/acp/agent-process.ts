@@ -1,3 +1,5 @@
+// Starts the program of an agent, and ends it with everything it started.
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Readable, Writable } from "node:stream";

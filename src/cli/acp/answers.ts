@@ -1,3 +1,5 @@
+// Decides on the requests of an agent: by asking the user, or by the options of the command.
+
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
 import type { ApprovalAnswer, ApprovalRequest } from "../../surfaces/acp/review/approval.js";

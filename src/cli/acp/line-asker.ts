@@ -1,3 +1,5 @@
+// Asks questions on the terminal, one at a time.
+
 import { createInterface } from "node:readline";
 import type { CommandContext } from "../context.js";
 

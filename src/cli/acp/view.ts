@@ -1,3 +1,5 @@
+// Formats the requests, changes and audit records of an agent for a terminal.
+
 import { escapeText } from "../../core/errors/texts.js";
 import type { ApprovalRequest } from "../../surfaces/acp/review/approval.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";

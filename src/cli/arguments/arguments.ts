@@ -1,3 +1,5 @@
+// Parses the command line: one parser for each command.
+
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type ClientRootsChoice, parseClientRoots } from "./client-roots.js";

@@ -1,3 +1,5 @@
+// Parses `--client-roots` and `--within`.
+
 import { singleValue, UsageError, type Values } from "./options.js";
 
 /** `--client-roots`. */

@@ -1,3 +1,5 @@
+// Finds the command, or the help topic, in the words of a command line.
+
 import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
 import { FILE_COMMANDS } from "./files/options.js";

@@ -1,3 +1,5 @@
+// Durations such as `24h`: parsing and formatting.
+
 const FORM = /^([1-9]\d{0,8})([smhd])$/;
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 /** Largest first; a duration is shown in at most two of them. */

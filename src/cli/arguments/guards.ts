@@ -1,3 +1,5 @@
+// The options `--deny`, `--protect` and `--read-only`.
+
 import type { VenueConfig } from "../../config/types.js";
 import type { RootConfig } from "../../core/file-config.js";
 

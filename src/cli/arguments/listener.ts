@@ -1,3 +1,5 @@
+// The options `--host` and `--port`.
+
 import type { ListenerOverride } from "../../config/parse-venue.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { singleValue, UsageError, type Values } from "./options.js";

@@ -1,3 +1,5 @@
+// The table of all options and commands, and the parser that reads them.
+
 import { parseArgs } from "node:util";
 import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";

@@ -1,3 +1,5 @@
+// The options that say where a command runs: a configuration, bare folders, or the URL of a venue.
+
 import type { ListenerOverride } from "../../config/parse-venue.js";
 import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";

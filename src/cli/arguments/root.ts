@@ -1,3 +1,5 @@
+// Parses `--root` and bare folder arguments.
+
 import { basename, resolve } from "node:path";
 import { expectation, matches, resolveRef } from "../../config/checks/json-schema.js";
 import { ConfigError } from "../../config/errors.js";

@@ -1,3 +1,5 @@
+// The options that choose the tools of `mcp`.
+
 import { singleValue, UsageError, type Values } from "./options.js";
 
 /** Which tools `mcp` offers. */

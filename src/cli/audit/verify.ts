@@ -1,8 +1,10 @@
+// The `audit verify` command.
+
 import { verify } from "node:crypto";
 import { resolve } from "node:path";
 import type { ChainReport, Finding, LinePlace, VerifySignature } from "../../audit/chain-check.js";
 import { CheckpointStore, checkpointFolder } from "../../audit/checkpoints.js";
-import { keptFiles, oldestFirst, readLines, realFile } from "../../audit/read-file.js";
+import { listLogFiles, readLines, realFile, sortOldestFirst } from "../../audit/read-file.js";
 import { type AuditReport, verifyAudit } from "../../audit/verify.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -34,17 +36,17 @@ async function filesOf(
   config: VenueConfig | undefined,
   { cwd }: CommandContext,
 ): Promise<readonly string[]> {
-  if (files.length > 0) return oldestFirst(files);
+  if (files.length > 0) return sortOldestFirst(files);
   const { file } = config?.audit ?? {};
   if (file === undefined) throw new ConfigError(["The configuration has no 'audit.file'"], EXIT.config);
-  return keptFiles(await realFile(resolve(cwd, file)).catch(throwUnreadable));
+  return listLogFiles(await realFile(resolve(cwd, file)).catch(throwUnreadable));
 }
 
 /** Checkpoints that the state directory keeps of a file; none unless it is the current file of an audit. */
 async function checkpointsOf(file: string, config: VenueConfig | undefined, { cwd, env }: CommandContext) {
   try {
     const path = await realFile(resolve(cwd, file));
-    return await new CheckpointStore(checkpointFolder(stateDirOf(config ?? {}, env), path)).all();
+    return await new CheckpointStore(checkpointFolder(stateDirOf(config ?? {}, env), path)).list();
   } catch (error) {
     // A file that cannot be read is reported when it is read.
     if (error instanceof ConfigError || codeOf(error) !== "") return [];

@@ -1,3 +1,5 @@
+// Reads the passphrase of a backup.
+
 import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { readSecretFile } from "../../venue/start/state/state-dir.js";

@@ -1,3 +1,5 @@
+// Calls on a venue that is opened in this process.
+
 import type { VenueConfig } from "../../config/types.js";
 import type { ResolveAsset } from "../../core/ports/adapter.js";
 import type { FileOutputs } from "../../schema/types.js";

@@ -1,3 +1,5 @@
+// Calls on the venue of `--url`, with the token and proofs of the command line.
+
 import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";

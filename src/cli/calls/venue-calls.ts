@@ -1,3 +1,5 @@
+// The interface of calls that commands make, wherever the venue runs.
+
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 
 /** A write whose content comes as a stream. */

@@ -1,3 +1,5 @@
+// Predicts why `serve` could not start, without creating or opening anything.
+
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { forgetsDrives } from "../../config/checks/drives.js";

@@ -1,3 +1,5 @@
+// The `check` command: describes a configuration, or lists its problems.
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { forgetsDrives } from "../../config/checks/drives.js";

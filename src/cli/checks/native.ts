@@ -1,3 +1,5 @@
+// Detects native libraries.
+
 import { createRequire } from "node:module";
 
 /** Whether a native library is installed for this machine and can be loaded. */

@@ -1,4 +1,6 @@
-import { asCallerError } from "../../backend/drive/errors.js";
+// The `drive` commands: opens the drives of a configuration and runs one command on them.
+
+import { toCallerError } from "../../backend/drive/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -79,7 +81,7 @@ function didOfUser(user: DriveUser, { context, config, access }: Surroundings): 
 function reportFailure(command: DriveCommand, error: unknown, { stderr }: CommandContext): number {
   const drive = "drive" in command ? (command.drive ?? "") : "";
   const verb = command.name.replace(/^drive (merge|import)$/, "import").replace(/^drive /, "");
-  const known = asCallerError(error, { place: { root: drive, path: "" }, drive, verb });
+  const known = toCallerError(error, { place: { root: drive, path: "" }, drive, verb });
   if (!(known instanceof FileAdapterError)) throw error;
   const { message, code, data } = known;
   const isJson = "json" in command && command.json;

@@ -1,3 +1,5 @@
+// Reads and writes the files of drive exports.
+
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { resolve } from "node:path";

@@ -1,3 +1,5 @@
+// The commands `drive export-key` and `drive import-key`.
+
 import type { DriveCommand } from "../arguments/commands/drives.js";
 import { EXIT, print } from "../context.js";
 import { shortDid } from "../output/did.js";

@@ -1,3 +1,5 @@
+// The commands `drive export`, `drive import` and `drive merge`.
+
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { DriveCommand } from "../arguments/commands/drives.js";

@@ -1,3 +1,5 @@
+// The commands `drive ls`, `drive verify` and `drive gc`.
+
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { DriveCommand } from "../arguments/commands/drives.js";

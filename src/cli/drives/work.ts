@@ -1,4 +1,4 @@
-// What the drive commands are given.
+// The context of the drive commands.
 
 import type { VenueConfig } from "../../config/types.js";
 import type { OwnerDrives } from "../../drive/engine/owner-drives.js";

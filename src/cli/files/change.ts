@@ -1,3 +1,5 @@
+// The commands `mkdir`, `rm`, `edit` and `patch`.
+
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { alreadyExists, notFound } from "../../core/errors/texts.js";
 import type { FileInputs } from "../../schema/types.js";

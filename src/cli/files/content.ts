@@ -1,3 +1,5 @@
+// The commands `cat`, `head` and `tail`.
+
 import { conflict } from "../../core/errors/texts.js";
 import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";

@@ -1,3 +1,5 @@
+// Runs the file commands.
+
 import type { FileRun } from "../arguments/files/line.js";
 import type { FileCommandName } from "../arguments/files/options.js";
 import type { CommandContext } from "../context.js";

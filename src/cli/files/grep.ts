@@ -1,3 +1,5 @@
+// The `grep` command.
+
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { type FilePlace, numberOf, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";

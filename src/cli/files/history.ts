@@ -1,3 +1,5 @@
+// The commands `history`, `diff` and `restore`.
+
 import { invalidInput } from "../../core/errors/texts.js";
 import { textDiff } from "../../ops/undoing/diff.js";
 import { parseDuration } from "../arguments/duration.js";

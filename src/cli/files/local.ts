@@ -1,3 +1,5 @@
+// Local files and directories named on the command line.
+
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, link, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";

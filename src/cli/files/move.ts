@@ -1,3 +1,5 @@
+// The commands `mv` and `cp`.
+
 import { basename } from "node:path/posix";
 import { type FilePlace, placeOf, wordsOf } from "../arguments/files/options.js";
 import { isDirectory } from "./change.js";

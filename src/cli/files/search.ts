@@ -1,3 +1,5 @@
+// The commands `find` and `du`.
+
 import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { findGlobs, ignoreCaseGlob } from "../arguments/files/find-globs.js";

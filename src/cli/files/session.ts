@@ -1,3 +1,5 @@
+// What a file command works with: its calls, output, colours, progress and failures.
+
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
 import { stringifyExact } from "../../schema/exact-json.js";

@@ -1,3 +1,5 @@
+// The commands `ls`, `tree` and `stat`.
+
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";

@@ -1,3 +1,5 @@
+// The commands `put` and `get`.
+
 import { join, resolve } from "node:path";
 import { basename } from "node:path/posix";
 import { type FilePlace, placeOf, placeText } from "../arguments/files/options.js";

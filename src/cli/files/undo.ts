@@ -1,3 +1,5 @@
+// The commands `undo`, `trash` and `purge`.
+
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { createLineAsker } from "../acp/line-asker.js";
 import { numberOf, placeOf } from "../arguments/files/options.js";

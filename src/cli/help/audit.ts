@@ -1,3 +1,5 @@
+// Help on `audit verify`.
+
 export const AUDIT_VERIFY = `venue-files audit verify FILE… [--did DID] [--config FILE] [--json]
 
 Reads the files of 'audit.file', rotated ones too, and says of each chain (one for every process that wrote) from where

@@ -1,3 +1,5 @@
+// Help on the commands to begin with, such as `init`.
+
 import { CLIENTS } from "../init/clients.js";
 
 /** Help of the commands by which people begin. */

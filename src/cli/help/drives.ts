@@ -1,3 +1,5 @@
+// Help on the drive commands.
+
 import type { CommandName } from "../arguments/options.js";
 
 const CONFIG = "  --config FILE           whose drives: the configuration of the venue; it may be running";

@@ -1,3 +1,5 @@
+// Help on the file commands.
+
 import type { FileCommandName } from "../arguments/files/options.js";
 
 const COMMON = `  --config FILE           JSON5 configuration (see config.example.json5); none is searched for

@@ -1,3 +1,5 @@
+// The help text of every command and topic.
+
 import type { CommandName, HelpTopic } from "../arguments/options.js";
 import { ACCESS_HELP } from "./access.js";
 import { BACKUP_TOPICS } from "./backup.js";

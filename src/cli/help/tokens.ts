@@ -1,3 +1,5 @@
+// Help on keys and tokens.
+
 import { AUDIT_VERIFY } from "./audit.js";
 
 const SIGNER_OPTION = "  --key KEY               who signs: the name of a key, a path or env:NAME";

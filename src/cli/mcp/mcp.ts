@@ -1,3 +1,5 @@
+// The `mcp` command: serves MCP over stdio.
+
 import { ConfigError } from "../../config/errors.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";

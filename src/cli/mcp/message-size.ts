@@ -1,3 +1,5 @@
+// Limits on the size of MCP messages, derived from the limits of the venue.
+
 import type { VenueConfig } from "../../config/types.js";
 
 /** A byte of content takes up to six characters in JSON (`\u0000`); EXTRA_BYTES covers the rest of the message. */

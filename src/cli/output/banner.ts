@@ -1,3 +1,5 @@
+// The text that `serve` prints when it listens.
+
 import { type Grant, parseGrant } from "../../authz/grant.js";
 import type { Ability, Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";

@@ -1,3 +1,5 @@
+// Formats the report of a token.
+
 import type { DenialReason } from "../../authz/denial.js";
 import type { LinkReport, TokenReport } from "../../authz/token-report.js";
 import type { Capability } from "../../core/call/capability.js";

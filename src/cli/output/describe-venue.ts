@@ -1,3 +1,5 @@
+// Formats the report of `check`.
+
 import { EVERYTHING, type Grant, parseGrant } from "../../authz/grant.js";
 import type { DidGrant, UcanConfig, VenueConfig } from "../../config/types.js";
 import type { Capability } from "../../core/call/capability.js";

@@ -1,3 +1,5 @@
+// Formats directory entries, trees, metadata and diffs for a terminal.
+
 import { escapeText } from "../../core/errors/texts.js";
 import type { Paint } from "./paint.js";
 import { table } from "./table.js";

@@ -1,3 +1,5 @@
+// Formats matches as grep(1) does.
+
 import { escapeText } from "../../core/errors/texts.js";
 import type { FilePlace } from "../arguments/files/options.js";
 import { placeText } from "../arguments/files/options.js";

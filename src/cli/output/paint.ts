@@ -1,3 +1,5 @@
+// Colours for terminals.
+
 import type { CommandContext } from "../context.js";
 
 /** Adds colour to a text. */

@@ -1,3 +1,5 @@
+// Names the rights that grants give in a root.
+
 import { covers, type Grant, wordsOf } from "../../authz/grant.js";
 import type { Ability } from "../../core/call/capability.js";
 

@@ -1,3 +1,5 @@
+// Explains why a venue cannot listen.
+
 import type { VenueConfig } from "../../config/types.js";
 
 const LISTEN_FAILURES: Readonly<Record<string, string>> = {

@@ -1,3 +1,5 @@
+// The `serve` command: opens every venue of a configuration, listens, and reloads on SIGHUP.
+
 import { ConfigError } from "../../config/errors.js";
 import { checkListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";

@@ -1,4 +1,5 @@
-// Tells systemd how the service is (sd_notify(3), Type=notify), through `systemd-notify`: Node has no datagrams on Unix sockets.
+// Notifies systemd of the state of the service (sd_notify(3), Type=notify), through `systemd-notify`: Node has no
+// datagrams on Unix sockets.
 
 import { execFile } from "node:child_process";
 import type { CommandContext } from "../context.js";

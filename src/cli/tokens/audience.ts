@@ -1,3 +1,5 @@
+// Checks the audience of a new token.
+
 import { escapeText } from "../../core/errors/texts.js";
 import { checkAudience } from "../../ucan/mint/checks.js";
 import { MintError } from "../../ucan/mint/error.js";

@@ -1,3 +1,5 @@
+// Warns of a new token that will not work at the configured venue.
+
 import { parseGrant } from "../../authz/grant.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";

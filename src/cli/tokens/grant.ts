@@ -1,3 +1,5 @@
+// The `grant` command.
+
 import { covers, FILE_SEMANTICS, type Grant, parseGrant, wordsOf } from "../../authz/grant.js";
 import { ConfigError } from "../../config/errors.js";
 import { parseConfig } from "../../config/load.js";

@@ -1,3 +1,5 @@
+// The `token identity` command.
+
 import { systemClock } from "../../core/clock.js";
 import { mintIdentity } from "../../ucan/mint/identity.js";
 import type { Command } from "../arguments/arguments.js";

@@ -1,3 +1,5 @@
+// Inspects identity tokens and invocations.
+
 import type { Grant } from "../../authz/grant.js";
 import type { LinkReport, TokenReport } from "../../authz/token-report.js";
 import { parseConfig } from "../../config/load.js";

@@ -1,3 +1,5 @@
+// The `token inspect` command.
+
 import { createFileVerifier } from "../../authz/file-verifier.js";
 import type { Grant } from "../../authz/grant.js";
 import { inspectToken } from "../../authz/inspect-token.js";

@@ -1,3 +1,5 @@
+// The commands `key new` and `key show`.
+
 import { readdirSync } from "node:fs";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";

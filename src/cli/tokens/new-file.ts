@@ -1,3 +1,5 @@
+// Creates secret files.
+
 import { ConfigError, type ConfigExitStatus } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { openSecretFile, readSecretFile } from "../../venue/start/state/state-dir.js";

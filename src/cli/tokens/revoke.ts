@@ -1,3 +1,5 @@
+// The `revoke` command.
+
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { silentLog } from "../../core/ports/log.js";

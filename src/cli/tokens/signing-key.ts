@@ -1,3 +1,5 @@
+// Finds and reads signing keys, by name or path.
+
 import { join, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";

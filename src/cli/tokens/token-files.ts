@@ -1,3 +1,5 @@
+// Reads tokens from files, variables and standard input.
+
 import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";

@@ -1,3 +1,5 @@
+// Writes a new token to a file or to standard output.
+
 import { resolve } from "node:path";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, print } from "../context.js";

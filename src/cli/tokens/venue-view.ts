@@ -1,3 +1,5 @@
+// The token rules of a configuration, without opening the venue.
+
 import type { VenueConfig } from "../../config/types.js";
 import { silentLog } from "../../core/ports/log.js";
 import type { Access } from "../../venue/identity/access.js";

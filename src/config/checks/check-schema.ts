@@ -1,3 +1,5 @@
+// Validates a configuration against `schemas/config.json` and collects every problem with its key.
+
 import { resolve } from "node:path";
 import { nearestName } from "../../schema/nearest.js";
 import { expandHome } from "../home.js";

@@ -1,3 +1,5 @@
+// Finds files, addresses and directories that two venues of one process would both use.
+
 import { escapeText } from "../../core/errors/texts.js";
 import type { DraftVenue } from "../checked-venue.js";
 import { bareHost } from "../loopback.js";

@@ -1,3 +1,5 @@
+// Checks that the schema cannot express: relations between keys, and texts that have a parser of their own.
+
 import type { Capability } from "../../core/call/capability.js";
 import type { Draft, DraftVenue } from "../checked-venue.js";
 import { isLoopbackListener } from "../loopback.js";

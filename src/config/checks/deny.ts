@@ -1,3 +1,5 @@
+// Checks the deny and protect patterns of roots.
+
 import { compileDeny } from "../../path/deny.js";
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 

@@ -1,3 +1,5 @@
+// Checks drive names, and warns of drives that would not last.
+
 import { isDriveName } from "../../drive/dlfs/name.js";
 import { isLoopbackHost } from "../loopback.js";
 import type { VenueConfig } from "../types.js";

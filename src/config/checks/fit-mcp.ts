@@ -1,3 +1,5 @@
+// Fits the MCP read sizes into the limits of the roots.
+
 import type { DraftVenue } from "../checked-venue.js";
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 import { isObject } from "./json-schema.js";

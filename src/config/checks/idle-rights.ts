@@ -1,3 +1,5 @@
+// Warns of owners, grants and public capabilities that have no effect.
+
 import { parseGrant } from "../../authz/grant.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { VenueConfig } from "../types.js";

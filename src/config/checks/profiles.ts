@@ -1,3 +1,5 @@
+// Checks the profiles of a venue against its adapters and roots.
+
 import { parsePath } from "../../path/grammar.js";
 import type { Draft, DraftVenue } from "../checked-venue.js";
 import type { ProfileConfig } from "../types.js";

@@ -1,3 +1,5 @@
+// Accepts keys of the reference implementation: those without effect here are warnings, the others are problems.
+
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 

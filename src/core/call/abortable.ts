@@ -1,4 +1,4 @@
-// What a job asks of the signal of its submitter, and the least that gives it.
+// The part of AbortSignal that jobs use, and a minimal implementation of it.
 
 /** A call that may be given up. An `AbortSignal` is one. */
 export interface Abortable {

@@ -1,3 +1,5 @@
+// Determines the caller of one call from its sender and the tokens sent with it.
+
 import type { SurfaceContext } from "../ports/adapter.js";
 import type { Caller, NameCaller } from "./caller.js";
 

@@ -1,3 +1,5 @@
+// Canonical paths below a root.
+
 declare const brand: unique symbol;
 
 /**

@@ -8,5 +8,5 @@
 export type ReportProgress = (done: number, total?: number, message?: () => string) => void;
 
 /** A number with its noun, for a progress message. @param many default: `one` with an s */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
+export const countText = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;

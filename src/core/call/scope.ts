@@ -1,3 +1,5 @@
+// The scope of one call: deadline, cancellation, commit and progress.
+
 import type { Clock } from "../clock.js";
 import { aborted, timedOut } from "../errors/texts.js";
 import type { Io, WaitScope } from "../io.js";

@@ -1,3 +1,5 @@
+// Error codes with their HTTP and JSON-RPC status, and the error class of all operations.
+
 import { PLAIN_WORDING, phrase, type Sentence } from "./wording.js";
 
 /**

@@ -1,3 +1,5 @@
+// Port of a root's storage: what every kind of root must be able to do.
+
 import type { RelPath } from "../call/path.js";
 import type { Expected, Sha256 } from "../etag.js";
 import type { Awaitable } from "../io.js";

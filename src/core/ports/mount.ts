@@ -1,3 +1,5 @@
+// Port of mounts: directories of a root that commands can work in.
+
 import type { HostMount } from "./sandbox.js";
 
 /** How a directory is mounted for commands. */

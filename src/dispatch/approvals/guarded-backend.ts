@@ -24,7 +24,7 @@ import type { Effect, EffectState } from "../../core/ports/effect.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { ApprovalGate, Intent } from "./approval-gate.js";
 import { planGroup } from "./guarded-group.js";
-import { difference, type Looked, lookAt } from "./look.js";
+import { contentDiff, readTarget, type TargetState } from "./target-state.js";
 
 type Wrapped = Pick<
   Backend,
@@ -88,31 +88,31 @@ class Guard {
   }
 
   write(at: At, body: Body, options: WriteOptions): Promise<Written> {
-    const once = loadingOnce(body);
-    return this.#pinned(at, { given: options.expected, once }, async (found, expected) => {
+    const once = loadOnce(body);
+    return this.#changePinned(at, { given: options.expected, once }, async (found, expected) => {
       const action = actionOf(at.access.verb, found);
-      const content = await this.#content(at, { body: once, found, action });
+      const content = await this.#guardContent(at, { body: once, found, action });
       return this.#inner.write(at.path, content, { ...options, expected }, at.access);
     });
   }
 
   append(at: At, body: Body, options: AppendOptions): Promise<Written> {
-    const once = loadingOnce(body);
-    return this.#pinned(at, { given: options.expected, once }, async (found, expected) => {
+    const once = loadOnce(body);
+    return this.#changePinned(at, { given: options.expected, once }, async (found, expected) => {
       const action = found.state === undefined ? "create" : "edit";
-      const content = await this.#content(at, { body: once, found, action, adds: true });
+      const content = await this.#guardContent(at, { body: once, found, action, adds: true });
       return this.#inner.append(at.path, content, { ...options, expected }, at.access);
     });
   }
 
   async mkdir(at: At, options: WriteOptions): Promise<{ created: boolean }> {
-    const found = await lookAt(this.#inner, at);
+    const found = await readTarget(this.#inner, at);
     if (found.state === undefined) this.#pass({ effects: [this.#effect(at, { action: "create", after: DIRECTORY })] });
     return this.#inner.mkdir(at.path, options, at.access);
   }
 
   remove(at: At, options: Parameters<Backend["remove"]>[1]): Promise<{ existed: boolean }> {
-    return this.#pinned(at, { given: options.expected, itself: true }, async (found, expected) => {
+    return this.#changePinned(at, { given: options.expected, itself: true }, async (found, expected) => {
       const action = at.access.verb === "move" ? "move" : "delete";
       if (found.state !== undefined) {
         this.#pass({
@@ -127,11 +127,11 @@ class Guard {
   }
 
   move(from: At, to: At, options: MoveOptions): Promise<Moved | undefined> {
-    return this.#pinned(to, { given: options.expected }, async (found, expected) => {
-      const source = await lookAt(this.#inner, from, true);
+    return this.#changePinned(to, { given: options.expected }, async (found, expected) => {
+      const source = await readTarget(this.#inner, from, true);
       const moved = { action: "move", to: to.path.text, ...stateOf("before", source.state) } as const;
       this.#pass({
-        effects: [this.#effect(from, moved), ...this.#replaced(to, found, source.state)],
+        effects: [this.#effect(from, moved), ...this.#replacedEffects(to, found, source.state)],
         ...(source.tree === undefined ? {} : { state: source.tree }),
       });
       const isFile = source.sha256 !== undefined;
@@ -143,7 +143,7 @@ class Guard {
   /** The source of a move to another tree is asked about before it is copied. */
   async source(at: At, options: SourceOptions): Promise<TreeSource> {
     if (at.access.verb === "move") {
-      const { state, tree } = await lookAt(this.#inner, at, true);
+      const { state, tree } = await readTarget(this.#inner, at, true);
       const effects = [this.#effect(at, { action: "move", ...stateOf("before", state) })];
       this.#pass({ effects, ...(tree === undefined ? {} : { state: tree }) });
     }
@@ -151,10 +151,10 @@ class Guard {
   }
 
   place(at: At, source: TreeSource, options: CopyOptions): Promise<Copied> {
-    return this.#pinned(at, { given: options.expected }, async (found, expected) => {
+    return this.#changePinned(at, { given: options.expected }, async (found, expected) => {
       const after: EffectState = { type: source.top.type };
       const target = found.state === undefined ? [this.#effect(at, { action: "create", after })] : [];
-      const effects = [...target, ...this.#replaced(at, found, after)];
+      const effects = [...target, ...this.#replacedEffects(at, found, after)];
       const approve = (sha256: Sha256 | undefined): void => {
         options.approve?.(sha256);
         const known = sha256 === undefined ? {} : { etag: etagOf(sha256) };
@@ -179,7 +179,7 @@ class Guard {
   }
 
   /** The effect on what a move or copy puts its source in the place of. */
-  #replaced(at: At, { state }: Looked, after: EffectState | undefined): Effect[] {
+  #replacedEffects(at: At, { state }: TargetState, after: EffectState | undefined): Effect[] {
     if (state === undefined) return [];
     return [this.#effect(at, { action: "overwrite", before: state, ...stateOf("after", after) })];
   }
@@ -193,14 +193,14 @@ class Guard {
   }
 
   /** Content that has passed the gate; a stream passes it at its end, before anything is put in place. */
-  async #content(
+  async #guardContent(
     at: At,
-    { body, found, action, adds = false }: { body: Body; found: Looked; action: Effect["action"]; adds?: boolean },
+    { body, found, action, adds = false }: { body: Body; found: TargetState; action: Effect["action"]; adds?: boolean },
   ): Promise<Body> {
     const mayRead = at.access.holds("crud/read");
     const passWith = (sha256: Sha256, size: number, start: Buffer | undefined) => {
       const after: EffectState = { type: "file", etag: etagOf(sha256), size };
-      const diff = () => (mayRead && start !== undefined ? difference(at.path.text, found, start, adds) : undefined);
+      const diff = () => (mayRead && start !== undefined ? contentDiff(at.path.text, found, start, adds) : undefined);
       this.#pass({ effects: [this.#effect(at, { action, ...stateOf("before", found.state), after })], diff });
     };
     const loaded = await body.load();
@@ -208,20 +208,20 @@ class Guard {
       passWith(createHash("sha256").update(loaded).digest("hex"), loaded.length, loaded);
       return { load: () => loaded };
     }
-    return { load: () => passing(loaded, passWith) };
+    return { load: () => passAtEnd(loaded, passWith) };
   }
 
   /**
    * Acts on what was looked at, and on nothing else: a target that has changed meanwhile is looked at again, or where
    * an approval was used, refused.
    */
-  async #pinned<T>(
+  async #changePinned<T>(
     at: At,
     { given, once, itself = false }: { given: Expected | undefined; once?: LoadedOnce; itself?: boolean },
-    act: (found: Looked, expected: Expected | undefined) => Promise<T> | T,
+    act: (found: TargetState, expected: Expected | undefined) => Promise<T> | T,
   ): Promise<T> {
     for (let looks = 1; ; looks += 1) {
-      const found = await lookAt(this.#inner, at, itself);
+      const found = await readTarget(this.#inner, at, itself);
       const pin: Expected | undefined = found.state === undefined ? "nothing" : contentOf(found.sha256);
       try {
         return await act(found, given ?? pin);
@@ -239,7 +239,7 @@ interface LoadedOnce extends Body {
   readonly isSpent: boolean;
 }
 
-function loadingOnce(body: Body): LoadedOnce {
+function loadOnce(body: Body): LoadedOnce {
   let isSpent = false;
   return {
     get isSpent() {
@@ -261,7 +261,7 @@ const stateOf = <Key extends "before" | "after">(key: Key, state: EffectState | 
 const contentOf = (sha256: Sha256 | undefined): Expected | undefined =>
   sha256 === undefined ? undefined : { content: hashText(sha256) };
 
-function actionOf(verb: string, { state }: Looked): Effect["action"] {
+function actionOf(verb: string, { state }: TargetState): Effect["action"] {
   if (state === undefined) return "create";
   return verb === "edit" ? "edit" : "overwrite";
 }
@@ -269,7 +269,7 @@ function actionOf(verb: string, { state }: Looked): Effect["action"] {
 /** Most bytes of a stream that are kept for the difference. */
 const KEPT_BYTES = 1_048_576;
 
-async function* passing(
+async function* passAtEnd(
   chunks: AsyncIterable<Uint8Array>,
   pass: (sha256: Sha256, size: number, whole: Buffer | undefined) => void,
 ): AsyncGenerator<Uint8Array> {

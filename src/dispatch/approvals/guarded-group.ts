@@ -1,11 +1,11 @@
-// A group of changes at the gate: looked at as a whole, before any of them is made.
+// Describes the effects of a group of changes as a whole, before any of them is made.
 
 import { etagOf, hashText } from "../../core/etag.js";
 import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
 import type { ApprovedAction, Effect, EffectState } from "../../core/ports/effect.js";
 import { sha256Of } from "../../ops/content/file-etag.js";
 import type { Intent } from "./approval-gate.js";
-import { difference, type Looked, lookAt } from "./look.js";
+import { contentDiff, readTarget, type TargetState } from "./target-state.js";
 
 /** Most characters of all differences together. */
 const MOST_DIFF_CHARS = 64_000;
@@ -29,11 +29,11 @@ export async function planGroup(
 ): Promise<{ readonly intent: Intent; readonly changes: readonly GroupChange[] }> {
   const touched = new Set<string>();
   const planned: Planned[] = [];
-  const look = async (at: At, itself: boolean): Promise<Looked | undefined> => {
+  const look = async (at: At, itself: boolean): Promise<TargetState | undefined> => {
     // What an earlier change of the group leaves there is no business of anybody else.
     if (touched.has(at.path.text)) return undefined;
     touched.add(at.path.text);
-    return lookAt(inner, at, itself);
+    return readTarget(inner, at, itself);
   };
   for (const change of changes) planned.push(await planOne(root, change, look));
   const diff = (): string | undefined => {
@@ -47,7 +47,7 @@ export async function planGroup(
   };
 }
 
-type Look = (at: At, itself: boolean) => Promise<Looked | undefined>;
+type Look = (at: At, itself: boolean) => Promise<TargetState | undefined>;
 
 async function planOne(root: string, change: GroupChange, look: Look): Promise<Planned> {
   if (change.kind === "move") return planMove(root, change, look);
@@ -104,17 +104,17 @@ async function planMove(root: string, change: Extract<GroupChange, { kind: "move
 }
 
 /** Content in memory is part of what is approved; a stream follows from the input of the call. */
-async function contentOf({ at, body }: Extract<GroupChange, { kind: "write" }>, found: Looked | undefined) {
+async function contentOf({ at, body }: Extract<GroupChange, { kind: "write" }>, found: TargetState | undefined) {
   const content = await body.load();
   const loaded = { load: () => content };
   if (!Buffer.isBuffer(content)) return { body: loaded, after: { type: "file" } as const, diff: undefined };
   const after: EffectState = { type: "file", etag: etagOf(sha256Of(content)), size: content.length };
   const mayRead = at.access.holds("crud/read");
-  return { body: loaded, after, diff: mayRead ? difference(at.path.text, found ?? {}, content, false) : undefined };
+  return { body: loaded, after, diff: mayRead ? contentDiff(at.path.text, found ?? {}, content, false) : undefined };
 }
 
 /** `undefined`: nothing is expected, as an earlier change of the group decides. */
-function pinOf(found: Looked | undefined) {
+function pinOf(found: TargetState | undefined) {
   if (found === undefined) return undefined;
   if (found.state === undefined) return "nothing" as const;
   return found.sha256 === undefined ? undefined : { content: hashText(found.sha256) };

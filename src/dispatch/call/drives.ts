@@ -1,6 +1,6 @@
 // Calls on whole drives, and whose drives a call is on.
 
-import { asCallerError } from "../../backend/drive/errors.js";
+import { toCallerError } from "../../backend/drive/errors.js";
 import { driveRequiresAuth, unknownOperation } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { AnyOperation, Call } from "../../core/ports/operation.js";
@@ -31,7 +31,7 @@ export function prepareOnDrives(
       const shelf = await scope.race(drives.shelf(owner));
       return await scope.race(operation.run(given, { ...call, shelf, sees, scope }));
     } catch (error) {
-      throw asCallerError(error, { place: { root: name, path: "" }, drive: drive ?? "", verb: operation.name });
+      throw toCallerError(error, { place: { root: name, path: "" }, drive: drive ?? "", verb: operation.name });
     }
   };
 }

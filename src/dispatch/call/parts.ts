@@ -1,4 +1,5 @@
-// Parts of a dispatch that need no dispatcher: the operation, effective limits, the call's deadline, the shape of input.
+// Parts of a dispatch that need no dispatcher: the operation, effective limits, the call's deadline, the shape of
+// input.
 
 import type { Authoriser } from "../../authz/authorise.js";
 import type { Limits } from "../../core/call/limits.js";
@@ -76,7 +77,7 @@ export function callOf(
 }
 
 /** A call at a place. */
-export function placedCall(
+export function createPathCall(
   call: Call,
   {
     root,
@@ -142,7 +143,7 @@ export function parseInput(input: unknown): Record<string, unknown> {
 }
 
 /** The refusal of a call without a root names those that the caller may use. @returns any other error as it is */
-export function namingRoots(error: unknown, visible: () => readonly string[]): unknown {
+export function addVisibleRoots(error: unknown, visible: () => readonly string[]): unknown {
   const isRootMissing =
     error instanceof FileAdapterError &&
     error.data["pointer"] === "/root" &&

@@ -1,3 +1,5 @@
+// Keywords: names that are a value type of their own.
+
 export const MAX_KEYWORD_BYTES = 128;
 
 /** A name that is a value type of its own, such as `:fs`. Created by {@link keyword}. */

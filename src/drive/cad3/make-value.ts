@@ -33,7 +33,7 @@ export function makeValue(cell: ParsedCell, ref: Uint8Array, parts: Parts): Made
     case "scalar":
       return { value: () => cell.value };
     case "blob":
-      return cell.isText ? makeText(cell, parts) : { value: once(() => contentOf(cell, parts)) };
+      return cell.isText ? makeText(cell, parts) : { value: memoize(() => contentOf(cell, parts)) };
     case "vector":
       return makeVector(cell, parts);
     case "map":
@@ -49,7 +49,7 @@ export function makeValue(cell: ParsedCell, ref: Uint8Array, parts: Parts): Made
 }
 
 /** Memoised, so that a shared part becomes one object. */
-function once<T extends Value>(make: () => T): () => T {
+function memoize<T extends Value>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
     made ??= make();
@@ -98,16 +98,16 @@ function makeMap({ count, hashes, shift, mask }: ParsedMap, parts: Parts, cell: 
   });
   const children = hashes.length > 0 ? [] : nodesOf(parts, ({ mapNode }) => mapNode);
   const mapNode: MapNode = { count, entries, shift, mask, children, cell };
-  return { value: once(() => new CadMap(mapNode)), mapNode };
+  return { value: memoize(() => new CadMap(mapNode)), mapNode };
 }
 
 function makeIndex({ count, hasOwn, depth, mask }: ParsedIndex, parts: Parts, cell: Cell): Made {
   const own = hasOwn ? makeEntry(parts) : undefined;
   const children = nodesOf(parts.slice(hasOwn ? 2 : 0), ({ indexNode }) => indexNode);
-  if (count === 0) return { value: once(() => new CadIndex(undefined)) };
+  if (count === 0) return { value: memoize(() => new CadIndex(undefined)) };
   const end = own === undefined || count > 1 ? depth : digitsOf(own.slot);
   const indexNode: IndexNode = { count, own, depth: end, mask, children, cell };
-  return { value: once(() => new CadIndex(indexNode)), indexNode };
+  return { value: memoize(() => new CadIndex(indexNode)), indexNode };
 }
 
 function makeEntry(parts: Parts): IndexEntry {

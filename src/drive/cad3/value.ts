@@ -1,3 +1,5 @@
+// The union of all CAD3 values.
+
 import type { Signed } from "../dlfs/signed.js";
 import type { Keyword } from "./keyword.js";
 import type { LazyValue } from "./lazy.js";

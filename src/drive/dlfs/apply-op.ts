@@ -65,7 +65,7 @@ export function applyOp(root: Value, change: TreeChange): Node {
 
 function rootFault({ op, path }: TreeChange): Error {
   if (op === "delete") return invalidPath(path, "the root cannot be deleted");
-  return op === "mkdir" || op === "create" ? exists(path) : isDirectory(path);
+  return op === "mkdir" || op === "create" ? alreadyExists(path) : isDirectory(path);
 }
 
 /** Names that agree in their first 32 bytes share a slot; only a tombstone gives it up to another name. */
@@ -96,7 +96,7 @@ function hasLiveEntry({ entries }: Directory): boolean {
 function addition(change: TreeChange, slot: Slot, limits: TreeLimits): (stamp: bigint) => Node {
   const { op, path } = change;
   if (op === "mkdir" || op === "create") {
-    if (slot.live !== undefined) throw exists(path);
+    if (slot.live !== undefined) throw alreadyExists(path);
   } else if (slot.live?.kind === "directory") {
     throw isDirectory(path);
   }
@@ -105,11 +105,15 @@ function addition(change: TreeChange, slot: Slot, limits: TreeLimits): (stamp: b
   }
   if (op === "mkdir") return (stamp) => dir([], stamp);
   const before = op === "append" && slot.live?.kind === "file" ? slot.live : undefined;
-  const content = joined(change, before, limits);
+  const content = appendedContent(change, before, limits);
   return (stamp) => file(content, stamp);
 }
 
-function joined({ path, data = NO_BYTES }: TreeChange, before: FileNode | undefined, limits: TreeLimits): Uint8Array {
+function appendedContent(
+  { path, data = NO_BYTES }: TreeChange,
+  before: FileNode | undefined,
+  limits: TreeLimits,
+): Uint8Array {
   const start = before === undefined ? NO_BYTES : contentOf(before);
   const size = start.length + data.length;
   if (size > limits.maxFileBytes) {
@@ -118,6 +122,6 @@ function joined({ path, data = NO_BYTES }: TreeChange, before: FileNode | undefi
   return start.length === 0 ? data : Buffer.concat([start, data], size);
 }
 
-const exists = (path: string): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
+const alreadyExists = (path: string): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
 const isDirectory = (path: string): Error => driveError("IS_A_DIRECTORY", `Is a directory: ${shown(path)}`);
 const shown = (path: string): string => escapeText(path);

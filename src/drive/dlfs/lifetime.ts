@@ -10,7 +10,7 @@ import {
   dir,
   directoryNode,
   directoryOf,
-  later,
+  laterTime,
   type Node,
   tombstone,
   type Utime,
@@ -35,7 +35,7 @@ export function deleteDrive(root: Value, { at }: DriveMoment): Node {
   const directory = directoryOf(root);
   if (isMarked(directory)) throw driveError("NOT_FOUND", "The drive is deleted already");
   const stamp = stampOfAll(directory, at);
-  return directoryNode(buried(directory, stamp).with(DELETED_MARK, tombstone(stamp)), stamp);
+  return directoryNode(buryEntries(directory, stamp).with(DELETED_MARK, tombstone(stamp)), stamp);
 }
 
 /**
@@ -49,7 +49,7 @@ export function createDrive(previous: Value, { at }: DriveMoment): Node {
   const directory = directoryOf(previous);
   if (!isMarked(directory)) throw driveError("EXISTS", "The drive exists already");
   const stamp = stampOfAll(directory, at);
-  return directoryNode(buried(directory, stamp), stamp);
+  return directoryNode(buryEntries(directory, stamp), stamp);
 }
 
 /** Whether a root is that of a deleted drive, with no later changes in it. @throws BAD_FORMAT, MISSING_CELL */
@@ -64,15 +64,15 @@ function isMarked({ entries, utime }: Directory): boolean {
 /** A time later than the root and all its direct entries. */
 function stampOfAll({ entries, utime }: Directory, at: Utime): bigint {
   let latest = utime;
-  for (const [, node] of entries) latest = later(latest, viewOf(node).utime);
-  return checkStamp(later(BigInt(at), latest + 1n));
+  for (const [, node] of entries) latest = laterTime(latest, viewOf(node).utime);
+  return checkStamp(laterTime(BigInt(at), latest + 1n));
 }
 
 /**
  * The entries with every live one replaced by a tombstone, so that entries merged in from before the deletion are
  * deleted too.
  */
-function buried({ entries }: Directory, stamp: bigint): CadIndex {
+function buryEntries({ entries }: Directory, stamp: bigint): CadIndex {
   const grave = tombstone(stamp);
   return index(
     Array.from(entries, ([key, node]): [IndexKey, Value] => [key, viewOf(node).kind === "tombstone" ? node : grave]),

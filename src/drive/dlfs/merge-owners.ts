@@ -9,7 +9,7 @@ import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
 import { runSteps, STEP, type Steps, stepOf } from "../steps.js";
 import { type MergeOptions, mergeSteps } from "./merge.js";
-import { notANode, opened } from "./node.js";
+import { notANode, openValue } from "./node.js";
 import { Signed, sign, verify } from "./signed.js";
 
 /** Available Ed25519 seeds (32 bytes each), by the hex digits of their public keys. */
@@ -94,7 +94,7 @@ function mergeSigned(ours: Value, theirs: Value, { key, seeds, options }: Signin
 }
 
 function drivesIn(signed: Value): Value {
-  const value = opened(signed);
+  const value = openValue(signed);
   if (!(value instanceof Signed)) throw notANode("the drives of an owner are signed");
   return value.value;
 }
@@ -107,7 +107,7 @@ function seedOf(seeds: Seeds, publicKey: string): Uint8Array | undefined {
 const sameValue = (one: Value, other: Value): boolean => sameBytes(cellOf(one).ref, cellOf(other).ref);
 
 function mapOf(value: Value): CadMap {
-  const entries = opened(value);
+  const entries = openValue(value);
   if (entries === null) return map([]);
   if (!(entries instanceof CadMap)) throw notANode("drives and owners are maps");
   return entries;

@@ -14,7 +14,7 @@ import {
   directoryNode,
   directoryOf,
   fileNode,
-  later,
+  laterTime,
   type NodeView,
   notANode,
   viewOf,
@@ -162,7 +162,7 @@ function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task
   const dominates = own.utime >= other.utime && sameBytes(cellOf(entries).ref, cellOf(own.entries).ref);
   // Keeps the node itself, and with it any metadata.
   if (task.ties === "own" && dominates) return side;
-  const node = directoryNode(entries, later(own.utime, other.utime));
+  const node = directoryNode(entries, laterTime(own.utime, other.utime));
   const { ref } = cellOf(node);
   return sameBytes(ref, side.ref) ? side : { node, ref };
 }
@@ -188,7 +188,7 @@ function byParentTime(own: Side, other: Side, pair: DirectoryPair): Side | undef
     return undefined;
   }
   const ownIsLater = pair.own.utime > pair.other.utime;
-  const node = fileNode(ownIsLater ? one.data : two.data, later(pair.own.utime, pair.other.utime));
+  const node = fileNode(ownIsLater ? one.data : two.data, laterTime(pair.own.utime, pair.other.utime));
   return { node, ref: cellOf(node).ref };
 }
 

@@ -65,7 +65,7 @@ export const fileNode = (data: Uint8Array | LazyValue, utime: bigint): Node => [
  * @throws BAD_FORMAT, MISSING_CELL
  */
 export function viewOf(node: Value): NodeView {
-  const parts = opened(node);
+  const parts = openValue(node);
   if (!isVector(parts) || parts.length !== 4) throw notANode("a node is a vector of 4");
   const [entries = null, data = null, metadata = null, time = null] = parts;
   const utime = longOf(time);
@@ -91,10 +91,10 @@ export function contentOf({ data }: FileNode): Uint8Array {
 
 export const notANode = (what: string): Error => driveError("BAD_FORMAT", `Not a tree of a drive: ${what}`);
 
-export const later = (one: bigint, other: bigint): bigint => (one > other ? one : other);
+export const laterTime = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 
 /** Loads a lazy value; its parts stay lazy. @throws MISSING_CELL */
-export const opened = (value: Value): Value => (value instanceof LazyValue ? value.open() : value);
+export const openValue = (value: Value): Value => (value instanceof LazyValue ? value.open() : value);
 
 const isVector = (value: Value): value is readonly Value[] => Array.isArray(value);
 
@@ -110,7 +110,7 @@ function blobOf(value: Value): Uint8Array | LazyValue {
 }
 
 function indexOf(value: Value): CadIndex {
-  const entries = opened(value);
+  const entries = openValue(value);
   if (!(entries instanceof CadIndex)) throw notANode("the entries of a directory are an index");
   return entries;
 }

@@ -8,7 +8,7 @@ import {
   type Directory,
   directoryNode,
   directoryOf,
-  later,
+  laterTime,
   type Node,
   type NodeView,
   type Utime,
@@ -68,8 +68,8 @@ export function holderOf({ entries }: Directory, name: string): Holder | undefin
  */
 export function stampFor({ directories }: TreePath, at: Utime, changed: NodeView | undefined): bigint {
   let stamp = BigInt(at);
-  if (changed !== undefined) stamp = later(stamp, changed.utime + 1n);
-  for (const { utime } of directories) stamp = later(stamp, utime);
+  if (changed !== undefined) stamp = laterTime(stamp, changed.utime + 1n);
+  for (const { utime } of directories) stamp = laterTime(stamp, utime);
   return checkStamp(stamp);
 }
 

@@ -1,3 +1,5 @@
+// One change of a drive: reads and edits its tree in memory, and stores new cells as they are made.
+
 import type { Awaitable } from "../../core/io.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import { cellOf } from "../cad3/encoding/cell.js";
@@ -7,7 +9,7 @@ import type { Cell } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { createDrive } from "../dlfs/lifetime.js";
 import { invalidPath } from "../dlfs/name.js";
-import { directoryNode, directoryOf, fileNode, later, type Node, tombstone, viewOf } from "../dlfs/node.js";
+import { directoryNode, directoryOf, fileNode, laterTime, type Node, tombstone, viewOf } from "../dlfs/node.js";
 import { lazyCell } from "../dlfs/open.js";
 import { replaceAt } from "../dlfs/tree-path.js";
 import { type CellScope, loadIndex } from "./cells.js";
@@ -15,7 +17,7 @@ import { readRange } from "./content/blob-reader.js";
 import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./content/blob-writer.js";
 import { nodeWith, placeIn, type Slot, slotFor } from "./content/slot.js";
 import {
-  alreadyThere,
+  alreadyExists,
   entriesAt,
   isADirectory,
   type LiveView,
@@ -37,7 +39,7 @@ import type {
   DriveWrite,
   StagedContent,
 } from "./drives.js";
-import { guarded } from "./fault.js";
+import { withExplainedErrors } from "./fault.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
 import { checkSize } from "./stage.js";
 
@@ -108,7 +110,7 @@ export class DriveEdit implements DriveChange {
     return this.#edit(path, (root) => {
       const slot = this.#slotFor(root, path);
       const view = viewOf(node);
-      if (slot.live !== undefined) throw alreadyThere(path);
+      if (slot.live !== undefined) throw alreadyExists(path);
       if (view.kind === "tombstone") throw notFound(path);
       return { root: this.#place(slot, nodeWith(view, slot.stamp)), result: undefined };
     });
@@ -144,7 +146,7 @@ export class DriveEdit implements DriveChange {
     return this.#edit(path, (root) => {
       const slot = this.#slotFor(root, path);
       if (slot.live?.kind === "directory") return { root, result: false };
-      if (slot.live !== undefined) throw alreadyThere(path);
+      if (slot.live !== undefined) throw alreadyExists(path);
       return { root: this.#place(slot, directoryNode(index([]), slot.stamp)), result: true };
     });
   }
@@ -183,9 +185,9 @@ export class DriveEdit implements DriveChange {
     const source = viewAt(root, from);
     if (source === undefined) throw notFound(from);
     const slot = this.#slotFor(root, to);
-    if (slot.live !== undefined) throw alreadyThere(to);
+    if (slot.live !== undefined) throw alreadyExists(to);
     const other = from.length === 0 ? slot.stamp : this.#slotFor(root, from).stamp;
-    const stamp = later(slot.stamp, other);
+    const stamp = laterTime(slot.stamp, other);
     return { root: this.#place({ ...slot, stamp }, nodeWith(source, stamp)), stamp };
   }
 
@@ -224,9 +226,9 @@ export class DriveEdit implements DriveChange {
     for await (const piece of this.#piecesOf(content)) {
       this.#checkOpen();
       checkSize(path, writer.length + piece.length, limits);
-      await guarded({ drive, path }, () => writer.write(piece));
+      await withExplainedErrors({ drive, path }, () => writer.write(piece));
     }
-    const top = await guarded({ drive, path }, () => writer.finish());
+    const top = await withExplainedErrors({ drive, path }, () => writer.finish());
     return { top, length: writer.length };
   }
 
@@ -285,7 +287,7 @@ export class DriveEdit implements DriveChange {
 
   #guarded<T>(path: readonly string[], work: (tree: Tree) => Awaitable<T>): Promise<T> {
     const { drive, scope } = this.#options;
-    return guarded({ drive, path }, async () => {
+    return withExplainedErrors({ drive, path }, async () => {
       this.#checkOpen();
       return work({ root: this.#root, scope });
     });

@@ -29,7 +29,7 @@ export function missingHash(error: unknown): string | undefined {
 export const isDamage = (error: unknown): boolean => DAMAGE.has(codeOf(error));
 
 /** @returns `undefined` if the store is damaged */
-export async function unlessDamaged<T>(work: () => Awaitable<T>): Promise<T | undefined> {
+export async function undefinedIfDamaged<T>(work: () => Awaitable<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
@@ -57,7 +57,7 @@ export function explain(error: unknown, spot: Spot): unknown {
 }
 
 /** Runs work; its failures pass through {@link explain}. */
-export async function guarded<T>(spot: Spot, work: () => Awaitable<T>): Promise<T> {
+export async function withExplainedErrors<T>(spot: Spot, work: () => Awaitable<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -46,8 +46,8 @@ const OWNERS_PER_TURN = 32;
 export async function findDrives(top: Uint8Array, cells: ImportCells): Promise<Found> {
   const cell = parseCell(top);
   if (cell.kind === "vector") return { signed: [], root: refOf(top), refused: 0 };
-  if (cell.kind === "signed") return { signed: [signedIn(top, toHex(cell.publicKey))], root: undefined, refused: 0 };
-  if (cell.kind === "map") return inOwners(cell, cells);
+  if (cell.kind === "signed") return { signed: [readSigned(top, toHex(cell.publicKey))], root: undefined, refused: 0 };
+  if (cell.kind === "map") return findInOwners(cell, cells);
   if (cell.kind !== "index") throw notANode("it is neither a drive nor drives");
   const signed: SignedDrives[] = [];
   let [regions, refused] = [0, 0];
@@ -56,7 +56,7 @@ export async function findDrives(top: Uint8Array, cells: ImportCells): Promise<F
     if (name.kind !== "scalar" || !(name.value instanceof Keyword) || !REGIONS.has(name.value.name)) continue;
     const owners = parseCell(await cells.read(value));
     if (owners.kind !== "map") continue;
-    const found = await inOwners(owners, cells);
+    const found = await findInOwners(owners, cells);
     regions += 1;
     signed.push(...found.signed);
     refused += found.refused;
@@ -67,7 +67,7 @@ export async function findDrives(top: Uint8Array, cells: ImportCells): Promise<F
 
 const REGIONS: ReadonlySet<string> = new Set(["dlfs", "fs"]);
 
-async function inOwners(owners: ParsedMap, cells: ImportCells): Promise<Found> {
+async function findInOwners(owners: ParsedMap, cells: ImportCells): Promise<Found> {
   checkLimit(owners.count, MAX_NAMED, "owners");
   const signed: SignedDrives[] = [];
   let [refused, seen] = [0, 0];
@@ -77,7 +77,7 @@ async function inOwners(owners: ParsedMap, cells: ImportCells): Promise<Found> {
     const account = parseCell(await cells.read(key));
     const bytes = await cells.read(value);
     try {
-      signed.push(signedIn(bytes, accountOf(account)));
+      signed.push(readSigned(bytes, accountOf(account)));
     } catch {
       refused += 1;
     }
@@ -92,7 +92,7 @@ function accountOf(cell: ParsedCell): string {
 
 const notSigned = (): Error => driveError("BAD_FORMAT", "The signature of the drives is not good");
 
-function signedIn(bytes: Uint8Array, account: string): SignedDrives {
+function readSigned(bytes: Uint8Array, account: string): SignedDrives {
   try {
     return { account, drives: signedDrives(bytes, account) };
   } catch {

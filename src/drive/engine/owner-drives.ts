@@ -1,3 +1,5 @@
+// The drives of one owner: reading, changing, import and export, through the owner's queue.
+
 import { adapterError } from "../../core/errors/errors.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
@@ -13,7 +15,7 @@ import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, type ImportReport, importFiles } from "./exchange/import.js";
 import { type VerifyReport, verifyTree } from "./exchange/verify.js";
-import { explain, guarded, isDamage } from "./fault.js";
+import { explain, isDamage, withExplainedErrors } from "./fault.js";
 import type { Noted } from "./log/entry.js";
 import { createOwnerLog, type DriveLog } from "./log/owner-log.js";
 import { newCells } from "./new-cells.js";
@@ -75,14 +77,14 @@ const MAX_WORK_MS = 600_000;
 /** @param queue returns the owner's current queue; called each time, since queues are not kept */
 export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: EngineParts): OwnerDrives {
   return {
-    list: async () => guarded(NO_SPOT, () => withDrives(queue(), parts, listLive)),
+    list: async () => withExplainedErrors(NO_SPOT, () => withDrives(queue(), parts, listLive)),
     create: async (drive) => createOne(drive, queue(), parts),
     delete: async (drive) => deleteOne(drive, queue()),
     read: async (drive) => readOne(drive, queue(), parts),
     log: createOwnerLog(queue, parts),
     exportDrive: (options = {}) => exportAll(did, options, { queue, parts }),
     importDrive: async (files, options = {}) => importFiles(files, options, { did, queue: queue(), parts }),
-    exportKey: () => guarded(NO_SPOT, () => exportInHex(did, parts.keys)),
+    exportKey: () => withExplainedErrors(NO_SPOT, () => exportInHex(did, parts.keys)),
     verify: async (drive, onStep) => verifyOne(drive, { queue: queue(), parts, onStep }),
     stage: (content) => stageContent(content, parts),
     async change<T>(drive: string, work: (drive: DriveChange) => Promise<T>) {
@@ -157,7 +159,7 @@ async function changeOne<T>(
     if (edit.root !== undefined && edit.root !== before) {
       putRoot(draft, drive, { root: edit.root, maxDrives: limits.maxDrives });
       const ends = [before, edit.root];
-      for (const moment of edit.noted) draft.notes.push(await notedIn(moment, { drive, draft, ends }));
+      for (const moment of edit.noted) draft.notes.push(await resolveNote(moment, { drive, draft, ends }));
     }
     return { value, isRepeatable: edit.isRepeatable };
   } finally {
@@ -173,7 +175,7 @@ interface NotedGround {
 }
 
 /** The nodes at the path of a noted change, by their Refs. */
-async function notedIn({ note, before, after, reason, ticket }: Moment, ground: NotedGround): Promise<Noted> {
+async function resolveNote({ note, before, after, reason, ticket }: Moment, ground: NotedGround): Promise<Noted> {
   const { drive, draft, ends } = ground;
   const { scope, writes } = draft;
   const at = async (root: Value | undefined): Promise<Value | undefined> => {
@@ -224,7 +226,7 @@ interface Verifying {
 
 async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Promise<VerifyReport> {
   checkDrive(drive);
-  return guarded({ drive, path: [] }, () =>
+  return withExplainedErrors({ drive, path: [] }, () =>
     withDrives(queue, parts, async (drives, _, overlay) => {
       const root = drives.get(drive) ?? null;
       return verifyTree(cellOf(root ?? createDrive(null, { at: 0 })).ref, { store: parts.store, overlay, onStep });
@@ -234,7 +236,7 @@ async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Pr
 
 async function readOne(drive: string, queue: OwnerQueue, parts: EngineParts): Promise<DriveSnapshot> {
   checkDrive(drive);
-  return guarded({ drive, path: [] }, async () => {
+  return withExplainedErrors({ drive, path: [] }, async () => {
     const pinned = await queue.load({ mayBeStale: true });
     try {
       return await snapshotOf(drive, pinned, parts);
@@ -257,7 +259,7 @@ async function snapshotOf(
   const ref = (await scope.run(() => isLive(root))) && root !== undefined ? cellOf(root).ref : undefined;
   let isOpen = true;
   const at = <T>(path: readonly string[], read: (tree: Tree) => Promise<T>): Promise<T> =>
-    guarded({ drive, path }, async () => {
+    withExplainedErrors({ drive, path }, async () => {
       if (!isOpen) throw new TypeError("The snapshot of the drive has been released");
       const own = newScope();
       return read({ root: ref === undefined ? undefined : await own.open(ref), scope: own });

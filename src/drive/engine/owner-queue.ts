@@ -13,8 +13,8 @@ import type { DriveLimits, LogQuota } from "./drives.js";
 import { explain, quotaExceeded, storeUnavailable } from "./fault.js";
 import { appendToLog, type LogChange, type LogGround } from "./log/append.js";
 import type { Noted } from "./log/entry.js";
-import { cellsOf, type DraftBase, type Made, putNew, tooOften, usedBytesOf, withSizes } from "./owner/made.js";
-import { triesAgainst } from "./owner/tries.js";
+import { cellsOf, type DraftBase, type Made, putNew, tooManyTries, usedBytesOf, withSizes } from "./owner/made.js";
+import { limitTries } from "./owner/tries.js";
 import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
 import { createWriteSet, type WriteSet } from "./write-set.js";
@@ -147,12 +147,12 @@ export class OwnerQueue {
    */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
     let writes = createWriteSet(this.#parts.store);
-    for (const _ of triesAgainst(this.#parts)) {
+    for (const _ of limitTries(this.#parts)) {
       const waiting = jobs.filter((job) => open.has(job));
       if (await this.#attempt(waiting, open, writes)) return;
       writes = writes.again();
     }
-    throw tooOften();
+    throw tooManyTries();
   }
 
   /** @returns false if it must be repeated */
@@ -231,7 +231,7 @@ export class OwnerQueue {
     let [{ drives, usedBytes }, base, state] = [made, first, known];
     const pins: PinnedState[] = [];
     try {
-      for (const _ of triesAgainst(this.#parts)) {
+      for (const _ of limitTries(this.#parts)) {
         await base.writes.putTree(cellsOf(state.merged));
         await putNew(drives, base);
         const bytes = encode(key.sign(drives));
@@ -255,7 +255,7 @@ export class OwnerQueue {
     } finally {
       for (const pin of pins) pin.release();
     }
-    throw tooOften();
+    throw tooManyTries();
   }
 
   #logged(

@@ -8,7 +8,7 @@ import type { CadMap } from "../cad3/maps/hash-map.js";
 import { hashOfRef, isBranch, toHex } from "../cad3/ref.js";
 import { NIL } from "../cad3/scalar.js";
 import { type CellPool, createScope, type Overlay } from "./cells.js";
-import { readable, summaryOf } from "./content/listing.js";
+import { readIntact, summaryOf } from "./content/listing.js";
 import { sizesOf } from "./content/tree-read.js";
 import { isDamage } from "./fault.js";
 import { createLru } from "./lru.js";
@@ -124,7 +124,7 @@ async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<num
     }
     const hashes = parts.map(({ ref }) => toHex(hashOfRef(ref)));
     const branches = hashes.filter((_, place) => isBranch(parts[place]?.ref ?? NIL));
-    const found = new Map(zip(branches, await readable(branches, scope)));
+    const found = new Map(zip(branches, await readIntact(branches, scope)));
     for (const [place, { ref, times }] of parts.entries()) {
       await turn();
       const cell = readCell(isBranch(ref) ? found.get(hashes[place] ?? "") : ref);

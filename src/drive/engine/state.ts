@@ -8,7 +8,7 @@ import { CadMap, map } from "../cad3/maps/hash-map.js";
 import { sameBytes, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
-import { notANode, opened } from "../dlfs/node.js";
+import { notANode, openValue } from "../dlfs/node.js";
 import { Signed, verify } from "../dlfs/signed.js";
 import type { CellStore, Pin, RootRecord } from "../store/cell-store.js";
 import { type CellPool, type CellScope, callStore, createScope } from "./cells.js";
@@ -124,7 +124,7 @@ export function signedDrives(bytes: Uint8Array, account: string): Uint8Array {
 export async function drivesOf({ drives }: Pick<OwnerState, "drives">, scope: CellScope): Promise<CadMap> {
   if (drives === undefined) return map([]);
   const value = await scope.open(drives);
-  const entries: Value = await scope.run(() => opened(value));
+  const entries: Value = await scope.run(() => openValue(value));
   if (!(entries instanceof CadMap)) throw notANode("drives are a map");
   return entries;
 }

@@ -1,7 +1,7 @@
 // Removes directory trees of any depth by handle.
 
 import type { Io } from "../../core/io.js";
-import { eachPiece, examine, rawName } from "../directory.js";
+import { examine, forEachPiece, rawName } from "../directory.js";
 import { below, entryPath, type Handles, type Pinned, release } from "../handles.js";
 import type { DirectoryEntry } from "../native/entries.js";
 import { errnoOf, quietly, type Sys, succeeds } from "../sys.js";
@@ -123,7 +123,7 @@ class Emptying {
     const unmoved: (string | Buffer)[] = [];
     // It is already unreachable for others, so its permissions need not protect it from removal.
     if ((directory.stat.mode & 0o700) !== 0o700) yield* quietly(sys.chmod(directory.path, 0o700));
-    yield* quietly(eachPiece(sys, directory, (entries) => this.#remove(directory, entries, unmoved)));
+    yield* quietly(forEachPiece(sys, directory, (entries) => this.#remove(directory, entries, unmoved)));
     return unmoved;
   }
 

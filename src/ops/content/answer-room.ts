@@ -1,3 +1,5 @@
+// Reserves memory for an answer before the file is read.
+
 import { NeedsMemory } from "../../core/memory.js";
 import type { Call } from "../../core/ports/operation.js";
 

@@ -1,3 +1,5 @@
+// Formats sizes for people and models.
+
 const UNITS = ["KB", "MB", "GB", "TB", "PB"];
 
 /** A size for display: `12 B`, `1.2 KB`; powers of 1024, one decimal, rounded down, always with a decimal point. */

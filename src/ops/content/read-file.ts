@@ -77,7 +77,7 @@ function fetchWhole(reading: Reading, advice: string): Awaitable<ReadBytes> {
 const formOf = ({ takesBytes }: Reading) => (takesBytes ? "bytes" : "text");
 
 /** Builds a result from the bytes read, then releases them, unless the result carries them: that releases them later. */
-const consumed = (found: Awaitable<ReadBytes>, make: (found: Found) => ReadOutput): Awaitable<ReadOutput> =>
+const consumeRead = (found: Awaitable<ReadBytes>, make: (found: Found) => ReadOutput): Awaitable<ReadOutput> =>
   after(found, (read) => {
     const once = foundOf(read);
     let output: ReadOutput | undefined;
@@ -109,12 +109,12 @@ function releaseAfter(output: ReadOutput | undefined, { release }: Found): void 
 }
 
 const readWhole = (reading: Reading): Awaitable<ReadOutput> =>
-  consumed(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp, release }) =>
+  consumeRead(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp, release }) =>
     wholeOutput(reading, { bytes, size, stamp, release, codec: codecOf(bytes, reading.encoding) }),
   );
 
 const readJson = (reading: Reading): Awaitable<ReadOutput> =>
-  consumed(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) => ({
+  consumeRead(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) => ({
     value: parseJson(bytes, reading),
     size,
     mime: mimeAt(reading, bytes, () => true),
@@ -127,12 +127,12 @@ function parseJson(bytes: Buffer, { call, encoding }: Reading): unknown {
   try {
     return parseExact(decoded.text);
   } catch (error) {
-    if (error instanceof UnkeptNumber) throw unkept(error, decoded.text, call.access.place);
+    if (error instanceof UnkeptNumber) throw unkeptNumber(error, decoded.text, call.access.place);
     throw notJson(call.access.place, jsonFault(decoded.text));
   }
 }
 
-function unkept({ reason }: UnkeptNumber, text: string, place: Place): FileAdapterError {
+function unkeptNumber({ reason }: UnkeptNumber, text: string, place: Place): FileAdapterError {
   if (reason !== "size") return notJson(place, "it holds a number that cannot be kept here. Pass mode: text");
   const advice = "It holds integers beyond 2^53: pass mode: text";
   return tooLargeToRead(place, text.length, MOST_EXACT_CHARS, advice);
@@ -150,7 +150,7 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
     return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
   };
   return after(call.root.backend.read(call.path, plan, call.access), (found) =>
-    wantsRendered(reading) && isPdf(found.bytes) ? pdfOrHead(reading, found) : headOutput(reading, found),
+    wantsRendered(reading) && isPdf(found.bytes) ? readPdfOrHead(reading, found) : headOutput(reading, found),
   );
 }
 
@@ -163,7 +163,7 @@ function headOutput(reading: Reading, read: ReadBytes): Awaitable<ReadOutput> {
 }
 
 /** The text of a PDF, else what any other file with these first bytes answers. */
-async function pdfOrHead(reading: Reading, found: ReadBytes): Promise<ReadOutput> {
+async function readPdfOrHead(reading: Reading, found: ReadBytes): Promise<ReadOutput> {
   // Others need the buffer while the PDF is read.
   const { size, stamp } = found;
   const head = { bytes: Buffer.from(found.bytes), size, ...(stamp === undefined ? {} : { stamp }) };
@@ -185,7 +185,7 @@ function cutToBudget(reading: Reading, found: Found): Awaitable<ReadOutput> {
     const complete = size <= Math.min(bytes.length, mostWhole);
     if (complete) return wholeOutput(reading, { bytes, size, stamp, release, codec: undefined });
     release();
-    return consumed(fetchWhole(reading, adviceFor(reading)), (whole) =>
+    return consumeRead(fetchWhole(reading, adviceFor(reading)), (whole) =>
       wholeOutput(reading, { ...whole, stamp, codec: undefined }),
     );
   }
@@ -217,7 +217,7 @@ function readFirstBytes(reading: Reading): Awaitable<ReadOutput> {
     holdAnswer(call, Math.min(size, length), formOf(reading));
     return { offset: 0, length };
   };
-  return consumed(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp, release }) => {
+  return consumeRead(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp, release }) => {
     const piece = { bytes, offset: 0, size, stamp, release, codec: undefined };
     return bytes.length >= size ? wholeOutput(reading, piece) : pieceOutput(reading, { ...piece, reason: "bytes" });
   });
@@ -232,7 +232,7 @@ function readBytes(reading: Reading): Awaitable<ReadOutput> {
     holdAnswer(call, Math.min(wanted, Math.max(0, size - offset)));
     return { offset, length: wanted };
   };
-  return consumed(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
+  return consumeRead(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
     const reason = length > wanted && offset + bytes.length < size ? ("bytes" as const) : undefined;
     return pieceOutput(reading, { bytes, offset, size, stamp, codec: undefined, reason });
   });

@@ -1,3 +1,5 @@
+// Copies a file or tree between roots or drives, with verification if asked for.
+
 import { conflict, isADirectory, notSupportedByRoot } from "../../core/errors/texts.js";
 import { type Expected, etagOf, isExpected } from "../../core/etag.js";
 import type { Copied, PlaceOptions } from "../../core/ports/backend.js";

@@ -13,7 +13,7 @@ interface OnDrives {
 
 type OnRoots<Input, Output> = Operation<Input, Output>;
 
-const named = <T>({ drive, toDrive, ...input }: T & OnDrives) => ({
+const toNamedRoots = <T>({ drive, toDrive, ...input }: T & OnDrives) => ({
   ...input,
   root: drive,
   ...(toDrive === undefined ? {} : { toRoot: toDrive }),
@@ -22,7 +22,7 @@ const named = <T>({ drive, toDrive, ...input }: T & OnDrives) => ({
 function onDrives<Input, Output>(operation: OnRoots<Input, Output>): OnRoots<Input & OnDrives, Output> {
   if (operation.on !== "places") throw new TypeError("Only an operation on places can name two drives");
   const { check, run } = operation;
-  const given = (input: Input & OnDrives) => named(input) as unknown as Input;
+  const given = (input: Input & OnDrives) => toNamedRoots(input) as unknown as Input;
   return {
     ...operation,
     check: (input: Input & OnDrives) => check?.(given(input)),

@@ -1,4 +1,6 @@
-import { counted, type ReportProgress } from "../../core/call/progress.js";
+// Reports the progress of a copy while its source is read.
+
+import { countText, type ReportProgress } from "../../core/call/progress.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 
@@ -7,7 +9,7 @@ export function watchedSource(source: TreeSource, report: ReportProgress): TreeS
   let entries = 0;
   const next = async (): Promise<SourceEntry | undefined> => {
     const entry = await source.next();
-    if (entry !== undefined) report(++entries, undefined, () => `${counted(entries, "entry", "entries")} copied`);
+    if (entry !== undefined) report(++entries, undefined, () => `${countText(entries, "entry", "entries")} copied`);
     return entry;
   };
   return {

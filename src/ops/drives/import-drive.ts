@@ -1,4 +1,4 @@
-import { ending } from "../../core/call/ending.js";
+import { endWithCall } from "../../core/call/end-with-call.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { DriveImport, DriveImported, DriveOperation } from "../../core/ports/operation.js";
 import { loadContent } from "../content/content.js";
@@ -25,7 +25,7 @@ export const importDrive: DriveOperation<ImportInput, DriveImported> = {
     const content = await loadContent(source, { ...call, place });
     async function* file(): AsyncGenerator<Uint8Array> {
       if (Buffer.isBuffer(content)) yield content;
-      else yield* ending(content, scope);
+      else yield* endWithCall(content, scope);
       // Nothing has changed so far; from here on the answer waits for the outcome.
       scope.commit();
     }

@@ -1,3 +1,5 @@
+// The drive that an input names.
+
 import { invalidInput } from "../../core/errors/texts.js";
 
 /** Names a drive by `drive`, or by `name` (as in the reference's schema). If both are given, they must be equal. */

@@ -8,11 +8,11 @@ export interface Planned extends Replacement {
 }
 
 /** Sorts by position; replacements with the same start are in the order of their ends. */
-export const inOrder = (planned: readonly Planned[]): readonly Planned[] =>
+export const sortByPosition = (planned: readonly Planned[]): readonly Planned[] =>
   planned.toSorted((left, right) => left.start - right.start || left.end - right.end);
 
-/** The first two that overlap; adjacent ones do not. @param ordered sorted by {@link inOrder} */
-export function overlapIn(ordered: readonly Planned[]): readonly [Planned, Planned] | undefined {
+/** The first two that overlap; adjacent ones do not. @param ordered sorted by {@link sortByPosition} */
+export function findOverlap(ordered: readonly Planned[]): readonly [Planned, Planned] | undefined {
   for (const [index, next] of ordered.entries()) {
     const previous = ordered[index - 1];
     if (previous !== undefined && next.start < previous.end) return [previous, next];
@@ -25,7 +25,7 @@ export const lengthAfter = (text: string, ordered: readonly Replacement[]): numb
   ordered.reduce((length, { start, end, text: added }) => length + added.length - (end - start), text.length);
 
 /** @param ordered by position, not overlapping */
-export function replaced(text: string, ordered: readonly Replacement[]): string {
+export function applyReplacements(text: string, ordered: readonly Replacement[]): string {
   const parts: string[] = [];
   let at = 0;
   for (const { start, end, text: added } of ordered) {

@@ -1,3 +1,5 @@
+// Parses the edits of `file:edit`, in either form.
+
 import { invalidInput } from "../../core/errors/texts.js";
 import type { EditInput } from "../../schema/types.js";
 import { isEncodingName } from "../content/encoding.js";

@@ -1,6 +1,6 @@
 // Finds the lines that replacements change, as the basis of a diff.
 
-import { replaced } from "./apply.js";
+import { applyReplacements } from "./apply.js";
 import type { Replacement } from "./match.js";
 
 /** Most pairs of lines compared to find the common lines of two versions; beyond it, all lines count as changed. */
@@ -40,7 +40,7 @@ export function* changedLines(text: string, replacements: readonly Replacement[]
     counted = start;
     const shifted = inside.map((one) => ({ ...one, start: one.start - start, end: one.end - start }));
     const before = text.slice(start, end);
-    for (const change of changesOf(splitLines(before), splitLines(replaced(before, shifted)))) {
+    for (const change of changesOf(splitLines(before), splitLines(applyReplacements(before, shifted)))) {
       yield {
         ...change,
         start: start + change.start,

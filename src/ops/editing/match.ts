@@ -40,19 +40,19 @@ export class EditMatcher {
 
   match(edit: Edit): Match {
     const [only, ...others] = this.#terminators;
-    if (only === undefined) return this.#literally(edit);
-    if (others.length === 0) return this.#literally(aligned(edit, only));
-    const literal = this.#literally(edit);
-    return literal.found === edit.expect ? literal : this.#plainly(edit, only);
+    if (only === undefined) return this.#matchLiterally(edit);
+    if (others.length === 0) return this.#matchLiterally(alignTerminators(edit, only));
+    const literal = this.#matchLiterally(edit);
+    return literal.found === edit.expect ? literal : this.#matchPlainly(edit, only);
   }
 
-  #literally({ oldText, newText, expect }: Edit): Match {
+  #matchLiterally({ oldText, newText, expect }: Edit): Match {
     const found = occurrencesOf(oldText, this.#text, MAX_OCCURRENCES);
     return matchOf(found, expect, (start) => ({ start, end: start + oldText.length, text: newText }));
   }
 
   /** Treats all terminators as equal; inserted text gets the most frequent terminator of the file. */
-  #plainly(edit: Edit, dominant: Terminator): Match {
+  #matchPlainly(edit: Edit, dominant: Terminator): Match {
     const oldText = withTerminator("\n", edit.oldText);
     const newText = withTerminator(dominant, edit.newText);
     const { count, spans } = spansOf(oldText, this.#text, MAX_OCCURRENCES) ?? this.#inView(oldText);
@@ -75,7 +75,7 @@ export class EditMatcher {
   }
 }
 
-const aligned = ({ oldText, newText, expect }: Edit, terminator: Terminator): Edit => ({
+const alignTerminators = ({ oldText, newText, expect }: Edit, terminator: Terminator): Edit => ({
   oldText: withTerminator(terminator, oldText),
   newText: withTerminator(terminator, newText),
   expect,

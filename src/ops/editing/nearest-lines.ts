@@ -58,9 +58,10 @@ export function nearestLines(wanted: string, text: string, isOver: () => boolean
   const lines = linesUntil(text, isOver);
   const count = wantedLines.length;
   const squeezed = squeezedMatches(needle, lines);
-  const shared = squeezed.length > 0 ? squeezed : best(sharing({ needle, lines, count }, isOver));
-  const stretches = shared.length > 0 ? shared : best(alike({ needle, lines, count }, isOver));
-  return described(stretches, wanted, lines);
+  const shared =
+    squeezed.length > 0 ? squeezed : bestStretches(stretchesSharingLines({ needle, lines, count }, isOver));
+  const stretches = shared.length > 0 ? shared : bestStretches(stretchesLikeLongest({ needle, lines, count }, isOver));
+  return describeStretches(stretches, wanted, lines);
 }
 
 /** The wanted lines (`needle`), and the lines to search. */
@@ -108,7 +109,7 @@ function squeezedMatches(needle: readonly Line[], lines: readonly Line[]): reado
 }
 
 /** Places where lines of both coincide: each common line votes for an alignment. */
-function* sharing({ needle, lines, count }: Search, isOver: () => boolean): Generator<Stretch> {
+function* stretchesSharingLines({ needle, lines, count }: Search, isOver: () => boolean): Generator<Stretch> {
   const places = new Map<string, number[]>();
   for (const [index, { key }] of needle.entries()) places.set(key, [...(places.get(key) ?? []), index]);
   const votes = new Map<number, number>();
@@ -119,22 +120,22 @@ function* sharing({ needle, lines, count }: Search, isOver: () => boolean): Gene
     if (indices.length > MOST_REPEATS) continue;
     for (const place of indices) votes.set(index - place, (votes.get(index - place) ?? 0) + 1);
   }
-  for (const [from, score] of votes) yield stretch(from, score, { count, most: lines.length });
+  for (const [from, score] of votes) yield createStretch(from, score, { count, most: lines.length });
 }
 
 /** Places with a line similar to the longest wanted line. */
-function* alike({ needle, lines, count }: Search, isOver: () => boolean): Generator<Stretch> {
+function* stretchesLikeLongest({ needle, lines, count }: Search, isOver: () => boolean): Generator<Stretch> {
   const lengths = needle.map(({ key }) => key.length);
   const longest = lengths.indexOf(Math.max(...lengths));
-  const likeness = likenessTo(needle[longest]?.key ?? "");
+  const likeness = createLikeness(needle[longest]?.key ?? "");
   for (const [index, { key }] of lines.entries()) {
     if (index % STRIDE === STRIDE - 1 && isOver()) return;
     const score = likeness(key);
-    if (score >= ALIKE) yield stretch(index - longest, score, { count, most: lines.length });
+    if (score >= ALIKE) yield createStretch(index - longest, score, { count, most: lines.length });
   }
 }
 
-const stretch = (from: number, score: number, { count, most }: { count: number; most: number }): Stretch => ({
+const createStretch = (from: number, score: number, { count, most }: { count: number; most: number }): Stretch => ({
   from: Math.max(0, from),
   to: Math.min(most, Math.max(1, from + count)),
   score,
@@ -144,7 +145,7 @@ const stretch = (from: number, score: number, { count, most }: { count: number; 
  * Similarity of other texts to one: the share of its character pairs (bigrams) that they contain, 0 to 1; lower if they
  * are much longer. Pairs are hashed to 16 bits, which is precise enough.
  */
-function likenessTo(wanted: string): (text: string) => number {
+function createLikeness(wanted: string): (text: string) => number {
   const pairAt = (text: string, at: number): number =>
     (text.charCodeAt(at) * 31 + text.charCodeAt(at + 1) * 1009) & 0xffff;
   const isWanted = new Uint8Array(0x10000);
@@ -170,7 +171,7 @@ function likenessTo(wanted: string): (text: string) => number {
 }
 
 /** The best few stretches that do not overlap. */
-function best(stretches: Iterable<Stretch>): readonly Stretch[] {
+function bestStretches(stretches: Iterable<Stretch>): readonly Stretch[] {
   let kept: Stretch[] = [];
   for (const one of stretches) {
     const last = kept.at(-1);
@@ -184,7 +185,11 @@ function best(stretches: Iterable<Stretch>): readonly Stretch[] {
   return kept;
 }
 
-function described(stretches: readonly Stretch[], wanted: string, lines: readonly Line[]): readonly NearLines[] {
+function describeStretches(
+  stretches: readonly Stretch[],
+  wanted: string,
+  lines: readonly Line[],
+): readonly NearLines[] {
   let room = MOST_CHARS;
   return stretches.map(({ from, to }, index) => {
     const text = lines

@@ -8,7 +8,7 @@ import { etagOf, expectedOf, isExpected, type Sha256 } from "../../core/etag.js"
 import type { ReadRange } from "../../core/ports/backend.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { decodeText, encodeText, type TextForm } from "../content/encoding.js";
-import { lengthAfter, replaced } from "./apply.js";
+import { applyReplacements, lengthAfter } from "./apply.js";
 import type { Replacement } from "./match.js";
 
 export const BOM = "\ufeff";
@@ -39,13 +39,13 @@ export async function readOriginal(input: OriginalRequest, call: PathCall): Prom
     return { offset: 0, length: limit + 1 };
   };
   const expected = expectedOf(input);
-  const found = await asConflictIfMissing(async () => root.backend.read(path, plan, access), input, call);
+  const found = await missingAsConflict(async () => root.backend.read(path, plan, access), input, call);
   try {
     const { bytes, stamp } = found;
     if (bytes.length > limit) throw tooLarge(bytes.length);
     const sha256 = hash("sha256", bytes);
     call.versions.put(root.name, stamp, sha256);
-    if (expected !== undefined && !isExpected(expected, sha256)) throw stale(input, call, etagOf(sha256));
+    if (expected !== undefined && !isExpected(expected, sha256)) throw staleConflict(input, call, etagOf(sha256));
     const decoded = decodeText(bytes, input.encoding ?? root.encoding);
     if (decoded === undefined) throw notTextToEdit(access.place);
     const { text, encoding, bom } = decoded;
@@ -55,17 +55,17 @@ export async function readOriginal(input: OriginalRequest, call: PathCall): Prom
   }
 }
 
-async function asConflictIfMissing<T>(read: () => Promise<T>, input: OriginalRequest, call: PathCall): Promise<T> {
+async function missingAsConflict<T>(read: () => Promise<T>, input: OriginalRequest, call: PathCall): Promise<T> {
   try {
     return await read();
   } catch (error) {
     const isMissing = error instanceof FileAdapterError && error.code === "NOT_FOUND";
-    throw isMissing && input.ifMatch !== undefined ? stale(input, call, null) : error;
+    throw isMissing && input.ifMatch !== undefined ? staleConflict(input, call, null) : error;
   }
 }
 
 /** CONFLICT: the content does not meet the precondition. @param current its etag; `null`: the file does not exist */
-const stale = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }: PathCall, current: string | null) =>
+const staleConflict = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }: PathCall, current: string | null) =>
   conflict(access.place, {
     verb: access.verb,
     expected: ifMatch,
@@ -78,7 +78,7 @@ export function textAfter({ text, size }: Original, plan: readonly Replacement[]
   const length = lengthAfter(text, plan);
   // Every encoding takes at least one byte for each character.
   if (length > limit) throw contentTooLarge(call.access.place, length, limit);
-  return replaced(text, plan);
+  return applyReplacements(text, plan);
 }
 
 /** @throws TOO_LARGE, NOT_TEXT */

@@ -5,7 +5,7 @@ import { ambiguousMatch, noMatch, overlappingEdits } from "../../core/errors/edi
 import { isPending, runIo } from "../../core/io.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { lineAt } from "../content/terminators.js";
-import { inOrder, overlapIn, type Planned } from "./apply.js";
+import { findOverlap, type Planned, sortByPosition } from "./apply.js";
 import { type Edit, EditMatcher, type Match } from "./match.js";
 import { nearestLines } from "./nearest-lines.js";
 import { BOM, type Original } from "./original.js";
@@ -29,21 +29,21 @@ export async function planOf(
       throw mismatch(one, match, { call, text: mayRead ? text : undefined, edit: index, of: edits.length });
     }
     // The byte order mark stays, even if an edit's old text begins with it.
-    const kept = form.bom ? match.replacements.map(behindMark) : match.replacements;
+    const kept = form.bom ? match.replacements.map(shiftBehindMark) : match.replacements;
     for (const replacement of kept) planned.push({ ...replacement, edit: index });
-    await breath(scope);
+    await yieldIfDue(scope);
   }
-  const ordered = inOrder(planned);
-  const overlap = overlapIn(ordered);
+  const ordered = sortByPosition(planned);
+  const overlap = findOverlap(ordered);
   if (overlap === undefined) return ordered;
   const [first, second] = overlap.map((one) => one.edit).toSorted((left, right) => left - right);
   throw overlappingEdits(place, [first ?? 0, second ?? 0]);
 }
 
-export const behindMark = <R extends { start: number; end: number; text: string }>(one: R): R =>
+export const shiftBehindMark = <R extends { start: number; end: number; text: string }>(one: R): R =>
   one.start > 0 ? one : { ...one, start: 1, text: one.text.startsWith(BOM) ? one.text.slice(1) : one.text };
 
-export async function breath(scope: CallScope): Promise<void> {
+export async function yieldIfDue(scope: CallScope): Promise<void> {
   const pause = runIo(scope.breathe());
   if (isPending(pause)) await pause;
 }

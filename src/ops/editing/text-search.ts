@@ -26,7 +26,7 @@ export function occurrencesOf(needle: string, text: string, keep: number): Occur
   let credit = PATIENCE * (text.length + needle.length);
   for (let at = text.indexOf(probe); at >= 0; at = text.indexOf(probe, at + 1)) {
     credit -= LOOK + needle.length;
-    if (credit < 0) return byPrefixes(needle, text, keep);
+    if (credit < 0) return searchByPrefixes(needle, text, keep);
     if (!text.startsWith(needle, at)) continue;
     count++;
     if (starts.length < keep) starts.push(at);
@@ -35,7 +35,7 @@ export function occurrencesOf(needle: string, text: string, keep: number): Occur
 }
 
 /** Knuth-Morris-Pratt search. */
-function byPrefixes(needle: string, text: string, keep: number): Occurrences {
+function searchByPrefixes(needle: string, text: string, keep: number): Occurrences {
   const borders = bordersOf(needle);
   const starts: number[] = [];
   let count = 0;

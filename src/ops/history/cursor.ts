@@ -1,6 +1,6 @@
 // Cursors of pages that go from newer to older journal entries: the id of the last one, bound to the call.
 
-import { type Binding, refusedCursor, seal, unseal } from "../../search/cursor.js";
+import { type Binding, invalidCursor, seal, unseal } from "../../search/cursor.js";
 
 /** @param id the last entry that has been answered */
 export const writeIdCursor = (binding: Binding, id: string): string => seal(binding, Buffer.from(id, "latin1"));
@@ -9,6 +9,6 @@ export const writeIdCursor = (binding: Binding, id: string): string => seal(bind
 export function readIdCursor(binding: Binding, cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const body = unseal(binding, cursor);
-  if (body === undefined || body.length === 0) throw refusedCursor();
+  if (body === undefined || body.length === 0) throw invalidCursor();
   return body.toString("latin1");
 }

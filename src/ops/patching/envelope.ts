@@ -72,14 +72,14 @@ function endOfSection(lines: readonly Line[], from: number): number {
 }
 
 /** Empty lines at the end separate sections. */
-function trimmed(body: readonly Line[]): readonly Line[] {
+function trimEmptyLines(body: readonly Line[]): readonly Line[] {
   let end = body.length;
   while (end > 0 && body[end - 1]?.text.trim() === "") end--;
   return body.slice(0, end);
 }
 
 function addedText(body: readonly Line[]): string {
-  return trimmed(body)
+  return trimEmptyLines(body)
     .filter(({ text }) => text !== END_OF_FILE)
     .map(({ text, number }) => {
       if (text.startsWith("+")) return `${text.slice(1)}\n`;
@@ -91,13 +91,13 @@ function addedText(body: readonly Line[]): string {
 }
 
 function parseDelete(path: string, body: readonly Line[]): Section {
-  const [line] = trimmed(body);
+  const [line] = trimEmptyLines(body);
   if (line !== undefined) throw fault(line.number, "nothing follows *** Delete File:");
   return { kind: "delete", path };
 }
 
 function parseUpdate(path: string, body: readonly Line[], number: number): Section {
-  const lines = trimmed(body);
+  const lines = trimEmptyLines(body);
   const [first] = lines;
   const [, moved] = MOVE.exec(first?.text ?? "") ?? [];
   const to = moved === undefined ? undefined : pathIn(moved, first?.number ?? number);
@@ -116,15 +116,15 @@ interface Draft {
   atEnd: boolean;
 }
 
-const draft = (): Draft => ({ anchors: [], before: [], after: [], atEnd: false });
+const createDraft = (): Draft => ({ anchors: [], before: [], after: [], atEnd: false });
 const isEmpty = ({ before, after }: Draft): boolean => before.length === 0 && after.length === 0;
 
 function hunksIn(lines: readonly Line[]): Hunk[] {
   const hunks: Hunk[] = [];
-  let hunk = draft();
+  let hunk = createDraft();
   const finish = (): void => {
     if (!isEmpty(hunk)) hunks.push(hunk);
-    hunk = draft();
+    hunk = createDraft();
   };
   for (const { text, number } of lines) {
     if (text.startsWith("@@")) {

@@ -12,7 +12,7 @@ import { encodeText } from "../content/encoding.js";
 import type { Replacement } from "../editing/match.js";
 import { nearestLines } from "../editing/nearest-lines.js";
 import { bytesOf, type Original, readOriginal, textAfter } from "../editing/original.js";
-import { behindMark, planOf } from "../editing/plan.js";
+import { planOf, shiftBehindMark } from "../editing/plan.js";
 import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
 import type { Hunk, Section } from "./section.js";
 
@@ -210,7 +210,7 @@ function planHunks(hunks: readonly Hunk[], { text, form }: Original, reader: Rea
   const found = matchHunks(body, hunks);
   if ("wanted" in found) throw hunkError(found, { ...reader, text: body, of: hunks.length });
   const shift = (one: Replacement): Replacement => ({ ...one, start: one.start + 1, end: one.end + 1 });
-  const replacements = form.bom ? found.replacements.map(shift).map(behindMark) : found.replacements;
+  const replacements = form.bom ? found.replacements.map(shift).map(shiftBehindMark) : found.replacements;
   return { replacements, applied: hunks.length, way: found.way };
 }
 

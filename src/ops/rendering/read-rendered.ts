@@ -39,7 +39,7 @@ export function readNotebook(reading: Reading): Awaitable<ReadOutput | undefined
   return after(call.root.backend.read(call.path, plan, call.access), (found) => {
     const { bytes, size, stamp } = found;
     const isWhole = bytes.length > 0 && bytes.length <= most && bytes.length >= size;
-    const text = isWhole ? notebookText(parsed(textIn(bytes, UTF8, { allowNul: false }))) : undefined;
+    const text = isWhole ? notebookText(parseOrUndefined(textIn(bytes, UTF8, { allowNul: false }))) : undefined;
     const facts = text === undefined ? undefined : { size, mime: mimeAt(reading, bytes, () => true) };
     const etag = facts === undefined ? {} : etagFor(call, stamp, bytes);
     found.release?.();
@@ -49,7 +49,7 @@ export function readNotebook(reading: Reading): Awaitable<ReadOutput | undefined
   });
 }
 
-function parsed(text: string | undefined): unknown {
+function parseOrUndefined(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {

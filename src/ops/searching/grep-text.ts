@@ -3,7 +3,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import type { Rendering } from "../../core/ports/adapter.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
-import { noMatchIn } from "./search.js";
+import { noMatchText } from "./search.js";
 
 /** Each path once, then its lines: matches as `12:text`, context as `13-text`, `--` between separate groups. */
 export function renderGrep(output: GrepOutput, _input: GrepInput): Rendering {
@@ -36,20 +36,20 @@ function* linesOf(matches: readonly Match[]): Generator<string> {
 }
 
 function* linesAround({ line, text, before = [], after = [], cut }: Match): Generator<string> {
-  for (const [at, one] of before.entries()) yield `${line - before.length + at}-${shown(one)}`;
-  yield `${line}:${shown(text)}${cut === true ? " …" : ""}`;
-  for (const [at, one] of after.entries()) yield `${line + 1 + at}-${shown(one)}`;
+  for (const [at, one] of before.entries()) yield `${line - before.length + at}-${escapeLine(one)}`;
+  yield `${line}:${escapeLine(text)}${cut === true ? " …" : ""}`;
+  for (const [at, one] of after.entries()) yield `${line + 1 + at}-${escapeLine(one)}`;
 }
 
 /** The text of a single match, with its path. */
 export const textOfMatch = (match: Match): string => [...linesOf([match]), ""].join("\n");
 
 /** Escapes control characters except tabs, which indent source code. */
-const shown = (text: string): string => text.split("\t").map(escapeText).join("\t");
+const escapeLine = (text: string): string => text.split("\t").map(escapeText).join("\t");
 
 function noteOf(output: GrepOutput, given: number): string | undefined {
   const { complete, hint, nextCursor, totalMatches, countIsComplete, filesScanned } = output;
-  if (complete) return given > 0 ? hint : noMatchIn(filesScanned, hint);
+  if (complete) return given > 0 ? hint : noMatchText(filesScanned, hint);
   const next = nextCursor === undefined ? hint : `Go on with cursor: "${nextCursor}"`;
   const total = `${given} of ${countIsComplete ? "" : "at least "}${totalMatches}`;
   return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;

@@ -76,7 +76,7 @@ async function readRules(path: string, root: string, call: PlacesCall): Promise<
 export const namesGit = (pattern: string | readonly string[] | undefined): boolean =>
   [pattern ?? []].flat().some((one) => /^(?:\.\/)*\.git(?:\/|$)/.test(one));
 
-export const baseIsGit = (base: readonly string[]): boolean => base.includes(".git");
+export const isGitBase = (base: readonly string[]): boolean => base.includes(".git");
 
 /** Advice if parts could not be opened: no other limit or pattern would help. */
 export const EXHAUSTED = "Some parts could not be opened. Call again later, or on a deeper path";
@@ -99,7 +99,7 @@ export function hintOf(
 }
 
 /** The note of a search that found nothing. @param files how many it looked at */
-export const noMatchIn = (files: number, hint: string | undefined): string =>
+export const noMatchText = (files: number, hint: string | undefined): string =>
   `No match in ${files} file${files === 1 ? "" : "s"}${hint === undefined ? "" : `. ${hint}`}`;
 
 const SHOWN: Readonly<Record<string, string>> = {

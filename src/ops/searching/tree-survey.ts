@@ -1,7 +1,7 @@
 // Chooses the entries that `tree` shows: all of them if they fit, else level by level with fair shares.
 
 import type { RelPath } from "../../core/call/path.js";
-import { counted } from "../../core/call/progress.js";
+import { countText } from "../../core/call/progress.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import type { Access, Backend, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
 import type { Globs } from "../../search/globs.js";
@@ -115,7 +115,7 @@ export class TreeSurvey {
     this.#pace = new Pace(options.access.scope, () => false);
   }
 
-  readonly #progress = (): string => counted(this.#looked, "entry", "entries");
+  readonly #progress = (): string => countText(this.#looked, "entry", "entries");
 
   async run(): Promise<Survey> {
     await this.#walk((parent, entry) => this.#show(parent, entry));

@@ -24,10 +24,10 @@ export async function chooseEntries(input: UndoInput, call: PlacesCall): Promise
   if (root !== undefined) visibleRoot(call, root);
   const journals = await journalsOf(all, all);
   const wanted = journals.filter(({ view }) => view.isVisible && (root ?? view.root.name) === view.root.name);
-  if (last !== undefined) return newest(wanted, journals, { last, ...makerOf(input, call) });
-  if (ids !== undefined) return byIds(wanted, ids);
+  if (last !== undefined) return chooseNewest(wanted, journals, { last, ...makerOf(input, call) });
+  if (ids !== undefined) return chooseByIds(wanted, ids);
   const one = group ?? id ?? "";
-  return one.startsWith("g") ? byGroup(journals, one, new Set(wanted)) : byIds(wanted, [one]);
+  return one.startsWith("g") ? chooseByGroup(journals, one, new Set(wanted)) : chooseByIds(wanted, [one]);
 }
 
 /** Changes of the caller through the same session; of others for the operator. */
@@ -37,7 +37,7 @@ function makerOf({ via }: UndoInput, { origin }: PlacesCall): { actor?: string; 
   return via === "*" ? {} : { via };
 }
 
-async function byIds(journals: readonly JournalView[], ids: readonly string[]): Promise<readonly Chosen[]> {
+async function chooseByIds(journals: readonly JournalView[], ids: readonly string[]): Promise<readonly Chosen[]> {
   for (const of of journals) {
     const found: JournalEntry[] = [];
     for (const id of new Set(ids)) {
@@ -47,13 +47,13 @@ async function byIds(journals: readonly JournalView[], ids: readonly string[]): 
     if (found.length === 0) continue;
     const missing = ids.find((id) => !found.some((entry) => entry.id === id));
     if (missing !== undefined) throw unknownEntry(missing);
-    return [{ of, entries: found.sort(newestFirst) }];
+    return [{ of, entries: found.sort(compareNewestFirst) }];
   }
   throw unknownEntry(ids[0] ?? "");
 }
 
 /** @param all of every root, since a member that the caller may not see keeps the others from being undone as a group */
-async function byGroup(
+async function chooseByGroup(
   all: readonly JournalView[],
   group: string,
   wanted: ReadonlySet<JournalView>,
@@ -64,42 +64,43 @@ async function byGroup(
     const members = await of.journal.group(group);
     const seen = members.filter(of.sees);
     isPartial ||= seen.length < members.length;
-    if (seen.length > 0) chosen.push({ of, entries: [...seen].sort(newestFirst) });
+    if (seen.length > 0) chosen.push({ of, entries: [...seen].sort(compareNewestFirst) });
   }
   if (!chosen.some(({ of }) => wanted.has(of))) throw unknownEntry(group);
   if (isPartial) throw notUndoable(group, "partial");
   // What was undone by itself is done.
-  const standing = chosen.map(({ of, entries }) => ({ of, entries: entries.filter(stands) }));
+  const standing = chosen.map(({ of, entries }) => ({ of, entries: entries.filter(isInForce) }));
   const left = standing.filter(({ entries }) => entries.length > 0);
-  return (left.length === 0 ? chosen : left).sort((a, b) => newestFirst(newestOf(a), newestOf(b)));
+  return (left.length === 0 ? chosen : left).sort((a, b) => compareNewestFirst(newestOf(a), newestOf(b)));
 }
 
 const newestOf = ({ entries: [first] }: Chosen): { readonly id: string } => first ?? { id: "" };
 
-const stands = ({ undoneBy }: JournalEntry): boolean => undoneBy === undefined;
+const isInForce = ({ undoneBy }: JournalEntry): boolean => undoneBy === undefined;
 
 /** A group counts as one change. */
-async function newest(
+async function chooseNewest(
   journals: readonly JournalView[],
   all: readonly JournalView[],
   { last, ...maker }: { readonly last: number; readonly actor?: string; readonly via?: string },
 ): Promise<readonly Chosen[]> {
   const units = new Map<string, { readonly of: JournalView; readonly entry: JournalEntry }>();
   for (const of of journals) {
-    for (const entry of await newestIn(of, last, maker)) units.set(entry.group ?? entry.id, { of, entry });
+    for (const entry of await newestEntries(of, last, maker)) units.set(entry.group ?? entry.id, { of, entry });
   }
-  const picked = [...units].sort(([, a], [, b]) => newestFirst(a.entry, b.entry)).slice(0, last);
+  const picked = [...units].sort(([, a], [, b]) => compareNewestFirst(a.entry, b.entry)).slice(0, last);
   if (picked.length === 0) throw nothingToUndo();
   const chosen = new Map<JournalView, JournalEntry[]>();
   for (const [key, { of, entry }] of picked) {
-    const parts = entry.group === undefined ? [{ of, entries: [entry] }] : await byGroup(all, key, new Set(journals));
+    const parts =
+      entry.group === undefined ? [{ of, entries: [entry] }] : await chooseByGroup(all, key, new Set(journals));
     for (const part of parts) chosen.set(part.of, [...(chosen.get(part.of) ?? []), ...part.entries]);
   }
-  return [...chosen].map(([of, entries]) => ({ of, entries: entries.sort(newestFirst) }));
+  return [...chosen].map(([of, entries]) => ({ of, entries: entries.sort(compareNewestFirst) }));
 }
 
 /** The newest entries that stand and are no undos, of at most `most` units. */
-async function newestIn(
+async function newestEntries(
   { journal, sees }: JournalView,
   most: number,
   maker: { readonly actor?: string; readonly via?: string },
@@ -107,7 +108,7 @@ async function newestIn(
   const found: JournalEntry[] = [];
   const units = new Set<string>();
   const counts = (entry: JournalEntry): boolean =>
-    stands(entry) && entry.undoes === undefined && entry.op !== "purge" && sees(entry);
+    isInForce(entry) && entry.undoes === undefined && entry.op !== "purge" && sees(entry);
   let before: string | undefined;
   for (let page = 0; page < MOST_PAGES && units.size < most; page++) {
     const query = { ...maker, limit: PAGE, sees: counts, ...(before === undefined ? {} : { before }) };
@@ -124,4 +125,4 @@ async function newestIn(
   return found;
 }
 
-const newestFirst = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? 1 : -1);
+const compareNewestFirst = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? 1 : -1);

@@ -1,4 +1,4 @@
-// What a root holds while the steps of an undo are planned: what is there now, with the planned steps done.
+// The planned state of a root during an undo: what is there now, with the steps planned so far applied.
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import type { ChangedKind, EntryState } from "../../core/ports/changes/change.js";

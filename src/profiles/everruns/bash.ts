@@ -5,7 +5,7 @@ import { shellEnvironment } from "../../core/ports/sandbox.js";
 import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
 import type { BoundRoot, ProfileShell, ProfileTool } from "../profile.js";
 import { cleanOutput } from "./clean-output.js";
-import { described } from "./described.js";
+import { describeTool } from "./describe-tool.js";
 import type { SessionPaths } from "./session-path.js";
 import { invalidParameter } from "./tool-fault.js";
 
@@ -23,7 +23,7 @@ interface BashParts {
 
 /** The tool of a binding that has a shell. */
 export function bashTool(parts: BashParts): ProfileTool {
-  return commandTool(described(BASH, parts.paths), parts.shell, (args, root) => run(args, { ...parts, root }));
+  return commandTool(describeTool(BASH, parts.paths), parts.shell, (args, root) => run(args, { ...parts, root }));
 }
 
 async function run(args: JsonObject, { paths, shell, root }: BashParts & { readonly root: BoundRoot }) {

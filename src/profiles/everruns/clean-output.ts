@@ -10,20 +10,20 @@ const HEAD_SHARE = 0.2;
  */
 export function cleanOutput(output: Uint8Array, mostBytes: number): string {
   const text = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString("utf8");
-  return withoutMiddle(overwritten(text.replace(ANSI, "")), mostBytes);
+  return cutMiddle(applyReturns(text.replace(ANSI, "")), mostBytes);
 }
 
 /**
  * A lone carriage return moves to the start of the line; the old text is discarded only once something is written over
  * it.
  */
-function overwritten(text: string): string {
+function applyReturns(text: string): string {
   if (!text.includes("\r")) return text;
   const lines = text.replace(/\r+\n/g, "\n").split("\n");
   return lines.map((line) => line.split("\r").findLast((part) => part !== "") ?? "").join("\n");
 }
 
-function withoutMiddle(text: string, mostBytes: number): string {
+function cutMiddle(text: string, mostBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= mostBytes) return text;
   const headBytes = Math.floor(mostBytes * HEAD_SHARE);

@@ -3,7 +3,7 @@
 import type { TextChange } from "../../core/call/terms.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { withTerminator } from "../../ops/content/terminators.js";
-import { firstDifference, replaced } from "../../ops/editing/apply.js";
+import { applyReplacements, firstDifference } from "../../ops/editing/apply.js";
 import { diffLines } from "../../ops/editing/unified-diff.js";
 
 const MOST_CHARS = 16_000;
@@ -12,7 +12,7 @@ const CUT = `\n... diff truncated after ${MOST_CHARS} characters ...`;
 const BOM = "\ufeff";
 
 /** Description of an edit in the tool's answer. */
-export interface ToldEdit {
+export interface EditReport {
   /** 1-based; `null`: nothing changed. */
   readonly first_changed_line: number | null;
   readonly diff: string;
@@ -30,13 +30,13 @@ export interface DoneEdit {
 }
 
 /** Lines are counted after normalising line endings to `\n` and removing the byte order mark. */
-export function toldEdit({ text, changes, path }: DoneEdit, monotonicMs: () => number): ToldEdit {
+export function reportEdit({ text, changes, path }: DoneEdit, monotonicMs: () => number): EditReport {
   const bom = text.startsWith(BOM) ? BOM.length : 0;
   const body = text.slice(bom);
   const inBody = changes.map((change) => ({ ...change, start: change.start - bom, end: change.end - bom }));
-  const first = firstDifference(body, replaced(body, inBody), inBody[0]?.start ?? 0);
+  const first = firstDifference(body, applyReplacements(body, inBody), inBody[0]?.start ?? 0);
   if (first === undefined) return { first_changed_line: null, diff: "", diff_truncated: false };
-  const plain = withPlainLineEnds(body, inBody);
+  const plain = normaliseLineEnds(body, inBody);
   return { first_changed_line: lineOf(first, body), ...diffOf(plain, path, monotonicMs) };
 }
 
@@ -49,7 +49,7 @@ function diffOf(
   { text, changes }: Pick<DoneEdit, "text" | "changes">,
   path: string,
   monotonicMs: () => number,
-): Pick<ToldEdit, "diff" | "diff_truncated"> {
+): Pick<EditReport, "diff" | "diff_truncated"> {
   const name = escapeText(path);
   const header = `--- ${name} (before)\n+++ ${name} (after)\n`;
   const until = monotonicMs() + MOST_MS;
@@ -68,11 +68,11 @@ function diffOf(
 }
 
 /** Normalises line endings to `\n` in a text and its changes. @param changes ordered by position, not overlapping */
-export function withPlainLineEnds(
+export function normaliseLineEnds(
   text: string,
   changes: readonly TextChange[],
 ): { readonly text: string; readonly changes: readonly TextChange[] } {
-  const all = joined(changes).map((change) => withWholePairs(change, text));
+  const all = joinAdjacent(changes).map((change) => extendToPairs(change, text));
   let pairs = 0;
   let next = text.indexOf("\r\n");
   const plainIndex = (index: number): number => {
@@ -88,7 +88,7 @@ export function withPlainLineEnds(
 }
 
 /** Merges adjacent changes, since a CRLF may form where they touch. */
-function joined(changes: readonly TextChange[]): readonly TextChange[] {
+function joinAdjacent(changes: readonly TextChange[]): readonly TextChange[] {
   const all: TextChange[] = [];
   for (const change of changes) {
     const last = all.at(-1);
@@ -99,7 +99,7 @@ function joined(changes: readonly TextChange[]): readonly TextChange[] {
 }
 
 /** Extends a change to a whole CRLF where it would split or create one. */
-function withWholePairs({ start, end, text: added }: TextChange, text: string): TextChange {
+function extendToPairs({ start, end, text: added }: TextChange, text: string): TextChange {
   const next = added === "" ? text[end] : added[0];
   const takesBefore = text[start - 1] === "\r" && (text[start] === "\n" || next === "\n");
   const full = takesBefore ? `\r${added}` : added;

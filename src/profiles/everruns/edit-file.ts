@@ -6,8 +6,8 @@ import { escapeText } from "../../core/errors/texts.js";
 import { hashText } from "../../core/etag.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { FileOutputs } from "../../schema/types.js";
-import { toldEdit } from "./edit-diff.js";
-import { type AskedEdit, askedEdits, type EditArguments } from "./edit-input.js";
+import { reportEdit } from "./edit-diff.js";
+import { type EditArguments, parseEdits, type RequestedEdit } from "./edit-input.js";
 import { planEdits } from "./edit-plan.js";
 import { changeOptions, hashIn, type SessionCall } from "./files.js";
 import { notTextToEdit } from "./texts.js";
@@ -18,9 +18,9 @@ const NUL_WINDOW = 8192;
 /** Maximum attempts when the file changes between reading and writing. */
 const MOST_TRIES = 5;
 
-interface AskedFor {
+interface EditRequest {
   readonly path: string;
-  readonly edits: readonly AskedEdit[];
+  readonly edits: readonly RequestedEdit[];
   readonly expected: string;
 }
 
@@ -32,8 +32,8 @@ interface Made {
 }
 
 export async function editFile(args: JsonObject, path: string, call: SessionCall): Promise<JsonObject> {
-  const asked = { path, edits: askedEdits(parseEditArguments(args)), expected: String(args["expected_hash"]) };
-  const { output, file, changes } = await made(asked, call);
+  const asked = { path, edits: parseEdits(parseEditArguments(args)), expected: String(args["expected_hash"]) };
+  const { output, file, changes } = await editWithRetries(asked, call);
   const shown = call.paths.show(path);
   const hash = hashIn(output);
   const about = { path: shown, size_bytes: output.size };
@@ -42,7 +42,7 @@ export async function editFile(args: JsonObject, path: string, call: SessionCall
   return {
     ...about,
     ...{ content_hash: hash, previous_content_hash: asked.expected, applied_edits: changes.length },
-    ...toldEdit({ text: file.text, changes, path: shown }, call.monotonicMs),
+    ...reportEdit({ text: file.text, changes, path: shown }, call.monotonicMs),
   };
 }
 
@@ -50,24 +50,24 @@ export async function editFile(args: JsonObject, path: string, call: SessionCall
 const parseEditArguments = (args: JsonObject): EditArguments => args as EditArguments;
 
 /** Retries after a concurrent change, so that the answer reflects the file's current state. */
-async function made(asked: AskedFor, call: SessionCall): Promise<Made> {
+async function editWithRetries(asked: EditRequest, call: SessionCall): Promise<Made> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await tried(asked, call);
+      return await tryEdit(asked, call);
     } catch (error) {
       const isRace = error instanceof FileAdapterError && error.code === "CONFLICT" && !isTold(error);
       if (!isRace) throw error;
-      if (attempt === MOST_TRIES) throw stale(asked, call, undefined);
+      if (attempt === MOST_TRIES) throw staleFault(asked, call, undefined);
     }
   }
 }
 
-async function tried(asked: AskedFor, call: SessionCall): Promise<Made> {
+async function tryEdit(asked: EditRequest, call: SessionCall): Promise<Made> {
   let seen: Omit<Made, "output"> | undefined;
   const plan = async (file: EditedText): Promise<readonly TextChange[]> => {
-    if (!isText(file.text)) throw toolFault("NOT_TEXT", notTextToEdit(shownIn(asked, call)));
+    if (!isText(file.text)) throw toolFault("NOT_TEXT", notTextToEdit(shownPath(asked, call)));
     const found = hashText(file.sha256);
-    if (found !== asked.expected) throw stale(asked, call, file.mayRead ? found : undefined);
+    if (found !== asked.expected) throw staleFault(asked, call, file.mayRead ? found : undefined);
     const changes = await planEdits(asked.edits, file);
     seen = { file, changes };
     return changes;
@@ -81,16 +81,16 @@ async function tried(asked: AskedFor, call: SessionCall): Promise<Made> {
 }
 
 /** @param found current hash; `undefined`: unknown, or hidden from the caller */
-function stale(asked: AskedFor, call: SessionCall, found: string | undefined): FileAdapterError {
+function staleFault(asked: EditRequest, call: SessionCall, found: string | undefined): FileAdapterError {
   const { expected } = asked;
   const hashes = `Expected ${escapeText(expected.slice(0, 100))}${found === undefined ? "" : `, found ${found}`}`;
   return toolFault(
     "CONFLICT",
-    `File '${shownIn(asked, call)}' changed since the last read. ${hashes}. Read the file again before editing.`,
+    `File '${shownPath(asked, call)}' changed since the last read. ${hashes}. Read the file again before editing.`,
   );
 }
 
-const shownIn = ({ path }: AskedFor, { paths }: SessionCall): string => escapeText(paths.show(path));
+const shownPath = ({ path }: EditRequest, { paths }: SessionCall): string => escapeText(paths.show(path));
 
 function isText(text: string): boolean {
   const at = text.indexOf("\0");

@@ -3,7 +3,7 @@
 import { invalidParameter, missingParameter, toolFault } from "./tool-fault.js";
 
 /** One requested replacement. */
-export interface AskedEdit {
+export interface RequestedEdit {
   readonly oldText: string;
   readonly newText: string;
 }
@@ -18,34 +18,34 @@ export interface EditArguments {
 const MOST_EDITS = 100;
 
 /** @throws INVALID_INPUT for the first fault, in the order of the tool's description */
-export function askedEdits({ old_text: oldText, new_text: newText, edits }: EditArguments): readonly AskedEdit[] {
+export function parseEdits({ old_text: oldText, new_text: newText, edits }: EditArguments): readonly RequestedEdit[] {
   const hasPair = oldText !== undefined || newText !== undefined;
-  if (edits !== undefined && hasPair) throw refused("Provide either old_text/new_text or edits, not both");
-  if (edits === undefined && !hasPair) throw refused("Provide old_text/new_text or a non-empty edits array");
-  if (edits?.length === 0) throw refused("edits must contain at least one replacement");
-  if (edits !== undefined) return batch(edits);
+  if (edits !== undefined && hasPair) throw invalidEdits("Provide either old_text/new_text or edits, not both");
+  if (edits === undefined && !hasPair) throw invalidEdits("Provide old_text/new_text or a non-empty edits array");
+  if (edits?.length === 0) throw invalidEdits("edits must contain at least one replacement");
+  if (edits !== undefined) return parseBatch(edits);
   if (oldText === undefined) throw missingParameter("old_text");
   if (newText === undefined) throw missingParameter("new_text");
-  if (oldText === "") throw refused("old_text cannot be empty");
-  return [wellFormed({ oldText, newText }, "")];
+  if (oldText === "") throw invalidEdits("old_text cannot be empty");
+  return [requireWellFormed({ oldText, newText }, "")];
 }
 
-function batch(edits: NonNullable<EditArguments["edits"]>): readonly AskedEdit[] {
+function parseBatch(edits: NonNullable<EditArguments["edits"]>): readonly RequestedEdit[] {
   if (edits.length > MOST_EDITS) throw invalidParameter("edits", `at most ${MOST_EDITS} replacements`);
   return edits.map(({ old_text: oldText, new_text: newText }, index) => {
     const which = `Edit ${index + 1}`;
-    if (oldText === undefined) throw refused(`${which} is missing old_text`);
-    if (newText === undefined) throw refused(`${which} is missing new_text`);
-    if (oldText === "") throw refused(`${which} has an empty old_text`);
-    return wellFormed({ oldText, newText }, `edits.${index}.`);
+    if (oldText === undefined) throw invalidEdits(`${which} is missing old_text`);
+    if (newText === undefined) throw invalidEdits(`${which} is missing new_text`);
+    if (oldText === "") throw invalidEdits(`${which} has an empty old_text`);
+    return requireWellFormed({ oldText, newText }, `edits.${index}.`);
   });
 }
 
 /** A lone surrogate could match half of a character, and cannot be encoded as UTF-8. */
-function wellFormed(edit: AskedEdit, place: string): AskedEdit {
+function requireWellFormed(edit: RequestedEdit, place: string): RequestedEdit {
   if (!edit.oldText.isWellFormed()) throw invalidParameter(`${place}old_text`, "not well-formed Unicode");
   if (!edit.newText.isWellFormed()) throw invalidParameter(`${place}new_text`, "not well-formed Unicode");
   return edit;
 }
 
-const refused = (text: string) => toolFault("INVALID_INPUT", text);
+const invalidEdits = (text: string) => toolFault("INVALID_INPUT", text);

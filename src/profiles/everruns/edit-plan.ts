@@ -3,10 +3,10 @@
 import type { EditedText, TextChange } from "../../core/call/terms.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type Terminator, terminatorsIn, withTerminator } from "../../ops/content/terminators.js";
-import { inOrder, overlapIn, type Planned } from "../../ops/editing/apply.js";
+import { findOverlap, type Planned, sortByPosition } from "../../ops/editing/apply.js";
 import { nearestLines } from "../../ops/editing/nearest-lines.js";
 import { occurrencesOf } from "../../ops/editing/text-search.js";
-import type { AskedEdit } from "./edit-input.js";
+import type { RequestedEdit } from "./edit-input.js";
 import { toolFault } from "./tool-fault.js";
 
 const BOM = "\ufeff";
@@ -18,18 +18,18 @@ const NEAREST_MS = 30;
  * All replacements, ordered by position. Each old text must occur exactly once.
  * @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS
  */
-export async function planEdits(edits: readonly AskedEdit[], file: EditedText): Promise<readonly TextChange[]> {
+export async function planEdits(edits: readonly RequestedEdit[], file: EditedText): Promise<readonly TextChange[]> {
   const bom = file.text.startsWith(BOM) ? BOM.length : 0;
   const body = file.text.slice(bom);
   const styles = stylesOf(body);
   const planned: Planned[] = [];
   for (const [index, edit] of edits.entries()) {
-    const { start, end, text } = located(edit, { body, styles, file });
+    const { start, end, text } = locateEdit(edit, { body, styles, file });
     planned.push({ start: start + bom, end: end + bom, text, edit: index });
     await file.breathe();
   }
-  const ordered = inOrder(planned);
-  if (overlapIn(ordered) !== undefined) throw toolFault("OVERLAPPING_EDITS", "Edits overlap in the target file");
+  const ordered = sortByPosition(planned);
+  if (findOverlap(ordered) !== undefined) throw toolFault("OVERLAPPING_EDITS", "Edits overlap in the target file");
   return ordered;
 }
 
@@ -50,7 +50,7 @@ interface Search {
   readonly file: EditedText;
 }
 
-function located({ oldText, newText }: AskedEdit, search: Search): TextChange {
+function locateEdit({ oldText, newText }: RequestedEdit, search: Search): TextChange {
   const { body, styles } = search;
   const literal = { old: withoutMark(oldText), new: withoutMark(newText) };
   if (literal.old === "") throw toolFault("INVALID_INPUT", "old_text cannot be empty");
@@ -67,11 +67,11 @@ function located({ oldText, newText }: AskedEdit, search: Search): TextChange {
     throw toolFault("AMBIGUOUS_MATCH", `old_text is ambiguous and matched multiple locations: '${shownText(oldText)}'`);
   }
   const text = `Could not find an exact match for old_text: '${shownText(oldText)}'`;
-  throw toolFault("NO_MATCH", `${text}${closest(literal.old, search)}`);
+  throw toolFault("NO_MATCH", `${text}${closestText(literal.old, search)}`);
 }
 
 /** Names the most similar line, if the caller may read the file. */
-function closest(wanted: string, { body, file }: Search): string {
+function closestText(wanted: string, { body, file }: Search): string {
   if (!file.mayRead) return "";
   const until = Math.max(0, file.remainingMs() - NEAREST_MS);
   const plain = withTerminator("\n", body);

@@ -1,3 +1,5 @@
+// The Everruns profile: session files and a shell.
+
 import { ConfigError } from "../../config/errors.js";
 import { systemClock } from "../../core/clock.js";
 import type { BoundRoot, Profile, ProfileBinding, SeedFile } from "../profile.js";
@@ -44,17 +46,20 @@ export const everruns: Profile = {
 /** @throws ConfigError */
 function pathsOf({ alias = ALIAS }: ProfileBinding): SessionPaths {
   const paths = sessionPaths(alias);
-  if (paths === undefined) throw mistake("'alias' of profile 'everruns' must be null or an absolute path: /workspace");
+  if (paths === undefined)
+    throw invalidProfile("'alias' of profile 'everruns' must be null or an absolute path: /workspace");
   return paths;
 }
 
 /** @throws ConfigError for settings that only the other variant has */
 function requireStrict({ variant = "strict", onStale = "reject" }: ProfileBinding): void {
-  if (variant !== "strict") throw mistake(`Variant '${variant}' of profile 'everruns' is not supported: use 'strict'`);
-  if (onStale !== "reject") throw mistake(`onStale '${onStale}' of profile 'everruns' is not supported: use 'reject'`);
+  if (variant !== "strict")
+    throw invalidProfile(`Variant '${variant}' of profile 'everruns' is not supported: use 'strict'`);
+  if (onStale !== "reject")
+    throw invalidProfile(`onStale '${onStale}' of profile 'everruns' is not supported: use 'reject'`);
 }
 
-const mistake = (text: string): ConfigError => new ConfigError([text], 78);
+const invalidProfile = (text: string): ConfigError => new ConfigError([text], 78);
 
 /**
  * Writes the files in order, replacing existing ones, and records which are read-only for the tools.

@@ -27,7 +27,7 @@ export async function readFile(path: string, { root, paths }: SessionCall): Prom
 }
 
 /** Renders an image as an image: a model cannot read its base64 text. */
-export function asRead(result: unknown): Rendering {
+export function renderRead(result: unknown): Rendering {
   const { image, ...value }: { readonly image?: { readonly base64: string; readonly media_type: string } } =
     typeof result === "object" && result !== null ? result : {};
   if (image === undefined) return { kind: "json", value, rest: {} };

@@ -1,3 +1,5 @@
+// Files that the tools of one session must not change.
+
 import type { CallTerms } from "../../core/call/terms.js";
 
 /** Files of one instance that its tools must not change. The flag is kept in memory only, not on disk. */

@@ -61,21 +61,21 @@ export function textOf(error: FileAdapterError, failed: FailedCall, paths: Sessi
     case "INVALID_PATTERN":
       return `Invalid regex pattern: ${patternFault(error, argument(failed, "pattern"))}`;
     case "INVALID_PATH":
-      return `path traversal rejected: ${asked(failed)} (${message.slice(message.lastIndexOf(": ") + 2)})`;
+      return `path traversal rejected: ${requestedPath(failed)} (${message.slice(message.lastIndexOf(": ") + 2)})`;
     case "PATH_NOT_RELATIVE":
     case "PATH_ESCAPES_ROOT":
-      return `path traversal rejected: ${asked(failed)}`;
+      return `path traversal rejected: ${requestedPath(failed)}`;
     case "TOO_LARGE":
       return tooLarge(failed.tool, data);
     default:
-      return TEXTS[code]?.(shown(data["path"], failed, paths), failed) ?? "internal error";
+      return TEXTS[code]?.(shownPath(data["path"], failed, paths), failed) ?? "internal error";
   }
 }
 
-const shown = (path: unknown, failed: FailedCall, paths: SessionPaths): string =>
-  typeof path === "string" ? escapeText(paths.show(path === "" ? "/" : `/${path}`)) : asked(failed);
+const shownPath = (path: unknown, failed: FailedCall, paths: SessionPaths): string =>
+  typeof path === "string" ? escapeText(paths.show(path === "" ? "/" : `/${path}`)) : requestedPath(failed);
 
-const asked = (failed: FailedCall): string =>
+const requestedPath = (failed: FailedCall): string =>
   escapeText(argument(failed, failed.tool === BASH ? "working_dir" : "path").slice(0, 200));
 
 function argument({ args }: FailedCall, name: string): string {

@@ -3,39 +3,39 @@
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
 import type { BoundRoot, ProfileTool } from "../profile.js";
-import { described } from "./described.js";
+import { describeTool } from "./describe-tool.js";
 import { editFile } from "./edit-file.js";
 import { deleteFile, listDirectory, type Session, type SessionCall, statFile, writeFile } from "./files.js";
 import { grepFiles } from "./grep-files.js";
-import { asRead, readFile } from "./read-file.js";
+import { readFile, renderRead } from "./read-file.js";
 
 const CHANGES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
 
 export const fileTools = (session: Session): readonly ProfileTool[] => [
   {
-    ...described("read_file", session.paths),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asRead },
+    ...describeTool("read_file", session.paths),
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderRead },
     run: (args, root) => readFile(pathIn(args, session), on(root, session)),
   },
   {
-    ...described("write_file", session.paths),
+    ...describeTool("write_file", session.paths),
     annotations: { ...CHANGES, idempotentHint: true },
     ...{ ability: "crud/write", changes: true, hidden: ["content"] },
     run: (args, root) => writeFile(pathIn(args, session), contentIn(args), on(root, session)),
   },
   {
-    ...described("edit_file", session.paths),
+    ...describeTool("edit_file", session.paths),
     ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: asJson },
     hidden: ["old_text", "new_text", "edits"],
     run: (args, root) => editFile(args, pathIn(args, session), on(root, session)),
   },
   {
-    ...described("list_directory", session.paths),
+    ...describeTool("list_directory", session.paths),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
     run: (args, root) => listDirectory(pathIn(args, session), on(root, session)),
   },
   {
-    ...described("grep_files", session.paths),
+    ...describeTool("grep_files", session.paths),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
     run: (args, root) =>
       grepFiles(
@@ -45,12 +45,12 @@ export const fileTools = (session: Session): readonly ProfileTool[] => [
       ),
   },
   {
-    ...described("delete_file", session.paths),
+    ...describeTool("delete_file", session.paths),
     ...{ annotations: CHANGES, ability: "crud/delete", changes: true },
     run: (args, root) => deleteFile(pathIn(args, session), args["recursive"] === true, on(root, session)),
   },
   {
-    ...described("stat_file", session.paths),
+    ...describeTool("stat_file", session.paths),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false },
     run: (args, root) => statFile(pathIn(args, session), on(root, session)),
   },

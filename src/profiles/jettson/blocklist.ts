@@ -42,7 +42,7 @@ const isForkBomb = (command: string): boolean => {
 };
 
 function isHarmful(words: readonly ShellWord[]): boolean {
-  const [name, ...args] = unwrapped(words);
+  const [name, ...args] = unwrapCommand(words);
   if (name === undefined || name.isQuoted) return false;
   const program = nameOf(name);
   if (STOPS.has(program) || program === "mkfs" || program.startsWith("mkfs.")) return true;
@@ -53,7 +53,7 @@ function isHarmful(words: readonly ShellWord[]): boolean {
 const nameOf = ({ text }: ShellWord): string => text.replace(SYSTEM, "");
 
 /** The command itself, without leading shell keywords, assignments and wrapper commands. */
-function unwrapped(words: readonly ShellWord[]): readonly ShellWord[] {
+function unwrapCommand(words: readonly ShellWord[]): readonly ShellWord[] {
   for (let at = 0; ; ) {
     const word = words[at];
     if (word === undefined) return [];
@@ -61,15 +61,15 @@ function unwrapped(words: readonly ShellWord[]): readonly ShellWord[] {
     const takesValue = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
     if (ASSIGNMENT.test(word.text) || (!word.isQuoted && BEFORE_COMMAND.has(word.text))) at++;
     else if (takesValue === undefined) return words.slice(at);
-    else if (name === "command" && isQuestion(words[at + 1])) return [];
-    else at = behindFlags(words, at + 1, takesValue);
+    else if (name === "command" && isHelpRequest(words[at + 1])) return [];
+    else at = skipFlags(words, at + 1, takesValue);
   }
 }
 
 /** `command -v` and `-V` only describe a command and run nothing. */
-const isQuestion = (flag: ShellWord | undefined): boolean => /^-p*[vV]/.test(flag?.text ?? "");
+const isHelpRequest = (flag: ShellWord | undefined): boolean => /^-p*[vV]/.test(flag?.text ?? "");
 
-function behindFlags(words: readonly ShellWord[], from: number, takesValue: RegExp): number {
+function skipFlags(words: readonly ShellWord[], from: number, takesValue: RegExp): number {
   let at = from;
   for (let word = words[at]; word?.text.startsWith("-") === true; word = words[at]) {
     if (word.text === "--") return at + 1;

@@ -15,23 +15,23 @@ const MOST_ENTRIES = 10_000;
 
 export const fileTools = (): readonly ProfileTool[] => [
   {
-    ...described("jettson_files_read"),
+    ...describeTool("jettson_files_read"),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
     run: (args, root) => read(parseFilePath(textIn(args, "path")), root),
   },
   {
-    ...described("jettson_files_write"),
+    ...describeTool("jettson_files_write"),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     ...{ ability: "crud/write", changes: true, hidden: ["content"] },
     run: (args, root) => write(parseFilePath(textIn(args, "path")), textIn(args, "content"), root),
   },
   {
-    ...described("jettson_files_list"),
+    ...describeTool("jettson_files_list"),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
     run: (args, root) => list(parseWorkspacePath(args["path"] === undefined ? "." : textIn(args, "path")), root),
   },
   {
-    ...described("jettson_files_delete"),
+    ...describeTool("jettson_files_delete"),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     ...{ ability: "crud/delete", changes: true },
     run: (args, root) => remove(parseFilePath(textIn(args, "path")), root),
@@ -39,7 +39,7 @@ export const fileTools = (): readonly ProfileTool[] => [
 ];
 
 /** Name, texts and schemas of a tool. */
-export function described(name: string): Pick<ProfileTool, "name" | "title" | "description" | "input" | "output"> {
+export function describeTool(name: string): Pick<ProfileTool, "name" | "title" | "description" | "input" | "output"> {
   return { name, ...loadOperationSchema(name, "profiles/jettson") };
 }
 
@@ -56,13 +56,13 @@ async function read(path: string, root: BoundRoot): Promise<JsonObject> {
   const isCut = length < size;
   // A cut inside a character is acceptable only where the read stopped before the end; a file that ends so is not text.
   const isTorn = isCut && size <= MOST_READ_BYTES && complete !== false;
-  if (encoding !== "utf-8" || isTorn) throw failed("NOT_TEXT", path);
+  if (encoding !== "utf-8" || isTorn) throw toolError("NOT_TEXT", path);
   return { path, content, size_bytes: size, truncated: isCut };
 }
 
 async function write(path: string, content: string, root: BoundRoot): Promise<JsonObject> {
   if (!content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
-  if (Buffer.byteLength(content) > MOST_WRITTEN_BYTES) throw failed("TOO_LARGE", path);
+  if (Buffer.byteLength(content) > MOST_WRITTEN_BYTES) throw toolError("TOO_LARGE", path);
   const { written } = await root.invoke("file:write", { path, content, parents: true });
   return { path, bytes_written: written };
 }
@@ -77,7 +77,7 @@ async function list(path: string, root: BoundRoot): Promise<JsonObject> {
   const { entries, truncated } = await root.invoke("file:list", { path, limit: MOST_ENTRIES });
   const shown: Entry[] = [];
   for (const { name, type, size } of entries) {
-    const entry = type === "symlink" ? await behindLink(path, name, root) : entryOf(name, type, size);
+    const entry = type === "symlink" ? await linkTarget(path, name, root) : entryOf(name, type, size);
     if (entry !== undefined) shown.push(entry);
   }
   shown.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -91,7 +91,7 @@ const entryOf = (name: string, type: string | undefined, size: number): Entry =>
 });
 
 /** `undefined` if the symlink leads to nothing that the caller may see. */
-async function behindLink(directory: string, name: string, root: BoundRoot): Promise<Entry | undefined> {
+async function linkTarget(directory: string, name: string, root: BoundRoot): Promise<Entry | undefined> {
   try {
     const found = await root.invoke("file:stat", { path: directory === "" ? name : `${directory}/${name}` });
     return found.exists ? entryOf(name, found.type, found.size ?? 0) : undefined;
@@ -107,10 +107,10 @@ const HIDDEN: ReadonlySet<string> = new Set([
   ...["CAPABILITY_DENIED", "DENIED_BY_POLICY", "PERMISSION_DENIED", "IO_ERROR"],
 ]);
 
-const failed = (code: ErrorCode, path: string): FileAdapterError => adapterError(code, code, { path });
+const toolError = (code: ErrorCode, path: string): FileAdapterError => adapterError(code, code, { path });
 
 async function remove(path: string, root: BoundRoot): Promise<JsonObject> {
   const { existed } = await root.invoke("file:delete", { path }, { removesFilesOnly: true });
-  if (!existed) throw failed("NOT_FOUND", path);
+  if (!existed) throw toolError("NOT_FOUND", path);
   return { path, deleted: true };
 }

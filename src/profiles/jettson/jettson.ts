@@ -1,3 +1,5 @@
+// The Jettson profile: file tools and a shell on one workspace.
+
 import type { Profile } from "../profile.js";
 import { fileTools } from "./files.js";
 import { SHELL_TOOL, shellTool } from "./shell.js";

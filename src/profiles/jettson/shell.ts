@@ -6,7 +6,7 @@ import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKS
 import type { BoundRoot } from "../profile.js";
 import { type ProfileShell, type ProfileTool, ToolError } from "../profile.js";
 import { isBlocked } from "./blocklist.js";
-import { described } from "./files.js";
+import { describeTool } from "./files.js";
 
 export const SHELL_TOOL = "jettson_shell_run";
 export const INVALID_TIMEOUT = "invalid timeout_seconds.";
@@ -19,7 +19,7 @@ const ENV = shellEnvironment(WORKSPACE);
 
 /** The shell tool of a binding that has one. */
 export function shellTool(shell: ProfileShell): ProfileTool {
-  return commandTool(described(SHELL_TOOL), shell, (args, root) =>
+  return commandTool(describeTool(SHELL_TOOL), shell, (args, root) =>
     run(String(args["command"]), args["timeout_seconds"], { root, shell }),
   );
 }

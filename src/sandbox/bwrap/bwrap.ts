@@ -105,7 +105,7 @@ export class BwrapSandbox implements Sandbox {
     const reasons: string[] = [];
     for (this.#network of tools) {
       const reason = await this.#try();
-      if (reason === undefined) return { ...found, ...by(this.#network), available: true };
+      if (reason === undefined) return { ...found, ...networkPart(this.#network), available: true };
       reasons.push(reason);
     }
     return { ...found, available: false, reason: reasons.join("; ") || NO_NETWORK_TOOL };
@@ -244,7 +244,7 @@ export class BwrapSandbox implements Sandbox {
   }
 }
 
-const by = (tool: NetworkTool | undefined) => (tool === undefined ? {} : { networkBy: tool.name });
+const networkPart = (tool: NetworkTool | undefined) => (tool === undefined ? {} : { networkBy: tool.name });
 
 /** Parts of one run. */
 interface Parts {

@@ -1,7 +1,7 @@
+// Control groups of version 2: where one is delegated to this process, each run gets its own below it.
+
 import { accessSync, constants, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-
-// Control groups of version 2: where one is delegated to this process, each run gets its own below it.
 
 /** Controllers needed to limit a run as a whole. */
 const CONTROLLERS = ["memory", "pids"];

@@ -1,3 +1,6 @@
+// Pipes for standard output and error of a run. Unlike the sockets that Node creates for children, pipes can be opened
+// again by path (`> /dev/stderr`).
+
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, fchownSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
@@ -5,9 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Identity } from "./identity.js";
-
-// Pipes for standard output and error of a run. Unlike the sockets that Node creates for children, pipes can be opened
-// again by path (`> /dev/stderr`).
 
 export const MKFIFO = "/usr/bin/mkfifo";
 /** Pipes created at a time, so that few runs wait for a helper process. */

@@ -1,7 +1,7 @@
-import { SYSCALLS, type SyscallTable } from "./syscalls.js";
-
 // A seccomp filter in classic BPF (`linux/filter.h`, `linux/seccomp.h`) for system calls that namespaces do not
 // confine.
+
+import { SYSCALLS, type SyscallTable } from "./syscalls.js";
 
 /** BPF opcodes: class, size or jump kind, and mode. */
 const LOAD_WORD = 0x20;

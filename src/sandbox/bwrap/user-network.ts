@@ -1,3 +1,6 @@
+// Network of runs with `network: true`: a namespace connected by a helper that relays traffic through ordinary sockets
+// of the host. Nothing is mapped to the host's loopback, and abstract sockets are per namespace anyway.
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
@@ -5,9 +8,6 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
 import type { Identity } from "./identity.js";
-
-// Network of runs with `network: true`: a namespace connected by a helper that relays traffic through ordinary sockets
-// of the host. Nothing is mapped to the host's loopback, and abstract sockets are per namespace anyway.
 
 export interface NetworkTool {
   readonly name: "pasta" | "slirp4netns";

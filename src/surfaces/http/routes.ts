@@ -13,7 +13,7 @@ import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./
 import { logIn } from "./endpoints/login.js";
 import { serveMcp } from "./endpoints/mcp.js";
 import { countValues, listValues, readValues, sliceValues } from "./endpoints/values.js";
-import { getWorkspace, leadToWorkspace, WORKSPACE_PATH } from "./endpoints/workspace.js";
+import { getWorkspace, redirectToWorkspace, WORKSPACE_PATH } from "./endpoints/workspace.js";
 import type { HttpHost, OperationListing } from "./host.js";
 import { openApi } from "./openapi/openapi.js";
 import { COMMON_HEADERS, publicPath, sendJson } from "./plumbing/answer.js";
@@ -151,7 +151,7 @@ function workspaceRoutes({ workspace }: HttpHost): Route[] {
   if (workspace === undefined) return [];
   const page: Endpoint = (host, exchange) => getWorkspace(host, workspace, exchange);
   return [
-    { url: "/", methods: { GET: leadToWorkspace }, only: ["GET", "HEAD"] },
+    { url: "/", methods: { GET: redirectToWorkspace }, only: ["GET", "HEAD"] },
     { url: WORKSPACE_PATH, methods: { GET: page } },
     { url: `${WORKSPACE_PATH}/*`, methods: { GET: page }, bare: true },
   ];
@@ -192,11 +192,11 @@ interface Resolved {
 function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
   const resolve = (request: FastifyRequest): Resolved => {
     const whole = targetOf(request);
-    const { target, methods } = suffixed(route, whole);
+    const { target, methods } = splitSuffix(route, whole);
     if (methods === undefined || (target === "" && route.url.endsWith("*") && route.bare !== true))
       throw unmapped(request);
     const endpoint = endpointFor(methods, request.method);
-    if (endpoint === undefined) throw methodNotAllowed(request.method, echo(pathOf(request)), allowed(methods));
+    if (endpoint === undefined) throw methodNotAllowed(request.method, echo(pathOf(request)), allowHeader(methods));
     return { endpoint, target };
   };
   app.route({
@@ -221,13 +221,13 @@ function endpointFor(methods: Methods, method: string): Endpoint | undefined {
 }
 
 /** Value of the `Allow` header. */
-function allowed(methods: Methods): string {
+function allowHeader(methods: Methods): string {
   const names = Object.keys(methods).flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   return names.join(", ");
 }
 
 /** Splits a known suffix off the end of a target. No methods: there is no such endpoint. */
-function suffixed(route: Route, whole: string): { target: string; methods: Methods | undefined } {
+function splitSuffix(route: Route, whole: string): { target: string; methods: Methods | undefined } {
   const { suffixes, methods } = route;
   if (suffixes === undefined) return { target: whole, methods };
   const slash = whole.lastIndexOf("/");

@@ -1,3 +1,5 @@
+// The SDK's MCP server with exact errors for malformed parameters.
+
 import {
   ProtocolError,
   ProtocolErrorCode,

@@ -1,3 +1,5 @@
+// Calls that continue when their connection ends, and are cancelled by notification only.
+
 import type { Caller } from "../../core/call/caller.js";
 
 type RequestId = string | number;

@@ -1,3 +1,5 @@
+// Serves a stdio connection by the SDK.
+
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { McpHost } from "./host.js";

@@ -1,3 +1,5 @@
+// Serves MCP over stdio: directly, or by the SDK where the first message needs it.
+
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { askForRoots } from "./client-roots.js";
 import { isServedDirectly, serveDirectly } from "./direct.js";

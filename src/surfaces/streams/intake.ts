@@ -1,3 +1,5 @@
+// A bounded queue of requests from one input stream.
+
 import { setImmediate as turn } from "node:timers/promises";
 
 /** Queued requests from which the surface stops reading input. */

@@ -1,3 +1,5 @@
+// Serialises JSON in pieces, so that large answers are never one string.
+
 import { randomUUID } from "node:crypto";
 import { type ContentBytes, withContentTaken } from "../../core/content-bytes.js";
 import { stringifyExact } from "../../schema/exact-json.js";

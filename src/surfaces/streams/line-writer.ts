@@ -1,3 +1,5 @@
+// Writes lines to a stream with back-pressure: short ones joined, long ones in pieces.
+
 import { Socket } from "node:net";
 import type { Writable } from "node:stream";
 import { type Apart, apart } from "./json-pieces.js";

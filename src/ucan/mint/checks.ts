@@ -1,3 +1,5 @@
+// Checks of a token that is about to be minted.
+
 import { publicKeyFromDidKey } from "../token/did-key.js";
 import { parseTime } from "../token/time.js";
 import { MintError } from "./error.js";

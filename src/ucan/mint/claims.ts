@@ -1,3 +1,5 @@
+// The claims of a new token, in no particular token format.
+
 import { randomBytes } from "node:crypto";
 import type { Capability } from "../../core/call/capability.js";
 import type { JsonObject } from "../../core/ports/adapter.js";

@@ -1,3 +1,5 @@
+// Errors of minting.
+
 import type { TokenFault } from "../token/fault.js";
 
 /** Why a token is not minted. `grants_nothing`: a capability that this verifier would never honour. */

@@ -1,3 +1,5 @@
+// Mints identity tokens, which authenticate the holder of a key to one venue.
+
 import { type Clock, systemClock } from "../../core/clock.js";
 import { checkAudience, endAfter } from "./checks.js";
 import { signToken } from "./sign-token.js";

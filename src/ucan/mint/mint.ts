@@ -1,3 +1,5 @@
+// Mints UCANs, and verifies before signing that the token will be accepted.
+
 import type { Capability } from "../../core/call/capability.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { MAX_ENTRIES } from "../token/capability-entries.js";

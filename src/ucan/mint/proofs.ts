@@ -1,3 +1,5 @@
+// Checks the proofs of a new token.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { TokenFault } from "../token/fault.js";
 import { isJsonObject } from "../token/strict-json.js";

@@ -1,3 +1,5 @@
+// Signs JWTs with Ed25519.
+
 import { sign } from "node:crypto";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { SigningKey } from "./signing-key.js";

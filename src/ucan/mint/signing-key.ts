@@ -1,3 +1,5 @@
+// Ed25519 keys, made from 32-byte seeds.
+
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
 import { didKeyFromPublicKey, multikeyFromPublicKey } from "../token/did-key.js";
 

@@ -1,3 +1,5 @@
+// Mints tokens of the UCAN 0.8 format.
+
 import type { DidableKey } from "ucans";
 import { type MintClaims, newNonce } from "./claims.js";
 import { signBytes } from "./sign-token.js";

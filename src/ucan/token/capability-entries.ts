@@ -1,3 +1,5 @@
+// Reads the capabilities of a token, in every notation of the supported formats.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { isJsonObject } from "./strict-json.js";
 

@@ -1,3 +1,5 @@
+// Decodes tokens (JWT) strictly; nothing is verified here.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { decodeBase64url } from "./base64url.js";
 import { multikeyOfDid } from "./did-key.js";

@@ -1,3 +1,5 @@
+// Converts between `did:key`, multikeys and Ed25519 public keys.
+
 import { base58 } from "@scure/base";
 
 /** Multicodec prefix of an Ed25519 public key. */

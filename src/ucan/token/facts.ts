@@ -1,3 +1,5 @@
+// The fact in which a venue records on whose authority it signed a token.
+
 import { isJsonObject } from "./strict-json.js";
 
 /** Key of the fact in which a venue records on whose behalf, and by which tokens, it signed a token. */

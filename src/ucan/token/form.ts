@@ -1,3 +1,5 @@
+// Recognises the format of a token, and reads its capabilities and proofs.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { GrantSemantics } from "../verify/proof.js";
 import type { PublicKeys } from "../verify/public-keys.js";

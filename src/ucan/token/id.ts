@@ -1,3 +1,5 @@
+// Ids and CIDs of tokens.
+
 import { createHash } from "node:crypto";
 import { base32nopad } from "@scure/base";
 

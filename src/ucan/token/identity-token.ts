@@ -1,3 +1,5 @@
+// Verifies tokens that authenticate their sender: identity tokens and invocation UCANs.
+
 import type { Revocations, UcanToken, UcanVerifier } from "../verify/proof.js";
 import type { PublicKeys } from "../verify/public-keys.js";
 import { checkSignature } from "../verify/signature.js";

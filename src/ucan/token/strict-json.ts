@@ -1,3 +1,5 @@
+// Parses the JSON of tokens, refusing duplicate names and deep nesting.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 
 /** Maximum nesting depth; sufficient for every claim. */

@@ -1,3 +1,5 @@
+// Times of tokens, and the validity period with clock skew.
+
 import type { Clock } from "../../core/clock.js";
 import type { TokenFault } from "./fault.js";
 

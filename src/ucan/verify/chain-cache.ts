@@ -1,3 +1,5 @@
+// Caches decoded tokens between requests, within bounds.
+
 import type { Clock } from "../../core/clock.js";
 import { MAX_TOKEN_BYTES } from "../token/decode.js";
 import type { TokenForm, UnreadableToken } from "../token/form.js";

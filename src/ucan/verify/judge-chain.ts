@@ -1,3 +1,5 @@
+// Verifies a chain of tokens: signatures, times, revocation, and the attenuation of each link.
+
 import type { DecodedToken } from "../token/decode.js";
 import type { TokenFault } from "../token/fault.js";
 import type { TokenForm } from "../token/form.js";
@@ -107,13 +109,13 @@ export class JudgedToken<G> implements UcanToken<G> {
 
   #judge(root: string): Verdict<G> {
     const fault = this.check();
-    if (fault !== undefined) return nothing(fault, this.id);
+    if (fault !== undefined) return noGrants(fault, this.id);
     if (this.own.length === 0) return { grants: [], faults: [] };
     const { issuer } = this.decoded;
     if (this.#rules.canonicalDid(issuer) === root) {
       return { grants: this.own.map((grant) => this.#hold(grant, [])), faults: [] };
     }
-    return this.proofs.length === 0 ? nothing("issuer_not_owner", this.id) : this.#judgeByProofs(root);
+    return this.proofs.length === 0 ? noGrants("issuer_not_owner", this.id) : this.#judgeByProofs(root);
   }
 
   /** Proofs are checked in order until all grants are covered; the remaining ones are not checked. */
@@ -135,14 +137,14 @@ export class JudgedToken<G> implements UcanToken<G> {
     const grants = this.own.flatMap((grant) => held.get(grant) ?? []);
     if (grants.length === this.own.length) return { grants, faults: [] };
     if (someHeld || faults.length === 0) faults.push({ reason: "widened_or_unrooted", id: this.id });
-    return { grants, faults: distinct(faults) };
+    return { grants, faults: dropDuplicates(faults) };
   }
 
   /** The grants a proof passes to this token, or why none. Links are checked before the signature. */
   #giftOf(proof: JudgedToken<G> | TokenFault, root: string): Verdict<G> {
     if (typeof proof === "string") return { grants: [], faults: [{ reason: proof }] };
     const broken = this.#linkFault(proof);
-    if (broken !== undefined) return nothing(broken, proof.id);
+    if (broken !== undefined) return noGrants(broken, proof.id);
     const verdict = proof.verdict(root);
     this.#witness.linked(this.#form, proof.#form);
     return verdict;
@@ -163,10 +165,10 @@ export class JudgedToken<G> implements UcanToken<G> {
   }
 }
 
-const nothing = <G>(reason: TokenFault, id: string): Verdict<G> => ({ grants: [], faults: [{ reason, id }] });
+const noGrants = <G>(reason: TokenFault, id: string): Verdict<G> => ({ grants: [], faults: [{ reason, id }] });
 
 /** Removes duplicates, which occur when proofs share proofs. */
-function distinct(faults: readonly ChainFault[]): readonly ChainFault[] {
+function dropDuplicates(faults: readonly ChainFault[]): readonly ChainFault[] {
   const known = new Map(faults.map((fault) => [`${fault.reason} ${fault.id}`, fault]));
   return [...known.values()];
 }

@@ -1,3 +1,5 @@
+// Caches the public keys of DIDs.
+
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { publicKeyFromDidKey } from "../token/did-key.js";
 

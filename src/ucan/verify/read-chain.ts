@@ -1,3 +1,5 @@
+// Reads the tokens of a request with their proofs, within limits on number, size and depth.
+
 import type { TokenFault } from "../token/fault.js";
 import type { FormOfProof, TokenForm, UnreadableToken } from "../token/form.js";
 import { JudgedToken, type JudgingRules, type Witness } from "./judge-chain.js";
@@ -23,15 +25,16 @@ interface ReadingParts<G> {
  * token whose chain exceeds a limit is refused as a whole, and does not count towards the limits of the request.
  */
 export function readRequest<G>(tokens: readonly string[], parts: ReadingParts<G>): readonly UcanToken<G>[] {
-  if (isTooMuch(tokens)) return tokens.map((text) => refused(text, { fault: "too_large", carriesCapabilities: true }));
+  if (isTooMuch(tokens))
+    return tokens.map((text) => refusedToken(text, { fault: "too_large", carriesCapabilities: true }));
   const forms = tokens.map(parts.read);
   const bind = createBinder(forms, parts);
   const counted = new Set<JudgedToken<G>>();
   return forms.map((form, index) => {
-    if ("fault" in form) return refused(tokens[index] ?? "", form);
+    if ("fault" in form) return refusedToken(tokens[index] ?? "", form);
     const token = bind(form);
     const fault = countNodes(token, counted);
-    return fault === undefined ? token : refused(form.text, { ...form, fault });
+    return fault === undefined ? token : refusedToken(form.text, { ...form, fault });
   });
 }
 
@@ -40,7 +43,7 @@ function isTooMuch(tokens: readonly string[]): boolean {
   return tokens.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > MAX_TOTAL_BYTES;
 }
 
-const refused = <G>(text: string, why: UnreadableToken & { readonly id?: string }): UcanToken<G> => ({
+const refusedToken = <G>(text: string, why: UnreadableToken & { readonly id?: string }): UcanToken<G> => ({
   text,
   fault: why.fault,
   ...(why.id === undefined ? {} : { id: why.id }),

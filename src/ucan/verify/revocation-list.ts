@@ -1,3 +1,5 @@
+// The entries of revocation lists: token ids, DIDs and points in time.
+
 import { decodeBase64url } from "../token/base64url.js";
 
 const ID_BYTES = 32;

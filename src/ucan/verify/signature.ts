@@ -1,3 +1,5 @@
+// Verifies the signature of a token.
+
 import { verify } from "node:crypto";
 import type { DecodedToken } from "../token/decode.js";
 import type { TokenFault } from "../token/fault.js";

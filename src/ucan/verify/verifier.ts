@@ -1,3 +1,5 @@
+// The UCAN verifier: reads and judges the tokens of requests under fixed rules.
+
 import { readForm } from "../token/form.js";
 import type { TimeRules } from "../token/time.js";
 import { createChainCache } from "./chain-cache.js";
@@ -39,13 +41,13 @@ export function createUcanVerifier<G>(rules: UcanRules<G>): UcanVerifier<G> {
     linked: (form, proof) => memory.add(form.id, memory.of(proof.id) ?? []),
   };
   return {
-    read: (tokens) => readRequest(tokens, { read: cache.read, rules: atOneTime(rules), witness }),
+    read: (tokens) => readRequest(tokens, { read: cache.read, rules: fixClock(rules), witness }),
     issuersOf: memory.of,
   };
 }
 
 /** Fixes the clock for a request, so that a token and its proofs are checked at the same time. */
-function atOneTime<G>(rules: JudgingRules<G>): JudgingRules<G> {
+function fixClock<G>(rules: JudgingRules<G>): JudgingRules<G> {
   const { clock } = rules;
   const nowMs = clock.nowMs();
   return { ...rules, clock: { nowMs: () => nowMs, monotonicMs: () => clock.monotonicMs() } };

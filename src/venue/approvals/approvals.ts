@@ -1,4 +1,4 @@
-// The approvals of a venue: what calls wait for, who decided what, in memory only.
+// The approvals of a venue: pending requests and their decisions, in memory only.
 
 import { randomBytes, randomInt } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";

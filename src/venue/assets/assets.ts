@@ -144,7 +144,7 @@ class StoredAssets implements VenueAssets {
     if (json === undefined) return undefined;
     const sha256 = contentOf(readMetadata(json))?.sha256;
     if (sha256 === undefined || this.#store.size(sha256) === undefined) return { content: null };
-    return { content: stoppable(this.#store.open(sha256), signal), sha256 };
+    return { content: stopOnAbort(this.#store.open(sha256), signal), sha256 };
   };
 
   close(): Promise<void> {
@@ -167,7 +167,7 @@ class StoredAssets implements VenueAssets {
       await this.#store.save(record);
     } catch (error) {
       this.#give(bytes);
-      throw outOfRoom(error);
+      throw toAssetError(error);
     }
     this.#registry.put(record);
   }
@@ -182,7 +182,7 @@ class StoredAssets implements VenueAssets {
       // Of concurrent uploads of the same content one is kept, and it is counted once.
       if (await this.#store.put(expected, this.#verified(expected, body, take))) taken = 0;
     } catch (error) {
-      throw outOfRoom(error);
+      throw toAssetError(error);
     } finally {
       this.#total.give(taken);
     }
@@ -226,11 +226,11 @@ class StoredAssets implements VenueAssets {
 }
 
 /** A full disk is reported as `full`, not as an internal error of the venue. */
-function outOfRoom(error: unknown): unknown {
+function toAssetError(error: unknown): unknown {
   return NO_ROOM.has(errnoOf(error) ?? "") ? new AssetError("full") : error;
 }
 
-async function* stoppable(
+async function* stopOnAbort(
   content: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {

@@ -1,3 +1,5 @@
+// Stores assets in memory.
+
 import type { ByteRange } from "../../core/ports/asset.js";
 import type { AssetRecord, AssetStore } from "./store.js";
 

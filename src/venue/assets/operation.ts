@@ -1,3 +1,5 @@
+// Describes operations as assets.
+
 import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 
 /**

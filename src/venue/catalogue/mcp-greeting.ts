@@ -1,4 +1,4 @@
-// What a server tells of itself in the handshake, before it has to have any root.
+// Server information and instructions of the MCP handshake, available before any root is open.
 
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";

@@ -71,7 +71,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
       };
       if (!("did" in who)) {
         // No record: on stdio nobody could ask for it later.
-        const context = { ...common, ...who, ...together(who.ucans, ucans) };
+        const context = { ...common, ...who, ...joinTokens(who.ucans, ucans) };
         return host.run({ operation, input, caller: who.callerDID ?? host.did, context, signal });
       }
       const { did, context } = attribute(who, ucans, parts.nameCaller);
@@ -87,7 +87,7 @@ type Offer = Pick<McpHost, "instructions" | "tools" | "advertised" | "maxWaitMs"
 
 function offerOfAll(parts: McpParts): Offer {
   const { jobs, file, profiles } = parts.config;
-  const offered = offeredBy(parts);
+  const offered = offeredOperations(parts);
   const isOurs = (name: string) => name === parts.files.name || UNLESS_NAMED.has(name) || Object.hasOwn(profiles, name);
   // When every operation ends by its own deadline before maxWaitMs, no timer is needed.
   const areOurs = offered.every(({ adapter: { name } }) => isOurs(name));
@@ -138,13 +138,13 @@ export function mcpReports(log: Log, logInternal: McpParts["logInternal"]): McpR
 }
 
 /** Joins the tokens of every call and those of this one. Anything but a list is passed on, to be refused as invalid. */
-function together(own: unknown, given: unknown): { readonly ucans?: unknown } {
+function joinTokens(own: unknown, given: unknown): { readonly ucans?: unknown } {
   if (given === undefined) return own === undefined ? {} : { ucans: own };
   return { ucans: Array.isArray(own) && Array.isArray(given) ? [...own, ...given] : given };
 }
 
 /** The operations offered as tools. A venue without a writable root offers none that write. */
-function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
+function offeredOperations({ config, host, files }: McpParts): HostedOperation[] {
   const { includeAdapters, includePathPrefixes, tools } = config.mcp;
   const writable = files.roots.some((root) => !root.readOnly);
   const isExtra = (name: string) => UNLESS_NAMED.has(name) || Object.hasOwn(config.profiles, name);
@@ -157,14 +157,14 @@ function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
         includePathPrefixes.some((prefix) => path.startsWith(prefix)) &&
         (adapter.name !== files.name || (isInToolSet(tools, metadata.name) && (writable || !metadata.changes))),
     )
-    .sort((one, other) => inToolOrder(one.metadata.name, other.metadata.name));
+    .sort((one, other) => compareTools(one.metadata.name, other.metadata.name));
 }
 
 /** Whether a tool set includes a file operation. Each tool costs a model tokens before its first call. */
 const isInToolSet = (set: "default" | "full", name: string): boolean =>
   set === "full" ? !FOR_PEOPLE.has(name) : EVERYDAY.includes(name);
 /** Compares operations by the order they are offered in: everyday ones first, the others in their given order. */
-function inToolOrder(one: string, other: string): number {
+function compareTools(one: string, other: string): number {
   const [a, b] = [one, other].map((name) => EVERYDAY.indexOf(name));
   return rank(a) - rank(b);
 }

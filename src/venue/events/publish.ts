@@ -1,4 +1,4 @@
-// Publishes what a venue knows anyway: audit records and jobs.
+// Publishes audit records and jobs as events.
 
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuditSink } from "../../audit/record.js";

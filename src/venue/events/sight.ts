@@ -4,7 +4,7 @@ import type { Caller } from "../../core/call/caller.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { VenueEvent, VenueTopic } from "../../core/ports/changes/events.js";
 import type { Access } from "../identity/access.js";
-import { actsInFull } from "../operations/standing.js";
+import { actsInFull } from "../operations/caller.js";
 
 /** As `audit:query`, `auth:list`, `approval:list` and the list of jobs judge, at the time of the delivery. */
 export const sightIn =

@@ -4,7 +4,7 @@ import type { Login } from "../../surfaces/http/host.js";
 import type { Access } from "./access.js";
 
 /** The login of a venue. @returns `undefined` where it issues no access tokens */
-export function loginOf({ accessTokens, bearerOf }: Pick<Access, "accessTokens" | "bearerOf">): Login | undefined {
+export function createLogin({ accessTokens, bearerOf }: Pick<Access, "accessTokens" | "bearerOf">): Login | undefined {
   if (accessTokens === undefined) return undefined;
   return (code) => {
     const made = accessTokens.login(code);

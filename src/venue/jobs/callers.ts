@@ -1,3 +1,5 @@
+// Indexes jobs by caller.
+
 import type { Page } from "../../core/call/page.js";
 
 /** Indexes jobs by caller, so that listing one caller's jobs does not scan all of them. */

@@ -1,3 +1,5 @@
+// Generates job ids.
+
 import { randomBytes } from "node:crypto";
 
 const RANDOM_BYTES = 8;

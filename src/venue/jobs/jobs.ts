@@ -21,7 +21,7 @@ import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
 import { JobCallers } from "./callers.js";
 import { createJobIds } from "./id.js";
 import { type HearJob, KeptJob } from "./kept.js";
-import { answered, failure, type Outcome, recordBytes, startRecord } from "./record.js";
+import { failure, type Outcome, outcomeOf, recordBytes, startRecord } from "./record.js";
 import { JobRetention, type RetentionLimits } from "./retention.js";
 import { type JobRun, RunningJobs } from "./running.js";
 
@@ -234,7 +234,7 @@ class JobStore implements Jobs {
       this.#end(run, failure(fault, run.id));
       throw fault;
     }
-    this.#end(run, answered(output, operation.metadata.hiddenOutput, run));
+    this.#end(run, outcomeOf(output, operation.metadata.hiddenOutput, run));
     return output;
   }
 
@@ -280,7 +280,7 @@ class JobStore implements Jobs {
   #forget(job: KeptJob): void {
     if (!this.#jobs.has(job.id)) return;
     const bytes = this.#takeOut(job.id);
-    if (job.finished) this.#retention.forgotten(bytes);
+    if (job.finished) this.#retention.noteRemoved(bytes);
   }
 
   #takeOut(id: string): number {

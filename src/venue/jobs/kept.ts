@@ -1,3 +1,5 @@
+// One kept job: its record, its result, and the listeners that wait for its end.
+
 import type { Abortable } from "../../core/call/abortable.js";
 import type { JobListener, JobRecord, RecordedJob } from "../../core/ports/job.js";
 import { isTerminal } from "../../core/ports/job.js";

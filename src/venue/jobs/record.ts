@@ -42,7 +42,7 @@ export function failure(fault: FileAdapterError, id: string): Outcome {
 }
 
 /** The outcome of a job with output, which may itself report a failure. A cancelled job is CANCELLED in any case. */
-export function answered(
+export function outcomeOf(
   output: unknown,
   hidden: readonly string[] | undefined,
   { id, aborted: wasAborted }: { readonly id: string; readonly aborted: boolean },

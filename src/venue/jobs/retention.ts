@@ -70,7 +70,7 @@ export class JobRetention {
   }
 
   /** Notes that a finished record was removed before it expired. */
-  forgotten(bytes: number): void {
+  noteRemoved(bytes: number): void {
     this.#bytes -= bytes;
     this.#gone += 1;
     if (this.#gone >= MOST_GONE && this.#gone * 2 >= this.#finished.length - this.#head) this.#compact();

@@ -1,3 +1,5 @@
+// The running jobs: admission by number and input size, cancellation, and draining at close.
+
 import type { Abortable } from "../../core/call/abortable.js";
 import type { Cancellation } from "../../core/call/scope.js";
 import { Overloaded } from "../../core/errors/overload.js";

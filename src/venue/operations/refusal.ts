@@ -14,7 +14,13 @@ export interface Refusal {
 }
 
 /** CAPABILITY_DENIED for a right that no capability can grant. */
-export function refused({ operation, requires, reasons, deniedBy = "authority", more }: Refusal): FileAdapterError {
+export function refusedOperation({
+  operation,
+  requires,
+  reasons,
+  deniedBy = "authority",
+  more,
+}: Refusal): FileAdapterError {
   const text =
     `Capability denied: ${operation} requires ${requires}. ` +
     "Retrying the same call will not succeed - the denial is structural.";

@@ -1,3 +1,5 @@
+// The adapters of the venue's own operations.
+
 import type { VenueConfig } from "../../config/types.js";
 import type { Adapter, OperationMetadata } from "../../core/ports/adapter.js";
 import { loadOperationSchema } from "../../schema/load.js";

@@ -1,3 +1,5 @@
+// Closes resources in reverse order.
+
 export interface Closable {
   close(): Promise<unknown>;
 }

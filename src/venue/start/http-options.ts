@@ -1,3 +1,5 @@
+// Derives the HTTP options of a venue from its configuration.
+
 import { bareHost, isLoopbackListener } from "../../config/loopback.js";
 import type { RateLimitConfig, VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";

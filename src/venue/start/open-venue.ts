@@ -17,7 +17,7 @@ import { openProfiles } from "../catalogue/profiles.js";
 import { createEventBus } from "../events/event-bus.js";
 import { auditEvents, eventsOf } from "../events/publish.js";
 import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
-import { loginOf } from "../identity/login.js";
+import { createLogin } from "../identity/login.js";
 import { ownContext } from "../identity/own-caller.js";
 import type { VenueTickets } from "../identity/tickets.js";
 import type { VenueMetrics } from "../telemetry/metrics.js";
@@ -162,7 +162,7 @@ class VenueOpener {
       assets,
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
       ...eventsOf({ log: this.#eventLog, bus: this.#events, config, adapter, access }),
-      login: loginOf(access),
+      login: createLogin(access),
       overview: () => overviewOf(adapter, access),
       authenticate: access.authenticate,
       stillHolds: (caller) => access.rejudge(contextOf(caller)) !== undefined,

@@ -1,4 +1,4 @@
-// What opening a venue takes and gives.
+// Options and result of opening a venue.
 
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { VenueConfig } from "../../config/types.js";

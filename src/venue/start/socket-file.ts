@@ -1,3 +1,5 @@
+// Listens on Unix sockets that only their owner can use.
+
 import { chmodSync, lstatSync, rmSync } from "node:fs";
 import { isAnswered } from "../assets/lock.js";
 

@@ -103,7 +103,7 @@ function createLogger(level: LogLevel, destination: { write(line: string): unkno
       // No pid and hostname: the collector of the log adds them.
       base: null,
       timestamp: () => `,"time":${clock.nowMs()}`,
-      formatters: { level: (label) => ({ level: label }), log: shortened },
+      formatters: { level: (label) => ({ level: label }), log: shortenFields },
       serializers: { err: describeError, error: describeError },
       redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: "[hidden]" },
     },
@@ -111,7 +111,7 @@ function createLogger(level: LogLevel, destination: { write(line: string): unkno
   );
 }
 
-function shortened(fields: Record<string, unknown>): Record<string, unknown> {
+function shortenFields(fields: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(fields).map(([name, value]) => [
     name,
     typeof value === "string" && value.length > MOST_TEXT_CHARS ? `${value.slice(0, MOST_TEXT_CHARS)}…` : value,

@@ -130,9 +130,9 @@ function addStores(register: Register, sources: () => MetricsSources): void {
     ["venue_files_assets", "Registered assets", () => sources().assets?.size],
     ["venue_files_assets_bytes", "Metadata and content of assets", () => sources().assets?.totalBytes],
   ];
-  for (const [name, help, value] of gauges) addGauge(register, { name, help, labels: [], values: just(value) });
+  for (const [name, help, value] of gauges) addGauge(register, { name, help, labels: [], values: singleValue(value) });
   const help = "Audit records that could not be written";
-  const values = just(() => sources().auditLost?.());
+  const values = singleValue(() => sources().auditLost?.());
   addCounter(register, { name: "venue_files_audit_lost_total", help, labels: [], values });
 }
 
@@ -161,7 +161,7 @@ function addJournals(register: Register, sources: () => MetricsSources): void {
 function addUsage(register: Register, sources: () => MetricsSources): () => Promise<void> {
   const asking = new WeakMap<Pick<Root, "usage">, () => Promise<RootUsage | undefined>>();
   const ask = (root: Pick<Root, "usage">): Promise<RootUsage | undefined> => {
-    const patient = asking.get(root) ?? withPatience(root, sources().usagePatienceMs ?? USAGE_PATIENCE_MS);
+    const patient = asking.get(root) ?? limitUsage(root, sources().usagePatienceMs ?? USAGE_PATIENCE_MS);
     asking.set(root, patient);
     return patient();
   };
@@ -189,7 +189,7 @@ function addUsage(register: Register, sources: () => MetricsSources): () => Prom
 }
 
 /** Queries usage with a time limit; no second query starts while one is pending. */
-function withPatience(root: Pick<Root, "usage">, patienceMs: number): () => Promise<RootUsage | undefined> {
+function limitUsage(root: Pick<Root, "usage">, patienceMs: number): () => Promise<RootUsage | undefined> {
   let current: Promise<RootUsage | undefined> | undefined;
   return () => {
     if (current !== undefined) return current;
@@ -224,13 +224,13 @@ function addProcess(register: Register): void {
     ["process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss()],
     ["nodejs_heap_size_used_bytes", "Heap in use", () => process.memoryUsage().heapUsed],
   ];
-  for (const [name, help, value] of gauges) addGauge(register, { name, help, labels: [], values: just(value) });
+  for (const [name, help, value] of gauges) addGauge(register, { name, help, labels: [], values: singleValue(value) });
   const cpu = () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   };
   const help = "Time on the processor, of user and system";
-  addCounter(register, { name: "process_cpu_seconds_total", help, labels: [], values: just(cpu) });
+  addCounter(register, { name: "process_cpu_seconds_total", help, labels: [], values: singleValue(cpu) });
 }
 
 function addLoopLag(register: Register): IntervalHistogram {
@@ -244,14 +244,14 @@ function addLoopLag(register: Register): IntervalHistogram {
     ["nodejs_eventloop_lag_max_seconds", `Longest lag ${since}`, () => delay.max],
   ];
   for (const [name, help, ns] of gauges) {
-    const values = just(() => (delay.count === 0 ? 0 : lagSeconds(ns())));
+    const values = singleValue(() => (delay.count === 0 ? 0 : lagSeconds(ns())));
     addGauge(register, { name, help, labels: [], values });
   }
   return delay;
 }
 
 /** The values of a metric without labels; none if it has no value. */
-const just = (value: () => number | undefined) => () => {
+const singleValue = (value: () => number | undefined) => () => {
   const found = value();
   return found === undefined ? [] : [{ labels: [], value: found }];
 };

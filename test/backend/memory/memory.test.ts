@@ -1,6 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import { denial } from "../../../src/backend-suite/access.js";
-import { bodyOf, expectFailure, type Files, filesOf, placeOf, slowly, turn } from "../../../src/backend-suite/files.js";
+import {
+  bodyOf,
+  expectFailure,
+  type Files,
+  filesOf,
+  placeOf,
+  streamSlowly,
+  yieldToLoop,
+} from "../../../src/backend-suite/files.js";
 import { systemClock } from "../../../src/core/clock.js";
 import {
   aborted,
@@ -21,7 +29,7 @@ backendSuite("memory", async () => ({ backend: openMemory(), cleanup: async () =
 /** Content during whose loading something happens. */
 const meanwhile = (happen: (files: Files) => Promise<unknown>, files: Files) => ({
   load: async () => {
-    await turn();
+    await yieldToLoop();
     await happen(files);
     return Buffer.from("new");
   },
@@ -89,7 +97,7 @@ describe("memory backend: limit of one write", () => {
 
     test(`${method} stops a stream at the limit`, async () => {
       const files = limited();
-      expect(await files[method]("a", slowly("01234", "56789"))).toEqual({ bytes: 10, created: true });
+      expect(await files[method]("a", streamSlowly("01234", "56789"))).toEqual({ bytes: 10, created: true });
       let closed = false;
       async function* endless(): AsyncGenerator<Uint8Array> {
         try {

@@ -6,7 +6,7 @@ import { CadMap } from "../../../src/drive/cad3/maps/hash-map.js";
 import type { Value } from "../../../src/drive/cad3/value.js";
 import { applyOp, type TreeChange } from "../../../src/drive/dlfs/apply-op.js";
 import { createDrive } from "../../../src/drive/dlfs/lifetime.js";
-import { opened } from "../../../src/drive/dlfs/node.js";
+import { openValue } from "../../../src/drive/dlfs/node.js";
 import { Signed } from "../../../src/drive/dlfs/signed.js";
 import type { DriveChange } from "../../../src/drive/engine/engine.js";
 import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
@@ -48,7 +48,7 @@ async function rootOf(store: ReturnType<typeof createMemoryStore>, cells: Readon
   for (const { bytes } of cells.values()) byHash.set(hashHex(bytes), bytes);
   for await (const owner of store.owners()) {
     const [record] = await store.roots(owner);
-    const signed: Value = opened(decode(record?.bytes ?? new Uint8Array(), (hash) => byHash.get(hash)));
+    const signed: Value = openValue(decode(record?.bytes ?? new Uint8Array(), (hash) => byHash.get(hash)));
     const drives = signed instanceof Signed ? signed.value : null;
     if (drives instanceof CadMap) return drives.get("d");
   }

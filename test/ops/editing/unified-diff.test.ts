@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { applyPatch, parsePatch } from "diff";
 import fc from "fast-check";
-import { replaced } from "../../../src/ops/editing/apply.js";
+import { applyReplacements } from "../../../src/ops/editing/apply.js";
 import type { Replacement } from "../../../src/ops/editing/match.js";
 import { unifiedDiff } from "../../../src/ops/editing/unified-diff.js";
 
@@ -115,7 +115,7 @@ describe("a unified diff", () => {
     fc.assert(
       fc.property(changes, ({ text, cuts }) => {
         const replacements = replacementsIn(text, cuts);
-        const after = replaced(text, replacements);
+        const after = applyReplacements(text, replacements);
         const { diff } = diffOf(text, replacements, 1_000_000);
         if (text === after) expect(diff).toBe("");
         else expect(applyPatch(text, diff, { autoConvertLineEndings: false })).toBe(after);

@@ -2,9 +2,9 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { EditedText, TextChange } from "../../../src/core/call/terms.js";
 import { withTerminator } from "../../../src/ops/content/terminators.js";
-import { replaced } from "../../../src/ops/editing/apply.js";
-import { toldEdit, withPlainLineEnds } from "../../../src/profiles/everruns/edit-diff.js";
-import { askedEdits } from "../../../src/profiles/everruns/edit-input.js";
+import { applyReplacements } from "../../../src/ops/editing/apply.js";
+import { normaliseLineEnds, reportEdit } from "../../../src/profiles/everruns/edit-diff.js";
+import { parseEdits } from "../../../src/profiles/everruns/edit-input.js";
 import { planEdits, shownText } from "../../../src/profiles/everruns/edit-plan.js";
 import { failureOf } from "../../ops/ground.js";
 
@@ -17,7 +17,7 @@ const pairs = (edits: readonly (readonly [string, string])[]) =>
   edits.map(([oldText, newText]) => ({ oldText, newText }));
 
 async function edited(text: string, ...edits: readonly (readonly [string, string])[]): Promise<string> {
-  return replaced(text, await planEdits(pairs(edits), inFile(text)));
+  return applyReplacements(text, await planEdits(pairs(edits), inFile(text)));
 }
 const refusal = async (text: string, ...edits: readonly (readonly [string, string])[]) =>
   (await failureOf(planEdits(pairs(edits), inFile(text)))).message;
@@ -39,13 +39,13 @@ describe("what is asked for", () => {
     [{ edits: [{ ...edit, old_text: "\udc00" }] }, "Invalid parameter edits.0.old_text: not well-formed Unicode"],
     [{ edits: Array.from({ length: 101 }, () => edit) }, "Invalid parameter edits: at most 100 replacements"],
   ])("%j is refused", async (given, message) => {
-    const failure = await failureOf(Promise.resolve().then(() => askedEdits(given)));
+    const failure = await failureOf(Promise.resolve().then(() => parseEdits(given)));
     expect(failure).toMatchObject({ code: "INVALID_INPUT", message });
   });
 
   test("one, or several; to nothing is a deletion", () => {
-    expect(askedEdits({ old_text: "a", new_text: "" })).toEqual(pairs([["a", ""]]));
-    expect(askedEdits({ edits: [edit, edit] })).toEqual(
+    expect(parseEdits({ old_text: "a", new_text: "" })).toEqual(pairs([["a", ""]]));
+    expect(parseEdits({ edits: [edit, edit] })).toEqual(
       pairs([
         ["a", "b"],
         ["a", "b"],
@@ -141,7 +141,7 @@ describe("what is told of an edit", () => {
   const still = () => 0;
   async function told(text: string, edits: readonly (readonly [string, string])[], clock = still) {
     const changes = await planEdits(pairs(edits), inFile(text));
-    return toldEdit({ text, changes, path: "/workspace/f" }, clock);
+    return reportEdit({ text, changes, path: "/workspace/f" }, clock);
   }
   const header = "--- /workspace/f (before)\n+++ /workspace/f (after)\n";
 
@@ -216,9 +216,11 @@ describe("what is told of an edit", () => {
             changes.push({ start, end: start + length, text: added });
             at = start + length;
           }
-          const plain = withPlainLineEnds(text, changes);
+          const plain = normaliseLineEnds(text, changes);
           expect(plain.text).toBe(withTerminator("\n", text));
-          expect(replaced(plain.text, plain.changes)).toBe(withTerminator("\n", replaced(text, changes)));
+          expect(applyReplacements(plain.text, plain.changes)).toBe(
+            withTerminator("\n", applyReplacements(text, changes)),
+          );
         },
       ),
       { numRuns: 500 },

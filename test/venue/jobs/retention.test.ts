@@ -147,7 +147,7 @@ test("the queue of those to be dropped does not grow by those that are gone", ()
   for (let i = 0; i < 5000; i += 1) {
     add(`${i}`);
     kept.delete(`${i}`);
-    retention.forgotten(1);
+    retention.noteRemoved(1);
   }
   clock.now += 1000;
   looks = 0;

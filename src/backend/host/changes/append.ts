@@ -25,7 +25,7 @@ import {
 import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
 import { collect, fill } from "./content.js";
 import { isReported, realPath, report, stateOf } from "./report.js";
-import { inheritRights, install, staged, withCurrent } from "./stage.js";
+import { inheritRights, install, withCurrentEntry, withStagedFile } from "./stage.js";
 
 /** Maximum restarts because another process replaced, removed or created the file meanwhile. */
 const RACES = 20;
@@ -67,7 +67,7 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
 function* appendNow(change: Change, addition: Addition, at: { target: Target; stale: boolean }): Io<Written> {
   for (let attempt = 1; attempt <= RACES; attempt++) {
     const stale = at.stale || attempt > 1;
-    const written = yield* withCurrent(change, { ...at, stale }, (old) => appendTo(change, old, addition));
+    const written = yield* withCurrentEntry(change, { ...at, stale }, (old) => appendTo(change, old, addition));
     if (written !== "raced") return written;
   }
   throw ioError(change.access.place, "EAGAIN");
@@ -244,7 +244,7 @@ function* appendCopy(
   const content = Buffer.concat([yield* contentOf(change, old), data]);
   const size = content.length;
   if (found !== undefined && found.size + data.length !== size) return "raced";
-  return yield* staged(change, old, function* (file) {
+  return yield* withStagedFile(change, old, function* (file) {
     const { sha256 } = yield* fill(change, file.fd, content);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
     // Another process may have replaced the file; the copy would lose its content.

@@ -26,7 +26,7 @@ export function* fill(
   }
   let bytes = 0;
   const hash = createHash("sha256");
-  yield* eachChunk(change, content, function* (chunk) {
+  yield* forEachChunk(change, content, function* (chunk) {
     hash.update(chunk);
     yield* writeAll(change, fd, chunk);
     bytes += chunk.length;
@@ -50,14 +50,14 @@ function* writeAll({ jail, journal }: Pick<Change, "jail" | "journal">, fd: numb
 export function* collect(change: Change, content: Content): Io<Buffer> {
   if (Buffer.isBuffer(content)) return content;
   const chunks: Uint8Array[] = [];
-  yield* eachChunk(change, content, function* (chunk) {
+  yield* forEachChunk(change, content, function* (chunk) {
     // A stream may reuse its buffer for the next chunk.
     chunks.push(Buffer.from(chunk));
   });
   return Buffer.concat(chunks);
 }
 
-function* eachChunk(
+function* forEachChunk(
   change: Pick<Change, "access">,
   content: AsyncIterable<Uint8Array>,
   work: (chunk: Uint8Array) => Io<void>,

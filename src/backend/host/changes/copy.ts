@@ -16,7 +16,7 @@ import { refusalOf } from "../../refusal.js";
 import { reserve } from "../quota.js";
 import { type Change, flushDirectory, giveDirectoryToOwner, locate, type Reached } from "../target.js";
 import { ContentCopy } from "./content-copy.js";
-import { checkTarget, nameCopy, refuseInside } from "./put.js";
+import { checkTarget, installCopy, refuseInside } from "./put.js";
 import { purge } from "./removal.js";
 import { giveToOwner, inheritRights } from "./stage.js";
 
@@ -38,7 +38,7 @@ export function* placeCopy(change: Change, found: Reached, source: TreeSource, o
     change.access.scope.checkpoint();
     const ready = { path: stage.path, isDirectory: !isFile };
     const { overwritten, hidden } = yield* finishWithReserve(
-      nameCopy(change, { target, ready, copied, options, finish: () => copying.finish() }),
+      installCopy(change, { target, ready, copied, options, finish: () => copying.finish() }),
     );
     if (hidden !== undefined) yield* purge(change, hidden);
     return { ...copied, overwritten };
@@ -152,7 +152,7 @@ class Copying {
     const purging = runIo(work());
     // A stage beside the target uses the walk's own handle.
     if (stage.directory === this.#change.walk.directory) yield* wait(purging);
-    else jail.inBackground(purging);
+    else jail.trackBackground(purging);
   }
 
   #place(): Begun {

@@ -14,11 +14,11 @@ import { stampPart } from "../open.js";
 import { requireAllAllowed } from "../policy.js";
 import { freedBy } from "../quota.js";
 import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
-import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
+import { checkTarget, lockKeys, putInPlace, refuseInside, targetKeys, withParents } from "./put.js";
 import { purge } from "./removal.js";
 import { type Hidden, needsExchange, refuseAround, swapIn } from "./replace.js";
 import {
-  committed,
+  commitKept,
   isReported,
   type Keeping,
   kindOf,
@@ -61,8 +61,8 @@ export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Mov
   if (real.length === 0) throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
   const target = locate(to, goal.found, options);
   const isSame = yield* isSameEntry(source, goal);
-  const named = isSame ? nameAsked(to, target.name) : target.name;
-  if (isSame && named === real.at(-1)) return yield* stay(from, object, options);
+  const named = isSame ? requestedName(to, target.name) : target.name;
+  if (isSame && named === real.at(-1)) return yield* checkUnmoved(from, object, options);
   refuseInside(to, identity(object));
   if (options.replaces === true) refuseAround(from, target.old);
   if (object.stat.device !== to.walk.directory.stat.device && object.stat.isDirectory()) return undefined;
@@ -103,7 +103,7 @@ function* identityAt({ jail, walk }: Change, name: string): Io<string | undefine
 }
 
 /** A name that differs from the stored one only in spelling that the file system folds still is a new name. */
-function nameAsked(to: Change, stored: string): string {
+function requestedName(to: Change, stored: string): string {
   const asked = to.path.segments.at(-1) ?? stored;
   return to.walk.lastIsLink ? stored : asked;
 }
@@ -139,7 +139,7 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
   const path = below(from.walk.directory, name);
   const isFile = object.stat.isFile();
   try {
-    return yield* inParents(to, target.parents, function* () {
+    return yield* withParents(to, target.parents, function* () {
       const old = yield* to.jail.handles.pin(to.walk.directory, target.name);
       let keeping: Keeping | undefined;
       let isSwapped = false;
@@ -162,7 +162,7 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
             const freed = freedBy(old?.stat);
             const put = putInPlace(to, ready, { name: target.name, old, guard, options });
             keeping = yield* keepOverwritten(move, object, old);
-            yield* committed(put, keeping);
+            yield* commitKept(put, keeping);
             to.rules.usage?.free(freed);
           }
         }
@@ -189,10 +189,10 @@ function* reportMove(
 ): Io<void> {
   if (!isReported(to)) return;
   const after = yield* stateAfter(to, target.name, { placed: object.stat, sha256 });
-  yield* report(to, moved({ from, to, name, target }, object, { old, after }), keeping);
+  yield* report(to, describeMove({ from, to, name, target }, object, { old, after }), keeping);
 }
 
-const moved = (
+const describeMove = (
   { from, to, name, target }: Pick<Move, "from" | "to" | "name" | "target">,
   object: Pinned,
   { old, after }: { old: Pinned | undefined; after: EntryState },
@@ -207,7 +207,7 @@ const moved = (
 
 const keepOverwritten = (move: Move, object: Pinned, old: Pinned | undefined): Io<Keeping | undefined> =>
   keepReplaced(move.to, { old, name: move.target.name }, () =>
-    moved(move, object, { old, after: plannedState(object.stat) }),
+    describeMove(move, object, { old, after: plannedState(object.stat) }),
   );
 
 /** Both names are hard links of one file, which rename(2) would leave unchanged. */
@@ -231,7 +231,7 @@ function* checkSource(from: Change, object: Pinned, { expectedFrom }: MoveOption
 }
 
 /** Nothing is moved, but the preconditions are checked. */
-function* stay(from: Change, object: Pinned, options: MoveOptions): Io<Moved> {
+function* checkUnmoved(from: Change, object: Pinned, options: MoveOptions): Io<Moved> {
   const sha256 = yield* checkSource(from, object, options);
   return { overwritten: false, ...(sha256 === undefined ? {} : { sha256 }) };
 }

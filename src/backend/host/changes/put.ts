@@ -18,9 +18,18 @@ import { expectationError } from "../../expected.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
 import { freedBy, reserve, withReservation } from "../quota.js";
-import { type Change, checkFile, flushDirectory, makeOne, nameKey, prefix, type Target, type Turn } from "../target.js";
+import {
+  type Change,
+  checkFile,
+  flushDirectory,
+  makeOne,
+  nameKey,
+  placeOfPrefix,
+  type Target,
+  type Turn,
+} from "../target.js";
 import { type Hidden, needsExchange, swapIn } from "./replace.js";
-import { committed, isReported, realPath, report, stateOf } from "./report.js";
+import { commitKept, isReported, realPath, report, stateOf } from "./report.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */
 export const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
@@ -88,7 +97,7 @@ export function* putInPlace(
   change.access.scope.commit();
   try {
     if (overwrite && !ready.isDirectory && expected !== "nothing") return yield* sys.rename(ready.path, path);
-    if (yield* nameNew(sys, ready, path)) return;
+    if (yield* renameNoReplace(sys, ready, path)) return;
   } catch (error) {
     const code = errnoOf(error);
     // A directory was created under the name meanwhile.
@@ -107,18 +116,18 @@ export function* putInPlace(
 }
 
 /** Gives an entry a name that is free. @returns `false` if it is taken */
-export const nameNew = (sys: Sys, { path, isDirectory }: Ready, to: string): Io<boolean> =>
-  isDirectory ? nameDirectory(sys, path, to) : nameFile(sys, path, to);
+export const renameNoReplace = (sys: Sys, { path, isDirectory }: Ready, to: string): Io<boolean> =>
+  isDirectory ? renameDirectory(sys, path, to) : linkFile(sys, path, to);
 
 /** @returns `false` if the name is taken. For a moment the file has both names. */
-function* nameFile(sys: Sys, from: string, to: string): Io<boolean> {
+function* linkFile(sys: Sys, from: string, to: string): Io<boolean> {
   try {
     yield* sys.link(from, to);
   } catch (error) {
     const code = errnoOf(error) ?? "";
     if (code === "EEXIST") return false;
     if (!NO_LINKS.has(code)) throw error;
-    return yield* nameOverEmpty(sys, from, to);
+    return yield* renameOverEmpty(sys, from, to);
   }
   try {
     yield* sys.unlink(from);
@@ -130,15 +139,15 @@ function* nameFile(sys: Sys, from: string, to: string): Io<boolean> {
 }
 
 /** Where hard links are not supported: creates an empty file, which nobody else has, and replaces it. */
-function* nameOverEmpty(sys: Sys, from: string, to: string): Io<boolean> {
+function* renameOverEmpty(sys: Sys, from: string, to: string): Io<boolean> {
   const create = function* () {
     closeNow(yield* sys.open(to, CREATE, 0o600));
   };
   return yield* replaceNew({ sys, from, to }, create(), () => sys.unlink(to));
 }
 
-/** Like {@link nameOverEmpty} for directories: rename replaces an empty directory, and no other. */
-export function* nameDirectory(sys: Sys, from: string, to: string): Io<boolean> {
+/** Like {@link renameOverEmpty} for directories: rename replaces an empty directory, and no other. */
+export function* renameDirectory(sys: Sys, from: string, to: string): Io<boolean> {
   return yield* replaceNew({ sys, from, to }, sys.mkdir(to, 0o700), () => sys.rmdir(to));
 }
 
@@ -183,7 +192,7 @@ export function* lockKeys(change: Change, keys: { shared: string[]; exclusive: s
 }
 
 /** Runs `work` in the target's directory, which is created if needed and removed again if `work` fails. */
-export function* inParents<T>(change: Change, parents: readonly string[], work: () => Io<T>): Io<T> {
+export function* withParents<T>(change: Change, parents: readonly string[], work: () => Io<T>): Io<T> {
   if (parents.length === 0) return yield* work();
   const { walk, jail } = change;
   const above = change.path.segments.length - 1 - parents.length;
@@ -196,8 +205,8 @@ export function* inParents<T>(change: Change, parents: readonly string[], work: 
         change.made.push([...walk.names, name]);
       }
       const directory = yield* jail.handles.enter(parent, name);
-      if (directory === "missing") throw parentMissing(prefix(change, above + index + 1));
-      if (directory === "not a directory") throw notADirectory(prefix(change, above + index + 1));
+      if (directory === "missing") throw parentMissing(placeOfPrefix(change, above + index + 1));
+      if (directory === "not a directory") throw notADirectory(placeOfPrefix(change, above + index + 1));
       walk.push(directory, name);
     }
     return yield* work();
@@ -226,12 +235,12 @@ export interface Replaced {
 }
 
 /** Gives a copy its name. */
-export function* nameCopy(change: Change, { target, ready, copied, options, finish }: ReadyCopy): Io<Replaced> {
+export function* installCopy(change: Change, { target, ready, copied, options, finish }: ReadyCopy): Io<Replaced> {
   const isFile = !ready.isDirectory;
   const turn = yield* lockKeys(change, targetKeys(change, target));
   try {
     const replaced = yield* runExclusively(change, options.expected !== undefined, (guard) =>
-      inParents(change, target.parents, function* () {
+      withParents(change, target.parents, function* () {
         const old = yield* change.jail.handles.pin(change.walk.directory, target.name);
         try {
           yield* checkTarget(change, old, { ...options, isFile });
@@ -245,7 +254,7 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
           // The quota for the contents of a directory was reserved entry by entry; that of a tree is freed with it.
           const freed = swapped === undefined ? old : undefined;
           const whole = isFile ? withReservation(reserve(change, copied, freed), put()) : put();
-          yield* reportedCopy(change, whole, { target, ready, copied, options, finish, old: freed });
+          yield* placeAndReport(change, whole, { target, ready, copied, options, finish, old: freed });
           change.rules.usage?.free(freedBy(swapped?.stat));
           return { overwritten: old !== undefined, hidden };
         } finally {
@@ -261,7 +270,7 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
 }
 
 /** Keeps what is replaced, gives the copy its name, and tells of it. */
-function* reportedCopy(
+function* placeAndReport(
   change: Change,
   put: Io<void>,
   { target, ready, copied, options, finish, old }: ReadyCopy & { readonly old: Pinned | undefined },
@@ -283,7 +292,7 @@ function* reportedCopy(
     after: placed === undefined ? { size: copied.bytes, modified: Date.now() } : stateOf(placed, copied.sha256),
   });
   const keeping = yield* keepReplaced(change, { old, name: target.name }, () => made(undefined));
-  yield* committed(put, keeping);
+  yield* commitKept(put, keeping);
   // It gets its permissions last: what is told of is how it stays.
   yield* finish();
   yield* report(change, made(yield* quietly(jail.sys.lstat(below(walk.directory, target.name)))), keeping);

@@ -1,6 +1,6 @@
 // Removes entries of the host.
 
-import { counted } from "../../../core/call/progress.js";
+import { countText } from "../../../core/call/progress.js";
 import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { Removed, RemoveOptions } from "../../../core/ports/backend.js";
@@ -14,11 +14,11 @@ import { isUnguarded } from "../../refusal.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { keepNothing } from "../history/keep.js";
 import { requireNoOtherRoot } from "../history/nested.js";
-import { type Binned, type Doomed, moveToTrash } from "../history/to-trash.js";
+import { type DeletedObject, moveToTrash, type TrashedEntry } from "../history/to-trash.js";
 import { requireAllAllowed } from "../policy.js";
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
-import { nameDirectory } from "./put.js";
+import { renameDirectory } from "./put.js";
 import type { Hidden } from "./replace.js";
 import { isReported, kindOf, realPath, report, stateOf } from "./report.js";
 
@@ -28,7 +28,7 @@ interface Taken {
   /** Present for a tree that has yet to be emptied. */
   readonly hidden?: Hidden | undefined;
   /** Present for what lies in the trash. */
-  readonly binned?: Binned;
+  readonly binned?: TrashedEntry;
   /** Why it does not. */
   readonly reason?: NotUndoable | undefined;
 }
@@ -122,7 +122,7 @@ function* removeName(
 }
 
 /** Takes an entry out of its directory: into the trash, out of sight to be emptied, or at once. */
-function* take(change: Change, target: RemoveOptions & Doomed & { readonly path: string }): Io<Taken> {
+function* take(change: Change, target: RemoveOptions & DeletedObject & { readonly path: string }): Io<Taken> {
   const { object, path, recursive } = target;
   const { stat } = object;
   if (stat.isDirectory() && !recursive) {
@@ -263,7 +263,7 @@ function* putBack({ jail, walk }: Change, { stage, name: hiddenName }: Hidden, n
   try {
     for (let attempt = 0; attempt <= RACES; attempt++) {
       const free = attempt === 0 ? name : `${name}.restored-${attempt}`;
-      if ((yield* quietly(nameDirectory(jail.sys, from, below(walk.directory, free)))) === true) return;
+      if ((yield* quietly(renameDirectory(jail.sys, from, below(walk.directory, free)))) === true) return;
     }
   } finally {
     stage.release();
@@ -275,7 +275,7 @@ export function* purge(change: Change, hidden: Hidden): Io<void> {
   const { jail, walk, access } = change;
   const work = runIo(purgeAndRelease(change, hidden));
   if (!isPending(work)) return;
-  jail.inBackground(work);
+  jail.trackBackground(work);
   // A stage beside the target uses the walk's own handle, which must outlive the purge.
   yield hidden.stage.directory === walk.directory ? work : access.scope.patience(work);
 }
@@ -285,7 +285,7 @@ function* purgeAndRelease(change: Change, { stage, name }: Hidden): Io<void> {
     yield* freeTree(change, stage.directory, name);
     const { report } = change.access.scope;
     const progress = (entries: number): void =>
-      report?.(entries, undefined, () => `${counted(entries, "entry", "entries")} deleted`);
+      report?.(entries, undefined, () => `${countText(entries, "entry", "entries")} deleted`);
     yield* change.jail.staging.purge(stage, name, report && progress);
   } finally {
     stage.release();

@@ -9,7 +9,7 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
-import { binDisplaced, requireDeletable } from "../history/to-trash.js";
+import { requireDeletable, trashDisplaced } from "../history/to-trash.js";
 import { requireAllAllowed } from "../policy.js";
 import type { Change } from "../target.js";
 import { kindOf, realPath, report, stateOf } from "./report.js";
@@ -48,13 +48,13 @@ export function* swapIn(change: Change, { ready, name, old, guard }: Swap): Io<H
     yield* guard();
     access.scope.commit();
     yield* takePlace(change, name, places);
-    yield* undoing(checkDisplaced(change, old, places.hidden), () => giveBack(change, places));
+    yield* undoOnFailure(checkDisplaced(change, old, places.hidden), () => giveBack(change, places));
   } catch (error) {
     stage.release();
     throw error;
   }
   access.beginGroup?.();
-  const { keeping, isBinned } = yield* binDisplaced(change, displaced);
+  const { keeping, isBinned } = yield* trashDisplaced(change, displaced);
   const what = { action: "deleted", kind: kindOf(old.stat), path: realPath(change, name) } as const;
   yield* report(change, { ...what, before: stateOf(old.stat), after: null }, keeping);
   if (!isBinned) return displaced;
@@ -71,14 +71,14 @@ interface Places {
 function* takePlace({ jail, walk }: Change, name: string, { ready, path, hidden }: Places): Io<void> {
   const { sys } = jail;
   if (yield* exchange(sys, ready, path)) {
-    yield* undoing(sys.rename(ready, hidden), () => exchange(sys, ready, path));
+    yield* undoOnFailure(sys.rename(ready, hidden), () => exchange(sys, ready, path));
     return;
   }
   // Between the two renames the old entry stands beside its place, where it is found if the process dies.
   const beside = below(walk.directory, `${[...name].slice(0, 40).join("")}.replaced-${randomBytes(4).toString("hex")}`);
   yield* sys.rename(path, beside);
-  yield* undoing(sys.rename(ready, path), () => sys.rename(beside, path));
-  yield* undoing(sys.rename(beside, hidden), function* () {
+  yield* undoOnFailure(sys.rename(ready, path), () => sys.rename(beside, path));
+  yield* undoOnFailure(sys.rename(beside, hidden), function* () {
     yield* sys.rename(path, ready);
     yield* sys.rename(beside, path);
   });
@@ -97,7 +97,7 @@ function* giveBack({ jail }: Change, { ready, path, hidden }: Places): Io<void> 
   yield* sys.rename(hidden, path);
 }
 
-function* undoing(work: Io<void>, undo: () => Io<unknown>): Io<void> {
+function* undoOnFailure(work: Io<void>, undo: () => Io<unknown>): Io<void> {
   try {
     yield* work;
   } catch (error) {

@@ -50,7 +50,7 @@ export function* stateAfter(
 }
 
 /** Makes a commit; what was kept for it is given up if it fails. */
-export function* committed<T>(commit: Io<T>, keeping: Keeping | undefined): Io<T> {
+export function* commitKept<T>(commit: Io<T>, keeping: Keeping | undefined): Io<T> {
   let isDone = false;
   try {
     const result = yield* commit;

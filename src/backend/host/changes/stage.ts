@@ -13,7 +13,7 @@ import type { Guard } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
 import { reserve, withReservation } from "../quota.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
-import { committed, isReported, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
+import { commitKept, isReported, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
 
 const PERMISSION_BITS = 0o777;
 const ALL_BITS = 0o7777;
@@ -24,7 +24,7 @@ const COPY_BYTES = 1_048_576;
  * Runs `work` with a new staged file, which is removed afterwards unless installed.
  * @param old the file to be replaced: whoever may not read it must not be able to read the staged content
  */
-export function* staged<T>(change: Change, old: Pinned | undefined, work: (file: StagedFile) => Io<T>): Io<T> {
+export function* withStagedFile<T>(change: Change, old: Pinned | undefined, work: (file: StagedFile) => Io<T>): Io<T> {
   const { jail, walk } = change;
   const mode = old === undefined ? 0o666 : old.stat.mode & PERMISSION_BITS;
   const file = yield* jail.staging.create(walk.directory, mode);
@@ -32,7 +32,7 @@ export function* staged<T>(change: Change, old: Pinned | undefined, work: (file:
     return yield* finishWithReserve(work(file));
   } catch (error) {
     yield* quietly(jail.sys.unlink(file.path));
-    jail.inBackground(runIo(jail.staging.sweep()));
+    jail.trackBackground(runIo(jail.staging.sweep()));
     throw error;
   } finally {
     if (file.fd >= 0) {
@@ -58,7 +58,7 @@ export interface Installed {
 export function* install(change: Change, file: StagedFile, target: Installed): Io<void> {
   const { sys } = change.jail;
   const { directory } = change.walk;
-  const prepared = yield* giveRights(change, file.fd, target.old);
+  const prepared = yield* applyRights(change, file.fd, target.old);
   const { fd } = file;
   const isNeeded = isReported(change) || change.rules.usage !== undefined;
   const placed = isNeeded ? (prepared ?? (yield* sys.fstat(fd))) : undefined;
@@ -89,7 +89,7 @@ function* commitReported(
   });
   const planned = (): EntryChange => made(plannedState(placed, sha256));
   const keeping = yield* keepReplaced(change, { old: addition === undefined ? old : undefined, name }, planned);
-  yield* committed(commit, keeping);
+  yield* commitKept(commit, keeping);
   yield* report(change, made(yield* stateAfter(change, name, { placed, sha256 })), keeping);
 }
 
@@ -119,7 +119,7 @@ function* installCopy(change: Change, file: StagedFile, target: Installed): Io<v
     } finally {
       closeNow(source);
     }
-    yield* giveRights(change, copy.fd, target.old);
+    yield* applyRights(change, copy.fd, target.old);
     if (change.rules.durable) yield* sys.fsync(copy.fd);
     const { fd } = copy;
     copy.fd = -1;
@@ -149,7 +149,7 @@ export function* copyContent({ sys }: Jail, source: number, to: number): Io<void
  * The permissions of the file it replaces, else those of a new one in its directory.
  * @returns its stat, where that is known
  */
-export function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<Stat | undefined> {
+export function* applyRights(change: Change, fd: number, old: Pinned | undefined): Io<Stat | undefined> {
   if (old !== undefined) return yield* keepRights(change, fd, old.stat);
   yield* inheritRights(change, fd);
   return undefined;
@@ -185,7 +185,7 @@ export function* giveToOwner(jail: Jail, fd: number): Io<void> {
 }
 
 /** Looks up the name again if it may have changed since the walk. */
-export function* withCurrent<T>(
+export function* withCurrentEntry<T>(
   change: Change,
   at: { target: Target; stale: boolean },
   work: (old: Pinned | undefined) => Io<T>,

@@ -7,7 +7,7 @@ import type { Pinned } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import { setTime } from "../../../jail/times.js";
-import { type Change, lockTarget, prefix, type Reached } from "../target.js";
+import { type Change, lockTarget, placeOfPrefix, type Reached } from "../target.js";
 import { kindOf, report, stateOf } from "./report.js";
 
 /** Watchers are told. It is no entry of the journal: times alone are nothing to take back, and would hide what is. */
@@ -23,7 +23,7 @@ function reportTouch(
 /** @param options without `modified` it only says whether the time could be set */
 export function* touchEntry(change: Change, found: Reached, { modified }: TouchOptions): Io<void> {
   const { access, jail } = change;
-  if (found.state === "blocked") throw notADirectory(prefix(change, found.prefix));
+  if (found.state === "blocked") throw notADirectory(placeOfPrefix(change, found.prefix));
   if (found.state !== "found") throw notFound(access.place);
   change.walk.settle();
   const { object, real } = found;

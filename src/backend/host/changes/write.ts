@@ -7,7 +7,7 @@ import { checkEarly, checkExpected, runExclusively } from "../guard.js";
 import { requireRoom } from "../quota.js";
 import { type Change, checkFile, createParents, locate, lockTarget, type Reached } from "../target.js";
 import { fill } from "./content.js";
-import { install, staged, withCurrent } from "./stage.js";
+import { install, withCurrentEntry, withStagedFile } from "./stage.js";
 
 /** Replaces the content of a file with one rename. */
 export function* replaceFile(change: Change, found: Reached, options: WriteOptions & { body: Body }): Io<Written> {
@@ -19,7 +19,7 @@ export function* replaceFile(change: Change, found: Reached, options: WriteOptio
   // No other call has had the lock since the walk, and no other process either, but for an instant.
   const instant =
     Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && expected === undefined;
-  return yield* staged(change, target.old, function* (file) {
+  return yield* withStagedFile(change, target.old, function* (file) {
     const { bytes, sha256 } = yield* fill(change, file.fd, content);
     if (options.modified !== undefined) yield* setTimeOfOpen(change.jail.sys, file.fd, options.modified);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
@@ -29,7 +29,7 @@ export function* replaceFile(change: Change, found: Reached, options: WriteOptio
     const turn = yield* lockTarget(change, target.name);
     try {
       const created = yield* runExclusively(change, expected !== undefined, (guard) =>
-        withCurrent(change, { target, stale: turn.stale || !instant }, function* (old) {
+        withCurrentEntry(change, { target, stale: turn.stale || !instant }, function* (old) {
           if (old !== target.old) yield* checkFile(change, old);
           yield* checkExpected(change, old, expected);
           yield* install(change, file, { name: target.name, old, guard, sha256 });

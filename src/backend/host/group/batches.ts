@@ -1,4 +1,4 @@
-// Divides the steps of a group: what depends on an earlier step can be looked at only when that is done.
+// Divides the steps of a group into batches: a step that depends on an earlier one is checked after that is committed.
 
 import type { RealPath } from "./intent.js";
 

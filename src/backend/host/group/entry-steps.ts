@@ -16,7 +16,7 @@ import { below, identity, type Pinned, release } from "../../../jail/handles.js"
 import type { Stat } from "../../../jail/stat.js";
 import { expectationError, requireExpected } from "../../expected.js";
 import type { Amount } from "../../quota.js";
-import { nameNew } from "../changes/put.js";
+import { renameNoReplace } from "../changes/put.js";
 import { kindOf, realPath, stateOf } from "../changes/report.js";
 import { checkExpected, checkVersion, type Guard } from "../guard.js";
 import { requireDeletable } from "../history/to-trash.js";
@@ -24,7 +24,16 @@ import { requireAllAllowed } from "../policy.js";
 import { countTree, freedBy } from "../quota.js";
 import { type Change, createParents, locate, makeOne, type WriteRules } from "../target.js";
 import { type Intent, imageOf } from "./intent.js";
-import { type Committed, current, End, madeFor, madePaths, type Ready, requireTopDevice, type Step } from "./step.js";
+import {
+  type Committed,
+  End,
+  madeFor,
+  madePaths,
+  pinCurrent,
+  type Ready,
+  requireTopDevice,
+  type Step,
+} from "./step.js";
 
 type Remove = Extract<GroupChange, { kind: "remove" }>;
 type MakeDirectory = Extract<GroupChange, { kind: "mkdir" }>;
@@ -64,7 +73,7 @@ export class RemoveStep implements Step {
   *prepare(): Io<Ready> {
     const { change, real } = this.#end;
     yield* this.check();
-    const object = yield* current(change, real.at(-1) ?? "");
+    const object = yield* pinCurrent(change, real.at(-1) ?? "");
     if (object === undefined) throw notFound(change.access.place);
     try {
       this.#checkType(change, object);
@@ -95,7 +104,7 @@ export class RemoveStep implements Step {
     if (now === undefined) return { effect };
     try {
       if (identity(now) !== this.#taken?.identity) {
-        yield* nameNew(jail.sys, { path: kept, isDirectory: now.stat.isDirectory() }, path);
+        yield* renameNoReplace(jail.sys, { path: kept, isDirectory: now.stat.isDirectory() }, path);
         throw conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
       }
       if (this.#options.recursive) yield* requireAllAllowed(change, now);

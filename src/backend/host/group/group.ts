@@ -9,14 +9,14 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import type { LockRequest } from "../../../jail/staging/locks.js";
 import { mapErrors } from "../../errno.js";
 import type { Held } from "../../quota.js";
-import { type Guard, underLockFile } from "../guard.js";
+import { type Guard, withLockFile } from "../guard.js";
 import type { WriteRules } from "../target.js";
 import { Batch, keyOf } from "./batches.js";
 import { MakeDirectoryStep, RemoveStep } from "./entry-steps.js";
 import { flushDirectories, Intent, type StepRecord } from "./intent.js";
 import { type Member, reportMember } from "./member.js";
 import { MoveStep, RestoreStep } from "./move-step.js";
-import { directoriesIn } from "./recovery.js";
+import { directoryFinder } from "./recovery.js";
 import { rollBack } from "./roll-back.js";
 import type { Enter, Step } from "./step.js";
 import { WriteStep } from "./write-step.js";
@@ -83,13 +83,13 @@ class Group {
     yield* wait(this.#rules.openJournal?.());
     const intent = yield* Intent.begin(ground, place);
     try {
-      for (const step of this.#steps) yield* told(step, step.stage(intent));
+      for (const step of this.#steps) yield* withStepErrors(step, step.stage(intent));
       yield* intent.flush();
       scope.checkpoint();
       const lock = yield* jail.locks.hold(keys);
       try {
         const make = (guard: Guard): Io<void> => this.#make(intent, { jail, batches, guard });
-        yield* finishWithReserve(underLockFile(jail, { parent: jail.top, scope }, make));
+        yield* finishWithReserve(withLockFile(jail, { parent: jail.top, scope }, make));
       } finally {
         lock.release();
       }
@@ -112,7 +112,7 @@ class Group {
     let jail: Jail | undefined;
     for (const step of this.#steps) {
       for (const end of step.ends) {
-        jail = yield* told(step, end.open(this.#enter, jail));
+        jail = yield* withStepErrors(step, end.open(this.#enter, jail));
         for (const key of end.keys.shared) shared.add(key);
         for (const key of end.keys.exclusive) exclusive.add(key);
       }
@@ -126,7 +126,7 @@ class Group {
       }
       batches.at(-1)?.push(step);
       if (batches.length > 1) closeEnds(step);
-      else yield* told(step, step.check());
+      else yield* withStepErrors(step, step.check());
     }
     if (jail === undefined) throw new TypeError("A group has steps");
     const keys = { shared: [...shared].filter((key) => !exclusive.has(key)), exclusive: [...exclusive] };
@@ -156,8 +156,8 @@ class Group {
     const kept = new Map<Step, string | undefined>();
     const sum = { bytes: 0, files: 0 };
     for (const step of batch) {
-      for (const end of step.ends) if (!end.isOpen) yield* told(step, end.open(this.#enter, jail));
-      const { record, amount } = yield* told(step, step.prepare(intent));
+      for (const end of step.ends) if (!end.isOpen) yield* withStepErrors(step, end.open(this.#enter, jail));
+      const { record, amount } = yield* withStepErrors(step, step.prepare(intent));
       records.push(record);
       kept.set(step, record.put?.before ?? record.taken?.kept ?? record.moved?.before);
       sum.bytes += amount.bytes;
@@ -169,19 +169,19 @@ class Group {
     yield* intent.record(records);
     this.#recorded.push(...records);
     for (const step of batch) {
-      const { effect, change } = yield* told(step, step.commit(intent, guard));
+      const { effect, change } = yield* withStepErrors(step, step.commit(intent, guard));
       this.#effects.push(effect);
       const { access } = (step.ends.at(-1) ?? { at: { access: this.#access } }).at;
       if (change !== undefined) this.#members.push({ access, change, kept: kept.get(step) });
     }
-    if (this.#rules.durable) yield* flushDirectories(jail, changedBy(batch));
+    if (this.#rules.durable) yield* flushDirectories(jail, changedDirectories(batch));
   }
 
   /** @returns the error for the caller, which says what could not be put back */
   *#undo(intent: Intent, { jail, batch, error }: { jail: Jail; batch: readonly Step[]; error: unknown }): Io<unknown> {
     const ends = batch.flatMap((step) => step.ends).filter(({ isOpen }) => isOpen);
     const open = new Map(ends.map((end) => [keyOf(end.real), end.change.walk]));
-    const byWalk = directoriesIn(jail);
+    const byWalk = directoryFinder(jail);
     const { durable } = this.#rules;
     const left = yield* rollBack(
       {
@@ -207,13 +207,13 @@ function closeEnds({ ends }: Step): void {
 }
 
 /** The directories in which names have changed, each once. */
-function changedBy(batch: readonly Step[]): Pinned[] {
+function changedDirectories(batch: readonly Step[]): Pinned[] {
   const directories = batch.flatMap(({ ends }) => ends.map(({ change }) => change.walk.directory));
   return [...new Map(directories.map((directory) => [identity(directory), directory])).values()];
 }
 
 /** Failed system calls of a step are errors on its place. */
-const told = <T>({ ends }: Step, work: Io<T>): Io<T> => {
+const withStepErrors = <T>({ ends }: Step, work: Io<T>): Io<T> => {
   const [end] = ends;
   return end === undefined ? work : mapErrors(end.at.access.place, work);
 };

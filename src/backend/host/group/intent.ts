@@ -130,7 +130,7 @@ export class Intent {
   *flush(): Io<void> {
     const fds = this.#unflushed.splice(0);
     try {
-      yield flushed(fds);
+      yield fsyncAll(fds);
     } finally {
       for (const fd of fds) closeNow(fd);
     }
@@ -191,12 +191,12 @@ export class Intent {
         this.#stage.release();
       }
     };
-    jail.inBackground(purge());
+    jail.trackBackground(purge());
   }
 }
 
 /** Several at once cost a journalling file system little more than one. */
-const flushed = (fds: readonly number[]): Promise<unknown> => Promise.all(fds.map((fd) => pool.fsync(fd)));
+const fsyncAll = (fds: readonly number[]): Promise<unknown> => Promise.all(fds.map((fd) => pool.fsync(fd)));
 
 /** An entry and the directory that it is in. */
 export interface PlacedEntry {
@@ -252,7 +252,7 @@ function* openDirectories(jail: Jail, directories: readonly Pinned[]): Io<number
 /** Some file systems cannot flush directories. */
 function* flushAll(fds: readonly number[]): Io<void> {
   try {
-    yield flushed(fds);
+    yield fsyncAll(fds);
   } catch (error) {
     if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOTSUP") throw error;
   }

@@ -1,4 +1,4 @@
-// Tells of the members of a group that was committed; what they replaced goes from the intent to the journal.
+// Reports the changes of a committed group; what they replaced moves from the intent to the journal.
 
 import { type Io, isPending } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
@@ -8,8 +8,8 @@ import { below, type Pinned, release } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { quietly } from "../../../jail/sys.js";
 import { type Keeping, report } from "../changes/report.js";
-import { contentOf, keptIn, settled, VALUE_BYTES } from "../history/keep.js";
-import { inTrash } from "../history/trash.js";
+import { contentOf, describeKept, settledKeeping, VALUE_BYTES } from "../history/keep.js";
+import { putInTrash } from "../history/trash.js";
 import type { Change, WriteRules } from "../target.js";
 import type { Intent } from "./intent.js";
 
@@ -21,13 +21,13 @@ export interface Member {
 }
 
 /** The journal of a root that is open already; a group opens it first. */
-export function journalNow({ openJournal }: WriteRules): JournalWriter | undefined {
+export function openedJournal({ openJournal }: WriteRules): JournalWriter | undefined {
   const journal = openJournal?.();
   return isPending(journal) ? undefined : journal;
 }
 
 export function* reportMember(rules: WriteRules, intent: Intent, { access, change, kept }: Member): Io<void> {
-  const journal = journalNow(rules);
+  const journal = openedJournal(rules);
   const keeping = journal && (yield* keepingOf(intent, journal, { kept, isDeleted: change.action === "deleted" }));
   yield* report({ access, journal, made: [] }, change, keeping);
 }
@@ -38,22 +38,22 @@ function* keepingOf(
   { kept, isDeleted }: { readonly kept: string | undefined; readonly isDeleted: boolean },
 ): Io<Keeping> {
   const id = journal.newId();
-  if (kept === undefined || journal.mode === "metadata") return settled(id, undefined);
+  if (kept === undefined || journal.mode === "metadata") return settledKeeping(id, undefined);
   const object = yield* quietly(intent.jail.handles.pin(intent.folder, kept));
-  if (object === undefined) return settled(id, nothing("not_kept"));
+  if (object === undefined) return settledKeeping(id, keepsNothing("not_kept"));
   try {
     if (!isDeleted && object.stat.isFile() && object.stat.size <= VALUE_BYTES) {
       const bytes = yield* quietly(contentOf(intent, object));
-      return settled(id, bytes === undefined ? nothing("not_kept") : { in: "value", bytes });
+      return settledKeeping(id, bytes === undefined ? keepsNothing("not_kept") : { in: "value", bytes });
     }
-    if (isDeleted && journal.trashMode === "off") return settled(id, nothing("off"));
-    return settled(id, yield* moveToTrash(intent, { kept, name: journal.trashName(id), object }));
+    if (isDeleted && journal.trashMode === "off") return settledKeeping(id, keepsNothing("off"));
+    return settledKeeping(id, yield* moveToTrash(intent, { kept, name: journal.trashName(id), object }));
   } finally {
     release(object);
   }
 }
 
-const nothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
+const keepsNothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
 
 function* moveToTrash(
   intent: Intent,
@@ -61,10 +61,10 @@ function* moveToTrash(
 ): Io<Kept> {
   const { jail } = intent;
   const put = ({ directory }: FolderUse): Io<void> => jail.sys.rename(intent.pathOf(kept), below(directory, name));
-  const trash = yield* quietly(inTrash(jail, put));
-  if (trash === undefined) return nothing("not_kept");
+  const trash = yield* quietly(putInTrash(jail, put));
+  if (trash === undefined) return keepsNothing("not_kept");
   try {
-    return yield* keptIn(trash.directory, intent, { name, object });
+    return yield* describeKept(trash.directory, intent, { name, object });
   } finally {
     trash.release();
   }

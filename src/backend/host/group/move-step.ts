@@ -25,11 +25,11 @@ import { type Change, createParents, locate, type Target, type WriteRules } from
 import { type Intent, imageOf, type StepRecord } from "./intent.js";
 import {
   type Committed,
-  current,
   End,
   keepBefore,
   madeFor,
   madePaths,
+  pinCurrent,
   type Ready,
   requireTopDevice,
   type Step,
@@ -63,7 +63,7 @@ class Goal {
     const target = this.target(options);
     refuseInside(change, identity(object));
     yield* requireAllAllowed(change, object);
-    const old = target.parents.length > 0 ? undefined : yield* current(change, target.name);
+    const old = target.parents.length > 0 ? undefined : yield* pinCurrent(change, target.name);
     try {
       if (old !== undefined && identity(old) === identity(object)) throw alreadyExists(change.access.place);
       yield* checkTarget(change, old, { ...options, isFile: object.stat.isFile() });
@@ -166,7 +166,7 @@ export class MoveStep implements Step {
 
   *#object(): Io<Pinned> {
     const { change, found, real } = this.#from;
-    const object = found.state === "found" ? yield* current(change, real.at(-1) ?? "") : undefined;
+    const object = found.state === "found" ? yield* pinCurrent(change, real.at(-1) ?? "") : undefined;
     if (object === undefined) throw notFound(change.access.place);
     return object;
   }

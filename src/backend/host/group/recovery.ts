@@ -10,7 +10,7 @@ import type { Stage } from "../../../jail/staging/lock-file.js";
 import { INTENT_KIND } from "../../../jail/staging/staging.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { relPath } from "../../../path/grammar.js";
-import { underLockFile } from "../guard.js";
+import { withLockFile } from "../guard.js";
 import { readIntent } from "./found-intent.js";
 import { flushDirectories, type RealPath, recordName, type StepRecord } from "./intent.js";
 import type { IntentRegister } from "./register.js";
@@ -59,8 +59,8 @@ interface Found {
  * @param isLocked the caller holds the lock file, and the locks of its own change
  */
 export function* recoverGroups(jail: Jail, rules: RecoveryRules, isLocked = false): Io<void> {
-  if (!(yield* eachLeftover(jail, rules, function* () {}))) return;
-  const recover = (): Io<boolean> => eachLeftover(jail, rules, (found) => recoverOne(jail, rules, found));
+  if (!(yield* forEachLeftover(jail, rules, function* () {}))) return;
+  const recover = (): Io<boolean> => forEachLeftover(jail, rules, (found) => recoverOne(jail, rules, found));
   if (isLocked) {
     yield* recover();
     return;
@@ -69,14 +69,14 @@ export function* recoverGroups(jail: Jail, rules: RecoveryRules, isLocked = fals
   const turn = yield* jail.locks.hold({ shared: [], exclusive: [identity(jail.top)] });
   try {
     const scope = new CallScope({ clock: systemClock, timeoutMs: PATIENCE_MS });
-    yield* underLockFile(jail, { parent: jail.top, scope, recovers: false }, recover);
+    yield* withLockFile(jail, { parent: jail.top, scope, recovers: false }, recover);
   } finally {
     turn.release();
   }
 }
 
 /** @returns whether there are any */
-function* eachLeftover(jail: Jail, { register }: RecoveryRules, work: (found: Found) => Io<void>): Io<boolean> {
+function* forEachLeftover(jail: Jail, { register }: RecoveryRules, work: (found: Found) => Io<void>): Io<boolean> {
   let isAny = false;
   // Another venue on the same root may have moved one of ours aside.
   for (const kind of register === undefined ? [INTENT_KIND] : [INTENT_KIND, ASIDE_KIND]) {
@@ -136,7 +136,7 @@ function* undo(
   { durable, isRefused }: RecoveryRules,
   { stage, folder, steps }: { stage: Stage; folder: Pinned; steps: readonly StepRecord[] },
 ): Io<RealPath[]> {
-  const directoryOf = directoriesIn(jail, isRefused);
+  const directoryOf = directoryFinder(jail, isRefused);
   const left = yield* rollBack({ jail, durable, folder, stage: stage.directory, directoryOf }, steps);
   yield* jail.sys.unlink(below(folder, recordName(0)));
   if (durable) yield* flushDirectories(jail, [folder]);
@@ -153,7 +153,7 @@ const pathsOf = ({ put, taken, moved }: StepRecord): RealPath[] =>
   [put?.path, taken?.path, moved?.to].filter((path) => path !== undefined);
 
 /** Walks to the directories of real paths, through no link. */
-export function directoriesIn(
+export function directoryFinder(
   jail: Jail,
   isRefused: RecoveryRules["isRefused"] = () => false,
 ): (path: RealPath) => Io<Opened | undefined> {

@@ -1,4 +1,4 @@
-// The register of intents outside of the roots: an intent that it does not know is not ours.
+// The register of intents, kept outside the roots: an intent that is not in it is foreign and is not undone.
 
 import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -5,7 +5,7 @@ import type { Io } from "../../../core/io.js";
 import { below, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
-import { nameNew } from "../changes/put.js";
+import { renameNoReplace } from "../changes/put.js";
 import { findBelow, flushDirectories, type Image, inodeOf, type RealPath, type StepRecord } from "./intent.js";
 
 const PIECE_BYTES = 262_144;
@@ -35,10 +35,12 @@ export interface RollBackGround {
 export function* rollBack(ground: RollBackGround, steps: readonly StepRecord[]): Io<RealPath[]> {
   const left: RealPath[] = [];
   for (const { put, taken, moved, made } of steps.toReversed()) {
-    if (put !== undefined && !(yield* at(ground, put.path, (place) => unput(place, put)))) left.push(put.path);
-    if (taken !== undefined && !(yield* at(ground, taken.path, (place) => untake(place, taken)))) left.push(taken.path);
-    if (moved !== undefined && !(yield* at(ground, moved.to, (place) => unmove(place, moved)))) left.push(moved.to);
-    for (const path of (made ?? []).toReversed()) yield* at(ground, path, unmake);
+    if (put !== undefined && !(yield* withPlace(ground, put.path, (place) => undoPut(place, put)))) left.push(put.path);
+    if (taken !== undefined && !(yield* withPlace(ground, taken.path, (place) => undoTake(place, taken))))
+      left.push(taken.path);
+    if (moved !== undefined && !(yield* withPlace(ground, moved.to, (place) => undoMove(place, moved))))
+      left.push(moved.to);
+    for (const path of (made ?? []).toReversed()) yield* withPlace(ground, path, undoMake);
   }
   return left;
 }
@@ -53,7 +55,7 @@ interface Place {
 }
 
 /** @returns what `work` does; without the directory `true`, if nothing of the step was done there */
-function* at(ground: RollBackGround, path: RealPath, work: (place: Place) => Io<boolean>): Io<boolean> {
+function* withPlace(ground: RollBackGround, path: RealPath, work: (place: Place) => Io<boolean>): Io<boolean> {
   const opened = yield* ground.directoryOf(path);
   if (opened === undefined) return yield* work({ ground, directory: ground.folder, path: "", now: undefined });
   const { directory } = opened;
@@ -72,7 +74,7 @@ function* at(ground: RollBackGround, path: RealPath, work: (place: Place) => Io<
   }
 }
 
-function* unput({ ground, path, now }: Place, put: NonNullable<StepRecord["put"]>): Io<boolean> {
+function* undoPut({ ground, path, now }: Place, put: NonNullable<StepRecord["put"]>): Io<boolean> {
   const { sys } = ground.jail;
   if (now === undefined || !(yield* isImage(ground.jail, now, put.after))) {
     // Still staged: it never got its name.
@@ -83,20 +85,20 @@ function* unput({ ground, path, now }: Place, put: NonNullable<StepRecord["put"]
   return true;
 }
 
-function* untake({ ground, path, now }: Place, taken: NonNullable<StepRecord["taken"]>): Io<boolean> {
+function* undoTake({ ground, path, now }: Place, taken: NonNullable<StepRecord["taken"]>): Io<boolean> {
   const { jail, folder } = ground;
   const kept = yield* jail.handles.pin(folder, taken.kept);
   if (kept === undefined) return true;
   try {
     if (path === "" || now !== undefined) return false;
     const ready = { path: below(folder, taken.kept), isDirectory: kept.stat.isDirectory() };
-    return yield* nameNew(jail.sys, ready, path);
+    return yield* renameNoReplace(jail.sys, ready, path);
   } finally {
     release(kept);
   }
 }
 
-function* unmove(place: Place, moved: NonNullable<StepRecord["moved"]>): Io<boolean> {
+function* undoMove(place: Place, moved: NonNullable<StepRecord["moved"]>): Io<boolean> {
   const { ground, path, now } = place;
   const { jail, folder } = ground;
   const isMoved = now !== undefined && (yield* isImage(jail, now, moved.what));
@@ -105,7 +107,7 @@ function* unmove(place: Place, moved: NonNullable<StepRecord["moved"]>): Io<bool
   if (moved.before === undefined || path === "") return true;
   const before = below(folder, moved.before);
   if ((yield* jail.sys.lstat(path)) === undefined && (yield* jail.sys.lstat(before)) !== undefined) {
-    return yield* nameNew(jail.sys, { path: before, isDirectory: false }, path);
+    return yield* renameNoReplace(jail.sys, { path: before, isDirectory: false }, path);
   }
   return true;
 }
@@ -118,7 +120,7 @@ function* moveBack({ ground, path, now }: Place, moved: NonNullable<StepRecord["
     const name = moved.from.at(-1) ?? "";
     const target = below(origin.directory, name);
     const other = yield* handles.pin(origin.directory, name);
-    if (other === undefined) return yield* nameNew(sys, { path, isDirectory: now.stat.isDirectory() }, target);
+    if (other === undefined) return yield* renameNoReplace(sys, { path, isDirectory: now.stat.isDirectory() }, target);
     const isSame = other.stat.identity === now.stat.identity;
     release(other);
     // The move was interrupted between giving the new name and removing the old one.
@@ -150,7 +152,7 @@ function* originOf(ground: RollBackGround, { from, isKept }: NonNullable<StepRec
 }
 
 /** Directories that are not empty have been used by others since, and stay. */
-function* unmake({ ground, path, now }: Place): Io<boolean> {
+function* undoMake({ ground, path, now }: Place): Io<boolean> {
   if (path !== "" && now?.stat.isDirectory() === true) yield* quietly(ground.jail.sys.rmdir(path));
   return true;
 }

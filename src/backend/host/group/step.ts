@@ -15,7 +15,7 @@ import type { Guard } from "../guard.js";
 import type { Arrival, Way } from "../root.js";
 import { type Change, nameKey, type Reached, type WriteRules } from "../target.js";
 import type { Intent, RealPath, StepRecord } from "./intent.js";
-import { journalNow } from "./member.js";
+import { openedJournal } from "./member.js";
 
 /** Walks to a path in one jail, which the first walk chooses. */
 export type Enter = (at: At, way: Way, jail: Jail | undefined) => Io<Arrival>;
@@ -81,7 +81,7 @@ export class End {
 
   get change(): Change {
     const { jail, walk } = this.#opened;
-    const journal = journalNow(this.#rules);
+    const journal = openedJournal(this.#rules);
     return { jail, walk, rules: this.#rules, made: this.#made, journal, ...this.at };
   }
 
@@ -129,7 +129,7 @@ export const madePaths = ({ walk }: Change, parents: readonly string[]): RealPat
   parents.map((_, index) => [...walk.names, ...parents.slice(0, index + 1)]);
 
 /** Looks up what has a name now. Whoever gets it releases it. */
-export const current = ({ jail, walk }: Change, name: string): Io<Pinned | undefined> =>
+export const pinCurrent = ({ jail, walk }: Change, name: string): Io<Pinned | undefined> =>
   jail.handles.pin(walk.directory, name);
 
 /**

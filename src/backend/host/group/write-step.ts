@@ -11,19 +11,19 @@ import { closeNow } from "../../../jail/sys.js";
 import { fill } from "../changes/content.js";
 import { putInPlace } from "../changes/put.js";
 import { isReported, realPath, stateAfter, stateOf } from "../changes/report.js";
-import { giveRights } from "../changes/stage.js";
+import { applyRights } from "../changes/stage.js";
 import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js";
 import { freedBy } from "../quota.js";
 import { type Change, checkFile, createParents, locate, type WriteRules } from "../target.js";
 import { type Image, type Intent, imageOf } from "./intent.js";
-import { journalNow } from "./member.js";
+import { openedJournal } from "./member.js";
 import {
   type Committed,
-  current,
   End,
   keepBefore,
   madeFor,
   madePaths,
+  pinCurrent,
   type Ready,
   requireTopDevice,
   type Step,
@@ -70,7 +70,11 @@ export class WriteStep implements Step {
     const { jail } = intent;
     const fd = yield* jail.sys.open(intent.pathOf(this.#staged), CREATE, 0o666);
     try {
-      this.#content = yield* fill({ jail, access: this.#end.at.access, journal: journalNow(this.#rules) }, fd, content);
+      this.#content = yield* fill(
+        { jail, access: this.#end.at.access, journal: openedJournal(this.#rules) },
+        fd,
+        content,
+      );
     } catch (error) {
       closeNow(fd);
       throw error;
@@ -83,7 +87,7 @@ export class WriteStep implements Step {
     const { expected, parents, version } = this.#write.options;
     const target = locate(change, found, { parents });
     requireTopDevice(change);
-    const old = target.parents.length > 0 ? undefined : yield* current(change, target.name);
+    const old = target.parents.length > 0 ? undefined : yield* pinCurrent(change, target.name);
     try {
       yield* checkFile(change, old);
       checkVersion(change, old, version);
@@ -91,7 +95,7 @@ export class WriteStep implements Step {
       const freed = freedBy(old?.stat);
       this.#old = old === undefined ? null : stateOf(old.stat);
       if (old !== undefined) yield* this.#keep(change, { name: target.name, old }, intent);
-      const after = yield* this.#dress(change, old, intent);
+      const after = yield* this.#setAttributes(change, old, intent);
       return {
         amount: { bytes: after.size - freed.bytes, files: 1 - freed.files },
         record: {
@@ -116,12 +120,12 @@ export class WriteStep implements Step {
   }
 
   /** The staged file gets the permissions and times that it will have. */
-  *#dress(change: Change, old: Pinned | undefined, intent: Intent): Io<Image> {
+  *#setAttributes(change: Change, old: Pinned | undefined, intent: Intent): Io<Image> {
     const { sys } = change.jail;
     const { mode, modified } = this.#write.options;
     const fd = yield* sys.open(intent.pathOf(this.#staged), WRITE_NEW);
     try {
-      yield* giveRights(change, fd, old);
+      yield* applyRights(change, fd, old);
       if (mode !== undefined) yield* sys.fchmod(fd, mode);
       if (modified !== undefined) yield* sys.futimes(fd, (modified + ROUNDING_MS) / 1000);
       this.#placed = yield* sys.fstat(fd);

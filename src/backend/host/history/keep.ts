@@ -9,7 +9,7 @@ import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { type Keeping, recordOf } from "../changes/report.js";
 import type { Change } from "../target.js";
-import { inTrash } from "./trash.js";
+import { putInTrash } from "./trash.js";
 
 /** Files up to this size (bytes) are kept as values in the journal. */
 export const VALUE_BYTES = 65_536;
@@ -32,27 +32,27 @@ export function* keepReplaced(
   const { journal } = change;
   if (journal === undefined) return undefined;
   const id = journal.newId();
-  if (old === undefined || journal.mode === "metadata") return settled(id, undefined);
-  if (!old.stat.isFile()) return settled(id, nothing("not_kept"));
+  if (old === undefined || journal.mode === "metadata") return settledKeeping(id, undefined);
+  if (!old.stat.isFile()) return settledKeeping(id, keepsNothing("not_kept"));
   if (old.stat.size <= VALUE_BYTES) {
     const bytes = yield* quietly(contentOf(change, old));
-    return settled(id, bytes === undefined ? nothing("not_kept") : { in: "value", bytes });
+    return settledKeeping(id, bytes === undefined ? keepsNothing("not_kept") : { in: "value", bytes });
   }
-  if (journal.room(old.stat.size) === "no") return settled(id, nothing("quota"));
-  if (!journal.begin(recordOf(change, plan(), id))) return settled(id, nothing("not_kept"));
+  if (journal.room(old.stat.size) === "no") return settledKeeping(id, keepsNothing("quota"));
+  if (!journal.begin(recordOf(change, plan(), id))) return settledKeeping(id, keepsNothing("not_kept"));
   let kept: Keeping | undefined;
   try {
     const file = { old, name, target: journal.trashName(id) };
     const trash = yield* quietly(
-      inTrash(change.jail, ({ directory }) => keepInTrash(change, { ...file, trash: directory })),
+      putInTrash(change.jail, ({ directory }) => keepInTrash(change, { ...file, trash: directory })),
     );
-    if (trash === undefined) return settled(id, nothing("not_kept"));
+    if (trash === undefined) return settledKeeping(id, keepsNothing("not_kept"));
     const { result } = trash;
     if (result !== "linked" && result !== "copied") {
       trash.release();
-      return settled(id, nothing(result));
+      return settledKeeping(id, keepsNothing(result));
     }
-    kept = inTrashFor(change, journal, { id, trash, object: result === "linked" ? old : undefined });
+    kept = trashKeeping(change, journal, { id, trash, object: result === "linked" ? old : undefined });
     return kept;
   } finally {
     if (kept === undefined) journal.cancel(id);
@@ -61,11 +61,11 @@ export function* keepReplaced(
 
 /** The entry of a change that needs no content, or of which none can be kept. */
 export const keepNothing = ({ journal }: Change, reason: NotUndoable | undefined): Keeping | undefined =>
-  journal && settled(journal.newId(), reason && nothing(reason));
+  journal && settledKeeping(journal.newId(), reason && keepsNothing(reason));
 
-const nothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
+const keepsNothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
 
-export const settled = (id: string, kept: Kept | undefined): Keeping => ({
+export const settledKeeping = (id: string, kept: Kept | undefined): Keeping => ({
   id,
   *done() {
     return kept;
@@ -74,7 +74,7 @@ export const settled = (id: string, kept: Kept | undefined): Keeping => ({
 });
 
 /** Releases the trash at its end. */
-function inTrashFor(
+function trashKeeping(
   change: Change,
   journal: JournalWriter,
   { id, trash, object }: { readonly id: string; readonly trash: FolderUse; readonly object: Pinned | undefined },
@@ -84,7 +84,7 @@ function inTrashFor(
     id,
     *done() {
       try {
-        return yield* keptIn(trash.directory, change, { name, object });
+        return yield* describeKept(trash.directory, change, { name, object });
       } finally {
         trash.release();
       }
@@ -101,7 +101,7 @@ function inTrashFor(
  * What lies in the trash now, with its version: every change of it is noticed from here on.
  * @param object a handle to it, if there is one: that is quicker than its name
  */
-export function* keptIn(
+export function* describeKept(
   trash: Pinned,
   { jail }: Pick<Change, "jail">,
   { name, object }: { readonly name: string; readonly object?: Pinned | undefined },

@@ -32,7 +32,7 @@ export function* requireNoOtherRoot({ jail, access }: Pick<Change, "jail" | "acc
       const child = yield* quietly(jail.handles.enter(descent.directory, name.raw));
       if (child === undefined || typeof child === "string") continue;
       if (isStage(name)) {
-        const isUsed = yield* holdsWork(jail, child);
+        const isUsed = yield* hasUnfinishedWork(jail, child);
         release(child);
         const inside = frames.slice(1).map((one) => one.name);
         if (isUsed) throw holdsOtherRoot(access.place, access.verb, inside.join("/"));
@@ -59,7 +59,7 @@ function* directoriesIn(jail: Jail, directory: Pinned): Io<Name[]> {
   return names;
 }
 
-function* holdsWork(jail: Jail, stage: Pinned): Io<boolean> {
+function* hasUnfinishedWork(jail: Jail, stage: Pinned): Io<boolean> {
   for (const name of yield* directoriesIn(jail, stage)) {
     if (name.name !== TRASH && !name.name.startsWith(PATCH)) continue;
     const folder = yield* quietly(jail.handles.enter(stage, name.raw));

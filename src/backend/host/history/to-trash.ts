@@ -11,9 +11,9 @@ import { errnoOf, quietly } from "../../../jail/sys.js";
 import { type Keeping, kindOf, realPath, recordOf, stateOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
-import { keepNothing, keptIn, settled } from "./keep.js";
+import { describeKept, keepNothing, settledKeeping } from "./keep.js";
 import { requireNoOtherRoot } from "./nested.js";
-import { inTrash } from "./trash.js";
+import { putInTrash } from "./trash.js";
 
 /** How a removal wants its content kept. */
 export interface TrashOptions {
@@ -24,7 +24,7 @@ export interface TrashOptions {
 }
 
 /** Something moved into the trash. */
-export interface Binned {
+export interface TrashedEntry {
   readonly keeping: Keeping;
   /** The trash folder, to be released. */
   readonly stage: Stage;
@@ -32,7 +32,7 @@ export interface Binned {
 }
 
 /** What to remove: it is under this name, or was. */
-export interface Doomed {
+export interface DeletedObject {
   readonly object: Pinned;
   readonly name: string;
 }
@@ -42,7 +42,11 @@ export interface Doomed {
  * @returns the reason if it has to be removed otherwise; `off`: the root has no trash
  * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY where everything must be kept; ENOENT if it is gone
  */
-export function* moveToTrash(change: Change, doomed: Doomed, options: TrashOptions): Io<Binned | NotUndoable> {
+export function* moveToTrash(
+  change: Change,
+  doomed: DeletedObject,
+  options: TrashOptions,
+): Io<TrashedEntry | NotUndoable> {
   const { journal, access } = change;
   const isRequired = change.rules.keepsDeleted === true;
   if (options.discards === true) return "permanent";
@@ -55,7 +59,11 @@ export function* moveToTrash(change: Change, doomed: Doomed, options: TrashOptio
   return binned;
 }
 
-function* tryTrash(change: Change, journal: JournalWriter, { object, name }: Doomed): Io<Binned | NotUndoable> {
+function* tryTrash(
+  change: Change,
+  journal: JournalWriter,
+  { object, name }: DeletedObject,
+): Io<TrashedEntry | NotUndoable> {
   const { jail, walk } = change;
   const { stat } = object;
   if (stat.type === "other") return "not_kept";
@@ -71,14 +79,14 @@ function* tryTrash(change: Change, journal: JournalWriter, { object, name }: Doo
     const isNoted = journal.begin(recordOf(change, planned, id));
     if (!isNoted && change.rules.keepsDeleted === true) return "not_kept";
     const target = journal.trashName(id);
-    const trash = yield* inTrash(jail, ({ directory }) =>
+    const trash = yield* putInTrash(jail, ({ directory }) =>
       jail.sys.rename(below(walk.directory, name), below(directory, target)),
     );
     if (trash === undefined) return "not_kept";
     isMoved = true;
-    const kept = yield* keptIn(trash.directory, change, { name: target, object });
+    const kept = yield* describeKept(trash.directory, change, { name: target, object });
     const stage: Stage = { ...trash, prefix: "" };
-    return { stage, name: target, keeping: { ...settled(id, kept), undo: () => forget(journal, id) } };
+    return { stage, name: target, keeping: { ...settledKeeping(id, kept), undo: () => cancelEntry(journal, id) } };
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined || code === "ENOENT") throw error;
@@ -88,7 +96,7 @@ function* tryTrash(change: Change, journal: JournalWriter, { object, name }: Doo
   }
 }
 
-function* forget(journal: JournalWriter, id: string): Io<void> {
+function* cancelEntry(journal: JournalWriter, id: string): Io<void> {
   journal.cancel(id);
 }
 
@@ -112,7 +120,7 @@ export function* requireDeletable(change: Change, object: Pinned): Io<void> {
  * Moves what was displaced by another entry from the staging directory into the trash.
  * @returns its record, and whether it is there
  */
-export function* binDisplaced(
+export function* trashDisplaced(
   change: Change,
   displaced: { readonly stage: Stage; readonly name: string },
 ): Io<{ readonly keeping: Keeping | undefined; readonly isBinned: boolean }> {
@@ -124,9 +132,9 @@ export function* binDisplaced(
   const id = journal.newId();
   const name = journal.trashName(id);
   const from = below(displaced.stage.directory, displaced.name);
-  const trash = yield* quietly(inTrash(jail, ({ directory }) => jail.sys.rename(from, below(directory, name))));
+  const trash = yield* quietly(putInTrash(jail, ({ directory }) => jail.sys.rename(from, below(directory, name))));
   if (trash === undefined) return { keeping: keepNothing(change, "not_kept"), isBinned: false };
-  const kept = yield* keptIn(trash.directory, change, { name });
+  const kept = yield* describeKept(trash.directory, change, { name });
   trash.release();
-  return { keeping: settled(id, kept), isBinned: true };
+  return { keeping: settledKeeping(id, kept), isBinned: true };
 }

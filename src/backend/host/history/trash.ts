@@ -21,7 +21,7 @@ export const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> =
  * @returns the folder, for the caller to release; `undefined`: this root can have none
  * @throws the error of `put`
  */
-export function* inTrash<T>(
+export function* putInTrash<T>(
   jail: Jail,
   put: (trash: FolderUse) => Io<T>,
 ): Io<(FolderUse & { readonly result: T }) | undefined> {
@@ -48,7 +48,7 @@ export class HostTrash implements TrashFolder {
   }
 
   list(prefix: string): Awaitable<readonly TrashItem[]> {
-    return this.#inTrash((jail, folder) => itemsIn(jail, folder, prefix), []);
+    return this.#inTrash((jail, folder) => listItems(jail, folder, prefix), []);
   }
 
   open(name: string, version: string | undefined): Awaitable<OpenFile | "missing" | "altered"> {
@@ -71,16 +71,16 @@ export class HostTrash implements TrashFolder {
       yield* work;
       yield* jail.staging.removeFolder(TRASH);
     };
-    return runIo(end(lookIn(jail, remove, undefined)));
+    return runIo(end(readTrash(jail, remove, undefined)));
   }
 
   #inTrash<T>(work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Awaitable<T> {
-    return runIo(lookIn(this.#current(), work, missing));
+    return runIo(readTrash(this.#current(), work, missing));
   }
 }
 
 /** Runs work in the trash; where there is none, or it cannot be reached, it counts as empty. */
-function* lookIn<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Io<T> {
+function* readTrash<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Io<T> {
   if (jail.isClosing) return missing;
   const folder = yield* quietly(openTrash(jail, false));
   if (folder === undefined) return missing;
@@ -91,7 +91,7 @@ function* lookIn<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, mis
   }
 }
 
-function* itemsIn(jail: Jail, folder: Pinned, prefix: string): Io<TrashItem[]> {
+function* listItems(jail: Jail, folder: Pinned, prefix: string): Io<TrashItem[]> {
   const items: TrashItem[] = [];
   for (const entry of yield* jail.sys.names(folder)) {
     const name = nameOf(entry);

@@ -1,7 +1,7 @@
-// Looks at directories that cannot be watched every two seconds, as far as that stays cheap.
+// Polls directories that cannot be watched, every two seconds and up to a bounded number of entries.
 
 import type { Io } from "../../../core/io.js";
-import { eachPiece, isReachable, type Name, nameOf } from "../../../jail/directory.js";
+import { forEachPiece, isReachable, type Name, nameOf } from "../../../jail/directory.js";
 import { entryPath, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { quietly } from "../../../jail/sys.js";
@@ -40,7 +40,7 @@ export class Polling {
 
   add(directory: WatchedDirectory): void {
     this.#directories.add(directory);
-    this.#timer ??= this.#after(INTERVAL_MS);
+    this.#timer ??= this.#schedule(INTERVAL_MS);
   }
 
   delete(directory: WatchedDirectory): void {
@@ -54,11 +54,11 @@ export class Polling {
     this.#isComplete = true;
   }
 
-  #after(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#parts.next(() => this.#round()), ms).unref();
+  #schedule(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#parts.next(() => this.#runRound()), ms).unref();
   }
 
-  *#round(): Io<void> {
+  *#runRound(): Io<void> {
     this.#timer = undefined;
     const [began, directories] = [performance.now(), [...this.#directories]];
     let entries = 0;
@@ -77,7 +77,7 @@ export class Polling {
     busyMs += performance.now() - since;
     this.#isComplete = entries <= MOST_ENTRIES;
     if (this.#directories.size > 0)
-      this.#timer = this.#after(Math.max(INTERVAL_MS - (performance.now() - began), busyMs * PAUSE));
+      this.#timer = this.#schedule(Math.max(INTERVAL_MS - (performance.now() - began), busyMs * PAUSE));
   }
 
   /** Finds the names of which something else is there than is known. */
@@ -85,7 +85,7 @@ export class Polling {
     if (!isSameDirectory(pinned, directory)) return;
     const { sys } = this.#parts.jail();
     const names: Name[] = [];
-    yield* eachPiece(sys, pinned, function* (entries) {
+    yield* forEachPiece(sys, pinned, function* (entries) {
       for (const entry of entries) names.push(nameOf(entry));
     });
     const gone = new Set(directory.entries.keys());

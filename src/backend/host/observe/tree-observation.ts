@@ -102,7 +102,7 @@ export class TreeObservation implements Observation {
       const done = runIo(step());
       if (!isPending(done)) return undefined;
       const settled = done.catch(fail);
-      jail.inBackground(settled);
+      jail.trackBackground(settled);
       return settled;
     } catch {
       // An error that no look at a directory can have: whatever was missed, readers look for themselves.
@@ -173,15 +173,15 @@ export class TreeObservation implements Observation {
     for (const name of names) {
       if (!this.#directories.matters(directory, name)) continue;
       const stat = yield* quietly(this.#jail().sys.lstat(entryPath(pinned, name)));
-      if (this.#waitsFor(directory, name, stat)) continue;
-      const made = stat === undefined ? this.#gone(directory, name) : this.#seen(directory, name, stat);
+      if (this.#mustLookAgain(directory, name, stat)) continue;
+      const made = stat === undefined ? this.#reportGone(directory, name) : this.#reportSeen(directory, name, stat);
       if (made !== undefined) found.push(made);
       yield* this.#breath.take();
     }
   }
 
   /** While the venue changes something, an unknown change may be its own: it is looked at again. */
-  #waitsFor(directory: WatchedDirectory, name: string, stat: Stat | undefined): boolean {
+  #mustLookAgain(directory: WatchedDirectory, name: string, stat: Stat | undefined): boolean {
     const path = [...directory.path, name];
     const key = keyOf(path);
     const looks = (this.#looks.get(key) ?? 0) + 1;
@@ -195,7 +195,7 @@ export class TreeObservation implements Observation {
     return true;
   }
 
-  #gone(directory: WatchedDirectory, name: string): undefined {
+  #reportGone(directory: WatchedDirectory, name: string): undefined {
     const known = directory.entries.get(name);
     if (known === undefined) return;
     const path = [...directory.path, name];
@@ -205,7 +205,7 @@ export class TreeObservation implements Observation {
   }
 
   /** @returns the path of a directory that has to be covered */
-  #seen(directory: WatchedDirectory, name: string, stat: Stat): readonly string[] | undefined {
+  #reportSeen(directory: WatchedDirectory, name: string, stat: Stat): readonly string[] | undefined {
     const path = [...directory.path, name];
     const type = stat.isDirectory() ? "directory" : "file";
     const known = directory.entries.get(name);
@@ -218,7 +218,7 @@ export class TreeObservation implements Observation {
     const covered = this.#directories.get(path);
     const isSame = known?.type === type && (covered === undefined || covered.identity === stat.identity);
     if (isSame) return undefined;
-    if (known !== undefined) this.#gone(directory, name);
+    if (known !== undefined) this.#reportGone(directory, name);
     directory.entries.set(name, { type, ...polled });
     const state = this.#tell({ type: "created", path, entryType: type, version: stat.version });
     const isPlace = keyOf(path) === keyOf(this.#place.path);

@@ -2,7 +2,7 @@
 
 import type { Identity } from "../../../core/identity.js";
 import type { Io } from "../../../core/io.js";
-import { eachPiece, isReachable, nameOf } from "../../../jail/directory.js";
+import { forEachPiece, isReachable, nameOf } from "../../../jail/directory.js";
 import { entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { Stat } from "../../../jail/stat.js";
@@ -72,7 +72,7 @@ export function* entriesOf(
   { top, matters, withStat }: { top: boolean; matters: (name: string) => boolean; withStat: boolean },
 ): Io<FoundEntry[]> {
   const found: FoundEntry[] = [];
-  yield* eachPiece(sys, directory, function* (entries) {
+  yield* forEachPiece(sys, directory, function* (entries) {
     for (const name of entries.map(nameOf)) {
       if (!matters(name.name) || !isReachable(name, top)) continue;
       const needsStat = withStat || name.type === undefined;

@@ -1,10 +1,10 @@
-// What is different between two scans of a tree, in an order in which it may have happened.
+// The differences between two scans of a tree, in an order in which they may have happened.
 //
 // Undoing goes backwards, so each step has to be possible on what the steps before it have left: directories are made
 // before what is in them, something is moved away before its directory is deleted, and a name is free before it is used
 // again. A tree that was made or deleted as a whole is one step.
 
-import { joined, nameOf, parentOf, type Scan, type SeenEntry } from "./scan.js";
+import { joinPath, nameOf, parentOf, type Scan, type SeenEntry } from "./scan.js";
 
 export interface Difference {
   readonly action: "created" | "modified" | "deleted" | "moved";
@@ -22,7 +22,7 @@ export interface Difference {
 /** @param isApart whether something at a path is told of by others, so that no tree includes it */
 export function differencesOf(before: Scan, after: Scan, isApart: (path: string) => boolean): readonly Difference[] {
   const { replaced, made, deleted } = new Comparison(before, after);
-  return [...replaced, ...byTrees(made, isApart), ...deleted];
+  return [...replaced, ...joinTrees(made, isApart), ...deleted];
 }
 
 /** Where a directory was before: `new`: nowhere; `unknown`: not everything was seen. */
@@ -55,7 +55,7 @@ class Comparison {
   #place(path: string, entry: SeenEntry): void {
     const origin = this.#origins.get(parentOf(path)) ?? "unknown";
     if (origin === "unknown") return;
-    const was = origin === "new" ? undefined : joined(origin.was, nameOf(path));
+    const was = origin === "new" ? undefined : joinPath(origin.was, nameOf(path));
     const old = was === undefined ? undefined : this.#before.entries.get(was);
     if (was !== undefined && old?.kind === entry.kind) {
       this.#origins.set(path, { was });
@@ -65,15 +65,15 @@ class Comparison {
     }
     if (old === undefined && origin !== "new" && !this.#before.isWhole(origin.was)) return;
     if (was !== undefined && old !== undefined) this.#replaced.set(was, path);
-    else if (this.#moved(path, entry)) return;
+    else if (this.#addMove(path, entry)) return;
     this.#origins.set(path, "new");
     this.made.push({ action: "created", path, before: null, after: entry });
   }
 
   /** A rename keeps everything of an entry but the time of its last change. */
-  #moved(path: string, after: SeenEntry): boolean {
+  #addMove(path: string, after: SeenEntry): boolean {
     this.#missing ??= this.#collectMissing();
-    const from = this.#missing.get(withoutChange(after.version));
+    const from = this.#missing.get(withoutChangeTime(after.version));
     const before = from === undefined ? undefined : this.#before.entries.get(from);
     if (from === undefined || before?.kind !== after.kind || this.#now.has(from)) return false;
     this.made.push({ action: "moved", path, from: this.#placeOf(from), before: null, after });
@@ -87,7 +87,7 @@ class Comparison {
     const missing = new Map<string, string>();
     for (const [path, { version }] of this.#before.entries) {
       if (this.#after.entries.has(path) || !this.#after.isWhole(parentOf(path)) || this.#isBelowOther(path)) continue;
-      missing.set(withoutChange(version), path);
+      missing.set(withoutChangeTime(version), path);
     }
     return missing;
   }
@@ -116,7 +116,7 @@ class Comparison {
         tops.set(path, top);
         if (before.kind === "file") top.files += 1;
       } else if (now !== undefined && this.#after.isWhole(now)) {
-        tops.set(path, { path: joined(now, nameOf(path)), before, files: 0, isReplaced: false });
+        tops.set(path, { path: joinPath(now, nameOf(path)), before, files: 0, isReplaced: false });
       }
     }
     const all = [...new Set(tops.values())].map(({ path, before, files, isReplaced }) => {
@@ -138,7 +138,7 @@ class Comparison {
 }
 
 /** Joins what was made below a directory that was made, unless something there is told of by itself. */
-function byTrees(made: readonly Difference[], isApart: (path: string) => boolean): readonly Difference[] {
+function joinTrees(made: readonly Difference[], isApart: (path: string) => boolean): readonly Difference[] {
   const mixed = new Set<string>();
   for (const { action, path } of made) {
     if (action === "created" && !isApart(path)) continue;
@@ -164,4 +164,4 @@ function isChanged(one: SeenEntry, other: SeenEntry): boolean {
   return one.kind === "directory" ? one.mode !== other.mode : one.version !== other.version;
 }
 
-const withoutChange = (version: string): string => version.slice(0, version.lastIndexOf(":"));
+const withoutChangeTime = (version: string): string => version.slice(0, version.lastIndexOf(":"));

@@ -1,4 +1,4 @@
-// What the journal knows to have changed in a tree since a command began: changes of others, made by calls.
+// Changes that calls have recorded in the journal since a command began: they are not the command's.
 
 import type { ChangeRecord } from "../../../core/ports/changes/change.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
@@ -15,7 +15,7 @@ export interface KnownChanges {
 /** What a change has left; `tree`: all below came or went with it. */
 type Left = { readonly version: string | null | undefined; readonly isTree: boolean };
 
-export function knownSince(journal: JournalWriter, since: number, mount: readonly string[]): KnownChanges {
+export function changesSince(journal: JournalWriter, since: number, mount: readonly string[]): KnownChanges {
   const left = new Map<string, Left>();
   const note = (path: readonly string[], state: Left): void => {
     if (!mount.every((name, index) => name === path[index])) return;
@@ -23,7 +23,7 @@ export function knownSince(journal: JournalWriter, since: number, mount: readonl
     // The newest comes first.
     if (!left.has(place)) left.set(place, state);
   };
-  for (const record of journal.madeSince(since)) noteAll(record, note);
+  for (const record of journal.madeSince(since)) noteStates(record, note);
   const trees = [...left].filter(([, { isTree }]) => isTree).map(([path]) => `${path}/`);
   const isInTree = (path: string): boolean => trees.some((tree) => path.startsWith(tree));
   return {
@@ -42,7 +42,7 @@ export function knownSince(journal: JournalWriter, since: number, mount: readonl
 /** Device and inode number at the beginning of a version. */
 const identityIn = (version: string): string => version.split(":", 2).join(":");
 
-function noteAll(record: ChangeRecord, note: (path: readonly string[], state: Left) => void): void {
+function noteStates(record: ChangeRecord, note: (path: readonly string[], state: Left) => void): void {
   const { path, from, fromRoot, after, made = [], kind, files, action, undoes, before } = record;
   const isTree = kind === "directory" && (files !== undefined || action !== "created" || undoes !== undefined);
   note(path, { version: after === null ? null : after.version, isTree: isTree && !isSameDirectory(before, after) });

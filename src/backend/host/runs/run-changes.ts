@@ -12,7 +12,7 @@ import type { Jail } from "../../../jail/jail.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { recordOf, stateOf } from "../changes/report.js";
 import { type Difference, differencesOf } from "./differences.js";
-import { type KnownChanges, knownSince } from "./known.js";
+import { changesSince, type KnownChanges } from "./known.js";
 import { SCAN_LIMITS, type Scan, type SeenEntry, scanTree } from "./scan.js";
 
 /** Entries that are added before others get their turn. */
@@ -40,7 +40,7 @@ export class RunChanges {
 
   static *begin(place: RunPlace): Io<RunChanges> {
     const since = Date.now();
-    return new RunChanges(place, (yield* look(place, place.access.scope)) ?? NOTHING_SEEN, since);
+    return new RunChanges(place, (yield* scanMount(place, place.access.scope)) ?? NOTHING_SEEN, since);
   }
 
   /** After the command: compares, and adds the entries. */
@@ -48,12 +48,12 @@ export class RunChanges {
     const { journal, real } = this.#place;
     // Whatever has become of the call: the command was run.
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
-    const after = (yield* look(this.#place, scope)) ?? NOTHING_SEEN;
-    const known = knownSince(journal, this.#since, real);
+    const after = (yield* scanMount(this.#place, scope)) ?? NOTHING_SEEN;
+    const known = changesSince(journal, this.#since, real);
     const isComplete = this.#before.isComplete && after.isComplete;
     let added = 0;
     for (const one of differencesOf(this.#before, after, known.has)) {
-      if (isTold(one, known)) continue;
+      if (isReported(one, known)) continue;
       if (++added % TURN === 0) yield new Promise<void>((resolve) => setImmediate(resolve));
       this.#add(one, isComplete ? reasonOf(one, known) : "visited");
     }
@@ -66,7 +66,7 @@ export class RunChanges {
     const change = {
       ...{ ...rest, kind, path: [...real, ...path.split("/")] },
       ...(from === undefined ? {} : { from: [...real, ...from.split("/")] }),
-      ...{ before: stateOnly(before), after: stateOnly(after), mayInclude: "external" as const },
+      ...{ before: toEntryState(before), after: toEntryState(after), mayInclude: "external" as const },
     };
     const record = recordOf({ access }, change, journal.newId());
     journal.add(record, reason === undefined ? undefined : { in: "nothing", reason });
@@ -85,7 +85,7 @@ export class RunChanges {
 const NOTHING_SEEN: Scan = { entries: new Map(), isComplete: false, isWhole: () => false };
 
 /** `undefined`: the directory cannot be read. */
-function* look({ jail, directory, access: { policy } }: RunPlace, scope: CallScope): Io<Scan | undefined> {
+function* scanMount({ jail, directory, access: { policy } }: RunPlace, scope: CallScope): Io<Scan | undefined> {
   try {
     return yield* scanTree(jail, directory, { access: { policy, scope }, limits: SCAN_LIMITS });
   } catch (error) {
@@ -95,7 +95,7 @@ function* look({ jail, directory, access: { policy } }: RunPlace, scope: CallSco
 }
 
 /** Whether the journal has it already: a call has made the change while the command ran. */
-const isTold = ({ path, from, after }: Difference, known: KnownChanges): boolean =>
+const isReported = ({ path, from, after }: Difference, known: KnownChanges): boolean =>
   known.isLast(path, after) && (from === undefined || known.isLast(from, null));
 
 /** What was replaced or deleted was not kept. What was made or moved can be taken back without. */
@@ -104,7 +104,7 @@ function reasonOf({ action, path }: Difference, known: KnownChanges): NotUndoabl
   return known.has(path) ? "concurrent" : undefined;
 }
 
-function stateOnly(seen: SeenEntry | null): EntryState | null {
+function toEntryState(seen: SeenEntry | null): EntryState | null {
   if (seen === null) return null;
   const { kind: _, ...state } = seen;
   return state;

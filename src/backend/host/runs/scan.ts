@@ -1,4 +1,4 @@
-// Looks at everything in a mounted tree, so that what a command has changed can be told afterwards.
+// Scans a mounted tree before and after a command, to find what the command has changed.
 
 import type { Io } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
@@ -33,7 +33,7 @@ export interface Scan {
   isWhole(directory: string): boolean;
 }
 
-export const joined = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);
+export const joinPath = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);
 export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
@@ -85,7 +85,7 @@ class TreeScan implements Scan {
     }
     // No operation can reach it, so that no entry of the journal can name it.
     if (unreachable === true || version === undefined) return "skip";
-    const path = joined(this.#branch[depth - 1] ?? "", name);
+    const path = joinPath(this.#branch[depth - 1] ?? "", name);
     this.entries.set(path, { kind: KINDS[type], size, modified, version, ...(mode === undefined ? {} : { mode }) });
     this.#last = path;
     if (type === "directory") this.#branch.push(path);

@@ -1,3 +1,5 @@
+// The command line of `acp`.
+
 import { singleValue, UsageError, type Values } from "../options.js";
 import type { OwnCalls } from "../remote.js";
 

@@ -1,3 +1,5 @@
+// The command line of `audit verify`.
+
 import { singleValue, UsageError, type Values } from "../options.js";
 
 /** Parsed `audit verify` command. */

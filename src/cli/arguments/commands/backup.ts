@@ -1,3 +1,5 @@
+// The command lines of `backup create` and `backup restore`.
+
 import { type Line, refuseArguments, requireArgument } from "../line.js";
 import { requiredValue, singleValue, UsageError } from "../options.js";
 import type { ConfigSource } from "../remote.js";

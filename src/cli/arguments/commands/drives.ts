@@ -1,3 +1,5 @@
+// The command lines of `drive …`.
+
 import { escapeText } from "../../../core/errors/texts.js";
 import { parseDuration } from "../duration.js";
 import { requiredValue, singleValue, UsageError, type Values } from "../options.js";

@@ -1,3 +1,5 @@
+// The command line of `grant`, and the options on capabilities that other commands share.
+
 import type { Capability } from "../../../core/call/capability.js";
 import { escapeText } from "../../../core/errors/texts.js";
 import { parseDuration } from "../duration.js";

@@ -1,3 +1,5 @@
+// The command line of `init`.
+
 import { escapeText } from "../../../core/errors/texts.js";
 import { nearestName } from "../../../schema/nearest.js";
 import { CLIENTS } from "../../init/clients.js";

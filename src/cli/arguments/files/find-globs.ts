@@ -1,3 +1,5 @@
+// Translates the tests of `find` into globs of `file:glob`.
+
 import { UsageError } from "../options.js";
 
 /** Maximum number of patterns in a search; each level of `-maxdepth` takes one per name. */

@@ -1,3 +1,5 @@
+// Parses the command lines of file commands.
+
 import { GUARDS } from "../options.js";
 import type { OwnCalls } from "../remote.js";
 import { reachOf } from "../remote.js";

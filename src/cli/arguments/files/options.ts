@@ -1,3 +1,5 @@
+// The options of each file command, and the `ROOT:PATH` arguments.
+
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { escapeText } from "../../../core/errors/texts.js";
 import { nearestName } from "../../../schema/nearest.js";

@@ -30,12 +30,12 @@ export function decode(bytes: Uint8Array, resolve: Resolve = () => undefined, li
   const own = new Uint8Array(bytes);
   const cell = parseCell(own);
   const ref = refOf(own);
-  const source: Source = { load: checked(resolve), limits: { ...DEFAULT_CELL_LIMITS, ...limits } };
+  const source: Source = { load: checkedLoad(resolve), limits: { ...DEFAULT_CELL_LIMITS, ...limits } };
   const { top } = assemble(cell, ref, source);
   return top.made === undefined ? lazyCell(cell, ref, source) : top.made.value();
 }
 
-function checked(resolve: Resolve): Load {
+function checkedLoad(resolve: Resolve): Load {
   return (hash) => {
     const bytes = resolve(hash);
     if (bytes === undefined) return undefined;

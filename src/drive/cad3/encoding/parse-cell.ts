@@ -56,11 +56,11 @@ export function takeCell(reader: Reader): ParsedCell {
     case tag.SIGNED_TAG:
       return takeSigned(reader, start);
     default:
-      return { kind: "scalar", value: takeScalar(reader, first), bytes: since(reader, start), refs: [] };
+      return { kind: "scalar", value: takeScalar(reader, first), bytes: bytesSince(reader, start), refs: [] };
   }
 }
 
-const since = (reader: Reader, start: number): Uint8Array => reader.bytes.subarray(start, reader.at);
+const bytesSince = (reader: Reader, start: number): Uint8Array => reader.bytes.subarray(start, reader.at);
 
 function takeScalar(reader: Reader, first: number): ParsedScalar["value"] {
   if (first >= tag.LONG_TAG && first <= tag.LONG_TAG + tag.MAX_LONG_BYTES)
@@ -100,17 +100,17 @@ function takeBlob(reader: Reader, start: number, isText: boolean): ParsedBlob {
   const length = takeVlq(reader);
   if (length <= CHUNK_BYTES) {
     const content = take(reader, length);
-    return { kind: "blob", isText, length, content, refs: [], bytes: since(reader, start) };
+    return { kind: "blob", isText, length, content, refs: [], bytes: bytesSince(reader, start) };
   }
   const refs = takeRefs(reader, blobLayout(length).children);
-  return { kind: "blob", isText, length, content: undefined, refs, bytes: since(reader, start) };
+  return { kind: "blob", isText, length, content: undefined, refs, bytes: bytesSince(reader, start) };
 }
 
 function takeVector(reader: Reader, start: number): ParsedVector {
   const count = takeVlq(reader);
   const { elements, children } = vectorLayout(count);
   const refs = takeRefs(reader, elements + children);
-  return { kind: "vector", count, elements, refs, bytes: since(reader, start) };
+  return { kind: "vector", count, elements, refs, bytes: bytesSince(reader, start) };
 }
 
 function takeMap(reader: Reader, start: number): ParsedMap {
@@ -118,7 +118,7 @@ function takeMap(reader: Reader, start: number): ParsedMap {
   if (count > MAX_LEAF_ENTRIES) {
     const { depth, mask, children } = takeFan(reader, 2);
     if (children.length > count) throw badFormat("a map counts wrongly");
-    return { kind: "map", count, hashes: [], shift: depth, mask, refs: children, bytes: since(reader, start) };
+    return { kind: "map", count, hashes: [], shift: depth, mask, refs: children, bytes: bytesSince(reader, start) };
   }
   const refs = takeRefs(reader, 2 * count);
   const hashes = refs.filter((_, place) => place % 2 === 0).map(({ bytes }) => hashOfRef(bytes));
@@ -127,7 +127,7 @@ function takeMap(reader: Reader, start: number): ParsedMap {
     if (before !== undefined && Buffer.compare(before, hash) >= 0)
       throw badFormat("the keys of a map are out of order");
   });
-  return { kind: "map", count, hashes, shift: 0, mask: 0, refs, bytes: since(reader, start) };
+  return { kind: "map", count, hashes, shift: 0, mask: 0, refs, bytes: bytesSince(reader, start) };
 }
 
 function takeFan(reader: Reader, leastChildren: number): { depth: number; mask: number; children: ParsedRef[] } {
@@ -145,7 +145,7 @@ function takeIndex(reader: Reader, start: number): ParsedIndex {
     const refs = takeRefs(reader, 2 * count);
     const [key] = refs;
     if (key?.cell !== undefined) keyDigits(key.cell);
-    return { kind: "index", count, hasOwn: count === 1, depth: 0, mask: 0, refs, bytes: since(reader, start) };
+    return { kind: "index", count, hasOwn: count === 1, depth: 0, mask: 0, refs, bytes: bytesSince(reader, start) };
   }
   const mark = takeByte(reader);
   if (mark !== NO_ENTRY_MARK && mark !== ENTRY_MARK) throw badFormat("an index has an unknown mark");
@@ -157,12 +157,12 @@ function takeIndex(reader: Reader, start: number): ParsedIndex {
   // A key that is a branch has more than 64 digits, so nothing can lie below it.
   if (key !== undefined && (key.cell === undefined || keyDigits(key.cell) !== depth))
     throw badFormat("a key does not end where it stands");
-  return { kind: "index", count, hasOwn, depth, mask, refs: [...own, ...children], bytes: since(reader, start) };
+  return { kind: "index", count, hasOwn, depth, mask, refs: [...own, ...children], bytes: bytesSince(reader, start) };
 }
 
 function takeSigned(reader: Reader, start: number): ParsedSigned {
   const publicKey = take(reader, tag.PUBLIC_KEY_BYTES);
   const signature = take(reader, tag.SIGNATURE_BYTES);
   const refs = [takeRef(reader)];
-  return { kind: "signed", publicKey, signature, refs, bytes: since(reader, start) };
+  return { kind: "signed", publicKey, signature, refs, bytes: bytesSince(reader, start) };
 }

@@ -134,17 +134,18 @@ export function removeSlot(root: IndexNode | undefined, slot: Uint8Array): Index
 }
 
 function removeBelow(node: IndexNode, slot: Uint8Array): IndexNode | undefined {
-  if (digitsOf(slot) === node.depth) return normal({ ...node, own: undefined, count: node.count - 1, cell: undefined });
+  if (digitsOf(slot) === node.depth)
+    return normaliseNode({ ...node, own: undefined, count: node.count - 1, cell: undefined });
   const digit = digitAt(slot, node.depth);
   const child = childAt(node, digit);
   const rest = child === undefined ? undefined : removeBelow(nodeOf(child), slot);
   if (rest !== undefined) return withChild(node, digit, rest);
   const children = node.children.toSpliced(placeOf(node.mask, digit), 1);
-  return normal({ ...node, count: node.count - 1, mask: node.mask & ~(1 << digit), children, cell: undefined });
+  return normaliseNode({ ...node, count: node.count - 1, mask: node.mask & ~(1 << digit), children, cell: undefined });
 }
 
 /** Restores the invariant that a node without an own entry has at least two children. */
-function normal(node: IndexNode): IndexNode | undefined {
+function normaliseNode(node: IndexNode): IndexNode | undefined {
   const [first, second] = node.children;
   if (node.own !== undefined || second !== undefined) return node;
   return first === undefined ? undefined : nodeOf(first);
@@ -221,13 +222,13 @@ export function cellOfNode(node: IndexNode, encoder: Encoder): Cell {
   if (count > 1) parts.push(depthAndMask(depth, mask));
   for (const child of children) {
     const known = encoder.emit === undefined ? knownRef(child) : undefined;
-    parts.push(known ?? emitted(cellOfNode(nodeOf(child), encoder), encoder).ref);
+    parts.push(known ?? emitCell(cellOfNode(nodeOf(child), encoder), encoder).ref);
   }
   node.cell ??= joinCell(INDEX_TAG, count, parts);
   return node.cell;
 }
 
-function emitted(cell: Cell, { emit }: Encoder): Cell {
+function emitCell(cell: Cell, { emit }: Encoder): Cell {
   if (isBranch(cell.ref)) emit?.(cell);
   return cell;
 }

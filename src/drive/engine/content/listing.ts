@@ -9,7 +9,7 @@ import type { CadIndex } from "../../cad3/maps/index-map.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import { NIL, NIL_TAG } from "../../cad3/scalar.js";
 import { notANode } from "../../dlfs/node.js";
-import { unlessDamaged } from "../fault.js";
+import { undefinedIfDamaged } from "../fault.js";
 import type { CellReader } from "./blob-reader.js";
 
 /** Maximum cells per request. */
@@ -45,11 +45,11 @@ async function cellsAt(refs: readonly ParsedRef[], peek: CellReader["peek"]): Pr
 }
 
 /** Cells, with `undefined` for damaged ones, so that the others can still be read. */
-export async function readable(hashes: readonly string[], cells: CellReader): Promise<(Uint8Array | undefined)[]> {
-  const all = await unlessDamaged(() => cells.peek(hashes));
+export async function readIntact(hashes: readonly string[], cells: CellReader): Promise<(Uint8Array | undefined)[]> {
+  const all = await undefinedIfDamaged(() => cells.peek(hashes));
   if (all !== undefined) return all;
   const found: (Uint8Array | undefined)[] = [];
-  for (const hash of hashes) found.push((await unlessDamaged(() => cells.peek([hash])))?.[0]);
+  for (const hash of hashes) found.push((await undefinedIfDamaged(() => cells.peek([hash])))?.[0]);
   return found;
 }
 
@@ -136,5 +136,5 @@ export function summaryOf(cell: ParsedCell | undefined): NodeSummary | undefined
 /** The nodes of slots, in order; `undefined` for damaged ones. */
 export async function summariesOf(slots: readonly Slot[], cells: CellReader): Promise<(NodeSummary | undefined)[]> {
   const nodes = slots.map(({ node }) => node);
-  return (await cellsAt(nodes, (hashes) => readable(hashes, cells))).map(summaryOf);
+  return (await cellsAt(nodes, (hashes) => readIntact(hashes, cells))).map(summaryOf);
 }

@@ -9,7 +9,7 @@ import { driveError } from "../../error.js";
 import type { CellScope } from "../cells.js";
 import type { DriveEntry, DriveRead, DriveStat } from "../drives.js";
 import { type BlobRange, type CellReader, claimedSize, readRange } from "./blob-reader.js";
-import { namesOf, readable, type Slot, slotsOf, summariesOf } from "./listing.js";
+import { namesOf, readIntact, type Slot, slotsOf, summariesOf } from "./listing.js";
 
 /** The tree of a drive, as seen by one task. */
 export interface Tree {
@@ -130,7 +130,7 @@ export async function sizesOf(
     return size;
   });
   if (waiting.length === 0) return sizes;
-  const cells = await readable(
+  const cells = await readIntact(
     waiting.map(({ hash }) => hash),
     scope,
   );
@@ -149,6 +149,6 @@ export const notADirectory = (path: readonly string[]): Error =>
   driveError("NOT_A_DIRECTORY", `Not a directory: ${shown(path)}`);
 export const isADirectory = (path: readonly string[]): Error =>
   driveError("IS_A_DIRECTORY", `Is a directory: ${shown(path)}`);
-export const alreadyThere = (path: readonly string[]): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
+export const alreadyExists = (path: readonly string[]): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
 export const notEmpty = (path: readonly string[]): Error =>
   driveError("NOT_EMPTY", `Directory not empty: ${shown(path)}`);

@@ -60,7 +60,8 @@ export async function* exportPieces(source: ExportSource, options: ExportOptions
   }
   const cells = cellReader(createScope(parts.pool, { find: (hash) => extra.get(hash) }));
   const first = encode(top);
-  if (partBytes !== undefined) return yield* inParts(first, { partBytes, frames: childrenFirst(first, cells, parts) });
+  if (partBytes !== undefined)
+    return yield* splitIntoParts(first, { partBytes, frames: childrenFirst(first, cells, parts) });
   yield { part: 0, bytes: first };
   for await (const bytes of parentsFirst(first, cells, parts)) yield { part: 0, bytes: frame(bytes) };
 }
@@ -173,7 +174,7 @@ interface Parts {
 }
 
 /** Splits cells into files. The last file begins with the top cell and is written last, so one part is buffered. */
-async function* inParts(top: Uint8Array, { partBytes, frames }: Parts): AsyncGenerator<ExportPiece> {
+async function* splitIntoParts(top: Uint8Array, { partBytes, frames }: Parts): AsyncGenerator<ExportPiece> {
   let part = 0;
   let kept: Uint8Array[] = [];
   let keptBytes = 0;

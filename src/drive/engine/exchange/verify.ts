@@ -47,7 +47,7 @@ export async function verifyTree(ref: Uint8Array, options: VerifyOptions): Promi
   const waiting: string[][] = [[]];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const here = path;
-    const entries = await readable(here, verifying, (tree) => entriesAt(tree, here));
+    const entries = await readOrReport(here, verifying, (tree) => entriesAt(tree, here));
     if (entries === undefined) continue;
     report.directories += 1;
     for (const entry of entries) {
@@ -59,7 +59,7 @@ export async function verifyTree(ref: Uint8Array, options: VerifyOptions): Promi
 }
 
 async function verifyFile(path: string[], { size }: DriveEntry, verifying: Verifying): Promise<void> {
-  const isWhole = await readable(path, verifying, async (tree) => {
+  const isWhole = await readOrReport(path, verifying, async (tree) => {
     let offset = 0;
     do {
       verifying.step();
@@ -74,7 +74,7 @@ async function verifyFile(path: string[], { size }: DriveEntry, verifying: Verif
 }
 
 /** @returns `undefined` for damage, which has then been reported */
-async function readable<T>(
+async function readOrReport<T>(
   path: string[],
   { pool, overlay, ref, report, step }: Verifying,
   read: (tree: Tree) => Promise<T>,

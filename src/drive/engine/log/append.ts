@@ -7,7 +7,7 @@ import { lazyRef } from "../../dlfs/open.js";
 import type { RootRecord } from "../../store/cell-store.js";
 import type { CellScope } from "../cells.js";
 import type { LogQuota } from "../drives.js";
-import { unlessDamaged } from "../fault.js";
+import { undefinedIfDamaged } from "../fault.js";
 import type { WriteSet } from "../write-set.js";
 import { indexOf, LogEdit, logValue, openBook } from "./book.js";
 import { allBooks, findItem } from "./books.js";
@@ -42,7 +42,7 @@ export async function appendToLog({ notes, edits }: LogChange, ground: LogGround
   const logs = others.filter(({ log }) => log !== undefined);
   if (notes.length === 0 && edits.length === 0 && logs.length === 0) return undefined;
   // A log that cannot be read any more stops no change: a new one begins.
-  const book = (await unlessDamaged(() => openBook(own?.log, scope))) ?? (await openBook(undefined, scope));
+  const book = (await undefinedIfDamaged(() => openBook(own?.log, scope))) ?? (await openBook(undefined, scope));
   const edit = new LogEdit(book, { scope, writes, quota });
   const before = edit.book;
   for (const root of logs) await link(edit, root, ground);

@@ -9,7 +9,7 @@ import { CadIndex, index } from "../../cad3/maps/index-map.js";
 import { firstEntries, lastEntries } from "../../cad3/maps/index-order.js";
 import { type Cell, hashOfRef, isBranch, refOf, toHex } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
-import { notANode, opened } from "../../dlfs/node.js";
+import { notANode, openValue } from "../../dlfs/node.js";
 import { lazyCell, lazyRef } from "../../dlfs/open.js";
 import { LOG_MARK } from "../../store/log-cell.js";
 import type { CellScope } from "../cells.js";
@@ -89,7 +89,7 @@ function vectorOf(value: Value): readonly Value[] {
 
 /** Synchronous, to be run by the scope. */
 export function indexOf(value: Value): CadIndex {
-  const entries = opened(value);
+  const entries = openValue(value);
   if (!(entries instanceof CadIndex)) throw notANode("a log has an index");
   return entries;
 }
@@ -104,7 +104,7 @@ export function textOf(value: Value | undefined): string {
 export async function readRecords(records: readonly Value[], scope: CellScope): Promise<LogItem[]> {
   await scope.fetch(records.map((record) => cellOf(record).ref));
   const items: LogItem[] = [];
-  for (const record of records) items.push(...(await scope.run(() => itemsOf(vectorOf(opened(record)), textOf))));
+  for (const record of records) items.push(...(await scope.run(() => itemsOf(vectorOf(openValue(record)), textOf))));
   return items;
 }
 

@@ -7,7 +7,7 @@ import { toHex } from "../../cad3/ref.js";
 import { lazyRef } from "../../dlfs/open.js";
 import type { RootRecord } from "../../store/cell-store.js";
 import type { CellScope } from "../cells.js";
-import { unlessDamaged } from "../fault.js";
+import { undefinedIfDamaged } from "../fault.js";
 import { bookOf, findRecord, indexOf, type LogBook, readRecords, topValue } from "./book.js";
 import type { LogItem } from "./entry.js";
 
@@ -27,8 +27,8 @@ export async function allBooks(roots: readonly RootRecord[], scope: CellScope): 
     if (seen.has(key)) continue;
     seen.add(key);
     const log: LazyValue = top;
-    const book = await unlessDamaged(() => bookOf(log, scope));
-    const linked = book && (await unlessDamaged(() => scope.run(() => [...indexOf(book.linked).entries()])));
+    const book = await undefinedIfDamaged(() => bookOf(log, scope));
+    const linked = book && (await undefinedIfDamaged(() => scope.run(() => [...indexOf(book.linked).entries()])));
     if (book === undefined || linked === undefined) isDamaged = true;
     if (book !== undefined) books.push(book);
     waiting.push(...(linked ?? []).map(([, value]) => lazyRef(cellOf(value).ref, scope.source)));
@@ -40,7 +40,7 @@ export async function allBooks(roots: readonly RootRecord[], scope: CellScope): 
 export async function findItem(books: readonly LogBook[], id: string, scope: CellScope): Promise<LogItem | undefined> {
   let found: LogItem | undefined;
   for (const book of books) {
-    const record = await unlessDamaged(() => findRecord(book, id, scope));
+    const record = await undefinedIfDamaged(() => findRecord(book, id, scope));
     found = newer(
       found,
       record?.items.find(({ entry }) => entry.id === id),
@@ -58,7 +58,7 @@ export async function itemsBefore(
   const all = new Map<string, LogItem>();
   let [isWhole, isDamaged] = [true, isBroken];
   for (const book of books) {
-    const part = await unlessDamaged(() => itemsIn(book, { before, limit }, scope));
+    const part = await undefinedIfDamaged(() => itemsIn(book, { before, limit }, scope));
     if (part === undefined) isDamaged = true;
     isWhole &&= part?.isWhole !== false;
     for (const item of part?.items ?? []) {

@@ -1,4 +1,4 @@
-// What an owner's log tells: entries, the content they keep, and whether a tree is as one has left it.
+// Queries of an owner's log: entries, the content they keep, and whether a tree is unchanged since one.
 
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { sameBytes } from "../../cad3/ref.js";
@@ -8,7 +8,7 @@ import { type CellScope, createScope, loadIndex } from "../cells.js";
 import { readRange } from "../content/blob-reader.js";
 import { nodeAt } from "../content/tree-read.js";
 import type { DriveRead } from "../drives.js";
-import { guarded } from "../fault.js";
+import { withExplainedErrors } from "../fault.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 import { drivesOf, type OwnerState } from "../state.js";
 import { allBooks, findItem, itemsBefore } from "./books.js";
@@ -48,7 +48,7 @@ interface Ground {
 
 export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): DriveLog {
   const look = <T>(work: (ground: Ground) => Promise<T>): Promise<T> =>
-    guarded({ drive: "", path: [] }, async () => {
+    withExplainedErrors({ drive: "", path: [] }, async () => {
       const { state, release } = await queue().load({ mayBeStale: true });
       try {
         return await work({ state, scope: createScope(parts.pool, { find: (hash) => state.merged.get(hash) }) });

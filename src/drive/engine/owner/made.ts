@@ -1,4 +1,4 @@
-// What the changes of one swap have made.
+// The results of the changes in one swap of the root.
 
 import { adapterError } from "../../../core/errors/errors.js";
 import type { CadMap } from "../../cad3/maps/hash-map.js";
@@ -25,7 +25,8 @@ export interface Made extends LogChange {
   readonly isRepeatable: boolean;
 }
 
-export const tooOften = (): Error => adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
+export const tooManyTries = (): Error =>
+  adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
 
 /** As counted by the writer of the root; only if there is a single root, since merged ones are not counted. */
 export function usedBytesOf({ roots }: OwnerState): number | undefined {

@@ -11,7 +11,7 @@ const MAX_TRIES = 8;
 const SHARED_TRIES = { ms: 15_000, least: 32, most: 5_000 };
 
 /** Yields once per allowed try, the first included. */
-export function* triesAgainst({ store, clock }: { readonly store: CellStore; readonly clock: Clock }): Generator<void> {
+export function* limitTries({ store, clock }: { readonly store: CellStore; readonly clock: Clock }): Generator<void> {
   const start = clock.monotonicMs();
   const mayTry = (tries: number): boolean => {
     if (store.sharesRoots !== true) return tries < MAX_TRIES;

@@ -49,7 +49,7 @@ async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(U
     const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length);
     const row = cells.get(key);
     const place = row === undefined ? chunks.get(key) : undefined;
-    found.push(row && verified(unstamped(row), hash));
+    found.push(row && verifyCell(unstamped(row), hash));
     if (place !== undefined) places.push({ at, hash, place: placeOf(place) });
     const waiting = turn(row?.length ?? 0);
     if (waiting !== undefined) await waiting;
@@ -57,7 +57,7 @@ async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(U
   const read = await parts.reader.readMany(places.map(({ place }) => place));
   for (const [which, { at, hash }] of places.entries()) {
     const bytes = read[which];
-    found[at] = bytes && verified(bytes, hash);
+    found[at] = bytes && verifyCell(bytes, hash);
     const waiting = turn(bytes?.length ?? 0);
     if (waiting !== undefined) await waiting;
   }
@@ -81,7 +81,7 @@ function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<
 }
 
 /** @throws STORE_DAMAGED */
-function verified(bytes: Uint8Array, hash: Uint8Array): Uint8Array {
+function verifyCell(bytes: Uint8Array, hash: Uint8Array): Uint8Array {
   if (!sameBytes(sha3(bytes), hash)) throw storeDamaged("a cell is not what was stored");
   return bytes;
 }

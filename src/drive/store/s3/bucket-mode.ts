@@ -32,7 +32,7 @@ export async function agreeOnMode(client: S3Client): Promise<BucketMode> {
   if (present === "merge") return present;
   if (present === "unknown")
     throw storeUnavailable("the bucket is used in a way that only a newer version knows: update this venue");
-  const canDo = await probed(client);
+  const canDo = await probeConditional(client);
   if (present === undefined) {
     const mode = Buffer.from(canDo ? "conditional\n" : "merge\n");
     // On servers that ignore conditions, another process that also found no mode may overwrite this one.
@@ -50,7 +50,7 @@ export async function agreeOnMode(client: S3Client): Promise<BucketMode> {
   return agreed;
 }
 
-async function probed(client: S3Client): Promise<boolean> {
+async function probeConditional(client: S3Client): Promise<boolean> {
   for (let probes = 0; probes < MAX_PROBES; probes += 1) {
     const answer = await isConditional(client);
     if (answer !== undefined) return answer;

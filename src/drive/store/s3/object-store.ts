@@ -51,7 +51,7 @@ export interface ObjectStoreParts {
 }
 
 /** @throws STORE_UNAVAILABLE instead of system or library errors, which are logged */
-export async function guarded<T>(log: Log, act: () => Promise<T>): Promise<T> {
+export async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
@@ -89,11 +89,11 @@ export class ObjectStore implements CellStore {
         yield* keys.dids();
       },
     };
-    this.#timer = setInterval(() => this.#behind(() => this.#tend()), HEARTBEAT_MS).unref();
+    this.#timer = setInterval(() => this.#runInBackground(() => this.#maintain()), HEARTBEAT_MS).unref();
   }
 
   /** Processes that disagree on the mode would not see each other's roots, so writes are refused. */
-  async #tend(): Promise<void> {
+  async #maintain(): Promise<void> {
     const { client, mode, retired } = this.#parts;
     this.#isAgreed = (await readMode(client)) === mode;
     if (this.#isAgreed) await retired.sweep();
@@ -174,7 +174,7 @@ export class ObjectStore implements CellStore {
   #merge(owner: string): void {
     if (this.#merging.has(owner)) return;
     this.#merging.add(owner);
-    this.#behind(async () => {
+    this.#runInBackground(async () => {
       try {
         await compactOwner(owner, this.#compactParts(), mergeRules);
       } finally {
@@ -188,7 +188,7 @@ export class ObjectStore implements CellStore {
     this.#checkAgreed();
   }
 
-  #behind(work: () => Promise<void>): void {
+  #runInBackground(work: () => Promise<void>): void {
     const { log } = this.#parts;
     const failed = (error: unknown): void =>
       log.warn({ event: "drive.store", error: describeError(error) }, "The drive store could not be tidied");
@@ -257,7 +257,7 @@ export class ObjectStore implements CellStore {
     const before = this.#collecting?.catch(() => undefined);
     const running = this.#run(async () => {
       await before;
-      await this.#tend();
+      await this.#maintain();
       this.#checkAgreed();
       return collectObjects(this.#collectParts(), options);
     });
@@ -291,7 +291,7 @@ export class ObjectStore implements CellStore {
   }
 
   #run<T>(act: () => Promise<T>): Promise<T> {
-    return guarded(this.#parts.log, async () => {
+    return withStoreErrors(this.#parts.log, async () => {
       checkOpen(this.#isOpen);
       return act();
     });

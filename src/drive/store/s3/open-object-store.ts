@@ -8,7 +8,7 @@ import { makeFolder } from "../embedded/make-folder.js";
 import { storeUnavailable } from "../store-error.js";
 import { agreeOnMode } from "./bucket-mode.js";
 import { createS3Client, type S3Client, type S3Credentials, type S3Patience } from "./client/s3-client.js";
-import { guarded, ObjectStore, type ObjectStoreParts } from "./object-store.js";
+import { ObjectStore, type ObjectStoreParts, withStoreErrors } from "./object-store.js";
 import { openLocalCache } from "./packs/local-cache.js";
 import { createPackSource } from "./packs/source.js";
 import { createUploads, type Uploads } from "./packs/uploads.js";
@@ -54,7 +54,7 @@ const UPLOADS_AT_ONCE = 4;
  */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<CellStore> {
   const { log = silentLog, now = Date.now, cachePath, cacheBytes = DEFAULT_CACHE_BYTES } = options;
-  return guarded(log, async () => {
+  return withStoreErrors(log, async () => {
     const client = createS3Client({ ...placeOf(options), ...optionsOf(options), log });
     const hasDigests = await probe(client, writerKey(randomBytes(16).toString("hex")));
     const mode = await agreeOnMode(client);
@@ -66,7 +66,9 @@ export async function openObjectStore(options: ObjectStoreOptions): Promise<Cell
     const [reader, memory] = [createRootReader({ client, cache, hasDigests }), createRootMemory(views)];
     const common = { client, uploads, now, log };
     const rooted =
-      mode === "conditional" ? shared({ ...common, reader, memory }) : apart({ ...common, reader, memory });
+      mode === "conditional"
+        ? openSharedRoots({ ...common, reader, memory })
+        : openSeparateRoots({ ...common, reader, memory });
     const retired = createRetiredRoots({ ...common, ...rooted });
     const parts = { ...common, ...rooted, cache, views, source, retired, mode, folder: cachePath };
     return new ObjectStore(parts);
@@ -85,14 +87,14 @@ interface RootParts {
 type Rooted = Pick<ObjectStoreParts, "roots" | "swaps" | "writer" | "late">;
 
 /** One root per owner. */
-function shared({ client, uploads, reader, memory, now }: RootParts): Rooted {
+function openSharedRoots({ client, uploads, reader, memory, now }: RootParts): Rooted {
   const roots = createOwnerHeads({ reader, memory });
   const swaps = createHeadSwap({ client, roots, uploads, now });
   return { roots, swaps, writer: sharedWriter, late: (owner) => roots.late(owner) };
 }
 
 /** One root per owner and process. */
-function apart({ client, uploads, reader, memory, now, log }: RootParts): Rooted {
+function openSeparateRoots({ client, uploads, reader, memory, now, log }: RootParts): Rooted {
   const writer = createWriterId({ client, now, log });
   const roots = createOwnerRoots({ reader, memory, writer });
   return { roots, swaps: createRootSwap({ client, roots, uploads, writer }), writer, late: undefined };

@@ -70,11 +70,11 @@ async function writeOnce(session: FileSession, request: WriteRequest, key: strin
   const { root, path, sent } = request.place;
   const place = { root, path, sent, key };
   const content = await contentAt(calls, place, signal);
-  const before = isHeld(content) ? content : lost(content);
+  const before = isHeld(content) ? content : describeLost(content);
   const open = buffers.get(key);
   const seen = open?.dirty === true ? textContent(open.text) : before;
   const after = textContent(compose(request.text, content, host.keepsNewlines));
-  const describe = () => shown(session, { place, seen, after, signal });
+  const describe = () => toRequest(session, { place, seen, after, signal });
   const { approve } = host;
   // If the caller may not write, the write itself reports it; nobody is asked for approval in vain.
   const wasAsked =
@@ -111,7 +111,7 @@ interface Showing {
 }
 
 /** The change as shown for approval. */
-function shown({ id: sessionId }: FileSession, { place: { sent }, seen, after, signal }: Showing): ApprovalRequest {
+function toRequest({ id: sessionId }: FileSession, { place: { sent }, seen, after, signal }: Showing): ApprovalRequest {
   const oldText = seen.kind === "text" ? seen.text : null;
   const overwrites = overwrittenBy(seen);
   return {
@@ -123,7 +123,7 @@ function shown({ id: sessionId }: FileSession, { place: { sent }, seen, after, s
 
 const isHeld = (content: Content): content is Held => content.kind !== "large" && content.kind !== "unseen";
 
-const lost = (content: Exclude<Content, Held>): Lost =>
+const describeLost = (content: Exclude<Content, Held>): Lost =>
   content.kind === "large" ? { kind: "lost", hash: content.hash, size: content.size } : { kind: "lost" };
 
 function hashBefore(content: Content): string | null | undefined {
@@ -185,7 +185,7 @@ async function takeBackNow(session: FileSession, direction: "undo" | "redo", cha
     await removeFile(calls, place, from.hash);
     await removeParents(calls, place.root, directories);
   }
-  changes.moved(direction, { ...change, directories: made });
+  changes.moveChange(direction, { ...change, directories: made });
   const { key } = place;
   if (direction === "undo" && buffer !== undefined && buffers.get(key)?.dirty === false) buffers.restore(key, buffer);
 }

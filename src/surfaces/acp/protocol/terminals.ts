@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { aborted, notADirectory, notFound } from "../../../core/errors/texts.js";
 import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../../core/ports/sandbox.js";
-import { unlessAborted } from "../../../core/turns.js";
+import { rejectOnAbort } from "../../../core/turns.js";
 import { ALLOWED, typeAt } from "../files/files.js";
 import type { AcpPlace } from "../files/mounts.js";
 import type { AcpTerminals } from "../options.js";
@@ -79,7 +79,7 @@ export class Terminals {
 
   /** @throws ABORTED */
   async exit(id: string, signal: AbortSignal) {
-    return statusOf(await unlessAborted(this.#get(id).run.exited, signal));
+    return statusOf(await rejectOnAbort(this.#get(id).run.exited, signal));
   }
 
   async kill(id: string) {

@@ -1,3 +1,5 @@
+// Tries the sandbox once before terminals are offered to an agent.
+
 import { SHELL_PATH } from "../../../core/ports/sandbox.js";
 import type { Mount } from "../files/mounts.js";
 import type { AcpTerminals } from "../options.js";

@@ -1,7 +1,7 @@
 // Approval of writes and commands, with the "always" answers that stand for the rest of a session.
 
 import { FileAdapterError } from "../../../core/errors/errors.js";
-import { unlessAborted } from "../../../core/turns.js";
+import { rejectOnAbort } from "../../../core/turns.js";
 import type { Overwritten } from "./changes.js";
 
 export type ApprovalAnswer = "allow" | "reject" | "allow_always" | "reject_always";
@@ -80,7 +80,7 @@ export async function requireApproval(
   if (known === "allow") return false;
   if (known === "reject") throw new Rejected();
   const request = describe();
-  const answer = await unlessAborted(Promise.resolve(approve(request)), request.signal);
+  const answer = await rejectOnAbort(Promise.resolve(approve(request)), request.signal);
   if (answer === "allow_always") standing.keep(kind, root, "allow");
   else if (answer === "reject_always") standing.keep(kind, root, "reject");
   if (answer !== "allow" && answer !== "allow_always") throw new Rejected();
@@ -106,7 +106,7 @@ export async function runApproved<T>(
     if (!isAskedFor || wasAsked || approve === undefined) throw error;
   }
   const request = describe();
-  const answer = await unlessAborted(Promise.resolve(approve(request)), request.signal);
+  const answer = await rejectOnAbort(Promise.resolve(approve(request)), request.signal);
   if (answer !== "allow" && answer !== "allow_always") throw new Rejected();
   return run(true);
 }

@@ -115,7 +115,7 @@ export class Changes {
   }
 
   /** Moves that change to the other list. @param now the change to record there */
-  moved(direction: "undo" | "redo", now: Change): void {
+  moveChange(direction: "undo" | "redo", now: Change): void {
     const [from, to] = direction === "undo" ? [this.#done, this.#undone] : [this.#undone, this.#done];
     const { place, before, after } = now;
     const latest = direction === "undo" ? before : after;
@@ -152,10 +152,10 @@ export class Changes {
         : { ...known, latest: known.omitted ? { kind: "text", text: "", hash: "", size: 0 } : latest };
     this.#fileBytes += sizeOfTracked(next) - (known === undefined ? 0 : sizeOfTracked(known));
     this.#files.set(key, next);
-    this.#bound();
+    this.#dropOverLimits();
   }
 
-  #bound(): void {
+  #dropOverLimits(): void {
     const [eldest] = this.#files.keys();
     if (this.#files.size > MAX_FILES && eldest !== undefined) {
       const gone = this.#files.get(eldest);

@@ -26,16 +26,16 @@ export function unifiedDiff(
   const options = { context: CONTEXT, maxEditLength: MOST_EDITS };
   const patch = structuredPatch(...names, before, newText, undefined, undefined, options);
   const headers = { includeIndex: false, includeUnderline: false, includeFileHeaders: true };
-  const diff = formatPatch(patch ?? replaced(names, before, newText), headers);
-  return overwrites === undefined ? diff : `Overwrites ${described(overwrites)}, which are not shown\n${diff}`;
+  const diff = formatPatch(patch ?? replaceAll(names, before, newText), headers);
+  return overwrites === undefined ? diff : `Overwrites ${describeBytes(overwrites)}, which are not shown\n${diff}`;
 }
 
-const described = ({ size, hash }: Overwritten): string =>
+const describeBytes = ({ size, hash }: Overwritten): string =>
   `${size === undefined ? "contents" : `${size} bytes`}${hash === undefined ? "" : ` (${hash})`}`;
 
 /** One hunk that removes all old lines and adds all new ones. */
-function replaced([oldFileName, newFileName]: readonly [string, string], before: string, after: string) {
-  const [old, fresh] = [marked("-", before), marked("+", after)];
+function replaceAll([oldFileName, newFileName]: readonly [string, string], before: string, after: string) {
+  const [old, fresh] = [markLines("-", before), markLines("+", after)];
   const counts = { oldLines: before.split(/(?<=\n)/).length, newLines: after.split(/(?<=\n)/).length };
   const hunk = { oldStart: 1, newStart: 1, ...counts, lines: [...old, ...fresh] };
   const patch: StructuredPatch = {
@@ -48,7 +48,7 @@ function replaced([oldFileName, newFileName]: readonly [string, string], before:
   return patch;
 }
 
-function marked(mark: string, text: string): string[] {
+function markLines(mark: string, text: string): string[] {
   const lines = text.split("\n").map((line) => mark + line);
   const last = lines.pop();
   return last === mark || last === undefined ? lines : [...lines, last, "\\ No newline at end of file"];

@@ -50,7 +50,7 @@ export async function getContent(
   }
   const { start, end } = range ?? { start: 0, end: size };
   const report = (error: unknown) => host.logInternal(error, request.id);
-  const body = await started(content.open({ start, end }), report);
+  const body = await awaitFirstChunk(content.open({ start, end }), report);
   reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
   return reply
     .code(range === undefined ? 200 : 206)
@@ -73,7 +73,7 @@ async function* bodyOf(raw: IncomingMessage, limit: number): AsyncGenerator<Uint
  *
  * @param report called with a later failure, of which the client sees only that the connection breaks
  */
-async function started(
+async function awaitFirstChunk(
   content: AsyncIterable<Uint8Array>,
   report: (error: unknown) => void,
 ): Promise<AsyncIterable<Uint8Array>> {

@@ -47,7 +47,8 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
     return 0;
   }
   const span = range ?? { start: 0, end: size };
-  const body = request.method === "HEAD" || span.start === span.end ? undefined : await begun(file.read(span));
+  const body =
+    request.method === "HEAD" || span.start === span.end ? undefined : await awaitFirstChunk(file.read(span));
   reply
     .code(range === undefined ? 200 : 206)
     .headers(contentHeaders({ contentType: typeOf(file), fileName: file.name }, false))
@@ -71,7 +72,7 @@ const typeOf = ({ mime }: Download): string => mime ?? "application/octet-stream
 
 /** Sends chunks as they come, once the first has come. @returns bytes sent @throws ABORTED if the client leaves */
 export async function sendChunks(chunks: AsyncIterable<Buffer>, sending: Sending): Promise<number> {
-  return stream(await begun(chunks), sending);
+  return stream(await awaitFirstChunk(chunks), sending);
 }
 
 interface Begun {
@@ -80,7 +81,7 @@ interface Begun {
 }
 
 /** Waits for the first chunk, so that an unreadable file is reported by a status. */
-async function begun(chunks: AsyncIterable<Buffer>): Promise<Begun> {
+async function awaitFirstChunk(chunks: AsyncIterable<Buffer>): Promise<Begun> {
   const rest = chunks[Symbol.asyncIterator]();
   const step = await rest.next();
   return { first: step.done === true ? Buffer.alloc(0) : step.value, rest };

@@ -14,12 +14,12 @@ export function health(_host: HttpHost, { reply }: Exchange): FastifyReply {
 
 /** `GET /metrics`: the venue's metrics in Prometheus format. @throws HttpError 401, 403 */
 export async function metrics(host: HttpHost, { reply, caller }: Exchange): Promise<FastifyReply> {
-  const { contentType, body } = await readable(host, caller, "/metrics").text();
+  const { contentType, body } = await requireMetrics(host, caller, "/metrics").text();
   return reply.code(200).headers(COMMON_HEADERS).header("content-type", contentType).send(Buffer.from(body));
 }
 
 /** The metrics, if the caller may read them. */
-function readable(host: HttpHost, caller: Caller, path: string): HttpMetrics {
+function requireMetrics(host: HttpHost, caller: Caller, path: string): HttpMetrics {
   if (host.metrics === undefined) throw endpointNotFound("GET", path);
   if (host.metrics.readers === "public" || caller.isOperator) return host.metrics;
   throw caller.authentication === "public"

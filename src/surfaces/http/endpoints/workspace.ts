@@ -72,7 +72,7 @@ export function getWorkspace(host: HttpHost, page: WorkspacePage, exchange: Exch
 }
 
 /** `GET /` of a browser: leads to the page. Anything else finds nothing there. @throws HttpError 404 */
-export function leadToWorkspace(host: HttpHost, { request, reply }: Exchange): FastifyReply {
+export function redirectToWorkspace(host: HttpHost, { request, reply }: Exchange): FastifyReply {
   const { accept = "" } = request.headers;
   if (!/\btext\/html\b/i.test(accept)) throw endpointNotFound(request.method, echo("/"));
   const location = publicPath(host, `${WORKSPACE_PATH}/`);

@@ -1,3 +1,5 @@
+// OpenAPI for assets.
+
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import {
   answers,
@@ -19,7 +21,7 @@ const text = { type: "string" };
 
 /** OpenAPI for assets: metadata under content-derived ids, and content. */
 export function assetPart(): OpenApiPart {
-  return { paths: { ...collectionPath(), ...assetPath(), ...contentPath() }, schemas: schemas() };
+  return { paths: { ...collectionPath(), ...assetPath(), ...contentPath() }, schemas: assetSchemas() };
 }
 
 function collectionPath(): JsonObject {
@@ -107,7 +109,7 @@ function contentPath(): JsonObject {
   };
 }
 
-function schemas(): JsonObject {
+function assetSchemas(): JsonObject {
   return {
     AssetId: {
       type: "string",

@@ -1,3 +1,5 @@
+// OpenAPI for `/api/v1/files`.
+
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import { answers, type OpenApiPart, pathParameter, queryParameter } from "./parts.js";
 

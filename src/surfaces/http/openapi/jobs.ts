@@ -38,7 +38,7 @@ export interface NamedOperation {
 export function jobPart(operations: readonly NamedOperation[]): OpenApiPart {
   return {
     paths: { ...invokePath(), ...runPath(), ...listPaths(), ...recordPaths(), ...changePaths() },
-    schemas: schemas(operations),
+    schemas: jobSchemas(operations),
   };
 }
 
@@ -153,7 +153,7 @@ function changePaths(): JsonObject {
   };
 }
 
-function schemas(operations: readonly NamedOperation[]): JsonObject {
+function jobSchemas(operations: readonly NamedOperation[]): JsonObject {
   return {
     InvokeRequest: invokeRequest(operations),
     JobRecord: jobRecord(operations),

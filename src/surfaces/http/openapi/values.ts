@@ -1,3 +1,5 @@
+// OpenAPI for the value tree.
+
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import { answers, jsonAnswer, type OpenApiPart, object, PAGE_PARAMETERS, queryParameter, schemaRef } from "./parts.js";
 

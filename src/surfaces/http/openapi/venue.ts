@@ -1,3 +1,5 @@
+// OpenAPI for the venue itself: status, operations, events, login, identity, MCP and metrics.
+
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import type { HttpHost } from "../host.js";
 import { answers, jsonAnswer, type OpenApiPart, object, pathParameter, queryParameter, schemaRef } from "./parts.js";

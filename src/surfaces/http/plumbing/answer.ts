@@ -61,7 +61,7 @@ export function sendJson(reply: FastifyReply, status: number, json: JsonText): F
   }
   // A serializer keeps Fastify from adding a charset, which application/json does not have. A string (unlike a Buffer)
   // is sent in one write with the headers.
-  return reply.code(status).headers(JSON_HEADERS).serializer(asItIs).send(json);
+  return reply.code(status).headers(JSON_HEADERS).serializer(passThrough).send(json);
 }
 
 /** Response bytes held, or characters of a text, from which it is written in pieces. */
@@ -70,7 +70,7 @@ const LARGE_BYTES = 1_048_576;
 const FEW_FIELDS = 64;
 const JSON_HEADERS = { ...COMMON_HEADERS, "content-type": "application/json" } as const;
 
-const asItIs = (payload: unknown): string => String(payload);
+const passThrough = (payload: unknown): string => String(payload);
 
 /** Sends an error response. */
 export function sendError(reply: FastifyReply, error: HttpError): FastifyReply {
@@ -87,15 +87,15 @@ export function errorJson(error: HttpError): string {
  * failed job: the job exists, so the response must be a record.
  */
 export function recordJson(record: JobRecord, host: HttpHost): string {
-  return written(record, host, stringifyExact);
+  return writeRecord(record, host, stringifyExact);
 }
 
 /** Like {@link recordJson}, in pieces if large. @param memory lease of the response */
 export function recordText(record: JobRecord, host: HttpHost, memory: MemoryLease): JsonText {
-  return written(record, host, (value) => textOf(value, memory));
+  return writeRecord(record, host, (value) => textOf(value, memory));
 }
 
-function written<T>(record: JobRecord, host: HttpHost, write: (record: object) => T): T {
+function writeRecord<T>(record: JobRecord, host: HttpHost, write: (record: object) => T): T {
   try {
     return write(record);
   } catch (error) {

@@ -1,3 +1,5 @@
+// The request and response that an endpoint is given.
+
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import type { MemoryLease } from "../../../core/memory.js";

@@ -1,3 +1,5 @@
+// Turns any failure into an HTTP error.
+
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Overloaded } from "../../../core/errors/overload.js";
 import type { HttpHost } from "../host.js";

@@ -1,3 +1,5 @@
+// Detects whether a request body has been consumed.
+
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 

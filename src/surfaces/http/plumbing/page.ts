@@ -1,3 +1,5 @@
+// Parses `offset` and `limit` of a query.
+
 import type { Page } from "../../../core/call/page.js";
 import { badRequest } from "./http-error.js";
 

@@ -1,9 +1,9 @@
 // approval:decide: a person allows a call once, or denies it.
 
 import { approvalDecided } from "../../../core/errors/approval-texts.js";
+import { callerOf } from "../caller.js";
 import type { VenueOperation } from "../operation.js";
-import { refused } from "../refusal.js";
-import { callerOf } from "../standing.js";
+import { refusedOperation } from "../refusal.js";
 import { holdsApproval, maySee, noApproval, shown, whyNotDecide } from "./view.js";
 
 interface DecideInput {
@@ -30,11 +30,15 @@ export const approvalDecide: VenueOperation<DecideInput> = {
     if (venue.approvals === undefined || approval === undefined || !maySee(approval, asking)) throw noApproval(NAME);
     if (!holdsApproval(approval, asking)) {
       const requires = "the ability 'approve' on all that the call touches, and no call by MCP, ACP or a profile";
-      throw refused({ operation: NAME, requires, reasons: ["not_covered"] });
+      throw refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
     }
     const fault = whyNotDecide(approval, asking, code);
     if (fault !== undefined) {
-      throw refused({ operation: NAME, requires: `somebody else: this is ${fault}`, reasons: ["not_covered"] });
+      throw refusedOperation({
+        operation: NAME,
+        requires: `somebody else: this is ${fault}`,
+        reasons: ["not_covered"],
+      });
     }
     const by = callerOf(context, venue);
     const isDone = venue.approvals.decide(id, {

@@ -11,9 +11,9 @@ import {
   isTooClose,
   OPERATORS_OWN,
 } from "../../approvals/credentials.js";
+import { callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall } from "../operation.js";
-import { refused } from "../refusal.js";
-import { callerOf, isAnonymous, isOperator } from "../standing.js";
+import { refusedOperation } from "../refusal.js";
 
 interface Asking extends Pick<OperationCall, "context"> {
   readonly venue: Pick<OperationCall["venue"], "access" | "files">;
@@ -88,7 +88,7 @@ export function shown(approval: Approval, asking: Asking, whole: boolean): objec
 
 /** The same for one that is somebody else's and one that there is not. */
 export const noApproval = (operation: string) =>
-  refused({
+  refusedOperation({
     operation,
     requires: "the id of an approval that you asked for, or may decide",
     reasons: ["not_covered"],

@@ -7,9 +7,9 @@ import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import { LOOKS } from "../../../core/ports/operation.js";
 import { parsePath } from "../../../path/grammar.js";
 import { accessDid } from "../../identity/access-entry.js";
+import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationParts, VenueOperation } from "../operation.js";
-import { refused } from "../refusal.js";
-import { actsInFull, callerOf, isAnonymous, isOperator } from "../standing.js";
+import { refusedOperation } from "../refusal.js";
 import { didOfMaker } from "../tokens/maker.js";
 
 interface QueryInput {
@@ -60,7 +60,7 @@ export const auditQuery: VenueOperation<QueryInput> = {
 
 /** @returns `undefined`: all @throws CAPABILITY_DENIED */
 function callersSeenBy(context: SurfaceContext, venue: OperationParts): ReadonlySet<string> | undefined {
-  const refuse = (requires: string) => refused({ operation: NAME, requires, reasons: ["not_covered"] });
+  const refuse = (requires: string) => refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
   if (isAnonymous(context)) throw refuse("an authenticated caller");
   const caller = callerOf(context, venue);
   if (actsInFull(context, venue)) {

@@ -7,7 +7,7 @@ import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { accessDid } from "../../identity/access-entry.js";
 import { SESSION_MS } from "../../identity/access-tokens.js";
 import type { VenueOperation } from "../operation.js";
-import { refused } from "../refusal.js";
+import { refusedOperation } from "../refusal.js";
 import { didOfMaker, makingBy } from "../tokens/maker.js";
 import { publishToken } from "./list.js";
 
@@ -36,7 +36,7 @@ export const authIssue: VenueOperation<IssueInput> = {
     if (!mayActAsApprover(context) && (caps === undefined || caps.some(({ can }) => can.startsWith(APPROVE)))) {
       // Over another surface it would decide what a model is asked about.
       const requires = "over MCP, ACP and profiles 'caps' that do not name 'approve'";
-      throw refused({ operation: NAME, requires, reasons: ["not_covered"] });
+      throw refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
     }
     const { accessTokens } = venue.access;
     if (accessTokens === undefined) {
@@ -86,7 +86,7 @@ function lifetimeMs({ caps, lifetimeSeconds }: IssueInput): number {
 }
 
 const tooMany = () =>
-  refused({
+  refusedOperation({
     operation: NAME,
     requires: "fewer tokens in force. Revoke some with auth:revoke",
     reasons: ["too_large"],

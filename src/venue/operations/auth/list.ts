@@ -5,8 +5,8 @@ import { invalidInput } from "../../../core/errors/texts.js";
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { ListedAccess } from "../../identity/access-entry.js";
 import { accessDid } from "../../identity/access-entry.js";
+import { actsInFull, callerOf, isOperator } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
-import { actsInFull, callerOf, isOperator } from "../standing.js";
 import { didOfMaker } from "../tokens/maker.js";
 
 const KINDS = ["owner", "config", "static", "public", "access", "session", "ucan"] as const;

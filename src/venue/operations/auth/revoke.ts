@@ -3,9 +3,9 @@
 import { accessIdOf } from "../../../core/call/caller.js";
 import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
 import { accessDid } from "../../identity/access-entry.js";
+import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall, VenueOperation } from "../operation.js";
-import { refused } from "../refusal.js";
-import { actsInFull, callerOf, isAnonymous, isOperator } from "../standing.js";
+import { refusedOperation } from "../refusal.js";
 import { didOfMaker } from "../tokens/maker.js";
 import { ucanRevoke } from "../ucan/revoke.js";
 import { publishToken } from "./list.js";
@@ -60,7 +60,7 @@ function mayRevoke(maker: string, id: string, { context, venue }: Pick<Operation
 }
 
 const notYours = () =>
-  refused({
+  refusedOperation({
     operation: NAME,
     requires: "the operator, or whoever made the token, without narrower capabilities; or the token itself",
     reasons: ["not_covered"],

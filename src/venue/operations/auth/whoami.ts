@@ -3,8 +3,8 @@
 import { type Authentication, accessIdOf } from "../../../core/call/caller.js";
 import type { Capability } from "../../../core/call/capability.js";
 import { LOOKS } from "../../../core/ports/operation.js";
+import { callerOf, isOperator } from "../caller.js";
 import type { OperationCall, VenueOperation } from "../operation.js";
-import { callerOf, isOperator } from "../standing.js";
 
 interface WhoAmI {
   readonly did: string;

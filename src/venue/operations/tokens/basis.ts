@@ -7,8 +7,8 @@ import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import { namesInFacts } from "../../../ucan/token/facts.js";
 import type { ChainLink, UcanToken } from "../../../ucan/verify/proof.js";
 import { accessDid } from "../../identity/access-entry.js";
+import { callerOf, isOperator } from "../caller.js";
 import type { OperationParts } from "../operation.js";
-import { callerOf, isOperator } from "../standing.js";
 
 /**
  * Names on whose authority the venue signs a token: the caller, the tokens that carry its grants or authenticate it,

@@ -3,9 +3,9 @@
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { AccessEntry, TokenMaker } from "../../identity/access-entry.js";
+import { actsInFull } from "../caller.js";
 import type { OperationParts } from "../operation.js";
-import { refused } from "../refusal.js";
-import { actsInFull } from "../standing.js";
+import { refusedOperation } from "../refusal.js";
 
 /** The maker of a new token, and the session it is made through, if any. */
 export interface Making {
@@ -19,7 +19,8 @@ export interface Making {
  * @throws CAPABILITY_DENIED for anybody else
  */
 export function makingBy(operation: string, context: SurfaceContext, venue: OperationParts): Making {
-  const refuse = (requires: string): FileAdapterError => refused({ operation, requires, reasons: ["not_covered"] });
+  const refuse = (requires: string): FileAdapterError =>
+    refusedOperation({ operation, requires, reasons: ["not_covered"] });
   const { authentication, callerDID, credential } = context;
   if (authentication === "public" || context.ambiguousCaller === true) throw refuse("an authenticated caller");
   if (authentication === "access-token") {

@@ -12,9 +12,9 @@ import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { MintError, type MintFault } from "../../../ucan/mint/error.js";
 import type { SigningKey } from "../../../ucan/mint/signing-key.js";
 import type { ChainLink } from "../../../ucan/verify/proof.js";
+import { callerOf, isAnonymous } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
-import { refused } from "../refusal.js";
-import { callerOf, isAnonymous } from "../standing.js";
+import { refusedOperation } from "../refusal.js";
 import { basisOf } from "../tokens/basis.js";
 import { endOfToken, type WantedLifetime } from "../tokens/lifetime.js";
 
@@ -41,15 +41,19 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     const grants = parseGrants(input.att);
     checkAudience(input.aud, venue);
     if (isAnonymous(context)) {
-      throw refused({ operation: NAME, requires: "an authenticated caller", reasons: ["not_covered"] });
+      throw refusedOperation({ operation: NAME, requires: "an authenticated caller", reasons: ["not_covered"] });
     }
     if (context.access !== undefined) {
       // It would outlive the token, and its revocation.
-      throw refused({ operation: NAME, requires: "a caller other than an access token", reasons: ["not_covered"] });
+      throw refusedOperation({
+        operation: NAME,
+        requires: "a caller other than an access token",
+        reasons: ["not_covered"],
+      });
     }
     if (!mayActAsApprover(context) && grants.some(({ words }) => words[0] === APPROVE)) {
       const requires = "over MCP, ACP and profiles capabilities other than 'approve'";
-      throw refused({ operation: NAME, requires, reasons: ["not_covered"] });
+      throw refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
     }
     const { key } = venue.access;
     if (key === undefined) throw notSupportedHere("signing, since it has no key. Set 'seedFile'");
@@ -158,7 +162,7 @@ function baseOf(grants: readonly Grant[], rights: CallerRights): Base {
 }
 
 const outlives = ({ expiresAt, first }: Base): FileAdapterError =>
-  refused({
+  refusedOperation({
     operation: NAME,
     requires: `an end of at most ${expiresAt}, when what it rests on ends`,
     reasons: ["outlives_proof"],

@@ -3,9 +3,9 @@
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../../core/errors/texts.js";
 import { isRevocable } from "../../../ucan/verify/revocation-list.js";
+import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
-import { refused } from "../refusal.js";
-import { actsInFull, callerOf, isAnonymous, isOperator } from "../standing.js";
+import { refusedOperation } from "../refusal.js";
 import { signersOf, type TokenSigners } from "../tokens/signers.js";
 
 interface RevokeInput {
@@ -80,14 +80,14 @@ function mayRevoke(signers: TokenSigners | undefined, { context, venue }: Pick<O
 }
 
 const notYours = (): FileAdapterError =>
-  refused({
+  refusedOperation({
     operation: NAME,
     requires: "an issuer in the token's chain, or the operator, without narrower capabilities",
     reasons: ["not_covered"],
   });
 
 const listIsFull = (): FileAdapterError =>
-  refused({
+  refusedOperation({
     operation: NAME,
     requires: "the operator, because the revocation list is long",
     reasons: ["too_large"],

@@ -1,3 +1,5 @@
+// Prevents two venues of one process from sharing a state directory.
+
 import { ConfigError } from "../../../config/errors.js";
 import type { VenueConfig } from "../../../config/types.js";
 import { escapeText } from "../../../core/errors/texts.js";

@@ -1,4 +1,4 @@
-// What the roots of a venue keep in its state directory, and what they log.
+// State directory, journals and log lines of the roots of a venue.
 
 import type { VenueConfig } from "../../../config/types.js";
 import { notSupportedHere } from "../../../core/errors/texts.js";

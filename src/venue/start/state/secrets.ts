@@ -50,7 +50,7 @@ function exposedSecrets(config: VenueConfig, env: Environment): { secret: Secret
   return secretsOf(config, env).flatMap((secret) => {
     const places = placesOf(secret.path);
     return roots
-      .filter((root) => places.some((place) => lies(place, root.path)))
+      .filter((root) => places.some((place) => isInside(place, root.path)))
       .map(({ name }) => ({ secret, root: name }));
   });
 }
@@ -64,7 +64,7 @@ export function touchesSecrets(path: string, config: VenueConfig, env: Environme
   // Where there is no state directory, none is touched.
   const judged = { ...config, auth: { ...config.auth, localToken: false } };
   const places = secretsOf(judged, env).flatMap((secret) => placesOf(secret.path));
-  return places.some((place) => lies(place, path) || lies(path, place));
+  return places.some((place) => isInside(place, path) || isInside(path, place));
 }
 
 /** Both the target and the location of the name: either end of a symbolic link could be replaced. */
@@ -112,5 +112,5 @@ export function realPath(path: string): string {
   }
 }
 
-const lies = (path: string, root: string): boolean =>
+const isInside = (path: string, root: string): boolean =>
   path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);

@@ -90,12 +90,12 @@ export function openSecretFile(
   try {
     placeOnce(path, options.make());
   } catch (error) {
-    return unmakeable(faultOf(error));
+    return toCreationFault(faultOf(error));
   }
   return readSecretFile(path, options);
 }
 
-const unmakeable = ({ fault, missing, ...more }: FileFault): FileFault => ({
+const toCreationFault = ({ fault, missing, ...more }: FileFault): FileFault => ({
   ...more,
   fault: `it cannot be made: ${missing ? REASONS["ENOTDIR"] : fault}`,
 });
@@ -119,7 +119,7 @@ export function defaultStateDir(
   if (own !== undefined && own !== "") return absolute("VENUE_FILES_STATE_DIR", own);
   const [first = ""] = ofService?.split(":", 1) ?? [];
   // For services with a dynamic user it is a symbolic link made by systemd.
-  if (first !== "") return followed(absolute("STATE_DIRECTORY", first));
+  if (first !== "") return followLinks(absolute("STATE_DIRECTORY", first));
   if (stateHome !== undefined && isAbsolute(stateHome)) return join(stateHome, "venue-files");
   return join(home !== undefined && isAbsolute(home) ? home : homeOf(systemHome), ".local", "state", "venue-files");
 }
@@ -129,7 +129,7 @@ function absolute(variable: string, path: string): string {
   throw new ConfigError([`The environment variable ${variable} must be an absolute path`], 78);
 }
 
-function followed(path: string): string {
+function followLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
@@ -187,7 +187,7 @@ export function checkStateDir(path: string): boolean {
   const directory = resolve(path);
   const found = checkDirectory(directory);
   const errno = found?.missing ? folderErrno(directory) : undefined;
-  const fault = found?.missing ? (errno === undefined ? undefined : unmade(faultOfErrno(errno))) : found;
+  const fault = found?.missing ? (errno === undefined ? undefined : withoutMissing(faultOfErrno(errno))) : found;
   if (fault !== undefined) throw unusableDir(path, fault);
   return found === undefined;
 }
@@ -214,7 +214,7 @@ export function checkLocalToken(directory: string): void {
   const path = join(directory, LOCAL_TOKEN);
   const file = readSecretFile(path, TOKEN_FILE);
   const errno = "missing" in file ? fileErrno(path) : undefined;
-  if (errno !== undefined) localTokenIn(unmakeable(faultOfErrno(errno)), directory);
+  if (errno !== undefined) localTokenIn(toCreationFault(faultOfErrno(errno)), directory);
   if (!("missing" in file)) localTokenIn(file, directory);
 }
 
@@ -274,11 +274,11 @@ function makeDirectory(path: string): FileFault | undefined {
     makeFolder(path);
     return undefined;
   } catch (error) {
-    return unmade(faultOf(error));
+    return withoutMissing(faultOf(error));
   }
 }
 
-function unmade({ missing, ...fault }: FileFault): FileFault {
+function withoutMissing({ missing, ...fault }: FileFault): FileFault {
   // The parent exists or was created, so the system itself refuses folders here, as in /proc.
   if (missing) return { ...fault, fault: "no folder can be made there (ENOENT)", advice: ELSEWHERE };
   return fault.fault === REASONS["EACCES"] ? { ...fault, advice: ELSEWHERE } : fault;

@@ -1,3 +1,5 @@
+// Refuses to start on a state directory that a killed restore left incomplete.
+
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigError } from "../../../config/errors.js";

@@ -42,5 +42,5 @@ function adviceFor(status: number, code: string, writes: boolean): string {
 }
 
 /** The endpoint is unreachable. @param why the system's error code, for example `ECONNREFUSED` */
-export const silent = (why: string): FileAdapterError =>
+export const noAnswer = (why: string): FileAdapterError =>
   storeUnavailable(`the object storage does not answer (${why}): check the endpoint and the network`);

@@ -6,7 +6,7 @@ import { AwsClient } from "aws4fetch";
 import { describeError } from "../../../../core/errors/describe-error.js";
 import type { Log } from "../../../../core/ports/log.js";
 import { storeDamaged, storeUnavailable } from "../../store-error.js";
-import { answerError, silent } from "./failures.js";
+import { answerError, noAnswer } from "./failures.js";
 import { errorCode, type ListedObject, type ListPage, parseListPage } from "./list-page.js";
 
 export interface S3Credentials {
@@ -135,11 +135,12 @@ export function createS3Client(options: S3Options): S3Client {
       const answer = "lost" in result ? undefined : result;
       const code = answer === undefined || answer.status < 300 ? "" : errorCode(answer.body.toString());
       if (answer !== undefined && ask.accepts?.includes(answer.status) === true) return answer;
-      if (answer !== undefined && isFinal(answer.status, code)) return good(answer, code, ask.method !== "GET");
+      if (answer !== undefined && isFinal(answer.status, code))
+        return requireSuccess(answer, code, ask.method !== "GET");
       if (!isSure(answer)) return "unknown";
       if (tries >= patience.tries) {
         throw answer === undefined
-          ? silent("lost" in result ? reasonOf(result.lost) : "")
+          ? noAnswer("lost" in result ? reasonOf(result.lost) : "")
           : answerError({ status: answer.status, code, writes: ask.method !== "GET" });
       }
       await delay(Math.random() * Math.min(MAX_WAIT_MS, patience.waitMs * 2 ** (tries - 1)));
@@ -147,7 +148,7 @@ export function createS3Client(options: S3Options): S3Client {
   };
   const asked = async (ask: Ask): Promise<Answer> => {
     const answer = await tried(ask, () => true);
-    if (answer === "unknown") throw silent("no answer");
+    if (answer === "unknown") throw noAnswer("no answer");
     return answer;
   };
 
@@ -206,7 +207,7 @@ export function createS3Client(options: S3Options): S3Client {
         isSure = false;
         return true;
       });
-      if (answer === "unknown") throw silent("no answer");
+      if (answer === "unknown") throw noAnswer("no answer");
       const isDone = answer.status >= 200 && answer.status < 300;
       return isDone ? { isDone, etag: answer.etag } : { isDone, isSure };
     },
@@ -240,7 +241,7 @@ const isFinal = (status: number, code: string): boolean =>
   status !== 429 && status < 500 && code !== "RequestTimeout" && code !== "OperationAborted";
 
 /** @throws STORE_UNAVAILABLE for any error other than a missing object */
-function good(answer: Answer, code: string, writes: boolean): Answer {
+function requireSuccess(answer: Answer, code: string, writes: boolean): Answer {
   const isAbsent = answer.status === 404 && code !== "NoSuchBucket";
   if (isAbsent || (answer.status >= 200 && answer.status < 300)) return answer;
   throw answerError({ status: answer.status, code, writes });

@@ -122,14 +122,14 @@ async function markOwner(
   if (merged.length > 0) parts.retired.add(owner, merged);
   for (const root of all) {
     needed.roots.add(`${owner} ${root.record.version}`);
-    listedBy(root, needed, 1);
+    countListed(root, needed, 1);
     count(needed, await markRoot(root.record.bytes, marks, parts.marking));
     // A log that has lost a part loses no drive.
     for (const log of logsOf([root.record])) await markRoot(log, marks, parts.marking);
   }
 }
 
-function listedBy({ object, packs }: LoadedRoot, needed: Needed, times: 1 | -1): void {
+function countListed({ object, packs }: LoadedRoot, needed: Needed, times: 1 | -1): void {
   const add = (all: Map<string, number>, key: string): void => void all.set(key, (all.get(key) ?? 0) + times);
   add(needed.manifests, object.manifest);
   for (const { id } of packs) add(needed.packs, id);
@@ -209,8 +209,8 @@ async function compactAll(pass: Pass, candidates: Candidates, gone: ReadonlySet<
     });
     const after = ownRoot(owner, parts);
     if (before === after) continue;
-    if (before !== undefined) listedBy(before, needed, -1);
-    if (after !== undefined) listedBy(after, needed, 1);
+    if (before !== undefined) countListed(before, needed, -1);
+    if (after !== undefined) countListed(after, needed, 1);
   }
   const added = [...objects.keys()].filter((key) => !stay.has(key) && !gone.has(key) && !isNeeded(key, pass));
   await candidates.update((key) => stay.has(key) && !gone.has(key), added);

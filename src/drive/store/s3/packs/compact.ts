@@ -49,7 +49,7 @@ export const mergeRules: CompactRules = { isLive: () => true, mayReplace: () => 
  * short ones, are copied. Packs no longer listed stay in the bucket until they are collected.
  */
 export async function compactOwner(owner: string, parts: CompactParts, rules: CompactRules): Promise<void> {
-  const root = chosen(parts.roots.known(owner) ?? [], parts.writer.current());
+  const root = chooseRoot(parts.roots.known(owner) ?? [], parts.writer.current());
   if (root === undefined || !rules.isMarked(root)) return;
   const { source, swaps, retired } = parts;
   const small = smallPacks(root.packs);
@@ -90,7 +90,7 @@ const sum = (entries: readonly { readonly length: number }[]): number =>
  * A root with the state on which all roots agree: ours, otherwise the one with the smallest packs. `undefined` if they
  * differ.
  */
-function chosen(roots: readonly LoadedRoot[], own: string): LoadedRoot | undefined {
+function chooseRoot(roots: readonly LoadedRoot[], own: string): LoadedRoot | undefined {
   const [first] = roots;
   if (first === undefined || !roots.every(({ record }) => sameBytes(record.bytes, first.record.bytes)))
     return undefined;

@@ -15,7 +15,7 @@ const MAX_TOGETHER = 512;
 /** Marks every cell below a root, reading many at once. @throws STORE_UNAVAILABLE */
 export async function markRoot(root: Uint8Array, marks: Marks, source: MarkSource): Promise<MarkCount> {
   let [live, missing] = [0, 0];
-  const waiting = below(root);
+  const waiting = branchHashesOf(root);
   if (waiting === undefined) return { live, missing: 1 };
   while (waiting.length > 0) {
     const wanted = new Set<HashText>();
@@ -28,7 +28,7 @@ export async function markRoot(root: Uint8Array, marks: Marks, source: MarkSourc
     const cells = await source.read(wanted);
     for (const text of wanted) {
       const cell = cells.get(text);
-      const branches = cell === undefined ? undefined : below(cell);
+      const branches = cell === undefined ? undefined : branchHashesOf(cell);
       if (branches === undefined) missing += 1;
       else {
         live += 1;
@@ -40,7 +40,7 @@ export async function markRoot(root: Uint8Array, marks: Marks, source: MarkSourc
 }
 
 /** @returns `undefined` if it is not a cell */
-function below(cell: Uint8Array): HashText[] | undefined {
+function branchHashesOf(cell: Uint8Array): HashText[] | undefined {
   try {
     return branchHashes(cell).map(textOfHash);
   } catch {

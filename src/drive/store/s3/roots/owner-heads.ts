@@ -23,7 +23,7 @@ export interface OwnerHeadsOptions {
 }
 
 /** Roots with content that the head does not include. */
-const effective = (roots: readonly LoadedRoot[]): LoadedRoot[] => {
+const effectiveRoots = (roots: readonly LoadedRoot[]): LoadedRoot[] => {
   const merged = roots.find(isHead)?.object.head?.merged;
   return roots.filter((root) => isHead(root) || merged?.has(mergedId(root.record)) !== true);
 };
@@ -62,18 +62,18 @@ export function createOwnerHeads({ reader, memory }: OwnerHeadsOptions): OwnerHe
     async load(owner) {
       const known = memory.all(owner) ?? [];
       // Beside a head without other roots, no process that knows about heads puts a root.
-      if (known.length !== 1 || !known.every(isHead)) return effective(await all(owner));
+      if (known.length !== 1 || !known.every(isHead)) return effectiveRoots(await all(owner));
       const found = await head(owner);
-      return found === undefined ? effective(await all(owner)) : [found];
+      return found === undefined ? effectiveRoots(await all(owner)) : [found];
     },
     known(owner) {
       const known = memory.all(owner);
-      return known === undefined ? undefined : effective(known);
+      return known === undefined ? undefined : effectiveRoots(known);
     },
     put: memory.put,
     forget: memory.forget,
     async late(owner) {
-      const left = new Map(effective(await all(owner)).map((root) => [root.record.writer, root]));
+      const left = new Map(effectiveRoots(await all(owner)).map((root) => [root.record.writer, root]));
       const first = left.get(HEAD_ID);
       if (first === undefined) return [];
       left.delete(HEAD_ID);

@@ -56,22 +56,22 @@ export const MAX_ROOT_OBJECT_BYTES = 4 * MAX_CARRIED_BYTES;
  */
 export function encodeRootObject({ bytes, manifest, carried, log, head }: RootObject): Buffer {
   const header = head === undefined ? HEADER : HEAD_HEADER;
-  const parts: Uint8Array[] = [header, ...framed(bytes), Buffer.from(manifest, "hex")];
+  const parts: Uint8Array[] = [header, ...lengthPrefixed(bytes), Buffer.from(manifest, "hex")];
   if (head !== undefined) parts.push(...headParts(head));
-  for (const cell of carried.values()) parts.push(...framed(cell));
-  if (log !== undefined) parts.push(...framed(log));
+  for (const cell of carried.values()) parts.push(...lengthPrefixed(cell));
+  if (log !== undefined) parts.push(...lengthPrefixed(log));
   return Buffer.concat(parts);
 }
 
 function headParts({ lateAt, puts, merged }: HeadPart): Uint8Array[] {
-  const ids = Array.from(puts, ([id, number]) => [Buffer.from(id, "hex"), counted(number)]);
+  const ids = Array.from(puts, ([id, number]) => [Buffer.from(id, "hex"), countBytes(number)]);
   const tags = Array.from(merged, (id) => Buffer.from(id, "hex"));
-  return [counted(lateAt), counted(puts.size), ...ids.flat(), counted(merged.size), ...tags];
+  return [countBytes(lateAt), countBytes(puts.size), ...ids.flat(), countBytes(merged.size), ...tags];
 }
 
-const framed = (bytes: Uint8Array): Uint8Array[] => [counted(bytes.length), bytes];
+const lengthPrefixed = (bytes: Uint8Array): Uint8Array[] => [countBytes(bytes.length), bytes];
 
-function counted(count: number): Uint8Array {
+function countBytes(count: number): Uint8Array {
   const bytes = new Uint8Array(vlqLength(count));
   writeVlq(bytes, 0, count);
   return bytes;

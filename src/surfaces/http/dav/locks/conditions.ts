@@ -1,4 +1,4 @@
-// What a request depends on: the `If` header, and the conditional headers of RFC 9110.
+// Preconditions of a request: the `If` header, and the conditional headers of RFC 9110.
 
 import { badRequest } from "../../plumbing/http-error.js";
 import { type DavCall, unless } from "../call.js";

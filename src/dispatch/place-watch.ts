@@ -1,4 +1,4 @@
-// Reads the feed of changes for one caller: what is in the place, and what the caller may see at that moment.
+// One watch: the part of the feed that lies in its place and that its caller may see at that moment.
 
 import type { CallScope } from "../core/call/scope.js";
 import { cursorOfAnother, tooManyPolls } from "../core/errors/repeat-texts.js";
@@ -57,7 +57,7 @@ class Watch implements PlaceWatch {
     const { feed, place, judge } = this.#parts;
     let maySee: Judge | undefined;
     for (const { position, event } of feed.ring.after(after)) {
-      if (!concerns(event, place)) continue;
+      if (!isInPlace(event, place)) continue;
       maySee ??= judge();
       const change = changeFor(event, place, maySee);
       if (change !== undefined) yield { position, event: change };
@@ -106,7 +106,7 @@ class Watch implements PlaceWatch {
 const isIn = (path: readonly string[], { path: top, recursive }: ObservedPlace): boolean =>
   isWithin(path, top) && (recursive || path.length <= top.length + 1);
 
-const concerns = ({ path, from }: FileEvent, place: ObservedPlace): boolean =>
+const isInPlace = ({ path, from }: FileEvent, place: ObservedPlace): boolean =>
   isIn(path, place) || (from !== undefined && isIn(from, place));
 
 /** The event as the caller may see it: half a move is something created or deleted. */
@@ -146,7 +146,7 @@ export class Polls {
     options: { readonly caller: string; readonly scope: CallScope },
   ): Promise<WatchedChanges> {
     const { scope } = options;
-    if (watch.ready !== undefined) await scope.race(within(watch.ready, READY_MS));
+    if (watch.ready !== undefined) await scope.race(settleWithin(watch.ready, READY_MS));
     const answer = (events: readonly FileChange[], at: number, how: { overflow: boolean; isCut: boolean }) => ({
       ...{ events, cursor: watch.cursorAt(at), ...how },
       isCovered: watch.isComplete && watch.ready === undefined,
@@ -157,7 +157,7 @@ export class Polls {
     for (;;) {
       const now = this.#log.position;
       if (watch.hasLost(from)) return answer([], now, { overflow: true, isCut: false });
-      const { events, end } = taken(watch, from, limit);
+      const { events, end } = takeEvents(watch, from, limit);
       if (events.length > 0) return answer(events, end ?? now, { overflow: false, isCut: end !== undefined });
       from = now;
       const restMs = deadline - performance.now();
@@ -177,7 +177,7 @@ export class Polls {
     });
     const stop = watch.listen(() => setTimeout(wake, GATHER_MS));
     try {
-      await scope.race(within(woken, ms));
+      await scope.race(settleWithin(woken, ms));
     } finally {
       stop();
       // Ends the timer of a poll that was cancelled.
@@ -190,7 +190,7 @@ export class Polls {
 }
 
 /** Events up to a limit. `end`: the position of the last one, where more follow. */
-function taken(watch: PlaceWatch, from: number, limit: number): { events: FileChange[]; end: number | undefined } {
+function takeEvents(watch: PlaceWatch, from: number, limit: number): { events: FileChange[]; end: number | undefined } {
   const events: FileChange[] = [];
   let last = from;
   for (const { position, event } of watch.read(from)) {
@@ -202,7 +202,7 @@ function taken(watch: PlaceWatch, from: number, limit: number): { events: FileCh
 }
 
 /** Settles with `work`, or after a time. */
-async function within(work: Promise<void>, ms: number): Promise<void> {
+async function settleWithin(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);

@@ -18,7 +18,7 @@ interface Keyed<T extends Named> {
 }
 
 /** Sorts like {@link sortByName}, in runs that are merged afterwards; other calls get turns in between. */
-export function* sortPatiently<T extends Named>(entries: readonly T[], scope: CallScope): Io<T[]> {
+export function* sortYielding<T extends Named>(entries: readonly T[], scope: CallScope): Io<T[]> {
   if (entries.length <= RUN) return sortByName(entries);
   let runs: Keyed<T>[][] = [];
   for (let at = 0; at < entries.length; at += RUN) {

@@ -1,4 +1,4 @@
-// Looks at what a change is about to touch, before anything is changed.
+// Reads the state of the target of a change before the change is made.
 
 import { createHash } from "node:crypto";
 import { FileAdapterError } from "../../core/errors/errors.js";
@@ -8,7 +8,7 @@ import type { EffectState } from "../../core/ports/effect.js";
 import { unifiedDiff } from "../../ops/editing/unified-diff.js";
 
 /** What is at a place. */
-export interface Looked {
+export interface TargetState {
   /** Absent: nothing is there. */
   readonly state?: EffectState;
   /** Of a file. */
@@ -30,7 +30,7 @@ const MOST_ENTRIES = 100_000;
  * @param itself a link is looked at, not what it leads to: for what removes or moves an entry
  * @throws what the operation itself would throw at this place
  */
-export async function lookAt(backend: Backend, at: At, itself = false): Promise<Looked> {
+export async function readTarget(backend: Backend, at: At, itself = false): Promise<TargetState> {
   const { path, access } = at;
   let stat: FileStat | undefined;
   try {
@@ -42,7 +42,7 @@ export async function lookAt(backend: Backend, at: At, itself = false): Promise<
   }
   if (stat === undefined) return {};
   if (itself && stat.symlink) return { state: { type: "link" } };
-  if (stat.type === "directory") return lookAtTree(backend, at);
+  if (stat.type === "directory") return readTree(backend, at);
   if (stat.type !== "file") return { state: { type: "link" } };
   const file = await backend.open(path, access);
   try {
@@ -66,7 +66,7 @@ export async function lookAt(backend: Backend, at: At, itself = false): Promise<
 
 const isLinkFault = (code: string): boolean => code === "DANGLING_SYMLINK" || code === "SYMLINK_ESCAPE";
 
-async function lookAtTree(backend: Backend, { path, access }: At): Promise<Looked> {
+async function readTree(backend: Backend, { path, access }: At): Promise<TargetState> {
   let entries = 0;
   let size = 0;
   let latest = 0;
@@ -87,7 +87,7 @@ async function lookAtTree(backend: Backend, { path, access }: At): Promise<Looke
 }
 
 /** A unified diff of a text file and what it becomes; `undefined` where one of them is no text. */
-export function difference(path: string, found: Looked, content: Buffer, adds: boolean): string | undefined {
+export function contentDiff(path: string, found: TargetState, content: Buffer, adds: boolean): string | undefined {
   if (found.state !== undefined && found.content === undefined) return undefined;
   const before = textOf(found.content ?? Buffer.alloc(0));
   const added = textOf(content);

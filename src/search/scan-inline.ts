@@ -38,11 +38,11 @@ function scanOne(job: ScanJob, matcher: LineMatcher, withinMs: number): Awaitabl
   const scan = scanLines(job, matcher);
   if (scan === "binary" || "count" in scan) return scan;
   const endsAt = performance.now() + withinMs;
-  return goOn(scan) ?? restingBetween(scan, endsAt, withinMs);
+  return scanSlice(scan) ?? scanWithPauses(scan, endsAt, withinMs);
 }
 
 /** Scans for at most {@link BREATH_MS}. @returns `undefined` if there is more to do */
-function goOn(scan: Generator<undefined, Scan>): Scan | undefined {
+function scanSlice(scan: Generator<undefined, Scan>): Scan | undefined {
   const until = performance.now() + BREATH_MS;
   do {
     const step = scan.next();
@@ -51,11 +51,11 @@ function goOn(scan: Generator<undefined, Scan>): Scan | undefined {
   return undefined;
 }
 
-async function restingBetween(scan: Generator<undefined, Scan>, endsAt: number, withinMs: number): Promise<Scan> {
+async function scanWithPauses(scan: Generator<undefined, Scan>, endsAt: number, withinMs: number): Promise<Scan> {
   for (;;) {
     await new Promise((resolve) => setImmediate(resolve));
     if (performance.now() > endsAt) throw timedOut(Math.round(withinMs));
-    const done = goOn(scan);
+    const done = scanSlice(scan);
     if (done !== undefined) return done;
   }
 }

@@ -8,7 +8,7 @@ import type { SessionPaths } from "./session-path.js";
 type Description = Pick<ProfileTool, "name" | "title" | "description" | "input" | "output">;
 
 /** Name, texts and schemas of a tool, with paths as the instance shows them. */
-export function described(name: string, paths: SessionPaths): Description {
+export function describeTool(name: string, paths: SessionPaths): Description {
   const { title, description, input, output } = loadOperationSchema(name, "profiles/everruns");
   const shown = (text: string): string =>
     text.replaceAll("/workspace/", `${paths.prefix}/`).replaceAll("/workspace", paths.prefix || "/");

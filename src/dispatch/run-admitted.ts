@@ -1,4 +1,4 @@
-// Runs calls through a gate, and again later where memory for the answer is missing.
+// Runs calls once the gate admits them, and again when memory for an answer was missing.
 
 import type { CallScope } from "../core/call/scope.js";
 import { type AnswerMemory, NeedsMemory } from "../core/memory.js";
@@ -16,7 +16,7 @@ interface Turn {
  *
  * @throws ABORTED, TIMEOUT while waiting; whatever `work` throws
  */
-export async function inTurn(work: () => unknown, { gate, scope, memory }: Turn): Promise<unknown> {
+export async function runAdmitted(work: () => unknown, { gate, scope, memory }: Turn): Promise<unknown> {
   for (;;) {
     const waiting = gate.enter(scope);
     if (waiting !== undefined) await waiting;
@@ -29,11 +29,11 @@ export async function inTurn(work: () => unknown, { gate, scope, memory }: Turn)
     } finally {
       gate.leave();
     }
-    await waitForRoom(memory, needed, scope);
+    await waitForMemory(memory, needed, scope);
   }
 }
 
-async function waitForRoom(memory: AnswerMemory, bytes: number, scope: CallScope): Promise<void> {
+async function waitForMemory(memory: AnswerMemory, bytes: number, scope: CallScope): Promise<void> {
   const gone = new AbortController();
   try {
     await scope.race(memory.hold(bytes, gone.signal));
