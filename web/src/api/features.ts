@@ -4,10 +4,13 @@ import { signal } from "@preact/signals";
 import { request } from "./http.js";
 
 export const offersEvents = signal(false);
+/** Whether an upload can go on where it stopped. */
+export const takesParts = signal(false);
 
 /** Asks which endpoints there are. */
 export async function loadFeatures(): Promise<void> {
   const response = await request("/openapi.json");
-  const { paths = {} } = (await response.json()) as { readonly paths?: Readonly<Record<string, unknown>> };
+  const { paths = {} } = (await response.json()) as { readonly paths?: Readonly<Record<string, object>> };
   offersEvents.value = Object.hasOwn(paths, "/api/v1/events");
+  takesParts.value = Object.hasOwn(paths["/api/v1/files/{root}/{path}"] ?? {}, "patch");
 }

@@ -53,8 +53,7 @@ async function send(path: string, { method = "GET", body, headers = {}, signal: 
     return response;
   } catch (error) {
     if (abort?.aborted) throw abort.reason ?? error;
-    online.value = false;
-    watchForReturn();
+    lost();
     throw new ApiError("OFFLINE", "The venue does not answer.");
   }
 }
@@ -83,6 +82,12 @@ export function delay(ms: number, abort?: AbortSignal | undefined): Promise<void
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 5000;
 let isWatching = false;
+
+/** The venue did not answer: says so, until it does again. */
+export function lost(): void {
+  online.value = false;
+  void watchForReturn();
+}
 
 /** Asks for a sign of life until there is one. */
 async function watchForReturn(): Promise<void> {

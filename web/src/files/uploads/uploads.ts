@@ -1,43 +1,87 @@
 // The queue of uploads: three at a time, each with progress; it goes on while one walks about.
 
 import { signal } from "@preact/signals";
-import { venuePath } from "../../api/base.js";
 import { read } from "../../api/call.js";
-import { ApiError } from "../../api/errors.js";
-import { online, token } from "../../api/http.js";
+import { ApiError, asApiError } from "../../api/errors.js";
 import { joinPath, nameOf, parentOf } from "../../ui/format.js";
 import { ClashAsker, freeName } from "../actions/clash.js";
 import { refreshFolder } from "../actions/delete.js";
 import type { FileToUpload } from "./dropped.js";
+import { dropParts, goesInParts, moveIntoPlace, partPathOf, sendParts } from "./parts.js";
+import { sendFile } from "./sending.js";
+import { dropUnfinished, keepUnfinished, unfinished } from "./unfinished.js";
 
-export type UploadState = "waiting" | "running" | "paused" | "done" | "failed" | "skipped" | "cancelled";
+export type UploadState =
+  | "waiting"
+  | "running"
+  | "paused"
+  | "done"
+  | "failed"
+  | "skipped"
+  | "cancelled"
+  /** Begun before the page was loaded anew: it needs the file again. */
+  | "unfinished";
 
 export interface Upload {
   readonly id: number;
   readonly root: string;
   readonly path: string;
-  readonly file: File;
+  readonly size: number;
+  /** Absent: it has to be chosen again. */
+  readonly file?: File;
+  /** Where its parts are gathered; absent: it is sent as a whole. */
+  readonly part?: string;
   readonly state: UploadState;
   readonly sent: number;
   readonly error?: ApiError;
 }
 
+type Condition = "new" | "replace";
+
 export const uploads = signal<readonly Upload[]>([]);
 const MOST_AT_ONCE = 3;
 let nextId = 0;
-const running = new Map<number, XMLHttpRequest>();
+const running = new Map<number, AbortController>();
 const askers = new Map<number, ClashAsker>();
 
 /** Puts files into the queue. */
 export function upload(target: { readonly root: string; readonly path: string }, files: readonly FileToUpload[]): void {
   const asker = new ClashAsker(files.length > 1);
-  const added = files.map(({ file, path }): Upload => {
-    nextId += 1;
-    askers.set(nextId, asker);
-    return { id: nextId, root: target.root, path: joinPath(target.path, path), file, state: "waiting", sent: 0 };
-  });
-  uploads.value = [...uploads.value, ...added];
+  for (const { file, path } of files) add(target.root, joinPath(target.path, path), file, asker);
   pump();
+}
+
+function add(root: string, path: string, file: File, asker: ClashAsker): void {
+  nextId += 1;
+  askers.set(nextId, asker);
+  const parts = goesInParts(root, path, file.size) ? { part: partPathOf(path, file) } : {};
+  const others = uploads.value.filter((one) => one.state !== "unfinished" || one.part !== parts.part);
+  uploads.value = [...others, { id: nextId, root, path, size: file.size, file, ...parts, state: "waiting", sent: 0 }];
+}
+
+/** Shows what was begun before the page was loaded anew. */
+export async function findUnfinished(): Promise<void> {
+  const known = new Set(uploads.value.map(({ part }) => part));
+  for (const { root, path, part, size } of unfinished()) {
+    if (known.has(part)) continue;
+    const found = await read("file:stat", { root, path: part }).catch(() => undefined);
+    if (found?.exists !== true) {
+      if (found !== undefined) dropUnfinished({ root, part });
+      continue;
+    }
+    nextId += 1;
+    const one: Upload = { id: nextId, root, path, part, size, state: "unfinished", sent: found.size ?? 0 };
+    uploads.value = [...uploads.value, one];
+  }
+}
+
+/** Goes on with an upload that was begun before. @returns whether it is that file */
+export function goOn({ id, root, path, part }: Upload, file: File): boolean {
+  if (partPathOf(path, file) !== part) return false;
+  uploads.value = uploads.value.filter((one) => one.id !== id);
+  add(root, path, file, new ClashAsker(false));
+  pump();
+  return true;
 }
 
 const update = (id: number, change: Partial<Upload>): void => {
@@ -50,17 +94,20 @@ function pump(): void {
   for (const one of next) void begin(one);
 }
 
-async function begin(one: Upload, condition: "new" | "replace" = "new"): Promise<void> {
-  update(one.id, { state: "running", sent: 0 });
+async function begin(one: Upload, condition: Condition = "new"): Promise<void> {
+  update(one.id, { state: "running" });
+  const abort = new AbortController();
+  running.set(one.id, abort);
   try {
-    await send(one, condition);
-    settle(one, { state: "done", sent: one.file.size });
+    await send(one, condition, abort.signal);
+    settle(one, { state: "done", sent: one.size });
     refreshFolder(one.root, parentOf(one.path));
   } catch (error) {
-    const told = error instanceof ApiError ? error : new ApiError("PAGE", String(error));
+    const told = asApiError(error);
     const state = uploads.value.find(({ id }) => id === one.id)?.state;
-    if (state !== "running") pump();
-    else if (condition === "new" && (told.status === 412 || told.code === "ALREADY_EXISTS")) await resolveClash(one);
+    const isClash = told.code === "ALREADY_EXISTS" || (one.part === undefined && told.status === 412);
+    if (state !== "running" || abort.signal.aborted) pump();
+    else if (condition === "new" && isClash) await resolveClash(one);
     else settle(one, { state: "failed", error: told });
   }
 }
@@ -73,8 +120,10 @@ function settle({ id }: Upload, change: Partial<Upload>): void {
 
 async function resolveClash(one: Upload): Promise<void> {
   const answer = (await askers.get(one.id)?.ask(nameOf(one.path))) ?? "skip";
-  if (answer === "skip") settle(one, { state: "skipped" });
-  else if (answer === "replace") await begin(one, "replace");
+  if (answer === "skip") {
+    settle(one, { state: "skipped" });
+    giveUp(one);
+  } else if (answer === "replace") await begin(one, "replace");
   else {
     const name = await freeName({ root: one.root, path: parentOf(one.path) }, nameOf(one.path));
     const path = joinPath(parentOf(one.path), name);
@@ -83,43 +132,33 @@ async function resolveClash(one: Upload): Promise<void> {
   }
 }
 
-/** Sends one file; XMLHttpRequest, since fetch tells no progress. Replaces only the version that is there now. */
-async function send({ id, root, path, file }: Upload, condition: "new" | "replace"): Promise<void> {
-  const { etag } = condition === "replace" ? await read("file:stat", { root, path, hash: true }) : { etag: undefined };
-  await new Promise<void>((resolve, reject) => {
-    const call = new XMLHttpRequest();
-    running.set(id, call);
-    const place = [root, ...path.split("/")].map(encodeURIComponent).join("/");
-    call.open("PUT", `${venuePath}/api/v1/files/${place}?parents=true`);
-    if (token.value !== undefined) call.setRequestHeader("authorization", `Bearer ${token.value}`);
-    if (condition === "new") call.setRequestHeader("if-none-match", "*");
-    else if (etag !== undefined) call.setRequestHeader("if-match", `"${etag}"`);
-    call.upload.onprogress = ({ loaded }) => update(id, { sent: Math.min(loaded, file.size) });
-    call.onerror = () => {
-      online.value = false;
-      reject(new ApiError("OFFLINE", "The connection broke."));
-    };
-    call.onabort = () => reject(new ApiError("ABORTED", "Stopped."));
-    call.onload = () => (call.status < 300 ? resolve() : reject(failureOf(call)));
-    call.send(file);
-  });
+/** Sends one file. Replaces only the version that is there now. */
+async function send(one: Upload, condition: Condition, abort: AbortSignal): Promise<void> {
+  const { id, root, path, file, part } = one;
+  if (file === undefined) throw new ApiError("PAGE", "The file is not there.");
+  const replaced = condition === "replace" ? await read("file:stat", { root, path, hash: true }) : undefined;
+  const onSent = (sent: number) => update(id, { sent });
+  if (part === undefined) {
+    const known: Record<string, string> = replaced?.etag === undefined ? {} : { "if-match": `"${replaced.etag}"` };
+    const headers = condition === "new" ? { "if-none-match": "*" } : known;
+    await sendFile({ method: "PUT", root, path, body: file, headers, signal: abort, onProgress: onSent });
+    return;
+  }
+  // Told before all of it was sent; the move asks again.
+  if (condition === "new" && (await read("file:stat", { root, path })).exists)
+    throw new ApiError("ALREADY_EXISTS", `${path} exists already.`);
+  const place = { root, path, part };
+  keepUnfinished(place, file.size);
+  await sendParts(place, file, { signal: abort, onSent });
+  await moveIntoPlace(place, replaced);
+  dropUnfinished(place);
 }
 
-function failureOf(call: XMLHttpRequest): ApiError {
-  const requestId = call.getResponseHeader("x-request-id") ?? "";
-  let told: { error?: string; errorCode?: string; errorData?: Record<string, unknown> } = {};
-  try {
-    told = JSON.parse(call.responseText);
-  } catch {
-    // A proxy's answer: the status says enough.
-  }
-  return new ApiError(
-    told.errorCode ?? `HTTP_${call.status}`,
-    told.error ?? `The venue answered ${call.status}.`,
-    call.status,
-    told.errorData ?? {},
-    requestId,
-  );
+/** Removes the parts of an upload that does not go on. */
+function giveUp({ root, part }: Upload): void {
+  if (part === undefined) return;
+  dropUnfinished({ root, part });
+  void dropParts({ root, part }).catch(() => {});
 }
 
 function stop(id: number, state: UploadState): void {
@@ -130,13 +169,20 @@ function stop(id: number, state: UploadState): void {
 }
 
 export const pause = (id: number): void => stop(id, "paused");
-export const cancel = (id: number): void => stop(id, "cancelled");
 
-/** Begins one again: after a pause, a failure or a broken connection. */
+export function cancel(id: number): void {
+  stop(id, "cancelled");
+  const one = uploads.value.find((other) => other.id === id);
+  if (one !== undefined) giveUp(one);
+}
+
+/** Begins one again: after a pause, a failure or a broken connection. One in parts goes on where it was. */
 export function retry(id: number): void {
-  uploads.value = uploads.value.map((one) =>
-    one.id === id ? { ...one, state: "waiting", sent: 0, error: undefined } : one,
-  ) as readonly Upload[];
+  uploads.value = uploads.value.map((one) => {
+    if (one.id !== id) return one;
+    const { error: _, ...rest } = one;
+    return { ...rest, state: "waiting", sent: one.part === undefined ? 0 : one.sent };
+  });
   pump();
 }
 
@@ -146,5 +192,7 @@ export function retryFailed(): void {
 
 /** Forgets all that have ended well or by choice. */
 export function clearDone(): void {
-  uploads.value = uploads.value.filter(({ state }) => ["waiting", "running", "paused", "failed"].includes(state));
+  uploads.value = uploads.value.filter(
+    ({ state }) => !(["done", "skipped", "cancelled"] as readonly UploadState[]).includes(state),
+  );
 }

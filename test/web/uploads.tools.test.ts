@@ -1,0 +1,169 @@
+// Large uploads in a real browser: they go on after a broken connection and after a reload.
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type Server, request as send } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { call, openStage, type Stage, skipReason } from "./browser.js";
+
+const suite = skipReason === undefined ? describe : describe.skip;
+/** Megabytes on a busy machine. */
+const PATIENT = { timeout: 60_000 };
+const PART = 8_388_608;
+const SIZE = 9 * PART + 1000;
+let stage: Stage;
+let large: string;
+
+suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`, () => {
+  /** From where each part that reached the venue began. */
+  const offsets: number[] = [];
+  /** What happens to the part that begins there: its connection breaks, or nothing more. */
+  let fate: (offset: number) => "break" | "hold" | undefined = () => undefined;
+  let held: () => void = () => {};
+  let proxy: Server;
+
+  beforeAll(async () => {
+    stage = await openStage({}, { file: { roots: { small: { temp: true, quota: { bytes: PART * 3 } } } } });
+    large = join(stage.folder, "large.bin");
+    writeFileSync(large, Buffer.concat(Array.from({ length: 10 }, () => randomBytes(PART)).concat()).subarray(0, SIZE));
+  });
+  beforeAll(async () => {
+    proxy = createServer((request, response) => {
+      const { method, url = "", headers } = request;
+      if (method === "PATCH") {
+        const offset = Number(headers["upload-offset"]);
+        const end = fate(offset);
+        if (end === "break") request.socket.destroy();
+        if (end === "hold") held();
+        if (end !== undefined) return;
+        offsets.push(offset);
+      }
+      const to = send(new URL(url, stage.venue.url), { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      });
+      to.on("error", () => response.destroy());
+      response.on("close", () => to.destroy());
+      request.pipe(to);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(async () => {
+    proxy.closeAllConnections();
+    proxy.close();
+    await stage.close();
+  });
+  afterEach(() => {
+    fate = () => undefined;
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  /** Resolves when the next part is held. */
+  const nextHeld = (): Promise<void> =>
+    new Promise((resolve) => {
+      held = resolve;
+    });
+  const sumOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
+  const choose = (page: Page) => page.locator("input[type=file]").first().setInputFiles(large);
+  const tray = (page: Page) => page.getByRole("region", { name: "Uploads" });
+  const partOf = (folder: string) => readdirSync(stage.at(folder)).find((name) => name.endsWith(".part"));
+
+  /** Opens a folder through the proxy. */
+  async function openFolder(folder: string): Promise<Page> {
+    await call(stage.venue, "file:mkdir", { root: "files", path: folder });
+    return visit(`files/files/${folder}/`);
+  }
+  async function visit(path: string): Promise<Page> {
+    offsets.length = 0;
+    const page = await stage.visit();
+    await page.goto(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/workspace/${path}`);
+    await page.getByText("This folder is empty").waitFor();
+    return page;
+  }
+  const starts = (from: number) => Array.from({ length: 10 - from }, (_, index) => (from + index) * PART);
+
+  test("a broken connection costs the part that broke, and nothing is seen under the name before all is there", async () => {
+    let breaks = 2;
+    const page = await openFolder("broken");
+    fate = (offset) => {
+      expect(existsSync(stage.at("broken/large.bin"))).toBe(false);
+      return offset === 4 * PART && breaks-- > 0 ? "break" : undefined;
+    };
+    await choose(page);
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(offsets).toEqual(starts(0));
+    expect(sumOf(stage.at("broken/large.bin"))).toBe(sumOf(large));
+    expect(readdirSync(stage.at("broken"))).toEqual(["large.bin"]);
+    await page.context().close();
+  }, 120_000);
+
+  test("after a reload it goes on when the same file is chosen again; another file is refused", async () => {
+    const page = await openFolder("reloaded");
+    fate = (offset) => (offset === 5 * PART ? "hold" : undefined);
+    const holding = nextHeld();
+    await choose(page);
+    await holding;
+    expect(statSync(stage.at(`reloaded/${partOf("reloaded")}`)).size).toBe(5 * PART);
+    await page.reload();
+    fate = () => undefined;
+    await tray(page).getByText("41.9 MB of 75.5 MB are there. Choose the file again to go on.").waitFor();
+    const other = join(stage.folder, "other.bin");
+    writeFileSync(other, "other");
+    const again = tray(page).getByLabel("Choose the file again: large.bin").first();
+    await again.setInputFiles(other);
+    await page.getByText("That is another file than the one of which parts are there: large.bin.").waitFor();
+    offsets.length = 0;
+    await again.setInputFiles(large);
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(offsets).toEqual(starts(5));
+    expect(sumOf(stage.at("reloaded/large.bin"))).toBe(sumOf(large));
+    expect(partOf("reloaded")).toBeUndefined();
+    await page.context().close();
+  }, 120_000);
+
+  test("it pauses and goes on where it was; what is cancelled leaves nothing", async () => {
+    const page = await openFolder("paused");
+    fate = (offset) => (offset === 2 * PART ? "hold" : undefined);
+    const holding = nextHeld();
+    await choose(page);
+    await holding;
+    await tray(page).getByRole("button", { name: "Pause large.bin" }).click();
+    await tray(page).getByText("paused").waitFor();
+    const before = [...offsets];
+    const holdingAgain = nextHeld();
+    await tray(page).getByRole("button", { name: "Resume large.bin" }).click();
+    await holdingAgain;
+    expect(offsets).toEqual(before);
+    await tray(page).getByRole("button", { name: "Cancel large.bin" }).click();
+    await tray(page).getByText("cancelled").waitFor();
+    await page.getByText("This folder is empty").waitFor();
+    expect(readdirSync(stage.at("paused"))).toEqual([]);
+    fate = () => undefined;
+    await tray(page).getByRole("button", { name: "Retry large.bin" }).click();
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(sumOf(stage.at("paused/large.bin"))).toBe(sumOf(large));
+    await page.context().close();
+  }, 120_000);
+
+  test("what stands at the name is asked about before anything is sent, and replaced as a whole", async () => {
+    const page = await openFolder("clash");
+    writeFileSync(stage.at("clash/large.bin"), "old");
+    await choose(page);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("large.bin exists already").waitFor();
+    expect(offsets).toEqual([]);
+    await dialog.getByRole("button", { name: "Replace" }).click();
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(sumOf(stage.at("clash/large.bin"))).toBe(sumOf(large));
+    await page.context().close();
+  }, 120_000);
+
+  test("a quota stops it with what to do next", async () => {
+    const page = await visit("files/small/");
+    await choose(page);
+    await tray(page).getByText("Delete something, or ask the operator for a larger quota.").waitFor(PATIENT);
+    await page.context().close();
+  }, 120_000);
+});

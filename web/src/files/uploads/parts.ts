@@ -1,0 +1,113 @@
+// Large files go part by part to a name of their own, and are moved into place: what is there stays there when the
+// connection breaks or the page is loaded anew, and the same file goes on from it.
+
+import { change, read } from "../../api/call.js";
+import { holds, offers, takes } from "../../api/catalogue.js";
+import { ApiError, codeOf, isOffline } from "../../api/errors.js";
+import { takesParts } from "../../api/features.js";
+import { request, whenOnline } from "../../api/http.js";
+import { sendFile } from "./sending.js";
+import type { Unfinished } from "./unfinished.js";
+
+/** Larger files are sent in parts. */
+export const PARTS_FROM = 67_108_864;
+/** Bytes of a part, where the venue does not say that it takes less. */
+const PART_BYTES = 8_388_608;
+/** The end of what is there is compared with the file before it goes on. */
+const COMPARED_BYTES = 65_536;
+/** A part that fails so often without an answer is given up. */
+const MOST_BREAKS = 5;
+
+interface Sending {
+  readonly signal: AbortSignal;
+  readonly onSent: (bytes: number) => void;
+}
+
+/** Whether a file goes in parts: it is moved at the end, which takes the right to delete the parts' name. */
+export const goesInParts = (root: string, path: string, size: number): boolean =>
+  size > PARTS_FROM && takesParts.value && offers("file:move") && holds("crud/delete", root, path);
+
+/** Where the parts of a file are gathered: the same for the same file, whenever it is chosen. */
+export function partPathOf(path: string, { name, size, lastModified }: File): string {
+  let key = 0x811c9dc5;
+  for (const char of `${name}/${size}/${lastModified}`) key = Math.imul(key ^ (char.codePointAt(0) ?? 0), 0x01000193);
+  return `${path}.${(key >>> 0).toString(36)}.part`;
+}
+
+/** Sends what is not there yet. @throws ApiError */
+export async function sendParts(one: Unfinished, file: File, { signal, onSent }: Sending): Promise<void> {
+  let breaks = 0;
+  let most = PART_BYTES;
+  let offset = await begunOf(one, file);
+  onSent(offset);
+  while (offset < file.size) {
+    const from = offset;
+    try {
+      const told = await sendFile({
+        ...{ method: "PATCH", root: one.root, path: one.part, signal, body: file.slice(from, from + most) },
+        headers: { "upload-offset": `${from}`, "upload-length": `${file.size}` },
+        onProgress: (bytes) => onSent(from + bytes),
+      });
+      offset = Number(told);
+      breaks = 0;
+    } catch (error) {
+      const limit = limitOf(error);
+      if (limit !== undefined && limit < most) most = limit;
+      else if (isOffline(error) && breaks < MOST_BREAKS) {
+        // Sending a part again has no second effect: the venue takes it only where the file ends.
+        breaks += 1;
+        await whenOnline(signal);
+        offset = await sizeOf(one);
+      } else throw error;
+    }
+    onSent(offset);
+  }
+}
+
+/** Bytes that a part may have, where it was too large and the file is not. */
+function limitOf(error: unknown): number | undefined {
+  if (!(error instanceof ApiError) || error.code !== "TOO_LARGE") return undefined;
+  const { limit, size } = error.data;
+  return typeof limit === "number" && typeof size === "number" && size <= PART_BYTES ? limit : undefined;
+}
+
+const sizeOf = async ({ root, part }: Unfinished): Promise<number> => {
+  const { exists, size = 0 } = await read("file:stat", { root, path: part });
+  return exists ? size : 0;
+};
+
+/** Bytes of the file that are there. What is there and is not of the file is removed. */
+async function begunOf(one: Unfinished, file: File): Promise<number> {
+  const size = await sizeOf(one);
+  if (size === 0) return 0;
+  if (size <= file.size && (await endsAs(one, file, size))) return size;
+  await dropParts(one);
+  return 0;
+}
+
+async function endsAs({ root, part }: Unfinished, file: File, size: number): Promise<boolean> {
+  const from = Math.max(0, size - COMPARED_BYTES);
+  const place = [root, ...part.split("/")].map(encodeURIComponent).join("/");
+  const headers = { range: `bytes=${from}-${size - 1}` };
+  const there = new Uint8Array(await (await request(`/api/v1/files/${place}`, { headers })).arrayBuffer());
+  const own = new Uint8Array(await file.slice(from, size).arrayBuffer());
+  return there.length === own.length && own.every((byte, index) => byte === there[index]);
+}
+
+/** Puts what was sent in place. @throws ApiError `ALREADY_EXISTS` */
+export async function moveIntoPlace(
+  { root, path, part }: Unfinished,
+  replaced: { etag?: string } | undefined,
+): Promise<void> {
+  const etag = replaced?.etag === undefined ? {} : { ifMatchTo: replaced.etag };
+  const condition = replaced === undefined ? { ifNoneMatchTo: "*" } : { overwrite: true, ...etag };
+  await change("file:move", { root, path: part, to: path, ...condition });
+}
+
+/** Removes what was sent of an upload that is given up. */
+export async function dropParts({ root, part }: Pick<Unfinished, "root" | "part">): Promise<void> {
+  const forGood = takes("file:delete", "permanent") ? { permanent: true } : {};
+  await change("file:delete", { root, path: part, ...forGood }).catch((error: unknown) => {
+    if (codeOf(error) !== "NOT_FOUND") throw error;
+  });
+}
