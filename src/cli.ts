@@ -73,6 +73,7 @@ async function run(command: Command, context: CommandContext): Promise<number> {
     case "drive merge":
     case "drive verify":
     case "drive gc":
+    case "drive upgrade":
     case "drive export-key":
     case "drive import-key":
       return (await import("./cli/drives/drives.js")).drive(command, context);

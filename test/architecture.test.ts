@@ -31,7 +31,7 @@ const MAY_USE_FILES = [
   /^backend\/host\//,
   /^(config|schema)\/load\.ts$/,
   /^audit\/(rotating-file|rotation|checkpoints|read-file|index-file)\.ts$/,
-  /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
+  /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(migrate|migration-lock|running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
   /^drive\/store\//,
   /^database\/shared-database\.ts$/,
   /^journal\/(pending-log|soundness)\.ts$/,

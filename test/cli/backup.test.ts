@@ -1,5 +1,6 @@
 // Backups: taken while a venue serves, restored elsewhere, and whatever somebody may do to the file.
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -206,6 +207,43 @@ describe("a backup", () => {
       stderr: expect.stringContaining("outside"),
     });
     expect(readdirSync(join(folder, "state"))).toEqual([]);
+  });
+
+  test("with --drives of a first configuration is made, and says that its drives do not last", async () => {
+    const folder = makeFolder({ "docs/a.txt": "alpha" });
+    const init = ["init", "--root", "docs=./docs", "--yes"];
+    expect(await run(init, { cwd: folder })).toMatchObject({ status: 0 });
+    const made = await backup(folder, "create", "it.backup", "--drives", ...secret);
+    expect(made).toMatchObject({ status: 0, stderr: expect.stringMatching(/^Warning: .* in memory.* Set 'seedFile'/) });
+  });
+
+  test("with --drives before there is a drive has none, and restores", async () => {
+    const folder = makeVenue();
+    expect(await backup(folder, "create", "it.backup", "--drives", ...secret)).toMatchObject({ status: 0, stderr: "" });
+    const other = makeVenue();
+    const restored = await backup(other, "restore", join(folder, "it.backup"), ...secret);
+    expect(restored).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test("with drives does not go where drives are in memory", async () => {
+    const folder = makeVenue();
+    const body = "x";
+    const sha256 = createHash("sha256").update(body).digest("hex");
+    const path = "drives/packs/00000001";
+    const manifest = { format: 1, version: "0", created: 0, entries: [{ path, size: 1, sha256 }] };
+    const list = JSON.stringify(manifest);
+    const file = await packTar([
+      { header: { name: path, size: 1, type: "file" }, body },
+      { header: { name: "manifest.json", size: list.length, type: "file" }, body: list },
+    ]);
+    writeFileSync(join(folder, "it.tar"), file);
+    writeFileSync(join(folder, "venue.json5"), `{ stateDir: "./state" }`);
+    const restored = await backup(folder, "restore", "it.tar");
+    expect(restored).toMatchObject({
+      status: 78,
+      stderr: expect.stringContaining("set 'seedFile', or 'drives.store'"),
+    });
+    expect(existsSync(join(folder, "state"))).toBe(false);
   });
 
   test("that is not encrypted is a tar archive", async () => {

@@ -86,6 +86,13 @@ describe("a user who leaves", () => {
     expect(await read(here, "notes", "a/b.txt")).toBe("changed there");
   });
 
+  test("has a store whose format is told, and raised by command alone", async () => {
+    expect(await ok(here.drive("upgrade"))).toBe(
+      "The store of the drives has format 1, the newest that this version knows\n",
+    );
+    expect(JSON.parse(await ok(here.drive("upgrade", "--json")))).toEqual({ from: 1, to: 1 });
+  });
+
   test("never overwrites, and leaves nothing half made", async () => {
     writeFileSync(join(here.folder, "there.cad3"), "mine");
     const taken = await here.drive("export", "there.cad3", ...KEY);

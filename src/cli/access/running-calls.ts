@@ -1,9 +1,10 @@
 // Calls of the operator on a venue that runs, found by its state directory or given by its URL.
 
 import { escapeText } from "../../core/errors/texts.js";
-import { folderOf, localTokenFile, stateDirOf } from "../../venue/start/state/place.js";
+import { localTokenFile, stateDirOf } from "../../venue/start/state/place.js";
 import { runningVenues } from "../../venue/start/state/running.js";
 import { readSecretFile } from "../../venue/start/state/state-dir.js";
+import { folderOf } from "../../venue/start/state/venue-folder.js";
 import type { RunningTarget } from "../arguments/commands/access.js";
 import { createHttpCalls } from "../calls/http-calls.js";
 import { openRemoteCalls } from "../calls/remote-calls.js";

@@ -208,6 +208,7 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   "drive merge": parseDrive("drive merge"),
   "drive verify": parseDrive("drive verify"),
   "drive gc": parseDrive("drive gc"),
+  "drive upgrade": parseDrive("drive upgrade"),
   "drive export-key": parseDrive("drive export-key"),
   "drive import-key": parseDrive("drive import-key"),
 };

@@ -97,6 +97,7 @@ export const COMMANDS = {
   "drive merge": ["config", "user", "key", "drive", "from", "source", "json"],
   "drive verify": ["config", "user", "key", "drive", "json"],
   "drive gc": ["config", "grace", "dry-run", "json"],
+  "drive upgrade": ["config", "json"],
   "drive export-key": ["config", "user", "out"],
   "drive import-key": ["config", "user"],
 } as const satisfies Readonly<Record<string, readonly OptionName[]>>;

@@ -16,6 +16,8 @@ import type { Source } from "./archive.js";
 
 /** Top names of the state that are not its own: drives come with `--drives`, caches and notes of a process not at all. */
 const NOT_STATE = new Set(["drives", "drive-cache"]);
+/** What processes leave each other, what is being made, and copies from before a migration. */
+const NOT_KEPT = /^running\.json$|^format\.lock|^format-\d+\.bak$|\.(?:new|tmp|sock)$/;
 /** File names of a database. */
 const DATA = "data.mdb";
 const LOCKS = new Set(["lock.mdb", "gate.mdb", "gate.mdb-lock"]);
@@ -37,20 +39,20 @@ export async function* stateSources(config: VenueConfig, env: Environment, chose
     if (config.seedFile !== undefined) yield* fileSource(config.seedFile, "seed");
     const { revocations } = config.auth.ucan;
     if (revocations !== undefined) yield* fileSource(revocationPlace(config, env).path, "revocations");
-    if (chosen.drives) yield* driveSources(drivesFolder(config, env), spool);
+    const folder = chosen.drives ? drivesFolder(config, env) : undefined;
+    if (folder !== undefined) yield* driveSources(folder, spool);
   } finally {
     await rm(spool, { recursive: true, force: true });
   }
 }
 
-/** The folder of the drives. @throws ConfigError where they are elsewhere */
-export function drivesFolder(config: VenueConfig, env: Environment): string {
+/** The folder of the drives; `undefined` where they are in memory. @throws ConfigError where they are elsewhere */
+export function drivesFolder(config: VenueConfig, env: Environment): string | undefined {
   const { store } = config.drives;
-  if (forgetsDrives(config))
-    throw new ConfigError(["--drives: the drives are in memory, so there are none"], EXIT.config);
+  if (forgetsDrives(config)) return undefined;
   if (store === undefined || store === "memory") return join(stateDirOf(config, env), "drives");
   if ("path" in store) return store.path;
-  const text = "--drives: the drives are in a bucket. Its own versioning is their backup";
+  const text = "--drives: the drives are in a bucket. Leave --drives out: the versioning of the bucket is their backup";
   throw new ConfigError([text], EXIT.config);
 }
 
@@ -67,13 +69,7 @@ async function* filesBelow(folder: string, prefix: string, { spool, skip }: Walk
   }
   for (const entry of entries) {
     const { name } = entry;
-    if (
-      skip?.has(name) === true ||
-      name === DATA ||
-      LOCKS.has(name) ||
-      /^running\.json$|\.(?:new|tmp|sock)$/.test(name)
-    )
-      continue;
+    if (skip?.has(name) === true || name === DATA || LOCKS.has(name) || NOT_KEPT.test(name)) continue;
     if (entry.isDirectory()) yield* filesBelow(join(folder, name), `${prefix}/${name}`, { spool });
     else if (entry.isFile()) yield* fileSource(join(folder, name), `${prefix}/${name}`);
   }
@@ -119,6 +115,8 @@ async function* emptyContent(): AsyncGenerator<Uint8Array> {}
 
 /** The index as of one moment, and every pack that it names: packs only grow, and a compacted one is noticed. */
 async function* driveSources(folder: string, spool: string): AsyncGenerator<Source> {
+  // Made with the first drive.
+  if (!entriesOf(join(folder, "index")).some(({ name }) => name === DATA)) return;
   for (let tries = 1; ; tries++) {
     const index = await databaseFile(join(folder, "index"), spool);
     const packs = await readdir(join(folder, "packs"));

@@ -16,6 +16,9 @@ import { drivesFolder, stateSources } from "./contents.js";
 import { passphraseOf } from "./passphrase.js";
 import { rootSources, withRoots } from "./roots.js";
 
+const NO_DRIVES =
+  "Warning: the drives of this configuration are in memory, so the backup has none. Set 'seedFile' for drives that last\n";
+
 export async function backupCreate(command: BackupCreate, context: CommandContext): Promise<number> {
   const { cwd, env } = context;
   const config = loadOneConfig(command.source, cwd);
@@ -23,7 +26,7 @@ export async function backupCreate(command: BackupCreate, context: CommandContex
   if (touchesSecrets(file, config, env)) {
     throw new ConfigError([`The backup must lie outside of the state: ${escapeText(command.file)}`], EXIT.config);
   }
-  if (command.drives) drivesFolder(config, env);
+  if (command.drives && drivesFolder(config, env) === undefined) context.stderr.write(NO_DRIVES);
   const passphrase = passphraseOf(command.passphrase, context);
   if (passphrase === undefined && !command.plaintext) {
     const text = "A backup holds keys. Give --passphrase FILE or env:NAME to encrypt it, or say --plaintext";

@@ -51,7 +51,15 @@ export function openPlaces(
       throw new ConfigError(["Cannot restore: the backup has a key; set 'seedFile'"], EXIT.config);
     homes["seed"] = { key: "seedFile", path: resolve(config.seedFile) };
   }
-  if (kinds.has("drives")) homes["drives"] = { key: "drives.store", path: resolve(drivesFolder(config, env)) };
+  if (kinds.has("drives")) {
+    const folder = drivesFolder(config, env);
+    if (folder === undefined)
+      throw new ConfigError(
+        ["Cannot restore: the backup has drives; set 'seedFile', or 'drives.store' to a path"],
+        EXIT.config,
+      );
+    homes["drives"] = { key: "drives.store", path: resolve(folder) };
+  }
   // What lies inside the state comes with it.
   const units = Object.values(homes).filter(({ path }) => path === state || !isIn(path, state));
   return new StagedPlaces({ homes, units, marker: restoreMarker(state) });

@@ -16,7 +16,7 @@ import { keyPlace, openSigningKey } from "../tokens/signing-key.js";
 import { checkTokenOutput } from "../tokens/token-output.js";
 import { exportKey, importKey } from "./key.js";
 import { checkExport, exportDrives, importDrives } from "./move.js";
-import { collectDrives, listDrives, verifyDrives } from "./store.js";
+import { collectDrives, listDrives, upgradeDrives, verifyDrives } from "./store.js";
 import type { DriveWork } from "./work.js";
 
 /** `venue-files drive …`: works on the drives of a configuration; whoever can read its key has full access. */
@@ -52,6 +52,8 @@ function run(command: DriveCommand, work: DriveWork): Promise<number> {
       return verifyDrives(command, work);
     case "drive gc":
       return collectDrives(command, work);
+    case "drive upgrade":
+      return upgradeDrives(command, work);
     case "drive export-key":
       return exportKey(command, work);
     case "drive import-key":

@@ -112,3 +112,20 @@ export async function collectDrives(command: CommandOf<"drive gc">, { drives, co
   context.stderr.write(`${missing} cells are missing or damaged, so that nothing is removed. See: drive verify\n`);
   return EXIT.failed;
 }
+
+/** The only format of stores that cannot be raised: buckets. */
+const ONLY_FORMAT = { from: 1, to: 1 };
+
+/** `venue-files drive upgrade`: raises the format of the store. */
+export async function upgradeDrives(
+  { json }: CommandOf<"drive upgrade">,
+  { drives, context }: DriveWork,
+): Promise<number> {
+  const { from, to } = (await drives.store.upgrade?.()) ?? ONLY_FORMAT;
+  const text =
+    from === to
+      ? `The store of the drives has format ${to}, the newest that this version knows`
+      : `The store of the drives has format ${to} now, instead of ${from}. Older versions can no longer read it`;
+  await print(context, json ? `${JSON.stringify({ from, to })}\n` : `${text}\n`);
+  return EXIT.ok;
+}

@@ -14,8 +14,8 @@ venue may be serving. Encrypted it can be read only with the passphrase; without
 
 Example: venue-files backup create venue.backup --drives --passphrase env:PASSPHRASE --config venue.json5
 
-Exit status: 0 done, 64 usage, 66 a file that cannot be read or written, 78 FILE is there already, or there are no
-drives
+Exit status: 0 done, 64 usage, 66 a file that cannot be read or written, 78 FILE is there already, or the drives
+are in a bucket
 `,
   "backup restore": `venue-files backup restore [FILE] --config FILE [--passphrase FILE]
                            [--revocations FILE | --accept-old-tokens]

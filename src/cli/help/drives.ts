@@ -98,6 +98,19 @@ Exit status: 0 done, 1 the store is damaged, so that nothing was removed,
 ${STATUS}
 `;
 
+const upgrading = `venue-files drive upgrade --config FILE [--json]
+
+Raises the store of the drives to the newest format that this version knows, as a whole or not at all, and says
+which it has. A venue never does so by itself, since older versions cannot read the store afterwards. Before a raise
+stop all venues that use the store, and make a backup of the drives.
+
+${CONFIG}
+${JSON_OUT}
+
+Exit status: 0 the store is of the newest format, 1 a venue is using it,
+${STATUS}
+`;
+
 const exportingKey = `venue-files drive export-key --user DID [--out FILE] --config FILE
 
 Writes the key that signs a user's drives, for a user who leaves with them: 64 hex digits. Whoever has it can sign
@@ -132,6 +145,7 @@ export const DRIVE_TOPICS = {
   "drive merge": merging,
   "drive verify": verifying,
   "drive gc": collecting,
+  "drive upgrade": upgrading,
   "drive export-key": exportingKey,
   "drive import-key": importingKey,
 } as const satisfies Readonly<Partial<Record<CommandName, string>>>;
@@ -147,6 +161,7 @@ Works on the drives that a configuration keeps, with the rights of whoever can r
   drive merge FILE…       the same into a drive that must be there
   drive verify            read everything and name what is damaged
   drive gc                remove what no drive needs any more
+  drive upgrade           raise the format of their store after an update
   drive export-key        the key that signs a user's drives, to be taken along
   drive import-key FILE   let drives that a key has signed be a user's own
 

@@ -75,6 +75,7 @@ Drives of users
   drive ls                list users and their drives
   drive export FILE, drive import FILE, drive merge FILE   move them between venues
   drive verify, drive gc  check them, and remove what none needs any more
+  drive upgrade           raise the format of their store after an update
   drive export-key, drive import-key FILE   the key that signs a user's drives
   Example: venue-files drive ls --config venue.json5
 

@@ -54,9 +54,17 @@ export interface CellStore {
   pin(owner: string): Promise<Pin>;
   /** Removes cells that no root needs. Concurrent collections are harmless; an interrupted one can be restarted. */
   collect(options: CollectOptions): Promise<CollectReport>;
+  /** Raises the format of the store to the newest one, as a whole or not at all; absent where there is only one. */
+  upgrade?(): Promise<FormatChange>;
   readonly keys: KeyRecords;
   /** Drops batches that were not flushed. */
   close(): Promise<void>;
+}
+
+/** Format versions of a store, before and after; equal if it was of the newest one already. */
+export interface FormatChange {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** The cells of one change, in the order in which they will be read. Ended by `commit`, or simply abandoned. */

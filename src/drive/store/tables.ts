@@ -35,17 +35,23 @@ export function openTables(folder: string, flush: boolean): Tables {
   const table = (name: string): Table => openTable(env, name);
   const meta = table("meta");
   const version = env.transactionSync(() => {
-    const present = meta.get(FORMAT);
-    if (present === undefined) meta.putSync(FORMAT, Buffer.from(String(FORMAT_VERSION)));
-    return Number(present ?? FORMAT_VERSION);
+    if (meta.get(FORMAT) === undefined) setFormat(meta, FORMAT_VERSION);
+    return formatOf(meta);
   });
-  if (version !== FORMAT_VERSION) {
+  if (version > FORMAT_VERSION) {
     void env.close();
     throw storeUnavailable(`its format ${version} is newer than ${FORMAT_VERSION}, which this version knows`);
   }
   const [cells, chunks, roots] = [table("cells"), table("chunks"), table("roots")];
   return { env, cells, chunks, roots, retired: table("retired"), keys: table("keys"), packs: table("packs"), meta };
 }
+
+/** The format version of a store. */
+export const formatOf = (meta: Table): number => Number(meta.get(FORMAT));
+
+/** Only inside a transaction. */
+export const setFormat = (meta: Table, version: number): void =>
+  void meta.putSync(FORMAT, Buffer.from(String(version)));
 
 /** The next number of a kind; only inside a transaction. */
 export function nextNumber(meta: Table, kind: "packs" | "versions"): number {

@@ -10,7 +10,8 @@ import type { Log } from "../../core/ports/log.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { Revocations } from "../../ucan/verify/proof.js";
 import { isRevocable, notBeforeOf, parseRevocations } from "../../ucan/verify/revocation-list.js";
-import { checkFormat, stateDirOf } from "../start/state/place.js";
+import { bringUpToDate } from "../start/state/format.js";
+import { stateDirOf } from "../start/state/place.js";
 import {
   type FileFault,
   isOpenToOthers,
@@ -57,7 +58,7 @@ export function revocationPlace(
     throw new NoStateDir("There is no revocation list: 'stateDir' is false. Set 'auth.ucan.revocations' to a file");
   }
   const directory = stateDirOf(config, env);
-  checkFormat(directory);
+  bringUpToDate(directory);
   const { stateBase } = config;
   const shared = stateBase === undefined ? {} : { ofOneVenue: join(stateBase, NAME) };
   return { path: join(directory, NAME), isConfigured: false, ...shared };

@@ -38,6 +38,7 @@ export type DriveCommand =
   | (Incoming & { readonly name: "drive merge"; readonly drive: string })
   | (OnStore & { readonly name: "drive verify"; readonly user: DriveUser; readonly drive: string | undefined })
   | (OnStore & { readonly name: "drive gc"; readonly graceSeconds: number; readonly dryRun: boolean })
+  | (OnStore & { readonly name: "drive upgrade" })
   | {
       readonly name: "drive export-key";
       readonly config: string;
@@ -72,6 +73,9 @@ export function parseDriveCommand(name: DriveCommand["name"], words: readonly st
     case "drive gc":
       refuseArguments(name, words);
       return { name, ...on, graceSeconds: parseGrace(values), dryRun: values.has("dry-run") };
+    case "drive upgrade":
+      refuseArguments(name, words);
+      return { name, ...on };
     case "drive export-key":
       refuseArguments(name, words);
       return { name, config, user: requiredValue(values, name, "user"), out: singleValue(values, "out") };

@@ -10,6 +10,7 @@ import type {
   CellStore,
   CollectOptions,
   CollectReport,
+  FormatChange,
   KeyRecords,
   Pin,
   RootRecord,
@@ -43,6 +44,7 @@ import { PackReader } from "./pack-reader.js";
 import { PackWriter } from "./pack-writer.js";
 import { mayRun } from "./process-token.js";
 import { readCells } from "./read-cells.js";
+import { upgradeTables } from "./upgrade.js";
 
 export interface EmbeddedOptions {
   /** A dedicated folder on a local disk, created if missing. */
@@ -238,6 +240,10 @@ class EmbeddedStore implements CellStore {
     });
     this.#collecting = running;
     return running;
+  }
+
+  upgrade(): Promise<FormatChange> {
+    return this.#run(async () => upgradeTables(this.#parts.tables));
   }
 
   async close(): Promise<void> {

@@ -1,30 +1,25 @@
-// Locates the state directory of a venue, and checks its format version.
+// Locates and opens the state directory of a venue.
 
 import { join } from "node:path";
 import { ConfigError } from "../../../config/errors.js";
 import { isLoopbackListener } from "../../../config/loopback.js";
 import type { VenueConfig } from "../../../config/types.js";
-import { escapeText } from "../../../core/errors/texts.js";
+import { checkFormat, stateFormat } from "./format.js";
 import {
   checkLocalToken,
   checkStateDir,
   defaultStateDir,
   LOCAL_TOKEN,
   NoStateDir,
-  openSecretFile,
   openStateDir,
-  readSecretFile,
   realDirectory,
 } from "./state-dir.js";
 import { requireRestored } from "./unfinished-restore.js";
+import { folderOf } from "./venue-folder.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type StateConfig = Pick<VenueConfig, "stateDir" | "stateBase">;
 
-const FORMAT = "format";
-/** Version of the layout of the whole state directory. */
-const CURRENT_FORMAT = 1;
-const FORMAT_FILE = { maxBytes: 16, follow: false };
 /** Names in a state directory that a venue's own folder must not have. */
 const TAKEN = [
   "access",
@@ -88,35 +83,6 @@ export function checkState(config: VenueConfig, env: Environment): void {
   if (hasLocalToken(config) && isThere) checkLocalToken(directory);
 }
 
-/** Checks the format and records it. @returns the directory */
-function stateFormat(directory: string): string {
-  checkFormat(directory);
-  // Failure is ignored: a directory that is not writable is reported by whatever has to write to it.
-  openSecretFile(join(directory, FORMAT), { ...FORMAT_FILE, make: () => `${CURRENT_FORMAT}\n` });
-  return directory;
-}
-
-/**
- * To be called before anything else is read. A directory without a format file is of format 1. @throws ConfigError 78
- */
-export function checkFormat(directory: string): void {
-  const file = readSecretFile(join(directory, FORMAT), FORMAT_FILE);
-  if ("missing" in file) return;
-  const refuse = (fault: string, exitStatus: 66 | 78) =>
-    new ConfigError([`'stateDir' cannot be used: ${fault}: ${escapeText(directory)}`], exitStatus);
-  if ("fault" in file) {
-    // The directory does not exist yet.
-    if (file.fault === NOT_MADE) return;
-    throw refuse(`its file '${FORMAT}' cannot be read: ${file.fault}`, file.exitStatus);
-  }
-  const [, digits] = /^([1-9][0-9]{0,8})\r?\n?$/.exec(file.text) ?? [];
-  if (digits === undefined) throw refuse(`its file '${FORMAT}' holds no number`, 78);
-  if (Number(digits) <= CURRENT_FORMAT) return;
-  throw refuse(`it is of format ${digits}, and this version knows ${CURRENT_FORMAT}. Use a newer version`, 78);
-}
-
-const NOT_MADE = "its folder does not exist";
-
 /**
  * With several venues in one process, gives each a state directory of its own, named after the venue, below the one it
  * would otherwise have. So they never share an operator's token or a revocation list.
@@ -156,15 +122,4 @@ function baseOf(config: VenueConfig, env: Environment): string | undefined {
     if (error instanceof NoStateDir) return undefined;
     throw error;
   }
-}
-
-/**
- * Encodes a name as a folder name valid on every system: other characters become `%` and the hex of their UTF-8 bytes.
- */
-export function folderOf(name: string): string {
-  const encoded = name.replace(/[^\p{L}\p{N}._ -]/gu, (character) =>
-    [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
-  );
-  // Windows drops trailing dots and spaces, and leading dots hide or lead up.
-  return encoded.replace(/^[. ]|[. ]$/g, (end) => (end === "." ? "%2E" : "%20"));
 }

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { errnoOf } from "../../../jail/sys.js";
-import { folderOf } from "./place.js";
+import { folderOf } from "./venue-folder.js";
 
 const NAME = "running.json";
 
