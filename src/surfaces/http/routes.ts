@@ -172,6 +172,10 @@ export function needsCaller(request: FastifyRequest): boolean {
 export const isWorkspace = ({ routeOptions: { url } }: FastifyRequest): boolean =>
   url === WORKSPACE_URL || url?.startsWith(`${WORKSPACE_URL}/`) === true;
 
+/** Whether a request exchanges the code of a link. */
+export const isLogin = ({ method, routeOptions: { url } }: FastifyRequest): boolean =>
+  method === "POST" && url === LOGIN_PATH;
+
 /** The path of a request as sent, without the query. */
 export function pathOf(request: FastifyRequest): string {
   const url = request.raw.url ?? "";

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
+import { contextOf } from "../../../src/core/call/attribute.js";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
+import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { tokenId } from "../../../src/ucan/token/id.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/start/open-venue.js";
@@ -46,8 +48,8 @@ async function start(auth?: Auth, owner?: string): Promise<void> {
 const reload = (auth?: Auth, owner?: string) => open.prepareReload(configOf(auth, owner)).commit();
 
 /** What a caller with some UCANs reads, or why it cannot. */
-async function read(did: string, ucans: readonly string[] = []): Promise<unknown> {
-  const context = { callerDID: did, authentication: "identity", ucans } as const;
+async function read(did: string, ucans: readonly string[] = [], more: SurfaceContext = {}): Promise<unknown> {
+  const context = { callerDID: did, authentication: "identity", ucans, ...more } as const;
   try {
     return (await open.adapter.invoke("file:read", { root: "docs", path: "a.txt" }, context)).content;
   } catch (error) {
@@ -74,6 +76,26 @@ describe("a reload applies", () => {
     expect([await read(alice.did), await read(bob.did)]).toEqual(["alpha", "CAPABILITY_DENIED"]);
     await reload();
     expect(await read(alice.did)).toBe("CAPABILITY_DENIED");
+  });
+
+  test("what the maker of an access token has lost: so has the token, and it gets it back with its maker", async () => {
+    const grants = [{ did: alice.did, with: "file://docs/", can: "crud" }];
+    await start({ grants });
+    const made = open.access.accessTokens?.issue({
+      ...{ label: "agent", lifetimeMs: 3_600_000, caps: [DOCS] },
+      maker: { kind: "identity", did: alice.did },
+    });
+    const readBy = () => {
+      const known = open.access.authenticate(`Bearer ${made?.secret}`);
+      return "caller" in known ? read(known.caller.did, [], contextOf(known.caller)) : known.refused;
+    };
+    expect(await readBy()).toBe("alpha");
+    await reload({ grants: [{ did: alice.did, with: "file://docs/other/", can: "crud" }] });
+    expect([await readBy(), await read(alice.did)]).toEqual(["CAPABILITY_DENIED", "CAPABILITY_DENIED"]);
+    await reload({ grants });
+    expect(await readBy()).toBe("alpha");
+    await reload();
+    expect(await readBy()).toBe("CAPABILITY_DENIED");
   });
 
   test("who owns a root, and with it whose grants count there", async () => {

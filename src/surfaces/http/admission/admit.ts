@@ -17,7 +17,7 @@ import {
   unsupportedEncoding,
   unsupportedScheme,
 } from "../plumbing/http-error.js";
-import { isWorkspace, needsCaller, unmapped } from "../routes.js";
+import { isLogin, isWorkspace, needsCaller, unmapped } from "../routes.js";
 import { awaitsContinue } from "./expect.js";
 import { refuseEmbedding } from "./fetch-metadata.js";
 import { refuse } from "./host-and-origin.js";
@@ -91,7 +91,8 @@ export class Admission {
     const refusal = this.refusal(request.raw) ?? (isWorkspace(request) ? undefined : refuseEmbedding(request.raw));
     if (refusal !== undefined) throw refusal;
     const known = this.#identify(request);
-    if (host.rateLimit === undefined) return this.#accept(known, request, reply);
+    // Wrong codes have a limit of their own, and whoever sends them must not keep the right one out.
+    if (host.rateLimit === undefined || isLogin(request)) return this.#accept(known, request, reply);
     const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
     const sender = { address: addressOf(request), ...(isKnown ? { did: known.did } : {}) };
     return host.rateLimit(sender).then((waitMs) => {

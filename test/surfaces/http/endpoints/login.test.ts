@@ -71,6 +71,18 @@ describe("POST /api/v1/login", () => {
     expect((await logIn(code)).status).toBe(201);
   });
 
+  test("takes the right code from an address that has called too often", async () => {
+    await ground.venue.close();
+    await ground.open({ rateLimit: { perSecond: 1, burst: 60 } });
+    const { code } = await link();
+    const call = async () => (await fetch(`${ground.venue.url}/api/v1/status`)).status;
+    const statuses = await Promise.all(Array.from({ length: 61 }, call));
+    expect(statuses).toContain(429);
+    expect(await call()).toBe(429);
+    expect((await logIn("x".repeat(43))).status).toBe(401);
+    expect((await logIn(code)).status).toBe(201);
+  });
+
   test.each([[{}], [{ code: 7 }], [[]], ["code"]])("refuses %j", async (body) => {
     expect((await login(body)).status).toBe(400);
   });

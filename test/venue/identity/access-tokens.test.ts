@@ -1,0 +1,185 @@
+// The limits of access tokens by the clock, which the test turns.
+
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { silentLog } from "../../../src/core/ports/log.js";
+import type { AccessTokens, LoginFault, MadeAccess } from "../../../src/venue/identity/access-entry.js";
+import { openAccessStore } from "../../../src/venue/identity/access-store.js";
+import { createAccessTokens, SESSION_MS } from "../../../src/venue/identity/access-tokens.js";
+
+const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
+const VENUE = "did:key:z6MkVenue";
+const CAPS = [{ with: "file://docs/", can: "crud/read" }];
+const OPERATOR = { kind: "operator" } as const;
+
+let dir = "";
+let now = 0;
+let tokens: AccessTokens;
+const opened = (): AccessTokens =>
+  createAccessTokens(openAccessStore(dir, { open: () => mkdirSync(dir, { recursive: true }), log: silentLog }), {
+    venue: VENUE,
+    clock: { nowMs: () => now, monotonicMs: () => now },
+  });
+beforeEach(() => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-test-")));
+  // Ahead of the file system's clock, so that times of files never are later than that of the test.
+  now = Date.now() + DAY;
+  tokens = opened();
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const made = (one: MadeAccess | LoginFault | undefined): MadeAccess => {
+  if (one === undefined || "fault" in one) throw new Error(`Not made: ${JSON.stringify(one)}`);
+  return one;
+};
+const session = (more: object = {}) =>
+  made(tokens.issue({ label: "x", maker: OPERATOR, lifetimeMs: SESSION_MS, ...more }));
+const token = (lifetimeMs: number) => made(tokens.issue({ label: "x", maker: OPERATOR, lifetimeMs, caps: CAPS }));
+const works = ({ secret }: MadeAccess, by = tokens): boolean => by.use(secret) !== undefined;
+
+describe("a token with caps", () => {
+  test("ends by its time, to the millisecond, used or not", () => {
+    const made = token(HOUR);
+    now += HOUR - 1;
+    expect(works(made)).toBe(true);
+    now += 1;
+    expect(works(made)).toBe(false);
+    expect(tokens.inForce(made.entry.id)).toBeUndefined();
+    expect(tokens.list()).toMatchObject([{ state: "ended" }]);
+  });
+
+  test("does not end by not being used", () => {
+    const made = token(30 * DAY);
+    now += 29 * DAY;
+    expect(works(made)).toBe(true);
+  });
+});
+
+describe("a session", () => {
+  test("ends twelve hours after its last use", () => {
+    const made = session();
+    now += 12 * HOUR;
+    expect(works(made)).toBe(true);
+    now += 12 * HOUR;
+    expect(works(made)).toBe(true);
+    now += 12 * HOUR + 1;
+    expect(works(made)).toBe(false);
+  });
+
+  test("lives on where another process uses it, and after a restart", () => {
+    const made = session();
+    const other = opened();
+    now += 11 * HOUR;
+    expect(works(made, other)).toBe(true);
+    now += 11 * HOUR;
+    expect(tokens.inForce(made.entry.id)).toBeDefined();
+    tokens = opened();
+    expect(works(made)).toBe(true);
+    now += 12 * HOUR + MINUTE;
+    expect(opened().use(made.secret)).toBeUndefined();
+  });
+
+  test("ends after seven days however often it is used", () => {
+    const made = session();
+    for (let hour = 0; hour < 7 * 24; hour += 8) {
+      expect(works(made)).toBe(true);
+      now += 8 * HOUR;
+    }
+    expect(works(made)).toBe(false);
+  });
+
+  test("made through another ends with it at the latest", () => {
+    const first = session({ lifetimeMs: 2 * HOUR });
+    now += HOUR;
+    const second = session({ through: first.entry });
+    expect(second.entry.expires).toBe(first.entry.expires);
+    now += HOUR;
+    expect([works(first), works(second)]).toEqual([false, false]);
+  });
+
+  test("that has run out ends alone: what was made through it goes on", () => {
+    const first = session({ lifetimeMs: HOUR });
+    const agent = made(
+      tokens.issue({ label: "x", maker: OPERATOR, lifetimeMs: DAY, caps: CAPS, through: first.entry }),
+    );
+    now += 2 * HOUR;
+    expect([works(first), works(agent)]).toEqual([false, true]);
+    tokens.revoke(first.entry.id, false);
+    expect(works(agent)).toBe(false);
+  });
+});
+
+describe("a link", () => {
+  const link = (lifetimeMs = SESSION_MS) => made(tokens.link({ label: "x", maker: OPERATOR, lifetimeMs }));
+
+  test("is good for fifteen minutes, and the clock of its session starts with the login", () => {
+    const [early, late] = [link(), link()];
+    now += 15 * MINUTE - 1;
+    const { entry } = made(tokens.login(early.secret));
+    expect(entry.expires - now).toBe(SESSION_MS);
+    now += 1;
+    expect(tokens.login(late.secret)).toEqual({ fault: "wrong" });
+    expect(tokens.login(early.secret)).toEqual({ fault: "wrong" });
+  });
+
+  test("has one winner among processes that read it before", () => {
+    const { secret } = link();
+    const others = [opened(), opened()];
+    for (const one of others) one.list();
+    const answers = [tokens, ...others].map((one) => one.login(secret));
+    expect(answers.filter((one) => "secret" in one)).toHaveLength(1);
+  });
+
+  test("the eleventh wrong code in any minute is told to wait until the first is a minute old; the right one never", () => {
+    const right = link();
+    const guess = () => tokens.login("x".repeat(43));
+    for (let count = 0; count < 10; count += 1) {
+      expect(guess()).toEqual({ fault: "wrong" });
+      now += SECOND;
+    }
+    expect(guess()).toEqual({ fault: "too many", retryMs: 50 * SECOND });
+    now += 50 * SECOND - 1;
+    expect(guess()).toEqual({ fault: "too many", retryMs: 1 });
+    expect(tokens.login("short")).toEqual({ fault: "too many", retryMs: 1 });
+    now += 1;
+    // Those that were told to wait do not count, or a guesser would keep everybody else from an answer.
+    expect(guess()).toEqual({ fault: "wrong" });
+    expect(guess()).toMatchObject({ fault: "too many" });
+    expect(made(tokens.login(right.secret)).entry.login).toBe(true);
+  });
+});
+
+test("the last use is written down once a minute", () => {
+  const one = token(DAY);
+  const file = join(dir, "access", `${one.entry.id}.token`);
+  const written = () => statSync(file).mtimeMs;
+  now += HOUR;
+  works(one);
+  const first = written();
+  now += MINUTE - 1;
+  works(one);
+  expect(written()).toBe(first);
+  expect(tokens.list()[0]?.lastUsed).toBe(now);
+  now += 1;
+  works(one);
+  expect(Math.round(written())).toBe(now);
+});
+
+test("what ended is taken away a week later, with the next token that is made", () => {
+  token(HOUR);
+  const revoked = token(60 * DAY);
+  tokens.revoke(revoked.entry.id, false);
+  now += 7 * DAY;
+  token(HOUR);
+  expect(tokens.list()).toHaveLength(3);
+  now += HOUR + 1;
+  token(HOUR);
+  // The first was over an hour after it was made.
+  expect(tokens.list().map(({ state }) => state)).toEqual(expect.arrayContaining(["ended", "live"]));
+  now += 8 * DAY;
+  token(HOUR);
+  expect(tokens.list()).toHaveLength(1);
+  expect(readdirSync(join(dir, "access")).filter((name) => name.endsWith(".revoked"))).toEqual([]);
+});
