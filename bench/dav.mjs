@@ -1,19 +1,21 @@
 #!/usr/bin/env node
-// WebDAV beside `rclone serve webdav`, in turns in one run: large and small files, listings, memory.
-import { spawn, spawnSync } from "node:child_process";
+// WebDAV beside `rclone serve webdav` and mod_dav of Apache, in turns in one run: large and small files, listings, memory.
+// Usage: npm run bench:dav [-- --quick] [--only listings|files|memory]
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { adopt, cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
+import { startPeers } from "./dav/peers.mjs";
+import { cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
 import { describeMachine } from "./machine.mjs";
 import { startVenue } from "./venue/process.mjs";
 
-const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
+const options = { quick: { type: "boolean", default: false }, only: { type: "string", default: "" } };
+const { values } = parseArgs({ options });
+const does = (part) => values.only === "" || values.only === part;
 const ROUNDS = values.quick ? 3 : 9;
 const LARGE = Buffer.alloc(100 * 1024 * 1024, "venue-files ");
 const SMALL = Buffer.alloc(4096, "x");
-const PORT = 18_733;
 const agent = new Agent({ keepAlive: true });
 
 /** Sends one request and reads its answer. @returns bytes of the answer */
@@ -72,23 +74,6 @@ async function inTurns(ours, theirs, pids) {
   };
 }
 
-async function startRclone(folder) {
-  if (spawnSync("rclone", ["version"]).status !== 0) return undefined;
-  const args = ["serve", "webdav", folder, "--addr", `127.0.0.1:${PORT}`, "--config", join(folder, "../none")];
-  const child = spawn("rclone", args, { stdio: "ignore" });
-  adopt(child.pid);
-  const subject = { url: `http://127.0.0.1:${PORT}`, base: "", pid: child.pid };
-  for (let tries = 0; tries < 100; tries++) {
-    const isUp = await send(subject, "OPTIONS", "/").then(
-      () => true,
-      () => false,
-    );
-    if (isUp) return subject;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error("rclone does not answer");
-}
-
 const propfind = (subject, path) => send(subject, "PROPFIND", `${subject.base}/${path}`, { headers: { depth: "1" } });
 
 function list(subject, path, limit) {
@@ -97,11 +82,29 @@ function list(subject, path, limit) {
   return send(subject, "POST", "/api/v1/run", { body, headers });
 }
 
+const put = (subject) => (round) =>
+  send(subject, "PUT", `${subject.base}/${subject.mark}-${round % 2}`, { body: LARGE });
+const get = (subject) => () => send(subject, "GET", `${subject.base}/${subject.mark}-1`);
+
 const small = (subject) => async (round) => {
   for (let index = 0; index < 500; index++) {
-    await send(subject, "PUT", `${subject.base}/small-${round}-${index}`, { body: SMALL });
+    await send(subject, "PUT", `${subject.base}/${subject.mark}-small-${round}-${index}`, { body: SMALL });
   }
 };
+
+async function listings(own, add) {
+  for (const [name, entries] of [
+    ["thousand", 1000],
+    ["many", 10_000],
+  ]) {
+    const result = await inTurns(
+      () => propfind(own, name),
+      () => list(own, name, entries),
+    );
+    const target = entries === 1000 ? "at most 3x" : "";
+    add(`PROPFIND of ${entries.toLocaleString("en")} entries`, result, "`file:list` over HTTP", target);
+  }
+}
 
 /** Growth of resident memory while four large files come at once. */
 async function growth(subject, venue) {
@@ -127,12 +130,11 @@ async function main() {
     mkdirSync(join(folder, name), { recursive: true });
     for (let index = 0; index < count; index++) writeFileSync(join(folder, name, `file-${index}.txt`), "x");
   }
-  mkdirSync(join(folder, "peer"));
   const root = { path: join(folder, "served"), durability: "none" };
   const venue = await startVenue(folder, { webdav: true, file: { roots: { files: root } } });
   const authorization = `Basic ${Buffer.from(`x:${venue.token}`).toString("base64")}`;
   const own = { url: venue.url, base: "/dav/files", token: venue.token, authorization };
-  const peer = await startRclone(join(folder, "peer"));
+  const peers = does("files") ? await startPeers(temporaryDirectory()) : [];
   const machine = describeMachine(temporaryDirectory());
   const rows = [];
   const add = (what, { ours, theirs, ratio, cpu }, beside, target) => {
@@ -140,34 +142,25 @@ async function main() {
     const other = `${beside} ${theirs.toFixed(1)} ms`;
     rows.push(`| ${what} | ${ours.toFixed(1)} ms | ${other} | ${ratio.toFixed(2)}x | ${processor} | ${target} |`);
   };
-  for (const [name, entries] of [
-    ["thousand", 1000],
-    ["many", 10_000],
-  ]) {
-    const result = await inTurns(
-      () => propfind(own, name),
-      () => list(own, name, entries),
-    );
-    add(
-      `PROPFIND of ${entries.toLocaleString("en")} entries`,
-      result,
-      "`file:list` over HTTP",
-      entries === 1000 ? "at most 3x" : "",
-    );
-  }
-  if (peer === undefined) process.stderr.write("rclone is not there: no peer\n");
-  else {
+  if (does("listings")) await listings(own, add);
+  if (does("files") && peers.length === 0) process.stderr.write("neither rclone nor Apache is there: no peer\n");
+  for (const peer of peers) {
     const pids = [venue.pid, peer.pid];
-    const put = (subject) => (round) => send(subject, "PUT", `${subject.base}/large-${round % 2}`, { body: LARGE });
-    const get = (subject) => () => send(subject, "GET", `${subject.base}/large-1`);
-    add("PUT of 100 MiB", await inTurns(put(own), put(peer), pids), "rclone", "at most 1.67x");
-    add("GET of 100 MiB", await inTurns(get(own), get(peer), pids), "rclone", "at most 1.67x");
-    add("500 PUTs of 4 KiB, one after another", await inTurns(small(own), small(peer), pids), "rclone", "at most 1x");
+    const beside = (subject) => ({ ...subject, mark: peer.name });
+    const [ours, theirs] = [beside(own), beside(peer)];
+    add("PUT of 100 MiB", await inTurns(put(ours), put(theirs), pids), peer.name, "at most 1.67x");
+    add("GET of 100 MiB", await inTurns(get(ours), get(theirs), pids), peer.name, "at most 1.67x");
+    add(
+      "500 PUTs of 4 KiB, one after another",
+      await inTurns(small(ours), small(theirs), pids),
+      peer.name,
+      "at most 1x",
+    );
   }
-  const grown = await growth(own, venue);
-  rows.push(
-    `| four PUTs of 100 MiB at once: growth of memory | ${(grown / 2 ** 20).toFixed(0)} MiB | | | | at most 150 MiB |`,
-  );
+  if (does("memory")) {
+    const grown = ((await growth(own, venue)) / 2 ** 20).toFixed(0);
+    rows.push(`| four PUTs of 100 MiB at once: growth of memory | ${grown} MiB | | | | at most 150 MiB |`);
+  }
   const lines = [
     `${machine.cores} cores (${machine.cpu}), ${machine.kernel}, Node ${machine.node}, ${machine.fileSystem}; load ${machine.load.toFixed(1)} before; ${ROUNDS} rounds, \`durability: "none"\`.`,
     "",
