@@ -146,6 +146,8 @@ export interface ProfileConfig {
   readonly alias?: string | null;
   readonly variant?: "strict";
   readonly onStale?: "reject";
+  /** Clone the directory before each command. Default: no. */
+  readonly snapshot?: boolean;
   /** Absent: no shell tool. */
   readonly shell?: ShellConfig;
 }

@@ -228,6 +228,11 @@ export class Sys {
     else fs.linkSync(from, to);
   }
 
+  *symlink(target: string, path: string): Io<void> {
+    if (this.#pool) yield pool.symlink(target, path);
+    else fs.symlinkSync(target, path);
+  }
+
   /** Shares the blocks of one open file with another (reflink), or fails. Always in the thread pool. */
   *clone(from: number, to: number): Io<void> {
     const path = (fd: number): string => `/proc/self/fd/${fd}`;
@@ -252,12 +257,6 @@ export class Sys {
   *fchown(fd: number, uid: number, gid: number): Io<void> {
     if (this.#pool) yield pool.fchown(fd, uid, gid);
     else fs.fchownSync(fd, uid, gid);
-  }
-
-  /** @param modified in seconds, which need not be whole */
-  *futimes(fd: number, modified: number): Io<void> {
-    if (this.#pool) yield pool.futimes(fd, modified, modified);
-    else fs.futimesSync(fd, modified, modified);
   }
 
   *chmod(path: string, mode: number): Io<void> {

@@ -121,11 +121,9 @@ async function show(place: ExecPlace & { readonly isAllowed: boolean }, call: Pl
   if (sandbox.shows === "files") return { mount: shown };
   if (backend.mount === undefined) throw noSandbox();
   const { uid = NOBODY, gid = uid } = sandbox;
-  const directory = await backend.mount(
-    at.path,
-    { writable, keepsStage: !top.root.readOnly, user: { uid, gid } },
-    at.access,
-  );
+  const keepsTree = request.snapshot === true;
+  const options = { writable, keepsStage: !top.root.readOnly, keepsTree, user: { uid, gid } };
+  const directory = await backend.mount(at.path, options, at.access);
   try {
     requireRoom(top);
   } catch (error) {

@@ -20,6 +20,8 @@ export interface Bound {
   /** Segments of the directory that the tools see. */
   readonly prefix: readonly string[];
   readonly links: Profile["links"];
+  /** Clone the directory before each command. */
+  readonly snapshot?: boolean | undefined;
 }
 
 /** A bound root that counts its operations. */
@@ -76,11 +78,11 @@ class BoundCall implements CountedRoot {
 
   async exec(request: Omit<ExecRequest, "mounts">, at = WORKSPACE): Promise<SandboxProcess> {
     const { host, bound } = this.#parts;
-    const { root, prefix } = bound;
+    const { root, prefix, snapshot = false } = bound;
     this.calls++;
     const mount = { root, at, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
     try {
-      return await host.exec({ ...request, mounts: [mount] }, { ...this.#contextOf({}), report: undefined });
+      return await host.exec({ ...request, mounts: [mount], snapshot }, { ...this.#contextOf({}), report: undefined });
     } catch (error) {
       throw error instanceof FileAdapterError ? withoutPrefix(error, bound) : error;
     }

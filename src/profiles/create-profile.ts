@@ -74,7 +74,8 @@ export function openProfile(
     throw invalidProfile(`Root '${escapeText(binding.root)}' of profile '${name}' does not exist`);
   }
   const open = profile.open(binding, { host, ...(shell === undefined ? {} : { shell }) });
-  const bound: Bound = { root: binding.root, prefix: prefixOf(binding), links: profile.links };
+  const { root, snapshot } = binding;
+  const bound: Bound = { root, prefix: prefixOf(binding), links: profile.links, snapshot };
   const known = new Map(open.tools.map((tool) => [tool.name, tool]));
   const validator = new InputValidator();
   const bind = (tool: string, context: SurfaceContext) => bindCall(host, bound, context, `${name}:${tool}`);

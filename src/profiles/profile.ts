@@ -20,6 +20,8 @@ export interface ProfileBinding {
   readonly alias?: string | null;
   readonly variant?: string;
   readonly onStale?: string;
+  /** Clone the directory before each command, so that everything it changes can be undone. Default: no. */
+  readonly snapshot?: boolean;
   /** Deviations from the default shell configuration. Absent: no tool runs commands. */
   readonly shell?: Partial<Omit<ShellConfig, "limits">> & { readonly limits?: Partial<ShellConfig["limits"]> };
 }

@@ -24,7 +24,7 @@ const granted = {
 const DASHED = `-${"a".repeat(42)}`;
 const inspected = { name: "token inspect", token: "t", json: false } as const;
 
-const watched = { name: "acp", source: none, agent: ["agent"], answer: "ask" } as const;
+const watched = { name: "acp", source: none, agent: ["agent"], answer: "ask", snapshot: false } as const;
 
 describe("a command line is understood:", () => {
   test.each<[string, Partial<Command>]>([
@@ -61,6 +61,7 @@ describe("a command line is understood:", () => {
         remote: { url: "https://h/v", token: "env:T", proofs: ["p"] },
       },
     ],
+    ["acp --snapshot -- a", { ...watched, agent: ["a"], snapshot: true }],
     ["acp -- node agent.mjs --yes", { ...watched, agent: ["node", "agent.mjs", "--yes"] }],
     ["acp --root a=. --yes agent", { ...watched, source: { file: undefined, roots: ["a=."] }, answer: "allow" }],
     ["acp --deny-writes --caps c --prompt p -- agent", { ...watched, capsFile: "c", prompt: "p", answer: "reject" }],

@@ -117,6 +117,17 @@ describe("check", () => {
     expect(refused.stderr).toContain("'profiles.mine.shell.unsafe' must be false");
   });
 
+  test("warns of snapshots that no journal keeps, and refuses those of no shell", async () => {
+    const configOf = (root: string, shell: string) => `{ file: { roots: { docs: { path: "docs"${root} } } },
+      profiles: { mine: { profile: "jettson", root: "docs", snapshot: true${shell} } } }`;
+    const warning = "Profile 'mine' has snapshot: true, but its root 'docs' has no journal to keep it";
+    expect((await check(configOf(`, journal: "off"`, ", shell: {}"))).stdout).toContain(warning);
+    expect((await check(configOf("", ", shell: {}"))).stdout).not.toContain(warning);
+    const refused = await check(configOf("", ""));
+    expect(refused.status).toBe(78);
+    expect(refused.stderr).toContain("'profiles.mine.snapshot' needs a shell");
+  });
+
   test("shows roots, tokens and who may do what", async () => {
     const config = `{
       file: { roots: { docs: { path: "docs", readOnly: true, description: "Manuals" }, tmp: { temp: true } } },

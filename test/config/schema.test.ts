@@ -168,7 +168,7 @@ describe("schemas/config.json", () => {
         ...under("auth.ucan", "maxLifetime", "allowNoExpiry", "acceptUnversionedCovia", "revocations"),
         ...under("auth.tokens", "name", "did", "caps", "caps.with", "caps.can"),
         ...under("auth.tokens.token", "env", "file", "sha256"),
-        ...["profiles", ...under("profiles.*", "profile", "root", "prefix", "alias", "variant", "onStale")],
+        ...["profiles", ...under("profiles.*", "profile", "root", "prefix", "alias", "variant", "onStale", "snapshot")],
         ...under("profiles.*.shell", "driver", "network", "uid", "gid", "scratchBytes", "unsafe"),
         ...under("profiles.*.shell.extraMounts", "path", "at"),
         ...under("profiles.*.shell.limits", "nproc", "fsize", "data", "nofile", "core"),

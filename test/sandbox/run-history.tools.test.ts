@@ -156,4 +156,26 @@ describe("what a command has changed", () => {
       message: expect.stringContaining("too large to see all that the command has changed"),
     });
   });
+
+  test("comes back where the tree was cloned before, without what is denied, and no command sees the clone", async () => {
+    for (const name of ["edited", "d/x", "d/y"]) ground.put(name, name);
+    ground.put("secret/.env", "SECRET");
+    let output = "";
+    const changes = await changesBy(ground, async () => {
+      const command = "echo 2 > edited; rm -r d; ls -A .venue-files; cat .venue-files/trash/*/edited";
+      const ran = await ground.sh(command, { snapshot: true });
+      output = ran.stdout;
+    });
+    expect(output).toBe("");
+    expect(changes.map((one) => [told(one), one.undoable])).toEqual([
+      ["now edited", true],
+      ["was d", true],
+    ]);
+    const kept = readdirSync(join(ground.dir, ".venue-files/trash"), { recursive: true }).map(String);
+    expect(kept.filter((name) => name.endsWith(".env"))).toEqual([]);
+    await ground.adapter.invoke("file:undo", { group: changes[0]?.group ?? "" });
+    expect(["edited", "d/x", "d/y"].map((name) => readFileSync(join(ground.dir, name), "utf8"))).toEqual([
+      ...["edited", "d/x", "d/y"],
+    ]);
+  });
 });

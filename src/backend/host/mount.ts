@@ -59,6 +59,7 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
   access.scope.checkpoint();
   const { jail, walk, found } = yield* mounting.enter();
   let stage: StagedFile | undefined;
+  let changes: RunChanges | undefined;
   try {
     if (rules.usage?.counting !== undefined) yield rules.usage.counting;
     if (jail.top.fd < 0) throw notSupportedByRoot(access.place, "commands on this platform");
@@ -73,10 +74,12 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     const path = [jail.realPath, ...found.real].join("/");
     if (!options.writable) return new Mounted(mounting, { ...common, path, masks, directory });
     const journal = yield* wait(rules.openJournal?.());
-    const changes = journal && (yield* RunChanges.begin({ jail, directory, real: [...found.real], access, journal }));
+    const run = { jail, directory, real: [...found.real], access };
+    changes = journal && (yield* RunChanges.begin({ ...run, journal }, options.keepsTree === true));
     const mark = yield* placeRunMark(jail, found.real);
     return new Mounted(mounting, { ...common, path, masks, directory, mark, changes });
   } catch (error) {
+    if (changes !== undefined) yield* changes.end();
     yield* dropStage(jail, stage);
     walk.close();
     throw error;
@@ -125,7 +128,8 @@ class Mounted implements MountedDirectory {
   }
 
   async close(): Promise<void> {
-    const { jail, walk, stage, mark } = this.#held;
+    const { jail, walk, stage, mark, changes } = this.#held;
+    if (changes !== undefined) await runIo(finishWithReserve(changes.end()));
     if (mark !== undefined) await runIo(finishWithReserve(leaveRunMark(jail, mark, this.#isClean)));
     await runIo(dropStage(jail, stage));
     walk.close();

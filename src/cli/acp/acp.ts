@@ -86,7 +86,7 @@ async function serveAgent(
 }
 
 async function openFs(
-  { context, answers, records }: Run,
+  { command: { snapshot }, context, answers, records }: Run,
   { venue, caps }: { venue: OpenVenue; caps: readonly unknown[] | undefined },
 ): Promise<{ fs: AcpClientFs; directories: readonly string[] }> {
   const { adapter, log } = venue;
@@ -101,7 +101,7 @@ async function openFs(
       records.push(record);
       context.stdout.write(auditLine(record));
     },
-    terminals: { sandbox: await createSandbox(DEFAULT_SHELL, { onWarning }) },
+    terminals: { sandbox: await createSandbox(DEFAULT_SHELL, { onWarning }), snapshot },
   });
   const prefixes = new Map(placeMounts(mounts, roots).map(({ root, prefix }) => [root, `/${prefix.join("/")}`]));
   // The first root is the agent's working directory.

@@ -101,7 +101,13 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
       commands: await commandsOf(config),
       state: knownStateDir(config, env),
       drives: drivesOf(config, env),
-      warnings: [...warnings, ...opened.warnings, ...approvingClients(config), ...openTrash(config)],
+      warnings: [
+        ...warnings,
+        ...opened.warnings,
+        ...approvingClients(config),
+        ...openTrash(config),
+        ...lostSnapshots(config),
+      ],
     };
   } finally {
     await opened?.close();
@@ -115,6 +121,16 @@ function openTrash({ profiles }: VenueConfig): readonly string[] {
     ([name]) =>
       `Commands of profile '${name}' run without a guard: they can remove what the trash and the journal keep`,
   );
+}
+
+/** A snapshot is kept by the journal of its root. */
+function lostSnapshots({ profiles, file, stateDir }: VenueConfig): readonly string[] {
+  return Object.entries(profiles).flatMap(([name, { snapshot, root }]) => {
+    const config = file.roots[root];
+    const isOff = config !== undefined && "journal" in config && config.journal === "off";
+    if (snapshot !== true || !(stateDir === false || isOff)) return [];
+    return [`Profile '${name}' has snapshot: true, but its root '${escapeText(root)}' has no journal to keep it`];
+  });
 }
 
 /** MCP clients with all the rights of the operator could answer for the person who is to be asked. */

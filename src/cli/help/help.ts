@@ -192,7 +192,7 @@ Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root 
 Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as
 ever), 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  acp: `venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root [NAME=]PATH[:ro]]…
+  acp: `venue-files acp [--yes | --deny-writes] [--snapshot] [--prompt TEXT] [--config FILE] [--root [NAME=]PATH[:ro]]…
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
                 [--caps FILE] [--key KEY [--proof FILE]…] -- <agent command…>
 
@@ -203,6 +203,7 @@ end come all modified files and the audit. The agent itself is a process of your
   --prompt TEXT           what the agent is to do; else each line of standard input is a prompt
   --yes                   allow everything, for scripts
   --deny-writes           allow no change and no command, for scripts
+  --snapshot              clone the roots before each command, so that 'undo' brings back what it replaced and deleted
 ${ROOT_OPTIONS}
 ${CAPS_OPTION}
 ${KEY_OPTION}

@@ -45,6 +45,9 @@ function checkProfile(place: Place, given: Draft<ProfileConfig>, roots: readonly
   if (prefix !== undefined && canonicalPrefix(prefix) === undefined) {
     report(placeBelow(place, "prefix"), "must be a path of a directory below the root, such as sessions/1");
   }
+  if (given.snapshot === true && given.shell === undefined) {
+    report(placeBelow(place, "snapshot"), "needs a shell: without one there are no commands");
+  }
   for (const key of ONLY_EVERRUNS) {
     if (profile === "jettson" && Object.hasOwn(given, key)) report(placeBelow(place, key), "is only for everruns");
   }

@@ -8,6 +8,8 @@ export interface MountOptions {
   readonly writable: boolean;
   /** Mask the staging directory, since other processes may be preparing changes in the root. */
   readonly keepsStage: boolean;
+  /** Clone the directory before, so that what commands replace and delete there can be brought back. */
+  readonly keepsTree?: boolean;
   /** New owner of a temp root if this process is root, so that commands need not run as root. */
   readonly user: { readonly uid: number; readonly gid: number };
 }

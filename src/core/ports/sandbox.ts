@@ -102,6 +102,11 @@ export interface ExecRequest extends RunOptions {
   readonly sandbox: Sandbox;
   /** At least one. `prefix`: directory of the root to mount instead of the root; `at`: absolute mount point. */
   readonly mounts: readonly ExecMount[];
+  /**
+   * Clone the mounted directories before, so that everything the command changes can be undone. For roots with a
+   * journal, up to a number and size of files; what was not kept says why in its history.
+   */
+  readonly snapshot?: boolean;
   /** Text for the audit record. Default: `argv`, joined by spaces. */
   readonly command?: string;
 }

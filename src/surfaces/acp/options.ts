@@ -32,6 +32,11 @@ export interface AcpLimits {
 /** Runs the commands of agents. */
 export interface AcpTerminals {
   readonly sandbox: Sandbox;
+  /**
+   * Clone the directories of the session before each command, so that everything it changes can be undone: up to 20,000
+   * files where blocks can be shared, else 2,000 files of 64 MB. For roots with a journal. Default: no.
+   */
+  readonly snapshot?: boolean;
 }
 
 /** The caller on whose behalf agents act; the operator if `callerDID` is absent. */

@@ -8,6 +8,7 @@ import { below, CREATE, identity, type Pinned, READ } from "../../../jail/handle
 import type { Jail } from "../../../jail/jail.js";
 import type { LockRequest } from "../../../jail/staging/locks.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { setTimeOfOpen } from "../../../jail/times.js";
 import type { Amount } from "../../quota.js";
 import { NO_LINKS } from "../changes/put.js";
 import { copyContent } from "../changes/stage.js";
@@ -162,7 +163,7 @@ function* copyBefore({ jail, rules }: Change, old: Pinned, to: string): Io<void>
     try {
       yield* copyContent(jail, source, fd);
       yield* sys.fchmod(fd, old.stat.mode & 0o777);
-      yield* sys.futimes(fd, old.stat.modifiedMs / 1000);
+      yield* setTimeOfOpen(sys, fd, old.stat.modifiedMs);
       if (rules.durable) yield* sys.fsync(fd);
     } finally {
       closeNow(fd);

@@ -8,6 +8,7 @@ import type { EntryState } from "../../../core/ports/changes/change.js";
 import { CREATE, type Pinned, release, WRITE_NEW } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow } from "../../../jail/sys.js";
+import { setTimeOfOpen } from "../../../jail/times.js";
 import { fill } from "../changes/content.js";
 import { putInPlace } from "../changes/put.js";
 import { isReported, realPath, stateAfter, stateOf } from "../changes/report.js";
@@ -28,9 +29,6 @@ import {
   requireTopDevice,
   type Step,
 } from "./step.js";
-
-/** Seconds as a double are not exact: without it the time could be one millisecond less. */
-const ROUNDING_MS = 0.001;
 
 type Write = Extract<GroupChange, { kind: "write" }>;
 
@@ -127,7 +125,7 @@ export class WriteStep implements Step {
     try {
       yield* applyRights(change, fd, old);
       if (mode !== undefined) yield* sys.fchmod(fd, mode);
-      if (modified !== undefined) yield* sys.futimes(fd, (modified + ROUNDING_MS) / 1000);
+      if (modified !== undefined) yield* setTimeOfOpen(sys, fd, modified);
       this.#placed = yield* sys.fstat(fd);
       return imageOf(this.#placed, this.#content?.sha256);
     } finally {

@@ -131,7 +131,7 @@ function* measureItem(jail: Jail, folder: Pinned, name: string): Io<number> {
 }
 
 /** By a rename into the staging directory: if this process dies meanwhile, a sweep removes the rest. */
-function* removeItem(jail: Jail, folder: Pinned, name: string): Io<void> {
+export function* removeItem(jail: Jail, folder: Pinned, name: string): Io<void> {
   const stage = yield* jail.staging.open(jail.top);
   try {
     const free = jail.staging.newName(stage);

@@ -12,6 +12,8 @@ export interface Difference {
   readonly path: string;
   /** Where a moved entry was. */
   readonly from?: string;
+  /** Its path in the scan before, where it was there. */
+  readonly was?: string;
   /** Files in a tree that was made or deleted as a whole. */
   readonly files?: number;
   /** At `path`, like `after`. */
@@ -23,6 +25,15 @@ export interface Difference {
 export function differencesOf(before: Scan, after: Scan, isApart: (path: string) => boolean): readonly Difference[] {
   const { replaced, made, deleted } = new Comparison(before, after);
   return [...replaced, ...joinTrees(made, isApart), ...deleted];
+}
+
+/** Something that is gone, with all that was below it. */
+interface Gone {
+  readonly path: string;
+  readonly was: string;
+  readonly before: SeenEntry;
+  files: number;
+  readonly isReplaced: boolean;
 }
 
 /** Where a directory was before: `new`: nowhere; `unknown`: not everything was seen. */
@@ -60,7 +71,7 @@ class Comparison {
     if (was !== undefined && old?.kind === entry.kind) {
       this.#origins.set(path, { was });
       this.#now.set(was, path);
-      if (isChanged(old, entry)) this.made.push({ action: "modified", path, before: old, after: entry });
+      if (isChanged(old, entry)) this.made.push({ action: "modified", path, was, before: old, after: entry });
       return;
     }
     if (old === undefined && origin !== "new" && !this.#before.isWhole(origin.was)) return;
@@ -76,7 +87,7 @@ class Comparison {
     const from = this.#missing.get(withoutChangeTime(after.version));
     const before = from === undefined ? undefined : this.#before.entries.get(from);
     if (from === undefined || before?.kind !== after.kind || this.#now.has(from)) return false;
-    this.made.push({ action: "moved", path, from: this.#placeOf(from), before: null, after });
+    this.made.push({ action: "moved", path, was: from, from: this.#placeOf(from), before: null, after });
     this.#origins.set(path, { was: from });
     this.#now.set(from, path);
     if (after.kind === "directory") this.#moves.set(from, path);
@@ -103,7 +114,7 @@ class Comparison {
 
   #collectGone(): void {
     /** The tree that each entry that is gone was part of. */
-    const tops = new Map<string, { path: string; before: SeenEntry; files: number; isReplaced: boolean }>();
+    const tops = new Map<string, Gone>();
     for (const [path, before] of this.#before.entries) {
       if (this.#now.has(path)) continue;
       const parent = parentOf(path);
@@ -111,17 +122,17 @@ class Comparison {
       const place = this.#replaced.get(path);
       const now = this.#now.get(parent);
       if (place !== undefined) {
-        tops.set(path, { path: place, before, files: 0, isReplaced: true });
+        tops.set(path, { path: place, was: path, before, files: 0, isReplaced: true });
       } else if (top !== undefined) {
         tops.set(path, top);
         if (before.kind === "file") top.files += 1;
       } else if (now !== undefined && this.#after.isWhole(now)) {
-        tops.set(path, { path: joinPath(now, nameOf(path)), before, files: 0, isReplaced: false });
+        tops.set(path, { path: joinPath(now, nameOf(path)), was: path, before, files: 0, isReplaced: false });
       }
     }
-    const all = [...new Set(tops.values())].map(({ path, before, files, isReplaced }) => {
+    const all = [...new Set(tops.values())].map(({ path, was, before, files, isReplaced }) => {
       const tree = before.kind === "directory" ? { files } : {};
-      return { isReplaced, gone: { action: "deleted", path, before, after: null, ...tree } as const };
+      return { isReplaced, gone: { action: "deleted", path, was, before, after: null, ...tree } as const };
     });
     this.replaced = all.filter(({ isReplaced }) => isReplaced).map(({ gone }) => gone);
     this.deleted = all.filter(({ isReplaced }) => !isReplaced).map(({ gone }) => gone);

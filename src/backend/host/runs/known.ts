@@ -2,12 +2,14 @@
 
 import type { ChangeRecord } from "../../../core/ports/changes/change.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
-import type { SeenEntry } from "./scan.js";
+import { isIn, type SeenEntry } from "./scan.js";
 
 /** Paths are relative to the mount. */
 export interface KnownChanges {
   /** Whether a call has changed what is at a path. */
   readonly has: (path: string) => boolean;
+  /** Whether a call has changed something at a path or below it. */
+  hasBelow(path: string): boolean;
   /** Whether what is there now is what the last such change has left. @param now `null`: nothing */
   isLast(path: string, now: SeenEntry | null): boolean;
 }
@@ -28,6 +30,7 @@ export function changesSince(journal: JournalWriter, since: number, mount: reado
   const isInTree = (path: string): boolean => trees.some((tree) => path.startsWith(tree));
   return {
     has: (path) => left.has(path) || isInTree(path),
+    hasBelow: (path) => [...left.keys()].some((one) => isIn(one, path)),
     isLast(path, now) {
       const state = left.get(path);
       if (state === undefined) return isInTree(path);

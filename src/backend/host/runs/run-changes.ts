@@ -6,14 +6,16 @@ import type { Io } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
-import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
+import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import type { Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { recordOf, stateOf } from "../changes/report.js";
 import { type Difference, differencesOf } from "./differences.js";
+import { keepChanges } from "./keeper.js";
 import { changesSince, type KnownChanges } from "./known.js";
 import { SCAN_LIMITS, type Scan, type SeenEntry, scanTree } from "./scan.js";
+import { type TreeSnapshot, takeSnapshot } from "./snapshot.js";
 
 /** Entries that are added before others get their turn. */
 const TURN = 500;
@@ -33,14 +35,25 @@ export class RunChanges {
   readonly #place: RunPlace;
   readonly #before: Scan;
   readonly #since: number;
+  /** What the tree held; a reason: why that was not kept. */
+  readonly #snapshot: TreeSnapshot | NotUndoable;
 
-  private constructor(place: RunPlace, before: Scan, since: number) {
-    [this.#place, this.#before, this.#since] = [place, before, since];
+  private constructor(place: RunPlace, before: Scan, kept: { since: number; snapshot: TreeSnapshot | NotUndoable }) {
+    [this.#place, this.#before, this.#since, this.#snapshot] = [place, before, kept.since, kept.snapshot];
   }
 
-  static *begin(place: RunPlace): Io<RunChanges> {
+  /** @param keeps clone the tree, so that what the command replaces and deletes can be brought back */
+  static *begin(place: RunPlace, keeps: boolean): Io<RunChanges> {
     const since = Date.now();
-    return new RunChanges(place, (yield* scanMount(place, place.access.scope)) ?? NOTHING_SEEN, since);
+    const { scope } = place.access;
+    const before = (yield* scanMount(place, scope)) ?? NOTHING_SEEN;
+    const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";
+    return new RunChanges(place, before, { since, snapshot });
+  }
+
+  /** After all else: removes what is not needed any more. */
+  *end(): Io<void> {
+    if (typeof this.#snapshot !== "string") yield* this.#snapshot.drop();
   }
 
   /** After the command: compares, and adds the entries. */
@@ -51,16 +64,17 @@ export class RunChanges {
     const after = (yield* scanMount(this.#place, scope)) ?? NOTHING_SEEN;
     const known = changesSince(journal, this.#since, real);
     const isComplete = this.#before.isComplete && after.isComplete;
-    let added = 0;
-    for (const one of differencesOf(this.#before, after, known.has)) {
-      if (isReported(one, known)) continue;
-      if (++added % TURN === 0) yield new Promise<void>((resolve) => setImmediate(resolve));
-      this.#add(one, isComplete ? reasonOf(one, known) : "visited");
+    const differences = differencesOf(this.#before, after, known.has).filter((one) => !isReported(one, known));
+    const found = differences.map((one) => ({ one, id: journal.newId() }));
+    const kept = isComplete ? yield* keepChanges(found, { journal, snapshot: this.#snapshot, known }) : undefined;
+    for (const [index, { one, id }] of found.entries()) {
+      if (index % TURN === TURN - 1) yield new Promise<void>((resolve) => setImmediate(resolve));
+      this.#add(one, id, kept === undefined ? { in: "nothing", reason: "visited" } : kept.get(id));
     }
     if (!isComplete) this.#addPlace();
   }
 
-  #add({ path, from, before, after, ...rest }: Difference, reason: NotUndoable | undefined): void {
+  #add({ path, from, was: _, before, after, ...rest }: Difference, id: string, kept: Kept | undefined): void {
     const { journal, access, real } = this.#place;
     const kind = (after ?? before)?.kind ?? "other";
     const change = {
@@ -68,8 +82,7 @@ export class RunChanges {
       ...(from === undefined ? {} : { from: [...real, ...from.split("/")] }),
       ...{ before: toEntryState(before), after: toEntryState(after), mayInclude: "external" as const },
     };
-    const record = recordOf({ access }, change, journal.newId());
-    journal.add(record, reason === undefined ? undefined : { in: "nothing", reason });
+    journal.add(recordOf({ access }, change, id), kept);
   }
 
   /** Not everything was looked at: this entry says so, and keeps the group from being undone as a whole. */
@@ -97,12 +110,6 @@ function* scanMount({ jail, directory, access: { policy } }: RunPlace, scope: Ca
 /** Whether the journal has it already: a call has made the change while the command ran. */
 const isReported = ({ path, from, after }: Difference, known: KnownChanges): boolean =>
   known.isLast(path, after) && (from === undefined || known.isLast(from, null));
-
-/** What was replaced or deleted was not kept. What was made or moved can be taken back without. */
-function reasonOf({ action, path }: Difference, known: KnownChanges): NotUndoable | undefined {
-  if (action === "modified" || action === "deleted") return "not_kept";
-  return known.has(path) ? "concurrent" : undefined;
-}
 
 function toEntryState(seen: SeenEntry | null): EntryState | null {
   if (seen === null) return null;

@@ -36,6 +36,9 @@ export interface Scan {
 export const joinPath = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);
 export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+/** Whether a path is another one or below it. */
+export const isIn = (path: string, above: string): boolean =>
+  above === "" || path === above || path.startsWith(`${above}/`);
 
 /** Visits a tree once. @throws an error of the system if its top cannot be read */
 export function* scanTree(

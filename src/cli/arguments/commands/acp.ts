@@ -12,6 +12,8 @@ export interface AcpCommand extends OwnCalls {
   readonly prompt: string | undefined;
   /** Answer to the agent's requests to change something. */
   readonly answer: "ask" | "allow" | "reject";
+  /** Clone the roots before each command, so that everything it changes can be undone. */
+  readonly snapshot: boolean;
 }
 
 /** @param agent its command line, passed on unparsed @throws UsageError */
@@ -22,5 +24,12 @@ export function parseAcp(agent: readonly string[], values: Values, own: OwnCalls
     throw new UsageError("Only one of --yes and --deny-writes may be given");
   }
   const answer = values.has("yes") ? "allow" : values.has("deny-writes") ? "reject" : "ask";
-  return { name: "acp", ...own, agent, prompt: singleValue(values, "prompt"), answer };
+  return {
+    name: "acp",
+    ...own,
+    agent,
+    prompt: singleValue(values, "prompt"),
+    answer,
+    snapshot: values.has("snapshot"),
+  };
 }

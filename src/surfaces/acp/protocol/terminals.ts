@@ -136,7 +136,7 @@ export class Terminals {
     const at = absolute(cwd.absolute);
     return exec(
       {
-        sandbox: runs.sandbox,
+        ...{ sandbox: runs.sandbox, snapshot: runs.snapshot === true },
         mounts: reach.map(({ place: [root = "", ...below], at: seen }) => ({
           root,
           ...(below.length === 0 ? {} : { prefix: below.join("/") }),
