@@ -9,7 +9,7 @@ const project = new URL("../", import.meta.url);
 /** Who may import whom: only groups further to the left. */
 const ORDER: readonly (readonly string[])[] = [
   ["core"],
-  ["database"],
+  ["database", "process"],
   ["path", "schema", "ucan", "audit", "drive", "feed", "version"],
   ["jail", "backend", "journal", "roots", "authz", "backend-suite", "search", "pdf"],
   ["ops"],
@@ -34,6 +34,7 @@ const MAY_USE_FILES = [
   /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(migrate|migration-lock|running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
   /^drive\/store\//,
   /^database\/shared-database\.ts$/,
+  /^process\/spawn-alone\.ts$/,
   /^journal\/(pending-log|soundness)\.ts$/,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
@@ -53,7 +54,7 @@ const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   { who: /^search\//, what: /^(?!core\/|path\/|search\/|node:(?:buffer|crypto|worker_threads)$|re2js$)/ },
   {
     who: /^pdf\//,
-    what: /^(?!core\/|pdf\/|node:(?:child_process|stream|url|worker_threads)$|unpdf$)/,
+    what: /^(?!core\/|process\/|pdf\/|node:(?:child_process|stream|url|worker_threads)$|unpdf$)/,
   },
   { who: /^(?!pdf\/pdf-thread\.ts$)/, what: /^unpdf$/ },
   { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },

@@ -1,12 +1,12 @@
 // Judges the tables of a journal before they are opened: a damaged page would end the process that reads it. So another
 // process reads them first, unless they are as they were when a process closed them, or others have them open.
 
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compiledFile } from "../core/package-files.js";
+import { spawnAlone } from "../process/spawn-alone.js";
 import { hasLiveNotes } from "./pending-log.js";
 
 /** Folder of the tables in that of a journal. */
@@ -79,9 +79,9 @@ async function renew(folder: string): Promise<void> {
 function run(verb: string, ...folders: string[]): Promise<boolean> {
   const program = fileURLToPath(compiledFile("journal/journal-process"));
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [program, verb, ...folders], {
+    const child = spawnAlone(process.execPath, [program, verb, ...folders], {
       env: ENVIRONMENT,
-      stdio: "ignore",
+      stdio: ["ignore", "ignore", "ignore"],
       timeout: PATIENCE_MS,
       killSignal: "SIGKILL",
     });

@@ -1,11 +1,12 @@
 // Reads PDF files in processes of their own: what a file makes its reader do ends with the process.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { PdfReader, PdfRequest, PdfText } from "../core/call/pdf.js";
 import { aborted } from "../core/errors/texts.js";
 import { compiledFile } from "../core/package-files.js";
+import { spawnAlone } from "../process/spawn-alone.js";
 import type { PdfBounds, ProcessAnswer } from "./messages.js";
 
 /** Most processes at once; further files wait for one. */
@@ -120,7 +121,7 @@ export class PdfProcesses implements PdfReader {
 /** @returns `undefined`: the system starts no further process */
 function startOf(program: string, bounds: PdfBounds): ChildProcess | undefined {
   try {
-    const child = spawn(process.execPath, [...FLAGS, program, JSON.stringify(bounds)], {
+    const child = spawnAlone(process.execPath, [...FLAGS, program, JSON.stringify(bounds)], {
       ...{ env: ENVIRONMENT, cwd: "/", windowsHide: true },
       stdio: ["pipe", "pipe", "ignore"],
     });

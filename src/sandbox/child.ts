@@ -1,6 +1,6 @@
 // Runs one child process: start, output, deadline, end.
 
-import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,6 +9,7 @@ import type { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, notSupportedHere } from "../core/errors/texts.js";
 import type { RunOptions, SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
 import { isOver } from "../jail/staging/process-identity.js";
+import { type SpawnAloneOptions, spawnAlone } from "../process/spawn-alone.js";
 import type { RunGroup } from "./bwrap/run-groups.js";
 import type { NetworkHelper } from "./bwrap/user-network.js";
 import { untilDeadline } from "./deadline.js";
@@ -27,7 +28,7 @@ const COMPLAINT_BYTES = 2_000;
 export interface ChildPlan {
   readonly file: string;
   readonly args: readonly string[];
-  readonly options: SpawnOptions;
+  readonly options: SpawnAloneOptions;
   /** Its standard output and error, if its `stdio` has descriptors for them. */
   readonly output?: Readonly<Record<StreamName, Readable>>;
   /** Contents to write to pipes, by number. */
@@ -98,7 +99,7 @@ class Child implements SandboxProcess {
 
   constructor(plan: ChildPlan, run: RunOptions, host: ChildHost) {
     this.#output = createOutput(run.keep, run.outputBytes);
-    this.#child = spawn(plan.file, [...plan.args], { ...plan.options, detached: true });
+    this.#child = spawnAlone(plan.file, plan.args, { ...plan.options, detached: true });
     this.#listen("stdout", plan.output?.stdout ?? this.#child.stdout);
     this.#listen("stderr", plan.output?.stderr ?? this.#child.stderr);
     for (const [number, bytes] of plan.feeds) feed(this.#child.stdio[number], bytes);

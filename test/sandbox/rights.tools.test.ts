@@ -1,5 +1,9 @@
 import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
+import { openShared } from "../../src/database/shared-database.js";
 import { mintUcan, newSeed, signingKeyFromSeed } from "../../src/index.js";
 import { needs } from "../needs.js";
 import { bwrapHere, useShell } from "./ground.js";
@@ -56,6 +60,20 @@ describe("a command", () => {
     const mounts = [{ root: "fixed", at: "/workspace" }];
     const ran = await ground.sh("ls -A; touch b || echo refused; echo x > /tmp/y && echo scratch", { mounts });
     expect(ran.stdout).toBe("refused\nscratch\n");
+  });
+
+  test("holds no open file of the venue, also of what was opened after the sandbox was tried", async () => {
+    await ground.sh("true");
+    const folder = mkdtempSync(join(tmpdir(), "venue-files-held-"));
+    const database = openShared(folder, { maxTables: 1, flush: false });
+    try {
+      const { stdout } = await ground.sh("ls -l /proc/*/fd; echo listed");
+      expect(stdout).toContain("listed");
+      expect(stdout).not.toContain("mdb");
+    } finally {
+      await database.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("leaves one record: who, what, how it ended, how much it said", async () => {

@@ -1,11 +1,12 @@
 // Starts the program of an agent, and ends it with everything it started.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
+import { spawnAlone } from "../../process/spawn-alone.js";
 import { type CommandContext, codeOf, Unavailable } from "../context.js";
 
 /** Time between SIGTERM and SIGKILL, in milliseconds. */
@@ -28,9 +29,11 @@ export async function startAgent(
   { cwd, env, stderr }: CommandContext,
 ): Promise<AgentProcess> {
   const [command = "", ...args] = words;
-  const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: HAS_GROUPS });
+  const child = spawnAlone(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: HAS_GROUPS });
+  const { stdin, stdout } = child;
+  if (stdin === null || stdout === null) throw new RangeError("No pipes");
   const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
-  child.stderr.pipe(stderr, { end: false });
+  child.stderr?.pipe(stderr, { end: false });
   try {
     await once(child, "spawn");
   } catch (error) {
@@ -38,7 +41,7 @@ export async function startAgent(
     throw new Unavailable(`Cannot start the agent '${escapeText(command)}': ${why}`);
   }
   return {
-    stream: ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)),
+    stream: ndJsonStream(Writable.toWeb(stdin), Readable.toWeb(stdout)),
     ended,
     async stop() {
       signalGroup(child, "SIGTERM");

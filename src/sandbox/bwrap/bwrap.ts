@@ -1,6 +1,6 @@
 // The bubblewrap driver.
 
-import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../../core/ports/sandbox.js";
 import { type ChildHost, type ChildPlan, startChild, unavailable } from "../child.js";
@@ -25,7 +25,6 @@ import { connectNetwork, type NetworkTool, NO_NETWORK_TOOL, networkTools } from 
 const PLACES = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
 const PROBE_MS = 5_000;
 const NO_DIRECTORY = /^bwrap: Can't chdir to /;
-const CLOSE_ON_EXEC = 0o2000000;
 /**
  * Reports that the command runs, closes the descriptor of the report, and executes the command. Removes variables that
  * bubblewrap adds.
@@ -60,8 +59,6 @@ export class BwrapSandbox implements Sandbox {
   #network: NetworkTool | undefined;
   /** Creates control groups for runs; absent if none is delegated. */
   #groups: RunGroups | undefined;
-  /** Descriptors inherited by this process that children would inherit too. */
-  #leaks: readonly number[] = [];
 
   /** @param architecture as in `process.arch` */
   constructor(config: ShellConfig, host: BwrapHost, architecture: string = process.arch) {
@@ -98,7 +95,6 @@ export class BwrapSandbox implements Sandbox {
     const missing =
       this.#program === "" ? "bubblewrap" : needed[Object.keys(needed).find((path) => !existsSync(path)) ?? ""];
     if (missing !== undefined) return { ...found, available: false, reason: `${missing} is not installed` };
-    this.#leaks = inheritable();
     const groups = this.#host.controlGroups === true ? await openRunGroups() : "they are not wanted";
     if (typeof groups !== "string") this.#groups = groups;
     const tools = network ? networkTools() : [undefined];
@@ -222,7 +218,7 @@ export class BwrapSandbox implements Sandbox {
   }
 
   #connector(tool: NetworkTool, identity: Identity | undefined) {
-    return (pid: number) => connectNetwork({ tool, pid, identity, leaks: this.#leaks });
+    return (pid: number) => connectNetwork({ tool, pid, identity });
   }
 
   #descriptors({ view, nothing, stdout, stderr, group }: Parts): ("ignore" | "pipe" | number)[] {
@@ -239,7 +235,6 @@ export class BwrapSandbox implements Sandbox {
     if (this.#network !== undefined) used.set(NETWORK.waiting, "pipe").set(NETWORK.go, "pipe");
     if (view.outer !== undefined) used.set(ARGS.outer, "pipe").set(EMPTY_FILE, nothing);
     for (const [index, directory] of view.directories.entries()) used.set(FIRST_DIRECTORY + index, directory);
-    for (const leak of this.#leaks) if (!used.has(leak)) used.set(leak, nothing);
     return Array.from({ length: Math.max(...used.keys()) + 1 }, (_, index) => used.get(index) ?? "ignore");
   }
 }
@@ -255,21 +250,4 @@ interface Parts {
   readonly stdout: OutputPipe;
   readonly stderr: OutputPipe;
   readonly group: RunGroup | undefined;
-}
-
-/** Inheritable descriptors above 2, which the parent of this process may have left open. */
-function inheritable(): number[] {
-  return readdirSync("/proc/self/fdinfo")
-    .map(Number)
-    .filter((descriptor) => descriptor > 2 && isInheritable(descriptor));
-}
-
-function isInheritable(descriptor: number): boolean {
-  try {
-    const [, flags = "0"] = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8")) ?? [];
-    return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
-  } catch {
-    // Already closed: it was used to read the directory.
-    return false;
-  }
 }

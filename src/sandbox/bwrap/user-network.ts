@@ -1,12 +1,13 @@
 // Network of runs with `network: true`: a namespace connected by a helper that relays traffic through ordinary sockets
 // of the host. Nothing is mapped to the host's loopback, and abstract sockets are per namespace anyway.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
+import { spawnAlone } from "../../process/spawn-alone.js";
 import type { Identity } from "./identity.js";
 
 export interface NetworkTool {
@@ -80,30 +81,18 @@ export interface Connection {
   readonly pid: number;
   /** Absent: this process's user. */
   readonly identity: Identity | undefined;
-  /** Descriptors inherited by this process that children would inherit too. */
-  readonly leaks: readonly number[];
 }
 
 /**
  * Connects a network namespace; resolves when it has its routes.
  * @throws Error with the helper's message
  */
-export async function connectNetwork({ tool, pid, identity, leaks }: Connection): Promise<NetworkHelper> {
-  const nothing = openSync("/dev/null", "r");
-  let helper: ChildProcess;
-  try {
-    const held = Math.max(2, ...leaks);
-    helper = spawn("/bin/sh", ["-c", LEASH, "sh", tool.path, ...networkArguments(tool.name, pid)], {
-      ...{ cwd: "/", env: {}, detached: true },
-      stdio: [
-        ...(["pipe", "ignore", "pipe"] as const),
-        ...Array.from({ length: held - 2 }, (_, at) => (leaks.includes(at + 3) ? nothing : ("ignore" as const))),
-      ],
-      ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }),
-    });
-  } finally {
-    closeSync(nothing);
-  }
+export async function connectNetwork({ tool, pid, identity }: Connection): Promise<NetworkHelper> {
+  const helper = spawnAlone("/bin/sh", ["-c", LEASH, "sh", tool.path, ...networkArguments(tool.name, pid)], {
+    ...{ cwd: "/", env: {}, detached: true },
+    stdio: ["pipe", "ignore", "pipe"],
+    ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }),
+  });
   const running = new Helper(helper);
   try {
     while (!isConnected(pid, tool)) {
