@@ -11,13 +11,13 @@ import type { DirectoryThread } from "./directory-thread.js";
 import { handlesFor, nativeFor } from "./engines.js";
 import { Folding } from "./folding.js";
 import { type EngineName, type Handles, identity, type Pinned, type PinnedRoot, release } from "./handles.js";
+import { LateClosing } from "./late-closing.js";
 import { isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
-import { pool } from "./pool.js";
 import { joinReserve, leaveReserve } from "./reserve.js";
 import type { Locks } from "./staging/locks.js";
 import { Staging } from "./staging/staging.js";
 import { statOfName } from "./stat.js";
-import { closeNow, Sys } from "./sys.js";
+import { Sys } from "./sys.js";
 import { Walk } from "./walk/walk.js";
 import type { WalkOptions, WalkRoot } from "./walk/walk-options.js";
 
@@ -54,10 +54,6 @@ interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"
   readonly spellings?: SpellingRules | undefined;
 }
 
-/** Handles that are being closed in the thread pool before a change waits for one of them, and before they are closed at once. */
-const MAX_CLOSING_LATE = 32;
-const MOST_CLOSING_LATE = 128;
-
 /**
  * Confines every operation to one root.
  *
@@ -82,11 +78,10 @@ export class Jail implements WalkRoot {
   readonly warnings: readonly string[];
   readonly #options: JailOptions;
   readonly #folding: Folding;
+  /** Closes the last handles of files whose names are gone. */
+  readonly lateClosing = new LateClosing((work) => this.trackBackground(work));
   readonly #background = new Set<Promise<unknown>>();
   #recovering: Promise<unknown> | undefined;
-  #closingLate = 0;
-  #closedLate: Promise<void> | undefined;
-  #onClosedLate: () => void = () => {};
   #walks = 0;
   #closing: Promise<void> | undefined;
   #onIdle: () => void = () => {};
@@ -216,36 +211,6 @@ export class Jail implements WalkRoot {
   }
 
   /**
-   * Closes the last handle of a file whose names are gone, in the thread pool: that frees its content, which takes longer
-   * than the rest of a small write.
-   */
-  readonly closeLate = (fd: number): void => {
-    if (this.#closingLate >= MOST_CLOSING_LATE) {
-      closeNow(fd);
-      return;
-    }
-    this.#closingLate += 1;
-    const closed = pool.close(fd).finally(() => {
-      this.#closingLate -= 1;
-      this.#onClosedLate();
-    });
-    this.trackBackground(closed);
-  };
-
-  /** Waits until only a few handles are being closed, before the walk of a change that may add another. */
-  *waitForClosing(): Io<void> {
-    while (this.#closingLate >= MAX_CLOSING_LATE) {
-      this.#closedLate ??= new Promise((resolve) => {
-        this.#onClosedLate = () => {
-          this.#closedLate = undefined;
-          resolve();
-        };
-      });
-      yield this.#closedLate;
-    }
-  }
-
-  /**
    * Refuses new walks and waits a bounded time for current ones, since one may hang on content that never arrives.
    * Handles stay open until the last walk ends, so that their descriptor numbers are not reused.
    */
@@ -272,6 +237,7 @@ export class Jail implements WalkRoot {
   }
 
   async #end(): Promise<void> {
+    this.lateClosing.flush();
     await Promise.all(this.#background);
     if (!this.#options.readOnly) await runIo(this.staging.removeIfEmpty());
     release(this.top);

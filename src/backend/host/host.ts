@@ -272,7 +272,7 @@ export class HostBackend implements Backend {
     const { jail } = this.#root;
     if (!jail.isClosing && (yield* jail.staging.isLocked())) yield* jail.recover(false);
     // Behind the walk it would give others time to change what was found.
-    yield* jail.waitForClosing();
+    yield* jail.lateClosing.waitForRoom();
     return yield* work;
   }
 

@@ -1,6 +1,5 @@
 // The staging directory of a root: temporary files, lock files, removal, and sweeping what dead processes left.
 
-import { randomBytes } from "node:crypto";
 import type { CallScope } from "../../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../../path/grammar.js";
@@ -21,6 +20,7 @@ import {
   printIdentity,
 } from "./process-identity.js";
 import { purge } from "./purge.js";
+import { newSerial } from "./serial.js";
 
 /** A file under construction. */
 export interface StagedFile {
@@ -102,7 +102,7 @@ export class Staging {
   }
 
   #newText(): string {
-    return printIdentity(this.#identity, randomBytes(8).toString("hex"));
+    return printIdentity(this.#identity, newSerial());
   }
 
   /**

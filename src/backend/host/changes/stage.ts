@@ -69,7 +69,7 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   const commit = withReservation(reserve(change, added, target.old), putNow(change, file, target));
   if (placed === undefined || !isReported(change)) yield* commit;
   else yield* commitReported(change, commit, { ...target, placed });
-  if (target.old !== undefined) target.old.closeLate = change.jail.closeLate;
+  if (target.old !== undefined) target.old.closeLate = change.jail.lateClosing.add;
   yield* flushDirectory(change, directory);
 }
 
