@@ -28,7 +28,7 @@ export interface BlockFilter {
 }
 
 /** The values by which a line is found; see {@link keys}. */
-export function keysOf({ caller, operation, outcome, resource, others = [] }: JsonLine): string[] {
+function keysOf({ caller, operation, outcome, resource, others = [] }: JsonLine): string[] {
   const found: string[] = [];
   if (caller !== undefined) found.push(keys.caller(caller));
   if (operation !== undefined) found.push(keys.operation(operation));
@@ -157,12 +157,12 @@ const newBlock = (start: number) => ({
 
 /** Bits of the latest values: most lines have those of the line before. */
 const known = new Map<string, readonly number[]>();
-const MOST_KNOWN = 4096;
+const MAX_KNOWN = 4096;
 
 function bitsOf(key: string): readonly number[] {
   const found = known.get(key);
   if (found !== undefined) return found;
-  if (known.size >= MOST_KNOWN) known.clear();
+  if (known.size >= MAX_KNOWN) known.clear();
   const bits = hashBits(key);
   known.set(key, bits);
   return bits;

@@ -61,7 +61,7 @@ interface Gap {
 }
 
 /** Missing numbers that are followed one by one, to tell a moved line from an added one. */
-const MOST_FOLLOWED = 100_000;
+const MAX_FOLLOWED = 100_000;
 
 export class ChainCheck {
   readonly findings: Finding[] = [];
@@ -71,7 +71,7 @@ export class ChainCheck {
   readonly #rules: { readonly verifySignature: VerifySignature; readonly did?: string | undefined };
   readonly #gaps: Gap[] = [];
   readonly #checkpoints = new Map<number, string>();
-  #followed = MOST_FOLLOWED;
+  #followed = MAX_FOLLOWED;
   #first = 0;
   #last: Candidates | undefined;
   #signed: number | undefined;

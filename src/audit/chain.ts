@@ -30,7 +30,7 @@ export interface SealedLine {
 }
 
 /** Records between two checkpoints. */
-export const CHECKPOINT_RECORDS = 1000;
+const CHECKPOINT_RECORDS = 1000;
 /** Approximate bytes that the chain adds to a record. */
 export const CHAIN_BYTES = 128;
 

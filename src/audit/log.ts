@@ -56,7 +56,7 @@ export interface AuditLogOptions {
 /** Time after which a query answers what it has, in milliseconds. */
 const QUERY_MS = 5000;
 /** Block filters are asked for so many callers at most. */
-const MOST_CALLERS = 64;
+const MAX_CALLERS = 64;
 const CHUNK_BYTES = 131_072;
 const NEWLINE = 0x0a;
 /** Blocks read at once. */
@@ -190,7 +190,7 @@ class Search {
 function filterOf({ actor, callers, operation, outcome, under, since, until }: AuditQuery): BlockFilter {
   const group = (value: string | undefined, key: (value: string) => string) =>
     value === undefined ? [] : [[key(value)]];
-  const own = callers === undefined || callers.size > MOST_CALLERS ? [] : [[...callers].map(keys.caller)];
+  const own = callers === undefined || callers.size > MAX_CALLERS ? [] : [[...callers].map(keys.caller)];
   return {
     groups: [
       ...group(actor, keys.caller),

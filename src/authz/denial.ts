@@ -30,7 +30,7 @@ const SHOWN_IN_TEXT = 3;
 const SHOWN_PATH_BYTES = 40;
 /** Bytes for the requested path and the held grants together: models read denials, and each token costs. */
 const TEXT_ROOM_BYTES = 84;
-const SHORTEST_PATH_BYTES = 8;
+const MIN_PATH_BYTES = 8;
 /** Bytes reserved for ", and N more". */
 const COUNTING_BYTES = 20;
 /** The longest valid root name; a caller may send a longer one. */
@@ -70,7 +70,7 @@ function list(have: readonly Capability[], room: number): string {
   const [first, ...others] = have;
   if (first === undefined) return "(none)";
   const counting = others.length === 0 ? 0 : COUNTING_BYTES;
-  const pathRoom = Math.max(SHORTEST_PATH_BYTES, room - first.can.length - counting);
+  const pathRoom = Math.max(MIN_PATH_BYTES, room - first.can.length - counting);
   const said = [`${first.can} on ${shortenResource(first.with, Math.min(SHOWN_PATH_BYTES, pathRoom))}`];
   let left = room - Buffer.byteLength(said[0] ?? "");
   for (const grant of others.slice(0, SHOWN_IN_TEXT - 1)) {

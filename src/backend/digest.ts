@@ -21,6 +21,3 @@ function hashInPool(bytes: Uint8Array): Promise<Sha256> {
   digest.catch(() => {});
   return digest;
 }
-
-/** Like {@link sha256Of}, always synchronous. */
-export const sha256Now = (bytes: Uint8Array): Sha256 => hash("sha256", bytes, "hex");

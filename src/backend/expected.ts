@@ -8,7 +8,7 @@ import type { Access } from "../core/ports/backend.js";
 export const MAX_TOLD_BYTES = 8_388_608;
 
 /** The precondition as shown in errors. */
-export const textOf = (expected: Expected): string => (expected === "nothing" ? "*" : expected.content);
+const textOf = (expected: Expected): string => (expected === "nothing" ? "*" : expected.content);
 
 /**
  * Requires the target to have the expected content. The error tells a caller without read access nothing about the

@@ -26,7 +26,7 @@ const ADAPTER = /^\/?(?:v\/ops\/([^/]+)\/|([^:/]+):)/;
 /** "-" names standard input. */
 const STDIN = "-";
 /** The venue judges by its own limits; this one only ends what would never end. */
-const MOST_REMOTE_INPUT_BYTES = 256 * 2 ** 20;
+const MAX_REMOTE_INPUT_BYTES = 256 * 2 ** 20;
 
 type Call = Extract<Command, { name: "call" }>;
 
@@ -88,7 +88,7 @@ async function prepareLocal(command: Call, context: CommandContext, narrowing: N
 async function prepareRemote(remote: RemoteVenue, context: CommandContext, narrowing: Narrowing): Promise<Prepared> {
   const { openRemoteCalls } = await import("./calls/remote-calls.js");
   const calls = openRemoteCalls(remote, context, narrowing);
-  return { log: silentLog, maxInputBytes: MOST_REMOTE_INPUT_BYTES, open: async () => calls };
+  return { log: silentLog, maxInputBytes: MAX_REMOTE_INPUT_BYTES, open: async () => calls };
 }
 
 /** The operation that a misspelt one probably meant, as a sentence; else empty. */

@@ -28,27 +28,27 @@ export class ContentBytes {
 
   /** Called by `JSON.stringify`. */
   toJSON(): string {
-    return taking?.(this) ?? this.toString();
+    return replaceContent?.(this) ?? this.toString();
   }
 }
 
-let taking: ((content: ContentBytes) => string) | undefined;
+let replaceContent: ((content: ContentBytes) => string) | undefined;
 
 /** Runs `stringify`; JSON shows what `take` returns in place of each content. */
-export function withContentTaken(take: (content: ContentBytes) => string, stringify: () => string): string {
-  taking = take;
+export function stringifyContents(take: (content: ContentBytes) => string, stringify: () => string): string {
+  replaceContent = take;
   try {
     return stringify();
   } finally {
-    taking = undefined;
+    replaceContent = undefined;
   }
 }
 
 const BYTES = Symbol("content bytes");
 
 /** The field of an output that carries its content as bytes. JSON leaves it out. */
-export const carrying = (content: ContentBytes): object => ({ [BYTES]: content });
+export const attachContent = (content: ContentBytes): object => ({ [BYTES]: content });
 
 /** The content that an output carries as bytes. */
-export const carriedBy = (output: object & { readonly [BYTES]?: ContentBytes }): ContentBytes | undefined =>
+export const attachedContent = (output: object & { readonly [BYTES]?: ContentBytes }): ContentBytes | undefined =>
   output[BYTES];

@@ -9,8 +9,6 @@ const MOST_COUNTED = 32 ** COUNT_DIGITS - 1;
 
 /** Begins the id of a group, and never that of an entry: 9 digits of milliseconds begin with it only from the year 2527. */
 const GROUP = "g";
-const ID = /^[0-9a-f][0-9a-hjkmnp-tv-z]{20}$/;
-const GROUP_ID = /^g[0-9a-hjkmnp-tv-z]{21}$/;
 
 /** Tells the ids of processes apart that make some in the same millisecond. */
 const PROCESS = [...crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))].map((byte) => DIGITS[byte % 32]).join("");
@@ -28,9 +26,6 @@ export function newEntryId(nowMs: number): string {
 
 /** An id of 22 characters for a group of entries. */
 export const newGroupId = (nowMs: number): string => GROUP + newEntryId(nowMs);
-
-export const isEntryId = (text: string): boolean => ID.test(text);
-export const isGroupId = (text: string): boolean => GROUP_ID.test(text);
 
 /** Milliseconds since 1970 at which an entry id was made. */
 export function timeOfId(id: string): number {

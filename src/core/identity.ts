@@ -16,3 +16,9 @@ export const isExact = ({ dev, ino }: Numbers): boolean =>
 
 /** @param numbers must be exact: bigints, or numbers that {@link isExact} accepts */
 export const identityOf = ({ dev, ino }: Numbers): Identity => `${dev}:${ino}` as Identity;
+
+/** Device and inode number at the start of a version stamp of a host entry. */
+export const identityInVersion = (version: string): string => version.split(":", 2).join(":");
+
+/** A version stamp without its last part, the time of the last change, which a rename sets as well. */
+export const withoutChangeTime = (version: string): string => version.slice(0, version.lastIndexOf(":"));

@@ -49,3 +49,6 @@ export function* wait<T>(value: Awaitable<T>): Io<T> {
 export function after<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
   return isPending(value) ? value.then(next) : next(value);
 }
+
+/** Lets other ready work of the event loop run first. */
+export const yieldToLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -9,7 +9,7 @@ import { open, type RootDatabase } from "lmdb";
 const FILE = "gate.mdb";
 /** Another process may just have closed the gate for good; then it is opened anew. */
 const TRIES = 100;
-const LONGEST_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 20;
 /** What LMDB answers for a lock that its last user has destroyed. */
 const INVALID = 22;
 
@@ -39,7 +39,7 @@ export function openGate(folder: string): Gate {
     } catch (error) {
       void env.close();
       if (tries === TRIES || !isDestroyedLock(error)) throw error;
-      pause(Math.random() * Math.min(tries, LONGEST_PAUSE_MS));
+      pause(Math.random() * Math.min(tries, MAX_PAUSE_MS));
     }
   }
 }

@@ -1,3 +1,5 @@
+// The flow of every call: look up, validate, normalise, authorise, open, run. Each is audited once, whatever the outcome.
+
 import { randomUUID } from "node:crypto";
 import { Authoriser } from "../authz/authorise.js";
 import { capsOf } from "../authz/caps-list.js";
@@ -20,6 +22,7 @@ import {
   type Root,
   type RootView,
 } from "../core/ports/operation.js";
+import { settleWithin } from "../core/turns.js";
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
 import { ApprovalGate, splitApproval } from "./approvals/approval-gate.js";
@@ -52,7 +55,6 @@ import { Watches, type WatchInput, withChangeBracket } from "./watches.js";
 /** Longest wait of {@link Dispatcher.close}: a flush may hang for as long as the disk does. */
 const CLOSE_PATIENCE_MS = 5000;
 
-/** Runs every call: look up, validate, normalise, authorise, open, run. Audits each once, whatever the outcome. */
 export class Dispatcher {
   readonly #options: DispatchOptions;
   #roots: ReadonlyMap<string, OpenRoot>;
@@ -119,13 +121,10 @@ export class Dispatcher {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#calls === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, CLOSE_PATIENCE_MS);
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+    const idle = new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
     });
+    await settleWithin(idle, CLOSE_PATIENCE_MS);
   }
 
   #record(call: CallEnd): void {

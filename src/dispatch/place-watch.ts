@@ -4,6 +4,7 @@ import type { CallScope } from "../core/call/scope.js";
 import { cursorOfAnother, tooManyPolls } from "../core/errors/repeat-texts.js";
 import type { FileChange, PlacedEvent, PlaceWatch, WatchedChanges, WatchPoll } from "../core/ports/changes/watch.js";
 import type { ObservedPlace } from "../core/ports/observer.js";
+import { settleWithin } from "../core/turns.js";
 import type { EventLog } from "../feed/event-log.js";
 import { type FileEvent, isWithin } from "../feed/file-event.js";
 import type { Coverage, RootFeed, WatchedRoot } from "../feed/root-feed.js";
@@ -199,13 +200,4 @@ function takeEvents(watch: PlaceWatch, from: number, limit: number): { events: F
     last = position;
   }
   return { events, end: undefined };
-}
-
-/** Settles with `work`, or after a time. */
-async function settleWithin(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

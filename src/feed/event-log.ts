@@ -12,7 +12,7 @@ const BLOCK_BYTES = 16;
 const START_BYTES = 4;
 const POSITION_BYTES = 6;
 /** Cursors that are kept. */
-const MOST_RECENT = 1000;
+const MAX_RECENT = 1000;
 const CURSOR = /^[A-Za-z0-9_-]{22}$/;
 
 /** Why a cursor leads nowhere. `start`: it is of another process, or of another start of this one. */
@@ -66,7 +66,7 @@ class CursorCipher {
     const known = this.#recent.get(position);
     if (known !== undefined) return known;
     const made = this.#sealed(position, binding);
-    if (this.#recent.size >= MOST_RECENT) this.#recent.clear();
+    if (this.#recent.size >= MAX_RECENT) this.#recent.clear();
     this.#recent.set(position, made);
     return made;
   }

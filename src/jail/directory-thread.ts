@@ -40,7 +40,7 @@ export interface FoundStats {
 }
 
 /** Below this many entries, a round trip to the thread costs more than the work itself. */
-export const WORTH_A_THREAD = 200;
+const WORTH_A_THREAD = 200;
 /** With more pending requests than this, a request would wait longer in the thread than in the event loop. */
 const MOST_PENDING = 4;
 const IDLE_MS = 10_000;

@@ -42,6 +42,3 @@ export function watchDirectory(directory: Pinned, onEvent: (name: string) => voi
   watcher.on("error", close);
   return { close };
 }
-
-/** Number of directories that this process watches. */
-export const watchedDirectories = (): number => watched;

@@ -3,7 +3,7 @@
 import type { Table } from "../database/shared-database.js";
 import type { EntryRow, KeptRow } from "./rows.js";
 import { addTotals, decode, encode, giveUp, key, openTables, type Tables, trashKeyOf } from "./tables.js";
-import { counted, putEntry } from "./write-rows.js";
+import { countedBytes, putEntry } from "./write-rows.js";
 
 /** Takes more pages than one list of free ones has, so that all are looked at. */
 const PROBE_BYTES = 4_194_304;
@@ -43,7 +43,7 @@ function salvageContents(from: Tables, to: Tables): void {
     if (to.entries.get(id) === undefined || (row.in === "value" && image?.length !== row.size)) return;
     to.kept.putSync(id, encode(row));
     if (image !== undefined) to.images.putSync(id, image);
-    addTotals(to, { entries: 0, bytes: counted(row) });
+    addTotals(to, { entries: 0, bytes: countedBytes(row) });
   });
 }
 

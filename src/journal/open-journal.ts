@@ -109,5 +109,5 @@ export class LazyJournal {
 export const keyOf = (realPath: string): string => createHash("sha256").update(realPath).digest("hex");
 
 /** Whether a path is a directory or lies in it. Both canonical. */
-export const isWithin = (path: string, directory: string): boolean =>
+const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`);

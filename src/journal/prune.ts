@@ -1,6 +1,7 @@
 // Keeps a journal within its quota: gives up the oldest content and entries, in turns, away from the calls.
 
 import { timeOfId } from "../core/entry-id.js";
+import { yieldToLoop } from "../core/io.js";
 import type { TrashFolder } from "../core/ports/changes/journal-writer.js";
 import type { KeptRow } from "./rows.js";
 import type { JournalStore } from "./store.js";
@@ -158,7 +159,7 @@ export class Pruner {
   async #inTurns(ids: readonly string[], work: (ids: readonly string[]) => Promise<void>): Promise<void> {
     for (let start = 0; start < ids.length && !this.#isClosed; start += TURN) {
       await work(ids.slice(start, start + TURN));
-      await new Promise((resolve) => setImmediate(resolve));
+      await yieldToLoop();
     }
   }
 }

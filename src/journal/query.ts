@@ -1,5 +1,6 @@
 // Queries over the entries of a store, newest first, by the index that leads to the fewest.
 
+import { yieldToLoop } from "../core/io.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
 import { entryOf, pathText } from "./rows.js";
 import type { JournalStore } from "./store.js";
@@ -20,7 +21,7 @@ export async function queryStore(store: JournalStore, query: JournalQuery): Prom
       const isFull = entries.length === limit;
       return { entries, ...nextPart(last), ...(isFull ? damagedPart(store) : { complete: false, reason: "visited" }) };
     }
-    if (++visited % BREATH_STEPS === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (++visited % BREATH_STEPS === 0) await yieldToLoop();
     last = id;
     const row = store.entry(id);
     if (row === undefined) continue;

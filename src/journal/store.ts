@@ -18,7 +18,7 @@ import {
   trashKeyOf,
 } from "./tables.js";
 import { idsAtPath, newestIds, oldestIds } from "./walk-ids.js";
-import { counted, keptRowOf, putEntry, removeOne } from "./write-rows.js";
+import { countedBytes, keptRowOf, putEntry, removeOne } from "./write-rows.js";
 
 /** How long an entry waits for others, so that they share a transaction. */
 const WAIT_MS = 10;
@@ -134,7 +134,7 @@ export class JournalStore {
         putEntry(tables, row);
         if (kept !== undefined) tables.kept.putSync(key(row.id), encode(kept));
         if (image !== undefined) tables.images.putSync(key(row.id), image);
-        bytes += counted(kept);
+        bytes += countedBytes(kept);
       }
       addTotals(tables, { entries: batch.length, bytes });
     });
@@ -220,7 +220,7 @@ export class JournalStore {
     this.#write((tables) => {
       const next = { ...row, size };
       tables.kept.putSync(key(id), encode(next));
-      addTotals(tables, { entries: 0, bytes: counted(next) - counted(row) });
+      addTotals(tables, { entries: 0, bytes: countedBytes(next) - countedBytes(row) });
     });
   }
 

@@ -7,7 +7,7 @@ import { addTotals, decode, encode, indexKey, key, type Tables } from "./tables.
 const NOTHING = Buffer.alloc(0);
 
 /** Bytes that count against the quota. */
-export const counted = (kept: KeptRow | undefined): number =>
+export const countedBytes = (kept: KeptRow | undefined): number =>
   kept === undefined || kept.apart === true ? 0 : kept.size;
 
 export function keptRowOf(kept: Kept | undefined, apart: boolean): KeptRow | undefined {
@@ -28,7 +28,7 @@ export function removeOne(tables: Tables, id: string, isEntry: boolean): void {
   const { entries, index, kept, images } = tables;
   const old = kept.get(key(id));
   const row = old === undefined ? "damaged" : decode<KeptRow>(old);
-  const bytes = row === "damaged" ? 0 : -counted(row);
+  const bytes = row === "damaged" ? 0 : -countedBytes(row);
   kept.removeSync(key(id));
   images.removeSync(key(id));
   const entry = isEntry ? entries.get(key(id)) : undefined;

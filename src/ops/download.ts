@@ -12,7 +12,7 @@ import { atVersion } from "./history/version.js";
 
 const CHUNK_BYTES = 262_144;
 /** Up to this size a file is hashed in an extra pass before the first byte is sent. */
-const MOST_HASHED_BYTES = 8_388_608;
+const MAX_HASHED_BYTES = 8_388_608;
 
 /** `download`: streams a whole file in chunks, at the speed of the reader. */
 export const download: Operation<DownloadInput, { sent: number }> = {
@@ -52,7 +52,7 @@ function takeOf({ transfer }: FileCall): TakeDownload {
 async function hashOf(file: OpenFile, call: FileCall): Promise<Sha256 | undefined> {
   const { root, versions } = call;
   const known = versions.get(root.name, file.stamp);
-  if (known !== undefined || file.size > MOST_HASHED_BYTES) return known;
+  if (known !== undefined || file.size > MAX_HASHED_BYTES) return known;
   const hash = createHash("sha256");
   for await (const chunk of chunksOf(file, { start: 0, end: file.size }, call)) hash.update(chunk);
   const sha256 = hash.digest("hex");

@@ -5,8 +5,8 @@ import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess 
 import type { CommandTransfer } from "../core/ports/streams.js";
 
 /** Limits of the system (execve) in bytes: for one argument, and roughly for all arguments and variables together. */
-const MOST_ARGUMENT_BYTES = 131_071;
-const MOST_ARGUMENTS_BYTES = 1_048_576;
+const MAX_ARGUMENT_BYTES = 131_071;
+const MAX_ARGUMENTS_BYTES = 1_048_576;
 /** "nobody": owner of a mounted temp root if this process is root and the sandbox names no uid. */
 const NOBODY = 65_534;
 
@@ -98,7 +98,7 @@ function checkArguments({ argv, env }: ExecRequest): void {
   const texts = [...argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
   const sizes = texts.map((text) => Buffer.byteLength(text) + 1);
   const isTooLong =
-    sizes.some((size) => size > MOST_ARGUMENT_BYTES) || sizes.reduce((a, b) => a + b, 0) > MOST_ARGUMENTS_BYTES;
+    sizes.some((size) => size > MAX_ARGUMENT_BYTES) || sizes.reduce((a, b) => a + b, 0) > MAX_ARGUMENTS_BYTES;
   if (argv.length === 0 || isTooLong) throw invalidInput("the command is too long", "/command", "a shorter command");
   if (texts.some((text) => text.includes("\0")))
     throw invalidInput("the command holds a Nul character", "/command", "text");

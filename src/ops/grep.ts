@@ -19,9 +19,9 @@ import { renderGrep } from "./searching/grep-text.js";
 import { baseOf, ignoreRules, isGitBase, namesGit, patienceMs } from "./searching/search.js";
 
 const PATIENCE_MS = 10_000;
-const MOST_CHARS = 1000;
+const MAX_CHARS = 1000;
 /** Least time to wait for a scanner, since a thread may have to be started. */
-const LEAST_START_MS = 1000;
+const MIN_START_MS = 1000;
 const USUAL_FILE_BYTES = 8_388_608;
 
 /** `grep`: finds lines by an expression or a literal. */
@@ -58,7 +58,7 @@ export const grep: Operation<GrepInput, GrepOutput> = {
     for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
     const { pattern, literal = false, ignoreCase = false } = input;
     const answer: GrepAnswer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
-    const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(LEAST_START_MS, patience.remainingMs));
+    const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(MIN_START_MS, patience.remainingMs));
     const scanner = await openInTime(opening, base.access.scope);
     if (scanner === undefined) {
       answer.stop("timeout");
@@ -98,8 +98,8 @@ function undefinedIfLate(error: unknown): undefined {
 function checkPattern(pattern: string): void {
   if (pattern === "") throw invalidPattern(pattern, "it is empty");
   if (!pattern.isWellFormed()) throw invalidPattern(pattern, "not valid Unicode");
-  if (pattern.length > MOST_CHARS) {
-    throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MOST_CHARS} characters`);
+  if (pattern.length > MAX_CHARS) {
+    throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MAX_CHARS} characters`);
   }
 }
 

@@ -14,7 +14,7 @@ import type { Section } from "./patching/section.js";
 import { sectionsOf } from "./patching/sections.js";
 
 /** Most bytes of all files that a patch changes or deletes. */
-const MOST_KEPT_BYTES = 67_108_864;
+const MAX_KEPT_BYTES = 67_108_864;
 /** Most characters of a diff, for models and for other callers. */
 const DIFF_CHARS_MODEL = 4_000;
 const DIFF_CHARS = 16_000;
@@ -44,7 +44,7 @@ export const patch: Operation<PatchInput, PatchOutput> = {
       return plan;
     });
     const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
-    if (kept > MOST_KEPT_BYTES) throw tooMuchToKeep(first.call.access.place, kept, MOST_KEPT_BYTES);
+    if (kept > MAX_KEPT_BYTES) throw tooMuchToKeep(first.call.access.place, kept, MAX_KEPT_BYTES);
     const changes = planned.flatMap((one) => one.changes);
     const effects = input.dryRun === true ? [] : await first.call.root.backend.changeAll(changes);
     return answer(placed, planned, { effects, isDry: input.dryRun === true });

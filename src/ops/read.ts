@@ -1,4 +1,4 @@
-import { carriedBy } from "../core/content-bytes.js";
+import { attachedContent } from "../core/content-bytes.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
@@ -28,12 +28,12 @@ export const read: Operation<ReadInput, ReadOutput> = {
 
 function lengthOf(output: ReadOutput): number {
   if (output.encoding !== "base64") return output.size;
-  return carriedBy(output)?.bytes.length ?? Buffer.byteLength(output.content ?? "", "base64");
+  return attachedContent(output)?.bytes.length ?? Buffer.byteLength(output.content ?? "", "base64");
 }
 
 function render(output: ReadOutput, input: ReadInput): Rendering {
   const { content: text = "", value, ...rest } = output;
-  const content = carriedBy(output) ?? text;
+  const content = attachedContent(output) ?? text;
   const note = noteOf(output, input);
   const told = note === undefined ? {} : { note };
   if (output.description !== undefined) {
@@ -49,7 +49,7 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
 function blobMime(output: ReadOutput): string {
   const { content = "", mime, offset = 0, eof = true } = output;
   if (offset > 0 || !eof) return IMAGES.has(mime) ? "application/octet-stream" : mime;
-  return imageType(carriedBy(output)?.bytes ?? Buffer.from(content.slice(0, 32), "base64")) ?? mime;
+  return imageType(attachedContent(output)?.bytes ?? Buffer.from(content.slice(0, 32), "base64")) ?? mime;
 }
 
 function uriOf(input: ReadInput): string {

@@ -12,7 +12,7 @@ type OneOutput = ReadManyOutput["files"][number];
 /** Default for the total bytes of all bodies. */
 const DEFAULT_BYTES = 65_536;
 /** With less room left, a cut file would be of no use. */
-const LEAST_BYTES = 256;
+const MIN_BYTES = 256;
 /** Errors that fail the whole call, not one file. */
 const OF_THE_CALL: ReadonlySet<string> = new Set([
   "UNKNOWN_ROOT",
@@ -86,7 +86,7 @@ async function readOne(
     const maxBytes = Math.min(request.maxBytes ?? room, Math.max(left, 1));
     const found = await readFile({ ...request, maxBytes }, withoutImages(place));
     const isCutShort = found.complete === false && maxBytes < (request.maxBytes ?? room);
-    if (shownBytes(found) > left || (isCutShort && left < LEAST_BYTES)) return isFirst ? found : "full";
+    if (shownBytes(found) > left || (isCutShort && left < MIN_BYTES)) return isFirst ? found : "full";
     return found;
   } catch (error) {
     const known = requireFileError(error);

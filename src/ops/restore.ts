@@ -8,7 +8,7 @@ import { contentAt } from "./history/version.js";
 import { streamOf } from "./undoing/body.js";
 
 const PAGE = 500;
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 const HASH = /^sha256:([0-9a-f]{64})$/;
 
 /** `restore`: writes a former version of a file back, as a new change. */
@@ -49,7 +49,7 @@ async function versionOf(to: string, { root, path }: PathCall): Promise<string> 
 
 async function findVersion(journal: Journal, path: readonly string[], sha256: string): Promise<string | undefined> {
   let before: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const query = { path, limit: PAGE, ...(before === undefined ? {} : { before }) };
     const { entries, next } = await journal.query({ ...query, sees: (entry) => isSamePath(entry.path, path) });
     for (const { id, after, before: old } of entries) {

@@ -3,9 +3,9 @@
 import { readClass } from "./glob-class.js";
 import { type Glob, type GlobNode, nodesOf, type Repeat } from "./glob-match.js";
 
-const MOST_OF_RANGE = 1000;
+const MAX_OF_RANGE = 1000;
 /** Most parts in a repeated group: each is tried at each character. */
-const MOST_REPEATED = 100;
+const MAX_REPEATED = 100;
 
 /** A syntax error in a glob. */
 export class GlobFault extends Error {
@@ -143,8 +143,8 @@ class GlobReader {
     if (repeat === "!" && !this.#syntax.negation) throw new GlobFault("'!(…)' is not supported, use exclude", start);
     this.#at++;
     const choices = this.#alternatives("|", ")", "'(' is not closed");
-    if ((repeat === "*" || repeat === "+") && choices.reduce((sum, one) => sum + nodesOf(one), 0) > MOST_REPEATED) {
-      throw new GlobFault(`a repeated group may have ${MOST_REPEATED} parts`, start);
+    if ((repeat === "*" || repeat === "+") && choices.reduce((sum, one) => sum + nodesOf(one), 0) > MAX_REPEATED) {
+      throw new GlobFault(`a repeated group may have ${MAX_REPEATED} parts`, start);
     }
     return { kind: "group", choices, repeat };
   }
@@ -187,7 +187,7 @@ function readRange(from: string, to: string, start: number): GlobNode {
   const isNumbers = /^-?\d+$/.test(from) && /^-?\d+$/.test(to);
   const [a, b] = isNumbers ? [Number(from), Number(to)] : [from.codePointAt(0) ?? 0, to.codePointAt(0) ?? 0];
   const [low, high] = [Math.min(a, b), Math.max(a, b)];
-  if (high - low >= MOST_OF_RANGE) throw new GlobFault(`a range may have ${MOST_OF_RANGE} members`, start);
+  if (high - low >= MAX_OF_RANGE) throw new GlobFault(`a range may have ${MAX_OF_RANGE} members`, start);
   if (isNumbers) return { kind: "number", low, high };
   const has = (char: string): boolean => {
     const code = char.codePointAt(0) ?? 0;

@@ -10,7 +10,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "@git": [".git"],
 };
 
-export const SET_NAMES: readonly string[] = Object.keys(SETS);
+const SET_NAMES: readonly string[] = Object.keys(SETS);
 
 /**
  * Resolves a pattern that may be the name of a set. Names begin with `@`; `@(` opens a group of a glob, and a path may

@@ -5,7 +5,7 @@ import { compiledFile } from "../core/package-files.js";
 import type { PdfBounds, ProcessAnswer, ThreadMessage } from "./messages.js";
 
 /** Maximum memory of the process in bytes, by what it occupies: array buffers are outside every limit on heaps. */
-const MOST_BYTES = 268_435_456;
+const MAX_BYTES = 268_435_456;
 /** Heap limit of the thread in MB, which ends it before the process does. */
 const HEAP_MB = 128;
 const LOOK_MS = 5;
@@ -52,7 +52,7 @@ thread.on("exit", spent);
 
 setTimeout(spent, withinMs);
 setInterval(() => {
-  if (process.memoryUsage.rss() > MOST_BYTES) spent();
+  if (process.memoryUsage.rss() > MAX_BYTES) spent();
 }, LOOK_MS);
 
 // In one piece from the start: chunks put together later would occupy twice the size.

@@ -10,7 +10,7 @@ import { spawnAlone } from "../process/spawn-alone.js";
 import type { PdfBounds, ProcessAnswer } from "./messages.js";
 
 /** Most processes at once; further files wait for one. */
-const MOST_PROCESSES = 2;
+const MAX_PROCESSES = 2;
 /** Time (ms) beyond its own limit after which a process is killed. */
 const GRACE_MS = 1_000;
 /** JSON takes up to 6 bytes for one byte of text; the last page may be long too, but not endlessly. */
@@ -27,7 +27,7 @@ export class PdfProcesses implements PdfReader {
   readonly #program: string;
   readonly #running = new Set<ChildProcess>();
   readonly #waiting = new Set<(isAdmitted: boolean) => void>();
-  #places = MOST_PROCESSES;
+  #places = MAX_PROCESSES;
   #isMissing = false;
   #isClosed = false;
 

@@ -3,10 +3,8 @@
 import { constants } from "node:os";
 import { countText } from "../core/call/progress.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
-import type { Rendering } from "../core/ports/adapter.js";
 import type { SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
-import type { BoundRoot } from "./profile.js";
-import { type ProfileShell, type ProfileTool, ToolError } from "./profile.js";
+import { type BoundRoot, type ProfileShell, type ProfileTool, renderJson, ToolError } from "./profile.js";
 
 /** Error text if no sandbox is available. */
 export const NO_SANDBOX = "no sandbox available";
@@ -40,14 +38,12 @@ export function commandTool(facts: ToolFacts, shell: ProfileShell, run: ProfileT
       return `${facts.description} ${limitsOf(shell)}`;
     },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-    ...{ ability: "exec/run", changes: true, render: asJson },
+    ...{ ability: "exec/run", changes: true, render: renderJson },
     ready: () => shell.ready,
     unavailable: () => (shell.probe?.available === true ? undefined : NO_SANDBOX),
     run,
   };
 }
-
-const asJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });
 
 /** Limits of the sandbox, stated up front so that agents need not find them out. */
 function limitsOf({ probe }: ProfileShell): string {

@@ -163,3 +163,6 @@ export class ToolError extends Error {
     this.code = code;
   }
 }
+
+/** Renders the whole result of a tool as JSON. */
+export const renderJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });

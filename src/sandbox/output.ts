@@ -151,7 +151,7 @@ function lengthOf(first: number): number {
 }
 
 /** Removes an incomplete character at the end. */
-export function cutEnd(bytes: Uint8Array): Uint8Array {
+function cutEnd(bytes: Uint8Array): Uint8Array {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (isContinuation(byte)) continue;

@@ -16,7 +16,7 @@ export class UnkeptNumber extends Error {
 /** Maximum characters of a text that is parsed exactly; the exact parser is slow and blocks the event loop. */
 export const MOST_EXACT_CHARS = 1_048_576;
 /** Maximum digits of an integer that is read as `bigint`. */
-const MOST_DIGITS = 1000;
+const MAX_DIGITS = 1000;
 
 const TEXTS = {
   range: "a number is too large. Send it as a string",
@@ -102,7 +102,7 @@ function numberOf(literal: string): number | bigint {
   if (/^-?\d+$/.test(literal)) {
     // Compares the text, not the value: from 10^21 on doubles are written with an exponent.
     if (String(value) === literal) return value;
-    if (literal.length > MOST_DIGITS) throw new UnkeptNumber("range");
+    if (literal.length > MAX_DIGITS) throw new UnkeptNumber("range");
     return BigInt(literal);
   }
   if (!Number.isFinite(value)) throw new UnkeptNumber("range");

@@ -59,7 +59,7 @@ function run(validate: ValidateFunction, schema: JsonObject, input: unknown): vo
 }
 
 /** Fields that are looked at for a misspelt name. */
-const MOST_FIELDS = 100;
+const MAX_FIELDS = 100;
 
 const NOUNS: Readonly<Record<string, string>> = {
   string: "string",
@@ -116,7 +116,7 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
 /** The unknown field that probably is the missing one, misspelt. */
 function findMisspelt(missing: string, { data, parentSchema }: ErrorObject): string {
   const known = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {});
-  const given = Object.keys(typeof data === "object" && data !== null ? data : {}).slice(0, MOST_FIELDS);
+  const given = Object.keys(typeof data === "object" && data !== null ? data : {}).slice(0, MAX_FIELDS);
   const meant = given.find((name) => !known.includes(name) && nearestName(name, known) === missing);
   if (meant === undefined) return "";
   return `. Unknown field '${escapeText(meant.slice(0, 100))}' - did you mean '${missing}'?`;

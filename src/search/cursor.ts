@@ -20,7 +20,7 @@ export type Binding = readonly unknown[];
 const SEAL_BYTES = 10;
 const HASH_BYTES = 8;
 /** Keeps a cursor within 200 characters in all. */
-const MOST_PATH_BYTES = 110;
+const MAX_PATH_BYTES = 110;
 
 /** Position of an entry relative to the last one answered. `above`: answered too, but the last one may lie in it. */
 export type Standing = "before" | "above" | "last" | "after";
@@ -63,13 +63,13 @@ export class Resume {
 /** Encodes a position as a cursor of at most 200 characters. */
 export function writeCursor(binding: Binding, { path, line, counted }: Position): string {
   const whole = path.join("/");
-  const isWhole = Buffer.byteLength(whole) <= MOST_PATH_BYTES;
+  const isWhole = Buffer.byteLength(whole) <= MAX_PATH_BYTES;
   const kept: string[] = [];
   if (!isWhole) {
     let bytes = 0;
     for (const name of path) {
       bytes += Buffer.byteLength(name) + 1;
-      if (bytes > MOST_PATH_BYTES) break;
+      if (bytes > MAX_PATH_BYTES) break;
       kept.push(name);
     }
   }

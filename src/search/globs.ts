@@ -6,8 +6,8 @@ import { compileGlob, type GlobMatcher } from "../path/glob-match.js";
 import { type GlobPattern, readGlob } from "./glob-pattern.js";
 import type { Pace } from "./pace.js";
 
-const MOST_PATTERNS = 20;
-const MOST_CHARS = 1000;
+const MAX_PATTERNS = 20;
+const MAX_CHARS = 1000;
 
 // The most common globs, such as `**/*.ts`: a name suffix at any depth.
 const ENDING = /^\*\*\/\*([\w.-]*)$/;
@@ -48,17 +48,13 @@ export class Globs {
 /** @param field input field named in errors @throws INVALID_PATTERN, INVALID_INPUT */
 export function compileGlobs(patterns: string | readonly string[], field: string): Globs {
   const all = typeof patterns === "string" ? [patterns] : patterns;
-  if (all.length === 0 || all.length > MOST_PATTERNS) {
-    throw invalidInput(
-      `'${field}' must be 1 to ${MOST_PATTERNS} patterns`,
-      `/${field}`,
-      `1..${MOST_PATTERNS} patterns`,
-    );
+  if (all.length === 0 || all.length > MAX_PATTERNS) {
+    throw invalidInput(`'${field}' must be 1 to ${MAX_PATTERNS} patterns`, `/${field}`, `1..${MAX_PATTERNS} patterns`);
   }
   return new Globs(
     all.map((pattern): Compiled => {
-      if (pattern.length > MOST_CHARS) {
-        throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MOST_CHARS} characters`);
+      if (pattern.length > MAX_CHARS) {
+        throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MAX_CHARS} characters`);
       }
       const { nodes, text, ...glob } = readGlob(pattern);
       const ending = ENDING.exec(text)?.[1];

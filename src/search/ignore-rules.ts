@@ -12,9 +12,9 @@ export const RULE_FILES = [".gitignore", ".ignore"] as const;
 export const MAX_RULE_BYTES = 262_144;
 
 /** Anyone who may write a file can write ignore files, so the rules in force at one place are bounded. */
-const MOST_RULES = 10_000;
-const MOST_RULE_CHARS = 524_288;
-const MOST_LINE_CHARS = 1000;
+const MAX_RULES = 10_000;
+const MAX_RULE_CHARS = 524_288;
+const MAX_LINE_CHARS = 1000;
 
 /** The rules of one file. The last one that matches decides. */
 interface Rules {
@@ -62,8 +62,8 @@ export class IgnoreRules {
   #room(): Room {
     const all = this.#stacks.flat();
     return {
-      rules: MOST_RULES - all.reduce((sum, { count }) => sum + count, 0),
-      chars: MOST_RULE_CHARS - all.reduce((sum, { chars }) => sum + chars, 0),
+      rules: MAX_RULES - all.reduce((sum, { count }) => sum + count, 0),
+      chars: MAX_RULE_CHARS - all.reduce((sum, { chars }) => sum + chars, 0),
     };
   }
 
@@ -143,7 +143,7 @@ function readRules(directory: readonly string[], text: string, room: Room): { ru
       isWhole = false;
       break;
     }
-    if (line.length > MOST_LINE_CHARS) {
+    if (line.length > MAX_LINE_CHARS) {
       isWhole = false;
       continue;
     }

@@ -2,7 +2,7 @@
 
 import type { LineScanner, Scan, ScanJob } from "../core/call/scan.js";
 import { timedOut } from "../core/errors/texts.js";
-import { type Awaitable, isPending } from "../core/io.js";
+import { type Awaitable, isPending, yieldToLoop } from "../core/io.js";
 import { type LineMatcher, literalMatcher, scanLines } from "./scan-lines.js";
 
 /** How long a scan may occupy the event loop before it yields. */
@@ -53,7 +53,7 @@ function scanSlice(scan: Generator<undefined, Scan>): Scan | undefined {
 
 async function scanWithPauses(scan: Generator<undefined, Scan>, endsAt: number, withinMs: number): Promise<Scan> {
   for (;;) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToLoop();
     if (performance.now() > endsAt) throw timedOut(Math.round(withinMs));
     const done = scanSlice(scan);
     if (done !== undefined) return done;

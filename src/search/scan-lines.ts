@@ -5,7 +5,7 @@ import type { FoundLine, Scan, ScanJob } from "../core/call/scan.js";
 
 /** A NUL within so many leading bytes marks a file as binary. */
 const NUL_WINDOW = 8192;
-const MOST_CHARS = 400;
+const MAX_CHARS = 400;
 /** Characters shown before the first match in a cut line. */
 const LEAD_CHARS = 100;
 /** Lines scanned between two yields. */
@@ -123,7 +123,7 @@ class LineScan {
     this.#last = undefined;
     const after = this.#linesAfter(hit, until);
     const text = this.#text.slice(hit.start, hit.end);
-    const { mostOfLine = MOST_CHARS } = this.#job;
+    const { mostOfLine = MAX_CHARS } = this.#job;
     const isLong = text.length > mostOfLine;
     const shown = isLong ? excerptAround(text, this.#matcher.startIn(text), mostOfLine) : copyText(text);
     this.#told.push({
@@ -160,7 +160,7 @@ class LineScan {
   }
 
   #cutLine({ start, end }: Hit): string {
-    return dropHalfPairs(this.#text.slice(start, Math.min(end, start + MOST_CHARS)));
+    return dropHalfPairs(this.#text.slice(start, Math.min(end, start + MAX_CHARS)));
   }
 }
 

@@ -10,9 +10,9 @@ import { scanInline } from "./scan-inline.js";
 import type { ScanRequest } from "./scan-worker.js";
 
 /** Most threads at once; further scans wait for one. */
-const MOST_THREADS = 2;
+const MAX_THREADS = 2;
 /** A longer literal could block the event loop for too long in the worst case. */
-const MOST_LITERAL_CHARS = 64;
+const MAX_LITERAL_CHARS = 64;
 /** Heap limit of one thread in MB: for automata, and the files of one request as text. */
 const MEMORY_MB = 256;
 /** An expression that is a plain literal, with escaped punctuation. */
@@ -35,7 +35,7 @@ export class ScanPool implements Scanners {
   async open(query: LineQuery, withinMs: number): Promise<LineScanner> {
     if (this.#isClosed) throw aborted();
     const literal = literalOf(query);
-    if (literal !== undefined && literal.length <= MOST_LITERAL_CHARS) return scanInline(literal);
+    if (literal !== undefined && literal.length <= MAX_LITERAL_CHARS) return scanInline(literal);
     const started = performance.now();
     const worker = await this.#take(withinMs);
     const thread = new Thread(worker, (isSound) => this.#give(worker, isSound));
@@ -61,7 +61,7 @@ export class ScanPool implements Scanners {
   async #take(withinMs: number): Promise<Worker> {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
-    if (this.#all.size < MOST_THREADS) return this.#start();
+    if (this.#all.size < MAX_THREADS) return this.#start();
     return new Promise((resolve, reject) => {
       const settled = <T>(then: (value: T) => void) => {
         return (value: T) => {

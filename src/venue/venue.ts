@@ -118,7 +118,7 @@ export interface VenueHost {
 }
 
 /** DID shared by callers without credentials. */
-export const publicDid = (venueDid: string): string => `${venueDid}:public`;
+const publicDid = (venueDid: string): string => `${venueDid}:public`;
 
 /** Creates a venue. It opens nothing and loads no HTTP code before {@link VenueHost.listen}. */
 export function createVenueHost(options: VenueHostOptions): VenueHost {

@@ -18,10 +18,10 @@ import type { DriveLog, LogEntry, OwnerDrives } from "../../drive/engine/engine.
 import type { DriveSource } from "./drive.js";
 
 /** Entries that one query looks at. */
-const MOST_VISITED = 20_000;
+const MAX_VISITED = 20_000;
 const PAGE = 256;
 /** Paths of a tree that were changed since and are looked up one by one. */
-const MOST_DIFFERENT = 1000;
+const MAX_DIFFERENT = 1000;
 const GROUP = "g";
 
 export interface DriveJournalOptions {
@@ -29,7 +29,7 @@ export interface DriveJournalOptions {
   readonly drive: string;
 }
 
-export class DriveJournal implements Journal {
+class DriveJournal implements Journal {
   readonly mode = "on";
   readonly keepsDeleted = false;
   readonly #open: DriveJournalOptions["open"];
@@ -57,7 +57,7 @@ export class DriveJournal implements Journal {
       }
       visited += page.entries.length;
       if (page.next === undefined) return { entries, ...end };
-      if (visited >= MOST_VISITED) return { entries, ...nextPart(before), complete: false, reason: "visited" };
+      if (visited >= MAX_VISITED) return { entries, ...nextPart(before), complete: false, reason: "visited" };
     }
   }
 
@@ -100,7 +100,7 @@ export class DriveJournal implements Journal {
   ): Promise<readonly (readonly string[])[] | undefined> {
     const log = await this.#log();
     const node = (await log.entry(id))?.after;
-    return node === undefined ? undefined : log.differences(node, { drive: this.#drive, path }, MOST_DIFFERENT);
+    return node === undefined ? undefined : log.differences(node, { drive: this.#drive, path }, MAX_DIFFERENT);
   }
 
   /** The undo itself has marked them: its entry and the marks are of one swap. */

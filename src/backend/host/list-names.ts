@@ -5,8 +5,8 @@ import type { Name } from "../../jail/directory.js";
 /** How long names serve later pages, in milliseconds from the first page on. */
 const LIFETIME_MS = 30_000;
 /** Approximate bytes kept for a root; a directory with more is read for each page. */
-const MOST_BYTES = 33_554_432;
-const MOST_LISTS = 64;
+const MAX_BYTES = 33_554_432;
+const MAX_LISTS = 64;
 /** Approximate bytes of a name besides its characters. */
 const NAME_BYTES = 96;
 
@@ -46,7 +46,7 @@ export class ListNames {
     const key = keyOf(caller, directory);
     this.#drop(key);
     const bytes = kept.names.reduce((sum, { name }) => sum + name.length + NAME_BYTES, 0);
-    if (bytes > MOST_BYTES) return;
+    if (bytes > MAX_BYTES) return;
     this.#kept.set(key, { ...kept, bytes, until: this.#nowMs() + LIFETIME_MS });
     this.#bytes += bytes;
     this.#dropOld();
@@ -69,7 +69,7 @@ export class ListNames {
   #dropOld(): void {
     const now = this.#nowMs();
     for (const [key, { until }] of this.#kept) {
-      if (until > now && this.#bytes <= MOST_BYTES && this.#kept.size <= MOST_LISTS) return;
+      if (until > now && this.#bytes <= MAX_BYTES && this.#kept.size <= MAX_LISTS) return;
       this.#drop(key);
     }
   }

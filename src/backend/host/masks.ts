@@ -13,20 +13,20 @@ import { isReservedName, RESERVED_NAME } from "../../path/grammar.js";
 import { isEntryDenied, lookAtSpelling } from "./denied.js";
 
 /** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only. */
-const MOST_DENIED = 1_000;
+const MAX_DENIED = 1_000;
 /**
  * Maximum directories pinned under their names. Beyond that, the directory that contains the denied entry is hidden as
  * a whole.
  */
-const MOST_PINS = 128;
+const MAX_PINS = 128;
 /** Maximum reserved names beside the staging directory, which occur only where that could not be used. */
-const MOST_RESERVED = 256;
+const MAX_RESERVED = 256;
 /** Maximum masks in total. */
-const MOST_MASKS = 5_000;
+const MAX_MASKS = 5_000;
 /** Maximum depth for file operations, and so for commands. */
-const MOST_LEVELS = 512;
+const MAX_LEVELS = 512;
 /** Maximum bytes of a path below the mount that can be mounted over; the system allows 4,096 for the whole path. */
-const LONGEST_PATH = 3_072;
+const MAX_PATH = 3_072;
 
 interface Frame {
   readonly below: readonly string[];
@@ -126,8 +126,8 @@ class MaskSearch {
   /** Visible entries first: mounted later, they would uncover what was hidden below them. */
   masks(): readonly Mask[] {
     const { place } = this.#access;
-    if (this.#denied > MOST_DENIED) throw tooManyDenied(place, this.#denied, MOST_DENIED);
-    if (this.#protected > MOST_DENIED) throw tooManyProtected(place, this.#protected, MOST_DENIED);
+    if (this.#denied > MAX_DENIED) throw tooManyDenied(place, this.#denied, MAX_DENIED);
+    if (this.#protected > MAX_DENIED) throw tooManyProtected(place, this.#protected, MAX_DENIED);
     // Of two masks on one directory, the read-only one must come last.
     const visible = [...this.#pins.values(), ...this.#shields].sort((a, b) => a.path.length - b.path.length);
     return [...visible, ...this.#hidden];
@@ -140,7 +140,7 @@ class MaskSearch {
   #protect(frame: Frame, name: Name): boolean {
     const { protection } = this.#access;
     if (frame.isReadOnly || protection?.denies(frame.below, name.name) !== true) return frame.isReadOnly;
-    if (++this.#protected > MOST_DENIED) return true;
+    if (++this.#protected > MAX_DENIED) return true;
     const target = targetOf(frame, name, "readonly");
     this.#mask({ ...target, anchors: protection.anchors?.(frame.below, name.name) ?? depthsAbove(target.depth) });
     return true;
@@ -189,12 +189,12 @@ class MaskSearch {
   #isReserved(name: string, isTop: boolean): boolean {
     const { foldsCase } = this.#jail;
     if (!isReservedName(name, foldsCase)) return false;
-    return (isTop && name.toLowerCase() === RESERVED_NAME) || ++this.#reserved <= MOST_RESERVED;
+    return (isTop && name.toLowerCase() === RESERVED_NAME) || ++this.#reserved <= MAX_RESERVED;
   }
 
   /** Commands do not enter what no file operation enters. */
   *#enter(frame: Frame, name: Name): Io<Pinned | undefined> {
-    if (frame.below.length >= MOST_LEVELS) {
+    if (frame.below.length >= MAX_LEVELS) {
       this.#mask(targetOf(frame, name, "directory"));
       return undefined;
     }
@@ -219,7 +219,7 @@ class MaskSearch {
 
   #deny(frame: Frame, name: Name, kind: "file" | "directory"): void {
     // Above the limit, entries are only counted.
-    if (++this.#denied > MOST_DENIED) return;
+    if (++this.#denied > MAX_DENIED) return;
     const target = targetOf(frame, name, kind);
     this.#mask({
       ...target,
@@ -253,7 +253,7 @@ class MaskSearch {
       this.#mask({ ...this.#directoryAt(depth, kind), anchors: target.anchors.filter((at) => at < depth) });
       return;
     }
-    if (this.#hidden.length + this.#shields.length >= MOST_MASKS) throw this.#tooManyError(kind);
+    if (this.#hidden.length + this.#shields.length >= MAX_MASKS) throw this.#tooManyError(kind);
     for (const at of target.anchors) {
       const { path } = this.#directoryAt(at, "pin");
       this.#pins.set(keyOf(path), { path, kind: "pin" });
@@ -269,11 +269,11 @@ class MaskSearch {
 
   /** Depth of the directory to hide instead of an entry whose path is too long or needs too many pins. */
   #depthToHide({ path, depth, anchors }: Target): number | undefined {
-    if (path.length > LONGEST_PATH) {
-      return this.#frames.findLastIndex((frame, at) => at < depth && frame.path.length <= LONGEST_PATH);
+    if (path.length > MAX_PATH) {
+      return this.#frames.findLastIndex((frame, at) => at < depth && frame.path.length <= MAX_PATH);
     }
     const fresh = anchors.filter((at) => !this.#pins.has(keyOf(this.#directoryAt(at, "pin").path)));
-    return this.#pins.size + fresh.length > MOST_PINS && fresh.length > 0 ? Math.min(...fresh) : undefined;
+    return this.#pins.size + fresh.length > MAX_PINS && fresh.length > 0 ? Math.min(...fresh) : undefined;
   }
 
   #tooManyError(kind: Target["kind"]): Error {

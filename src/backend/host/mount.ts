@@ -1,7 +1,7 @@
 // Mounts a directory of the host for commands, and cleans up after them.
 
 import { notSupportedByRoot } from "../../core/errors/texts.js";
-import { type Io, isPending, runIo, wait } from "../../core/io.js";
+import { type Io, isPending, runIo, wait, yieldToLoop } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import { examine, forEachPiece, rawName } from "../../jail/directory.js";
@@ -194,8 +194,6 @@ function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinne
   for (let round = 1; round <= ROUNDS; round++) if (yield* forEachBelow(jail, top, clear)) return;
   throw Object.assign(new Error("not seen whole"), { code: "EAGAIN", syscall: "open" });
 }
-
-const yieldToLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
 

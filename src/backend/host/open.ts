@@ -16,7 +16,7 @@ const SETTLED_MS = 2000;
  * The version stamp of a host file; `undefined` if it changed too recently.
  * @param nowMs system time, the clock of file times
  */
-export function stampOf(stat: Stat, nowMs: number): Stamp | undefined {
+function stampOf(stat: Stat, nowMs: number): Stamp | undefined {
   return Math.max(stat.modifiedMs, stat.changedMs) > nowMs - SETTLED_MS ? undefined : stat.version;
 }
 

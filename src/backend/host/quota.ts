@@ -1,7 +1,7 @@
 // Quota accounting of changes on the host.
 
 import type { Identity } from "../../core/identity.js";
-import type { Io } from "../../core/io.js";
+import { type Io, yieldToLoop } from "../../core/io.js";
 import { examine, type Name, nameOf } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
@@ -99,7 +99,7 @@ export function* countTree(jail: Jail, top: Pinned, onlyWhole: boolean): Io<Amou
   try {
     let steps = 0;
     for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
-      if (++steps % BREATH_STEPS === 0) yield new Promise((resolve) => setImmediate(resolve));
+      if (++steps % BREATH_STEPS === 0) yield yieldToLoop();
       const name = frame.names[frame.next++];
       if (name === undefined) {
         frames.length -= Math.max(1, yield* descent.leave());

@@ -4,10 +4,10 @@ import type { ReadBytes } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 
 /** Minimum size in bytes worth keeping; smaller buffers come cheaply from the allocator. */
-const LEAST_BYTES = 65_536;
+const MIN_BYTES = 65_536;
 /** Maximum spare buffers, and maximum bytes of each. */
-const MOST_SPARE = 2;
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_SPARE = 2;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * A pool of large read buffers. Without it, each large read leaves one to the garbage collector, and tens of megabytes
@@ -20,19 +20,19 @@ export class ReadBuffers {
   take(bytes: number): Buffer {
     // Sorted by size, largest first: the last that fits wastes least.
     const index = this.#spare.findLastIndex((buffer) => buffer.length >= bytes);
-    if (bytes < LEAST_BYTES || index < 0) return Buffer.allocUnsafe(bytes);
+    if (bytes < MIN_BYTES || index < 0) return Buffer.allocUnsafe(bytes);
     const [buffer] = this.#spare.splice(index, 1);
     return buffer === undefined ? Buffer.allocUnsafe(bytes) : buffer.subarray(0, bytes);
   }
 
   /** Returns a buffer from {@link take}, once it is no longer used. */
   give(buffer: Buffer): void {
-    if (buffer.length < LEAST_BYTES || buffer.buffer.byteLength > MOST_BYTES) return;
+    if (buffer.length < MIN_BYTES || buffer.buffer.byteLength > MAX_BYTES) return;
     // A buffer of this size owns its memory; the one handed out may be a slice of it.
     const whole = Buffer.from(buffer.buffer);
     this.#spare.push(whole);
     this.#spare.sort((a, b) => b.length - a.length);
-    this.#spare.length = Math.min(this.#spare.length, MOST_SPARE);
+    this.#spare.length = Math.min(this.#spare.length, MAX_SPARE);
   }
 }
 

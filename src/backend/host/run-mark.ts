@@ -12,7 +12,7 @@ const KIND = "run";
  * A mark of a dead container cannot be told from one that still runs: for this many ms it is cleaned up at each start.
  */
 const UNSURE_MS = 86_400_000;
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 /**
  * A file in the staging directory that says that commands may be changing a directory. It survives a killed process.
@@ -105,7 +105,7 @@ function* cleanBelow(jail: Jail, names: readonly string[], clean: (directory: Pi
 function* readNames(jail: Jail, file: Pinned): Io<readonly string[]> {
   const fd = yield* jail.handles.reopen(file, READ);
   try {
-    const buffer = Buffer.alloc(MOST_BYTES);
+    const buffer = Buffer.alloc(MAX_BYTES);
     const names: unknown = JSON.parse(buffer.toString("utf8", 0, yield* jail.sys.read(fd, buffer, 0, 0)));
     const isPath =
       Array.isArray(names) && names.every((name) => typeof name === "string" && !/^\.{0,2}$|\//.test(name));

@@ -14,7 +14,7 @@ const MAX_LINES = 200;
 export const safeLines = (text: string): string => text.split("\n").map(escapeText).join("\n");
 
 /** Formats a unified diff. */
-export function diffView(diff: string, paint: Paint): string {
+function diffView(diff: string, paint: Paint): string {
   const lines = diff.replace(/\n$/, "").split("\n");
   const shown = lines.slice(0, MAX_LINES).map((line) => {
     const safe = escapeText(line);

@@ -46,7 +46,7 @@ export function parseRootArgument(text: string, cwd: string): RootArgument {
 }
 
 /** Most characters of a derived name, which leaves room for a number. */
-const MOST_NAME_CHARS = 58;
+const MAX_NAME_CHARS = 58;
 
 /**
  * A root name from that of a folder: what a name cannot hold becomes `-`. Numbered where the name is taken: `docs-2`.
@@ -56,7 +56,7 @@ const MOST_NAME_CHARS = 58;
  */
 export function nameOfFolder(path: string, taken: (name: string) => boolean, prefix = ""): string {
   const plain = basename(path).replace(/[^A-Za-z0-9._-]+/g, "-");
-  const name = `${prefix}${plain.replace(/^[^A-Za-z0-9]+/, "") || "root"}`.slice(0, MOST_NAME_CHARS);
+  const name = `${prefix}${plain.replace(/^[^A-Za-z0-9]+/, "") || "root"}`.slice(0, MAX_NAME_CHARS);
   for (let number = 1; ; number++) {
     const numbered = number === 1 ? name : `${name}-${number}`;
     if (!taken(numbered)) return numbered;

@@ -36,8 +36,8 @@ export interface Source {
 
 const MANIFEST = "manifest.json";
 const FILE = { type: "file", mode: 0o600 } as const;
-const MOST_ENTRIES = 1_000_000;
-const MOST_MANIFEST_BYTES = 268_435_456;
+const MAX_ENTRIES = 1_000_000;
+const MAX_MANIFEST_BYTES = 268_435_456;
 /** Segments that stay below the place they are put into, on every system. */
 const SAFE =
   /^(?:seed|revocations|(?:state|drives|roots\/[A-Za-z0-9][A-Za-z0-9._-]{0,62})(?:\/(?!\.{1,2}(?:\/|$))[^/\\\0]+)+)$/;
@@ -113,7 +113,10 @@ export interface ReadOptions {
 }
 
 /** Reads a backup and verifies all of it. @throws BackupFault */
-export async function readBackup(handle: FileHandle, { passphrase, take = drain }: ReadOptions): Promise<Manifest> {
+export async function readBackup(
+  handle: FileHandle,
+  { passphrase, take = (_entry, content) => drain(content) }: ReadOptions,
+): Promise<Manifest> {
   const head = Buffer.alloc(MAGIC.length);
   const { bytesRead } = await handle.read(head, 0, head.length, 0);
   if (bytesRead === 0) throw new BackupFault("it is cut off: nothing is in it");
@@ -148,7 +151,7 @@ async function checkEntries(
     const { name: path } = header;
     if (header.type !== "file" || !SAFE.test(path) || found.has(path))
       throw new BackupFault("it holds what is no entry of a backup");
-    if (found.size >= MOST_ENTRIES) throw new BackupFault("it has too many entries");
+    if (found.size >= MAX_ENTRIES) throw new BackupFault("it has too many entries");
     const hash = createHash("sha256");
     let size = 0;
     const counted = (async function* () {
@@ -170,12 +173,13 @@ async function checkEntries(
   return manifest;
 }
 
-async function drain(_entry: unknown, content: AsyncIterable<Buffer>): Promise<void> {
+/** Reads content that is not needed, which verifies it. */
+export async function drain(content: AsyncIterable<Buffer>): Promise<void> {
   for await (const _chunk of content);
 }
 
 async function readManifest(body: AsyncIterable<Uint8Array>, size: number): Promise<Manifest> {
-  if (size > MOST_MANIFEST_BYTES) throw new BackupFault("its list is too long");
+  if (size > MAX_MANIFEST_BYTES) throw new BackupFault("its list is too long");
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   const manifest = JSON.parse(Buffer.concat(chunks).toString()) as Manifest;

@@ -7,14 +7,14 @@ import { type CommandContext, EXIT } from "../context.js";
 import { parseVariable, readVariable } from "../variable.js";
 
 const MAX_BYTES = 4096;
-const LEAST_CHARACTERS = 12;
+const MIN_CHARACTERS = 12;
 
 /** The passphrase in a file or `env:NAME`: its first line. @throws ConfigError */
 export function passphraseOf(reference: string | undefined, { cwd, env }: CommandContext): string | undefined {
   if (reference === undefined) return undefined;
   const text = textOf(reference, { cwd, env }).split(/\r?\n/, 1)[0] ?? "";
-  if ([...text].length >= LEAST_CHARACTERS) return text;
-  throw new ConfigError([`The passphrase must have ${LEAST_CHARACTERS} characters at least`], EXIT.config);
+  if ([...text].length >= MIN_CHARACTERS) return text;
+  throw new ConfigError([`The passphrase must have ${MIN_CHARACTERS} characters at least`], EXIT.config);
 }
 
 function textOf(reference: string, { cwd, env }: Pick<CommandContext, "cwd" | "env">): string {

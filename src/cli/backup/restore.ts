@@ -11,7 +11,7 @@ import { revocationPlace } from "../../venue/identity/revocations.js";
 import type { BackupRestore } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
 import { loadOneConfig } from "../load.js";
-import { BackupFault, type Manifest, readBackup } from "./archive.js";
+import { BackupFault, drain, type Manifest, readBackup } from "./archive.js";
 import { passphraseOf } from "./passphrase.js";
 import { openPlaces } from "./places.js";
 import { putBack, requireEmptyRoots, withRoots } from "./roots.js";
@@ -36,7 +36,7 @@ export async function backupRestore(command: BackupRestore, context: CommandCont
     try {
       await readBackup(handle, {
         passphrase,
-        take: (entry, content) => (entry.path.startsWith("roots/") ? skip(content) : places.stage(entry, content)),
+        take: (entry, content) => (entry.path.startsWith("roots/") ? drain(content) : places.stage(entry, content)),
       });
       const before = isDecided ? [] : [revokeBefore(manifest.created / 1000)];
       rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
@@ -59,10 +59,6 @@ const rootsOf = ({ entries }: Manifest): readonly string[] => [
   ...new Set(entries.flatMap(({ path }) => /^roots\/([^/]+)\//.exec(path)?.[1] ?? [])),
 ];
 
-async function skip(content: AsyncIterable<Buffer>): Promise<void> {
-  for await (const _chunk of content);
-}
-
 /** Files of roots go in before the rest: a restore that fails there has not begun to give names. */
 async function restoreRoots(
   roots: readonly string[],
@@ -75,7 +71,7 @@ async function restoreRoots(
     await requireEmptyRoots(roots, session);
     await readBackup(handle, {
       passphrase,
-      take: ({ path }, content) => (path.startsWith("roots/") ? putBack(path, content, session) : skip(content)),
+      take: ({ path }, content) => (path.startsWith("roots/") ? putBack(path, content, session) : drain(content)),
     });
     return EXIT.ok;
   });

@@ -16,12 +16,12 @@ import { Unavailable } from "../context.js";
 import type { VenueCalls } from "./venue-calls.js";
 
 /** Longest answer; the largest read of a venue with default limits fits several times. */
-const MOST_ANSWER_BYTES = 256 * 2 ** 20;
+const MAX_ANSWER_BYTES = 256 * 2 ** 20;
 /** Time between two looks at a job that outlasts the wait of the venue, in milliseconds. */
 const POLL_MS = 500;
 /** How often an answer "too many requests" is waited out, and how long at most, in seconds. */
-const MOST_RETRIES = 8;
-const MOST_RETRY_SECONDS = 60;
+const MAX_RETRIES = 8;
+const MAX_RETRY_SECONDS = 60;
 
 /** How to reach a venue, and as whom. */
 export interface HttpCallsOptions {
@@ -146,10 +146,10 @@ class HttpCalls implements VenueCalls {
         throw signal.aborted ? aborted() : unreachable(url, error);
       }
       // A stream cannot be sent twice.
-      if (response.status !== 429 || tries === MOST_RETRIES || init.body instanceof ReadableStream) return response;
+      if (response.status !== 429 || tries === MAX_RETRIES || init.body instanceof ReadableStream) return response;
       await response.body?.cancel();
       const seconds = Number(response.headers.get("retry-after") ?? 1);
-      await this.#pause(Math.min(seconds >= 0 ? seconds : 1, MOST_RETRY_SECONDS) * 1000);
+      await this.#pause(Math.min(seconds >= 0 ? seconds : 1, MAX_RETRY_SECONDS) * 1000);
     }
   }
 
@@ -173,7 +173,7 @@ class HttpCalls implements VenueCalls {
     try {
       for await (const chunk of response.body ?? []) {
         length += chunk.length;
-        if (length > MOST_ANSWER_BYTES) throw new Unavailable(`The answer of ${url} is too long`);
+        if (length > MAX_ANSWER_BYTES) throw new Unavailable(`The answer of ${url} is too long`);
         chunks.push(chunk);
       }
       return parseExact(Buffer.concat(chunks).toString("utf8"));

@@ -9,7 +9,7 @@ import { warnIncomplete } from "./search.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";
 
 const PAGE = 2000;
-const LONGEST_MS = 60_000;
+const MAX_MS = 60_000;
 /** Exit statuses of grep(1). */
 const STATUS = { found: 0, nothing: 1, failed: 2 } as const;
 
@@ -40,7 +40,7 @@ function parseRequest({ command }: FileSession, pattern: string): GrepRequest {
   const [glob, exclude] = [globs("include"), globs("exclude")];
   const output = flags.has("files-with-matches") ? "files" : flags.has("count") ? "count" : "lines";
   return {
-    ...{ pattern, output, limit: PAGE, timeoutMs: LONGEST_MS },
+    ...{ pattern, output, limit: PAGE, timeoutMs: MAX_MS },
     ...(flags.has("fixed-strings") ? { literal: true } : {}),
     ...(flags.has("ignore-case") ? { ignoreCase: true } : {}),
     ...(flags.has("no-ignore") ? { ignore: "none" as const } : {}),

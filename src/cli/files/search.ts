@@ -8,8 +8,8 @@ import { UsageError } from "../arguments/options.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";
 
 const PAGE = 5000;
-const LONGEST_MS = 60_000;
-const MOST_SUMS = 10_000;
+const MAX_MS = 60_000;
+const MAX_SUMS = 10_000;
 const TYPES: Readonly<Record<string, "file" | "directory">> = { f: "file", d: "directory" };
 
 /** Warns on standard error that an answer is incomplete. */
@@ -42,7 +42,7 @@ export async function find(session: FileSession): Promise<number> {
       const more = cursor === undefined ? {} : { cursor };
       const page = await session.invoke("file:glob", {
         ...{ ...place, ...wish, ...more },
-        ...{ limit: PAGE, timeoutMs: LONGEST_MS },
+        ...{ limit: PAGE, timeoutMs: MAX_MS },
       });
       await showPage(session, place, page);
       if (page.nextCursor === undefined || page.nextCursor === cursor) {
@@ -70,7 +70,7 @@ export async function du(session: FileSession): Promise<number> {
   const shown = (bytes: number): string => (isHuman ? humanSize(bytes) : String(bytes));
   const depth = command.flags.has("summarize") ? 0 : (numberOf(command, "max-depth") ?? 1);
   return forEachItem(placesOf(session.command), session, async (place) => {
-    const input = { ...place, depth, limit: MOST_SUMS, timeoutMs: LONGEST_MS };
+    const input = { ...place, depth, limit: MAX_SUMS, timeoutMs: MAX_MS };
     const output = await session.invoke("file:du", input);
     if (command.json) await printJson(session, output);
     else {

@@ -9,7 +9,7 @@ import { type FileSession, forEachItem, printJson } from "./session.js";
 
 const PAGE = 10_000;
 const DEEPEST = 10;
-const MOST_ENTRIES = 5_000;
+const MAX_ENTRIES = 5_000;
 
 /** `ls` */
 export async function ls(session: FileSession): Promise<number> {
@@ -68,7 +68,7 @@ export async function tree(session: FileSession): Promise<number> {
   const level = numberOf(command, "level");
   const output = await session.invoke("file:tree", {
     ...placeOf(word),
-    maxEntries: MOST_ENTRIES,
+    maxEntries: MAX_ENTRIES,
     ...(level === undefined ? {} : { maxDepth: Math.min(level, DEEPEST) }),
     ...(command.flags.has("size") || command.flags.has("human-readable") ? { info: "size" as const } : {}),
   });

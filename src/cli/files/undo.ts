@@ -15,7 +15,7 @@ type Undone = FileOutputs["file:undo"];
 /** Changes of one actor and session belong together without a pause longer than this. */
 const PAUSE_MS = 1_800_000;
 const PAGE = 500;
-const MOST_IDS = 500;
+const MAX_IDS = 500;
 
 /** `undo` */
 export async function undo(session: FileSession): Promise<number> {
@@ -58,7 +58,7 @@ async function sessionInputs(session: FileSession): Promise<readonly UndoInput[]
   const roots = [...new Set(chosen.map(({ root }) => root))];
   return roots.map((root) => {
     const ids = chosen.filter((one) => one.root === root).map(({ id }) => id);
-    return { root, ids: ids.slice(0, MOST_IDS) };
+    return { root, ids: ids.slice(0, MAX_IDS) };
   });
 }
 
@@ -151,8 +151,8 @@ async function emptyTrash(place: FileInputs["file:trash"], session: FileSession)
   if (ids.length === 0) return EXIT.ok;
   const question = `Remove ${plural(ids.length, "entry").replace(/ys$/, "ies")} of ${place.root} for good? [y/N] `;
   if (!(await mayRemove(question, session))) return EXIT.failed;
-  for (let start = 0; start < ids.length; start += MOST_IDS) {
-    const output = await session.invoke("file:purge", { root: place.root, ids: ids.slice(start, start + MOST_IDS) });
+  for (let start = 0; start < ids.length; start += MAX_IDS) {
+    const output = await session.invoke("file:purge", { root: place.root, ids: ids.slice(start, start + MAX_IDS) });
     if (session.command.json) await printJson(session, output);
   }
   return EXIT.ok;

@@ -31,7 +31,7 @@ const CONFIG = "venue.json5";
 /** Name of the entry in clients' files. */
 const ENTRY = "files";
 /** Longest file of a client that is read. */
-const MOST_BYTES = 4_194_304;
+const MAX_BYTES = 4_194_304;
 
 export async function init(command: InitCommand, context: CommandContext): Promise<number> {
   const asker = createLineAsker(context);
@@ -179,7 +179,7 @@ const launchOf = (config: string): Launch => ({
 function textOf(file: string, shown: string): string | undefined {
   let bytes: Buffer;
   try {
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES) throw new Error("TOO LARGE");
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES) throw new Error("TOO LARGE");
     bytes = readFileSync(file);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;

@@ -1,13 +1,14 @@
 // Roots that an MCP client names: which of its folders are served, and under what names.
 
 import { opendir, realpath } from "node:fs/promises";
-import { resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ConfigError } from "../../config/errors.js";
 import { expandHome } from "../../config/home.js";
 import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { RootFacts } from "../../core/ports/operation.js";
+import { isInside } from "../../venue/start/state/secrets.js";
 import { nameOfFolder } from "../arguments/root.js";
 import { EXIT } from "../context.js";
 
@@ -98,6 +99,3 @@ async function realFolder(path: string): Promise<string | undefined> {
     return undefined;
   }
 }
-
-const isInside = (path: string, dir: string): boolean =>
-  path === dir || path.startsWith(dir.endsWith(sep) ? dir : dir + sep);

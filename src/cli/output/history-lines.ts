@@ -28,7 +28,7 @@ export function historyLines(entries: readonly Change[], paint: Paint): string {
 export const changeText = (entry: Change): string =>
   `${timeText(entry.time)}  ${actorText(entry.actor)}  ${entry.op}  ${pathText(entry)}`;
 
-export const timeText = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+const timeText = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
 export const actorText = (actor: string): string => (actor.startsWith("did:") ? shortDid(actor) : escapeText(actor));
 

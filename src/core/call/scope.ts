@@ -2,7 +2,7 @@
 
 import type { Clock } from "../clock.js";
 import { aborted, timedOut } from "../errors/texts.js";
-import type { Io, WaitScope } from "../io.js";
+import { type Io, type WaitScope, yieldToLoop } from "../io.js";
 import type { ReportProgress } from "./progress.js";
 
 /** How long one call may block the event loop before it yields, in milliseconds. */
@@ -90,7 +90,7 @@ export class CallScope implements WaitScope {
   *breathe(): Io<void> {
     const now = this.#clock.monotonicMs();
     if (now - this.#breathedAt < BREATH_MS) return;
-    yield new Promise<void>((resolve) => setImmediate(resolve));
+    yield yieldToLoop();
     this.#breathedAt = this.#clock.monotonicMs();
     this.checkpoint();
   }

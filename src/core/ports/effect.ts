@@ -1,7 +1,7 @@
 // What a call would do, as a person is shown it before it is done.
 
 /** Kinds of effect that a root can ask about. `overwrite` is any replacing or shortening of content. */
-export const APPROVED_ACTIONS = ["delete", "overwrite", "edit", "move", "create", "exec"] as const;
+const APPROVED_ACTIONS = ["delete", "overwrite", "edit", "move", "create", "exec"] as const;
 export type ApprovedAction = (typeof APPROVED_ACTIONS)[number];
 
 /** An entry before or after an effect. */

@@ -63,7 +63,7 @@ interface Child {
 }
 
 /** @param emit called for every branch below the top as soon as it is complete */
-export function createBlobTree(emit?: Emit): BlobTree {
+function createBlobTree(emit?: Emit): BlobTree {
   const levels: Child[][] = [];
   const refOfChunk = emit === undefined ? createChunkHasher() : (chunk: Uint8Array) => emitChunk(chunk, emit);
   const put = (height: number, child: Child): void => {

@@ -4,9 +4,9 @@ import { escapeText } from "../../core/errors/texts.js";
 import { driveError } from "../error.js";
 
 /** Maximum length of an entry's name, in UTF-8 bytes. */
-export const MAX_NAME_BYTES = 255;
+const MAX_NAME_BYTES = 255;
 /** Maximum length of a drive's name, in UTF-8 bytes. */
-export const MAX_DRIVE_NAME_BYTES = 64;
+const MAX_DRIVE_NAME_BYTES = 64;
 /** Default maximum number of names in a path. */
 export const MAX_PATH_DEPTH = 64;
 /** Entry in the root that records when the drive was deleted. As it is not a valid name, no path reaches it. */

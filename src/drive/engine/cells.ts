@@ -3,9 +3,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Awaitable, isPending } from "../../core/io.js";
 import type { Source } from "../cad3/encoding/assemble.js";
-import { cellOf } from "../cad3/encoding/cell.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
-import { LazyValue } from "../cad3/lazy.js";
 import type { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexNode } from "../cad3/maps/index-node.js";
 import { hashOfRef, isBranch, sha3, toHex } from "../cad3/ref.js";
@@ -125,7 +123,7 @@ export interface CellScope {
 }
 
 /** Maximum time (ms) that a synchronous store can block others, in addition to one run of the work. */
-const MOST_MS_PER_TURN = 10;
+const MAX_MS_PER_TURN = 10;
 
 /** Steps of a long computation between yields. */
 const STEPS_PER_TURN = 16;
@@ -161,7 +159,7 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
       const hash = missingHash(error);
       if (hash === undefined || held.has(hash)) throw error;
       await hold([hash]);
-      if (performance.now() - since > MOST_MS_PER_TURN) {
+      if (performance.now() - since > MAX_MS_PER_TURN) {
         await nextTurn();
         since = performance.now();
       }
@@ -215,13 +213,6 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
       return lazyCell(parseCell(new Uint8Array(bytes)), ref, source);
     },
   };
-}
-
-/** The Ref of a value that is a branch and not loaded. */
-export function branchOf(value: Value | undefined): Uint8Array | undefined {
-  if (!(value instanceof LazyValue)) return undefined;
-  const { ref } = cellOf(value);
-  return isBranch(ref) ? ref : undefined;
 }
 
 /** Loads all nodes of an index, level by level, for synchronous iteration. */

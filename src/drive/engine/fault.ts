@@ -40,7 +40,7 @@ export async function undefinedIfDamaged<T>(work: () => Awaitable<T>): Promise<T
 
 const shown = ({ drive, path }: Spot): string => `${escapeText(drive)}:${escapeText(path.join("/"))}`;
 
-export const storeDamaged = (spot: Spot): FileAdapterError =>
+const storeDamaged = (spot: Spot): FileAdapterError =>
   adapterError("STORE_DAMAGED", `Drive store is damaged: ${shown(spot)}`, { drive: spot.drive });
 
 /** @param drive absent if not yet known */

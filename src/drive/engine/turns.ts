@@ -12,7 +12,7 @@ const CELLS_PER_TURN = 64;
  * Most milliseconds between yields, besides the last unit. Units are usually far quicker, but while V8 marks a large heap,
  * each buffer that is made can cost milliseconds.
  */
-const MOST_MS_PER_TURN = 10;
+const MAX_MS_PER_TURN = 10;
 
 export function createTurn(perTurn = CELLS_PER_TURN, now = (): number => performance.now()): Turn {
   let [done, since] = [0, now()];
@@ -22,6 +22,6 @@ export function createTurn(perTurn = CELLS_PER_TURN, now = (): number => perform
   };
   return () => {
     done += 1;
-    return done < perTurn && now() - since < MOST_MS_PER_TURN ? undefined : yieldToOthers();
+    return done < perTurn && now() - since < MAX_MS_PER_TURN ? undefined : yieldToOthers();
   };
 }

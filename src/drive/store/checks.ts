@@ -4,7 +4,7 @@ import { storeUnavailable } from "./store-error.js";
 
 /** Maximum length of an encoding in bytes. */
 export const MAX_CELL_BYTES = 16383;
-export const HASH_BYTES = 32;
+const HASH_BYTES = 32;
 /** Maximum size of a key record, and of its DID, in bytes. */
 const MAX_RECORD_BYTES = 65_536;
 const MAX_DID_BYTES = 8192;

@@ -1,6 +1,6 @@
 // Removes directory trees of any depth by handle.
 
-import type { Io } from "../../core/io.js";
+import { type Io, yieldToLoop } from "../../core/io.js";
 import { examine, forEachPiece, rawName } from "../directory.js";
 import { below, entryPath, type Handles, type Pinned, release } from "../handles.js";
 import type { DirectoryEntry } from "../native/entries.js";
@@ -131,7 +131,7 @@ class Emptying {
     const { sys } = this.#tools;
     for (const entry of entries) {
       // Let other calls run. The purge itself is past its commit and continues.
-      if (++this.#steps % BREATH_STEPS === 0) yield new Promise((resolve) => setImmediate(resolve));
+      if (++this.#steps % BREATH_STEPS === 0) yield yieldToLoop();
       const name = rawName(entry);
       const path = entryPath(directory, name);
       if (!(yield* this.#isDirectory(directory, entry))) yield* quietly(sys.unlink(path));

@@ -1,7 +1,7 @@
 // The directories between the start of a recursive walk and its current position.
 
 import type { Identity } from "../../core/identity.js";
-import type { Io } from "../../core/io.js";
+import { type Io, yieldToLoop } from "../../core/io.js";
 import { type Handles, identity, type Pinned, release } from "../handles.js";
 import { quietly } from "../sys.js";
 
@@ -118,7 +118,7 @@ export class Descent {
     let reached: Pinned | undefined;
     let level = 0;
     for (; level < depth; level++) {
-      if ((level + 1) % BREATH_STEPS === 0) yield new Promise((resolve) => setImmediate(resolve));
+      if ((level + 1) % BREATH_STEPS === 0) yield yieldToLoop();
       const { name, identity: own } = this.#levels[level] as Level;
       const found = yield* quietly(this.#handles.enter(reached ?? this.#start, name));
       if (found === undefined || typeof found === "string") break;

@@ -1,4 +1,4 @@
-// The walk of a path: where symbolic links are judged.
+// The walk of a path, component by component; `symlink.ts` judges the links on it.
 
 import type { RelPath } from "../../core/call/path.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
@@ -12,9 +12,9 @@ import { Descent } from "./descent.js";
 import { findDirectly } from "./find-directly.js";
 import type { Found } from "./found.js";
 import { Spelling } from "./spelling.js";
+import { judgeLink, MAX_LINKS } from "./symlink.js";
 import type { WalkOptions, WalkRoot } from "./walk-options.js";
 
-const MAX_LINKS = 40;
 /** Maximum looks at a name that keeps changing its type. */
 const MAX_LOOKS = 40;
 const BREATH_STEPS = 16;
@@ -227,25 +227,10 @@ export class Walk {
     if (this.#options.refuseLinks) throw symlinkEscape(this.#options.place);
     if (++this.#links > MAX_LINKS) throw invalidPath(this.#options.place, "too many links");
     this.#linkAt = [...this.names, this.#token];
-    // A link above the floor would move the start of the caller's paths.
-    if (this.names.length < this.#options.floor) throw this.#escape();
-    const text = target.startsWith("/") ? yield* this.#insideRoot(target) : target;
-    const tokens = text.split("/").filter((segment) => segment !== "");
-    // A trailing slash requires a directory: `.` makes the walk enter it.
-    if (text.endsWith("/")) tokens.push(".");
-    this.#pending.push(...tokens.reverse());
-  }
-
-  /**
-   * The part of an absolute target below the root's canonical path, or below the floor; any other target leaves the
-   * root.
-   */
-  *#insideRoot(target: string): Io<string> {
-    const { floor } = this.#options;
-    const top = [this.#root.realPath, ...this.names.slice(0, floor)].join("/");
-    if (target !== top && !target.startsWith(`${top}/`)) throw this.#escape();
-    while (this.names.length > floor) yield* this.#leave();
-    return target.slice(top.length);
+    const route = judgeLink(target, { top: this.#root.realPath, names: this.names, floor: this.#options.floor });
+    if (route === "escape") throw this.#escape();
+    for (let left = route.leaves; left > 0; left--) yield* this.#leave();
+    this.#pending.push(...route.tokens.reverse());
   }
 
   *#leave(): Io<void> {

@@ -31,7 +31,7 @@ export interface DecodedText extends TextForm {
 }
 
 const BOM = "\ufeff";
-const LONGEST_NAME = 40;
+const MAX_NAME = 40;
 /** iconv-lite names that are no text encodings, or that do not encode a line feed as the byte 0x0a. */
 const NO_TEXT_ENCODING = /^(base64|hex|.*utf7.*|utf32.*|ucs4.*|.*utf8.*|cesu8)$/;
 
@@ -86,7 +86,7 @@ export function codecOf(head: Buffer, encoding?: string): TextCodec | undefined 
 
 /** Whether {@link codecOf} knows a name. */
 export const isEncodingName = (name: string): boolean =>
-  name.length <= LONGEST_NAME && (/^(utf16(le|be)?|ucs2)$/.test(bareName(name)) || byName(name) !== undefined);
+  name.length <= MAX_NAME && (/^(utf16(le|be)?|ucs2)$/.test(bareName(name)) || byName(name) !== undefined);
 
 /**
  * Decodes a whole file losslessly: terminators stay as they are, and {@link encodeText} gives the same bytes.

@@ -43,9 +43,9 @@ const ANY_HEIF: ReadonlyMap<string, string> = new Map([
   ["mif1", "image/heif"],
   ["msf1", "image/heif-sequence"],
 ]);
-const MOST_BRANDS = 32;
+const MAX_BRANDS = 32;
 /** Leading bytes of a text that are searched for the first tag. */
-const MOST_PROLOG_BYTES = 65_536;
+const MAX_PROLOG_BYTES = 65_536;
 
 let byExtension: ReadonlyMap<string, string> | undefined;
 
@@ -97,7 +97,7 @@ function heifType(head: Buffer): string | undefined {
   const major = brandAt(8);
   const any = ANY_HEIF.get(major);
   if (any === undefined) return HEIF_BRANDS.get(major);
-  const end = Math.min(head.readUInt32BE(0), head.length, 16 + 4 * MOST_BRANDS);
+  const end = Math.min(head.readUInt32BE(0), head.length, 16 + 4 * MAX_BRANDS);
   for (let at = 16; at + 4 <= end; at += 4) {
     const type = HEIF_BRANDS.get(brandAt(at));
     if (type !== undefined) return type;
@@ -107,7 +107,7 @@ function heifType(head: Buffer): string | undefined {
 
 /** Whether the first tag of a text is `<svg>`, after an optional XML prolog. */
 function isSvg(head: Buffer): boolean {
-  const text = head.toString("utf8", 0, MOST_PROLOG_BYTES).replace(/^\ufeff/, "");
+  const text = head.toString("utf8", 0, MAX_PROLOG_BYTES).replace(/^\ufeff/, "");
   for (let at = 0; ; ) {
     while (/\s/.test(text[at] ?? "")) at++;
     const end = prologEnd(text, at);

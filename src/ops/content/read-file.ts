@@ -1,6 +1,6 @@
 // Reads a file, or a range of it, as the answer of `read` and `readMany`: chooses the mode and applies the limits.
 
-import { carriedBy } from "../../core/content-bytes.js";
+import { attachedContent } from "../../core/content-bytes.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { notJson, notText, type Place, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
@@ -12,6 +12,7 @@ import { describeFile, describesBytes, isShownAsImage, mostBase64 } from "../ren
 import { isPdf, readPdf } from "../rendering/read-pdf.js";
 import { readNotebook, wantsNotebook, wantsRendered } from "../rendering/read-rendered.js";
 import { holdAnswer } from "./answer-room.js";
+import { cutLines } from "./cut-to-budget.js";
 import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./file-etag.js";
 import { jsonFault } from "./json-fault.js";
@@ -19,7 +20,6 @@ import { mimeAt, pieceOutput, wholeOutput } from "./read-piece.js";
 import { readLines, readTextRange } from "./read-range.js";
 import { type Reading, type ReadRequest, rangeOf, readingOf } from "./reading.js";
 import { characterEnd, isText, NUL_WINDOW, textIn } from "./text.js";
-import { cutLines } from "./text-budget.js";
 
 /** Bytes fetched beyond the budget, so that a cut can end at a whole character. */
 const MARGIN = 4;
@@ -105,7 +105,7 @@ function foundOf(read: ReadBytes): Found {
 }
 
 function releaseAfter(output: ReadOutput | undefined, { release }: Found): void {
-  if (output === undefined || carriedBy(output) === undefined) release();
+  if (output === undefined || attachedContent(output) === undefined) release();
 }
 
 const readWhole = (reading: Reading): Awaitable<ReadOutput> =>

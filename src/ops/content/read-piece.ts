@@ -1,16 +1,16 @@
 // Builds the answer of a read from the bytes that were found.
 
-import { ContentBytes, carrying } from "../../core/content-bytes.js";
+import { attachContent, ContentBytes } from "../../core/content-bytes.js";
 import { notText } from "../../core/errors/texts.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { holdAnswer } from "./answer-room.js";
+import { numbered } from "./cut-to-budget.js";
 import { type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./file-etag.js";
 import { mimeOf } from "./mime.js";
 import type { Reading } from "./reading.js";
 import { isText, textIn } from "./text.js";
-import { numbered } from "./text-budget.js";
 
 const NOTHING = Buffer.alloc(0);
 /** Content from this many bytes on is carried as bytes; less is as quickly a string. */
@@ -93,12 +93,12 @@ function contentOf(
   const rule = { allowNul: mode === "text" };
   const isCarried = reading.takesBytes && bytes.length >= CARRIED_BYTES;
   if (isCarried && codec === UTF8 && mode !== "bytes" && isText(bytes, rule)) {
-    return { ...carrying(new ContentBytes(bytes, "utf-8", release)), encoding: codec.name };
+    return { ...attachContent(new ContentBytes(bytes, "utf-8", release)), encoding: codec.name };
   }
   const text = mode === "bytes" || codec === undefined ? undefined : textIn(bytes, codec, rule);
   if (text === undefined || codec === undefined) {
     if (mode === "text") throw notText(call.access.place);
-    if (isCarried) return { ...carrying(new ContentBytes(bytes, "base64", release)), encoding: "base64" };
+    if (isCarried) return { ...attachContent(new ContentBytes(bytes, "base64", release)), encoding: "base64" };
     return { content: bytes.toString("base64"), encoding: "base64" };
   }
   // Room was made for the bytes alone.

@@ -5,12 +5,12 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, mostBase64 } from "../rendering/describe-file.js";
 import { holdAnswer } from "./answer-room.js";
+import { type Cut, cutLines } from "./cut-to-budget.js";
 import { codecOf, type TextCodec, UTF8 } from "./encoding.js";
 import { countLines, type LineSource, readWindow, seekLine, seekTail, type Window } from "./file-lines.js";
 import { type Piece, pieceOutput } from "./read-piece.js";
 import { type Reading, rangeOf } from "./reading.js";
 import { characterEnd, characterLength, characterStart, endsCodePoint } from "./text.js";
-import { type Cut, cutLines } from "./text-budget.js";
 
 /** Bytes fetched beyond a range of text, so that its end can move to a character boundary. */
 const MARGIN = 4;

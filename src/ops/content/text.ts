@@ -8,7 +8,7 @@ export const NUL_WINDOW = 8192;
 /** Most bytes of a character, in any encoding. */
 const LONGEST = 4;
 /** A lower byte is a whole character in every encoding whose line feed is one byte. */
-const LEAST_TRAIL = 0x30;
+const MIN_TRAIL = 0x30;
 const LINE_FEED = 0x0a;
 
 export interface TextRule {
@@ -59,7 +59,7 @@ export function characterStart(bytes: Buffer, at: number, codec: TextCodec): num
     return isSecondHalf(bytes, even, codec) ? even + 2 : even;
   }
   let start = at;
-  while (start > 0 && Number(bytes[start - 1]) >= LEAST_TRAIL) start--;
+  while (start > 0 && Number(bytes[start - 1]) >= MIN_TRAIL) start--;
   // Without a known boundary, assume that `at` is one.
   if (start === 0 && at > LONGEST) return at;
   while (start < at) start += characterLength(bytes, start, codec);
@@ -99,7 +99,7 @@ export function endsCodePoint(bytes: Buffer, at: number): boolean {
 }
 
 /** Last start of a UTF-8 code point at or before `at`; `at` itself at the end of the bytes. */
-export function codePointStart(bytes: Buffer, at: number): number {
+function codePointStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > 0 && at - start < 3 && isContinuation(bytes[start])) start--;
   // The code point is complete before `at`, so the byte at `at` does not continue it.

@@ -4,7 +4,7 @@ import { applyReplacements } from "./apply.js";
 import type { Replacement } from "./match.js";
 
 /** Most pairs of lines compared to find the common lines of two versions; beyond it, all lines count as changed. */
-const MOST_PAIRS = 40_000;
+const MAX_PAIRS = 40_000;
 
 /** Consecutive lines that are replaced by others; either side may be empty. */
 export interface LineChange {
@@ -122,7 +122,7 @@ interface Gap {
 
 function* gapsBetween(olds: readonly string[], news: readonly string[]): Generator<Gap> {
   if (olds.length === 0 && news.length === 0) return;
-  if (olds.length * news.length > MOST_PAIRS || olds.length === 0 || news.length === 0) {
+  if (olds.length * news.length > MAX_PAIRS || olds.length === 0 || news.length === 0) {
     yield { oldLine: 0, newLine: 0, removed: olds.length, added: news.length };
     return;
   }

@@ -6,7 +6,7 @@ import { type Spans, spansOf } from "./span-search.js";
 import { type Occurrences, occurrencesOf } from "./text-search.js";
 
 /** Most occurrences one edit replaces. */
-export const MAX_OCCURRENCES = 1000;
+const MAX_OCCURRENCES = 1000;
 
 export interface Edit {
   readonly oldText: string;

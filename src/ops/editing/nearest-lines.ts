@@ -16,17 +16,17 @@ export interface NearLines {
   readonly differs: Difference;
 }
 
-const MOST_CANDIDATES = 3;
+const MAX_CANDIDATES = 3;
 /** Characters of all candidates together. */
-const MOST_CHARS = 600;
+const MAX_CHARS = 600;
 /** Lines between two checks of the clock. */
 const STRIDE = 256;
 /** Leading characters of a line that are compared. */
 const LINE_CHARS = 1_000;
 /** Lines of the wanted text that are compared. */
-const MOST_LINES = 300;
+const MAX_LINES = 300;
 /** A line that occurs more often in the wanted text does not indicate a position. */
-const MOST_REPEATS = 4;
+const MAX_REPEATS = 4;
 /** Minimum share of common character pairs (bigrams) for two lines to count as similar. */
 const ALIKE = 0.5;
 
@@ -54,7 +54,7 @@ interface Stretch {
  */
 export function nearestLines(wanted: string, text: string, isOver: () => boolean): readonly NearLines[] {
   const wantedLines = splitLines(wanted);
-  const needle = wantedLines.slice(0, MOST_LINES).map(lineOf);
+  const needle = wantedLines.slice(0, MAX_LINES).map(lineOf);
   const lines = linesUntil(text, isOver);
   const count = wantedLines.length;
   const squeezed = squeezedMatches(needle, lines);
@@ -101,7 +101,7 @@ function squeezedMatches(needle: readonly Line[], lines: readonly Line[]): reado
     length += key.length;
   }
   const all = lines.map(({ key }) => key).join("");
-  return occurrencesOf(wanted, all, MOST_CANDIDATES).starts.map((start) => ({
+  return occurrencesOf(wanted, all, MAX_CANDIDATES).starts.map((start) => ({
     from: countUpTo(start, starts) - 1,
     to: countUpTo(start + wanted.length - 1, starts),
     score: 1,
@@ -117,7 +117,7 @@ function* stretchesSharingLines({ needle, lines, count }: Search, isOver: () => 
     if (index % STRIDE === STRIDE - 1 && isOver()) break;
     if (key.length < TELLING) continue;
     const indices = places.get(key) ?? [];
-    if (indices.length > MOST_REPEATS) continue;
+    if (indices.length > MAX_REPEATS) continue;
     for (const place of indices) votes.set(index - place, (votes.get(index - place) ?? 0) + 1);
   }
   for (const [from, score] of votes) yield createStretch(from, score, { count, most: lines.length });
@@ -175,12 +175,12 @@ function bestStretches(stretches: Iterable<Stretch>): readonly Stretch[] {
   let kept: Stretch[] = [];
   for (const one of stretches) {
     const last = kept.at(-1);
-    if (last !== undefined && kept.length === MOST_CANDIDATES && last.score >= one.score) continue;
+    if (last !== undefined && kept.length === MAX_CANDIDATES && last.score >= one.score) continue;
     const overlapping = kept.filter(({ from, to }) => one.from < to && from < one.to);
     if (overlapping.some(({ score }) => score >= one.score)) continue;
     kept = [...kept.filter((other) => !overlapping.includes(other)), one]
       .sort((left, right) => right.score - left.score)
-      .slice(0, MOST_CANDIDATES);
+      .slice(0, MAX_CANDIDATES);
   }
   return kept;
 }
@@ -190,7 +190,7 @@ function describeStretches(
   wanted: string,
   lines: readonly Line[],
 ): readonly NearLines[] {
-  let room = MOST_CHARS;
+  let room = MAX_CHARS;
   return stretches.map(({ from, to }, index) => {
     const text = lines
       .slice(from, to)

@@ -42,7 +42,7 @@ export async function contentAt(call: PathCall, version: string): Promise<PastCo
 }
 
 /** @throws INVALID_INPUT */
-export function parseVersion(text: string): { readonly id: string; readonly side: Side } {
+function parseVersion(text: string): { readonly id: string; readonly side: Side } {
   const [, id, side] = VERSION.exec(text) ?? [];
   if (id === undefined) {
     throw invalidInput(

@@ -7,8 +7,8 @@ import { parseEnvelope } from "./envelope.js";
 import type { Section } from "./section.js";
 
 /** Bytes of all new and old text of a patch. */
-const MOST_BYTES = 1_048_576;
-const MOST_FILES = 100;
+const MAX_BYTES = 1_048_576;
+const MAX_FILES = 100;
 
 type Change = NonNullable<PatchInput["changes"]>[number];
 
@@ -20,14 +20,14 @@ export function sectionsOf({ patch, changes }: PatchInput): readonly Section[] {
     throw invalidInput(fault, "/patch", "one of patch, changes");
   }
   const bytes = patch === undefined ? Buffer.byteLength(JSON.stringify(changes)) : Buffer.byteLength(patch);
-  if (bytes > MOST_BYTES) {
+  if (bytes > MAX_BYTES) {
     const advice = "Divide it, or replace large files with file_write";
-    throw invalidInput(`A patch may have ${MOST_BYTES} bytes, not ${bytes}. ${advice}`, "/patch", "a smaller patch");
+    throw invalidInput(`A patch may have ${MAX_BYTES} bytes, not ${bytes}. ${advice}`, "/patch", "a smaller patch");
   }
   const sections = patch === undefined ? (changes ?? []).map(sectionOf) : parseEnvelope(patch);
-  if (sections.length > MOST_FILES) {
+  if (sections.length > MAX_FILES) {
     throw invalidInput(
-      `A patch may change ${MOST_FILES} files, not ${sections.length}. Divide it`,
+      `A patch may change ${MAX_FILES} files, not ${sections.length}. Divide it`,
       "/patch",
       "fewer files",
     );

@@ -11,9 +11,9 @@ import type { Reading } from "../content/reading.js";
 
 /** Image types that MCP hosts show, recognised by their content. */
 export const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-const MOST_IMAGE_BYTES = 1_048_576;
+const MAX_IMAGE_BYTES = 1_048_576;
 /** Larger files are not hashed for a description: that would take longer than a model should wait. */
-const MOST_HASHED_BYTES = 16_777_216;
+const MAX_HASHED_BYTES = 16_777_216;
 
 /** The type of an image that hosts show. @param head the first bytes of the file */
 export function imageType(head: Buffer): string | undefined {
@@ -23,7 +23,7 @@ export function imageType(head: Buffer): string | undefined {
 
 /** Whether a file goes to a model as an image. @param head its first bytes @param size in bytes */
 export const isShownAsImage = ({ call, mostWhole }: Reading, head: Buffer, size: number): boolean =>
-  call.budget?.hidesImages !== true && size <= Math.min(MOST_IMAGE_BYTES, mostWhole) && imageType(head) !== undefined;
+  call.budget?.hidesImages !== true && size <= Math.min(MAX_IMAGE_BYTES, mostWhole) && imageType(head) !== undefined;
 
 /** Whether bytes that are no text are described: to models, unless they ask for a range of bytes. */
 export const describesBytes = ({ call, mode }: Reading): boolean => call.budget !== undefined && mode === "auto";
@@ -40,7 +40,7 @@ export function* describeFile(reading: Reading): Io<ReadOutput> {
     const head = yield* wait(file.read(0, 64));
     const mime = imageType(head) ?? mimeAt(reading, head, () => false);
     const { size } = file;
-    const sha256 = size <= MOST_HASHED_BYTES ? (yield* hashOf(file, call)).sha256 : undefined;
+    const sha256 = size <= MAX_HASHED_BYTES ? (yield* hashOf(file, call)).sha256 : undefined;
     const version = sha256 === undefined ? etagFor(call, file.stamp) : { etag: etagOf(sha256), hash: hashText(sha256) };
     const facts = { size, mime, ...version };
     return { ...facts, description: textOf(facts, reading) };
@@ -64,6 +64,6 @@ function textOf({ size, mime, hash }: ReadOutput, reading: Reading): string {
 }
 
 const imageText = (size: number, { call }: Reading): string =>
-  call.budget?.hidesImages === true && size <= MOST_IMAGE_BYTES
+  call.budget?.hidesImages === true && size <= MAX_IMAGE_BYTES
     ? "Image, shown when read alone"
     : "Image, too large to show";

@@ -2,7 +2,7 @@
 // them and without pictures.
 
 /** First line of a rendered file: what is shown is not what an edit matches. */
-export const RENDERED = 'rendered; edit with mode "text"';
+const RENDERED = 'rendered; edit with mode "text"';
 
 // Terminal colours in tracebacks.
 const ANSI = /\u001b\[[0-9;]*[A-Za-z]/g;

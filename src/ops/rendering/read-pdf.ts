@@ -12,9 +12,9 @@ import type { Reading } from "../content/reading.js";
 import { renderedOutput } from "./read-rendered.js";
 
 /** Larger files are described. */
-const MOST_PDF_BYTES = 33_554_432;
+const MAX_PDF_BYTES = 33_554_432;
 /** Maximum time (ms) for one file, waiting for a process included… */
-const MOST_MS = 20_000;
+const MAX_MS = 20_000;
 /** …and the part of the call's remaining time that it may take, so that the file can be described instead. */
 const SHARE_OF_TIME = 0.7;
 /** Bytes read at once. */
@@ -36,13 +36,13 @@ export async function readPdf(reading: Reading): Promise<ReadOutput | undefined>
   const file = await call.root.backend.open(call.path, call.access);
   try {
     const { size } = file;
-    if (size > MOST_PDF_BYTES) return undefined;
+    if (size > MAX_PDF_BYTES) return undefined;
     const digest = createHash("sha256");
     const { scope } = call.access;
     const text = await call.pdf.read({
       source: bytesOf(file, (bytes) => digest.update(bytes)),
       ...{ size, maxBytes: mostCut },
-      withinMs: Math.min(MOST_MS, scope.remainingMs() * SHARE_OF_TIME),
+      withinMs: Math.min(MAX_MS, scope.remainingMs() * SHARE_OF_TIME),
       signal: call.cancellation?.signal,
     });
     await runIo(scope.breathe(), scope);

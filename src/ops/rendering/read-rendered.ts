@@ -4,16 +4,16 @@ import { type Awaitable, after } from "../../core/io.js";
 import type { ReadRange } from "../../core/ports/backend.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { holdAnswer } from "../content/answer-room.js";
+import { cutLines } from "../content/cut-to-budget.js";
 import { UTF8 } from "../content/encoding.js";
 import { etagFor } from "../content/file-etag.js";
 import { mimeAt } from "../content/read-piece.js";
 import { type Reading, rangeOf } from "../content/reading.js";
 import { textIn } from "../content/text.js";
-import { cutLines } from "../content/text-budget.js";
 import { notebookText } from "./notebook.js";
 
 /** Larger notebooks are read as the text that they are: parsing them would hold up other calls. */
-const MOST_NOTEBOOK_BYTES = 4_194_304;
+const MAX_NOTEBOOK_BYTES = 4_194_304;
 
 /** Whether a read by a model asks for no particular form of a file. */
 export const wantsRendered = ({ call, mode, request, encoding }: Reading): boolean =>
@@ -30,7 +30,7 @@ export const wantsNotebook = (reading: Reading): boolean =>
 /** The cells of a notebook. `undefined`: the file is none, or too large. */
 export function readNotebook(reading: Reading): Awaitable<ReadOutput | undefined> {
   const { call } = reading;
-  const most = Math.min(MOST_NOTEBOOK_BYTES, call.limits.maxReadBytes);
+  const most = Math.min(MAX_NOTEBOOK_BYTES, call.limits.maxReadBytes);
   const plan = (size: number): ReadRange => {
     if (size > most) return { offset: 0, length: 0 };
     holdAnswer(call, size, "values");

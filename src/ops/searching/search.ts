@@ -10,11 +10,11 @@ import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rul
 import { Pace } from "../../search/pace.js";
 
 /** The longest time limit that a caller may request. */
-const MOST_PATIENCE_MS = 60_000;
+const MAX_PATIENCE_MS = 60_000;
 
 /** Time limit of a search in ms: as requested, at most 60 s, or the operator's `timeoutMs` if below the default. */
 export function patienceMs(asked: number | undefined, otherwise: number, limits: Limits): number {
-  const most = limits.timeoutMs < DEFAULT_LIMITS.timeoutMs ? limits.timeoutMs : MOST_PATIENCE_MS;
+  const most = limits.timeoutMs < DEFAULT_LIMITS.timeoutMs ? limits.timeoutMs : MAX_PATIENCE_MS;
   return Math.min(asked ?? otherwise, most);
 }
 

@@ -2,6 +2,7 @@
 
 import type { Ability } from "../../core/call/capability.js";
 import { type Blocked, notUndoable } from "../../core/errors/undo-texts.js";
+import { yieldToLoop } from "../../core/io.js";
 import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall, Resolve } from "../../core/ports/operation.js";
@@ -77,7 +78,7 @@ class Planner {
   }
 
   async add(entry: JournalEntry): Promise<void> {
-    if (++this.#added % TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (++this.#added % TURN === 0) await yieldToLoop();
     if (entry.op === "purge") throw notUndoable(entry.id, "purged");
     if (entry.undoneBy !== undefined) return this.#block(entry, entry.path);
     if (!entry.undoable) throw notUndoable(entry.id, entry.reason ?? "not_kept");

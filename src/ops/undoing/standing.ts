@@ -1,5 +1,6 @@
 // Decides whether what a change has left behind still stands, so that undoing it destroys nothing of others.
 
+import { identityInVersion, withoutChangeTime } from "../../core/identity.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall } from "../../core/ports/operation.js";
@@ -48,7 +49,7 @@ const isOtherMode = (one: EntryState, other: EntryState): boolean =>
 /** A directory by itself, or a tree in which nothing has changed since. */
 async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
   const [one, other] = [entry.after?.version, now.state.version];
-  if (one !== undefined && other !== undefined && identityIn(one) !== identityIn(other)) return false;
+  if (one !== undefined && other !== undefined && identityInVersion(one) !== identityInVersion(other)) return false;
   return !isOfTree(entry) || now.disk === undefined || (await isTreeUnchanged(parts, entry, now.disk));
 }
 
@@ -56,14 +57,9 @@ async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now:
 export const isOfTree = ({ files, action, undoes }: JournalEntry): boolean =>
   files !== undefined || action === "moved" || undoes !== undefined;
 
-/** Device and inode number at the beginning of a version. */
-const identityIn = (version: string): string => version.split(":", 2).join(":");
-
 /** Everything of a version but the change time, which a rename changes. */
 const isUnmoved = (one: EntryState, other: EntryState): boolean =>
-  one.version !== undefined && withoutChange(one.version) === withoutChange(other.version ?? "");
-
-const withoutChange = (version: string): string => version.slice(0, version.lastIndexOf(":"));
+  one.version !== undefined && withoutChangeTime(one.version) === withoutChangeTime(other.version ?? "");
 
 async function hasContent(parts: StandingParts, after: EntryState, now: Outlook): Promise<boolean> {
   if (after.sha256 === undefined || after.size !== now.state.size) return false;

@@ -12,9 +12,9 @@ import { invalidParameter } from "./tool-fault.js";
 export const BASH = "bash";
 
 const USUAL_SECONDS = 30;
-const MOST_SECONDS = 300;
-const MOST_STDOUT_BYTES = 16_384;
-const MOST_STDERR_BYTES = 4096;
+const MAX_SECONDS = 300;
+const MAX_STDOUT_BYTES = 16_384;
+const MAX_STDERR_BYTES = 4096;
 
 interface BashParts {
   readonly paths: SessionPaths;
@@ -44,15 +44,15 @@ async function run(args: JsonObject, { paths, shell, root }: BashParts & { reado
   const { stdout, stderr } = process.output();
   const timedOut = exit.timedOut ? `\nCommand timed out after ${seconds} seconds` : "";
   return {
-    stdout: cleanOutput(stdout, MOST_STDOUT_BYTES),
-    stderr: `${cleanOutput(stderr, MOST_STDERR_BYTES)}${timedOut}`.replace(/^\n/, ""),
+    stdout: cleanOutput(stdout, MAX_STDOUT_BYTES),
+    stderr: `${cleanOutput(stderr, MAX_STDERR_BYTES)}${timedOut}`.replace(/^\n/, ""),
     exit_code: exitCodeOf(exit),
   };
 }
 
 /** @throws INVALID_INPUT */
 function secondsOf(timeout: unknown = USUAL_SECONDS): number {
-  const seconds = secondsWithin(timeout, MOST_SECONDS);
+  const seconds = secondsWithin(timeout, MAX_SECONDS);
   if (seconds === undefined) throw invalidParameter("timeout", "must be a number above 0");
   return seconds;
 }

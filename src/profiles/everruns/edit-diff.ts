@@ -6,9 +6,9 @@ import { withTerminator } from "../../ops/content/terminators.js";
 import { applyReplacements, firstDifference } from "../../ops/editing/apply.js";
 import { diffLines } from "../../ops/editing/unified-diff.js";
 
-const MOST_CHARS = 16_000;
-const MOST_MS = 1000;
-const CUT = `\n... diff truncated after ${MOST_CHARS} characters ...`;
+const MAX_CHARS = 16_000;
+const MAX_MS = 1000;
+const CUT = `\n... diff truncated after ${MAX_CHARS} characters ...`;
 const BOM = "\ufeff";
 
 /** Description of an edit in the tool's answer. */
@@ -52,19 +52,19 @@ function diffOf(
 ): Pick<EditReport, "diff" | "diff_truncated"> {
   const name = escapeText(path);
   const header = `--- ${name} (before)\n+++ ${name} (after)\n`;
-  const until = monotonicMs() + MOST_MS;
+  const until = monotonicMs() + MAX_MS;
   let diff = header;
   for (const line of diffLines(text, changes)) {
     if (monotonicMs() > until) return { diff: header.trimEnd() + CUT, diff_truncated: true };
     diff += line;
     // A character has at most two UTF-16 units, so this length already exceeds the limit.
-    if (diff.length > 2 * MOST_CHARS) break;
+    if (diff.length > 2 * MAX_CHARS) break;
   }
   if (diff === header) return { diff: "", diff_truncated: false };
-  if (diff.length <= MOST_CHARS) return { diff, diff_truncated: false };
-  const points = [...diff.slice(0, 2 * MOST_CHARS + 1)];
-  if (points.length <= MOST_CHARS) return { diff, diff_truncated: false };
-  return { diff: points.slice(0, MOST_CHARS).join("") + CUT, diff_truncated: true };
+  if (diff.length <= MAX_CHARS) return { diff, diff_truncated: false };
+  const points = [...diff.slice(0, 2 * MAX_CHARS + 1)];
+  if (points.length <= MAX_CHARS) return { diff, diff_truncated: false };
+  return { diff: points.slice(0, MAX_CHARS).join("") + CUT, diff_truncated: true };
 }
 
 /** Normalises line endings to `\n` in a text and its changes. @param changes ordered by position, not overlapping */

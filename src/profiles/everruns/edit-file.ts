@@ -16,7 +16,7 @@ import { isTold, toolFault } from "./tool-fault.js";
 /** Leading bytes in which a NUL marks a file as binary. */
 const NUL_WINDOW = 8192;
 /** Maximum attempts when the file changes between reading and writing. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 interface EditRequest {
   readonly path: string;
@@ -57,7 +57,7 @@ async function editWithRetries(asked: EditRequest, call: SessionCall): Promise<M
     } catch (error) {
       const isRace = error instanceof FileAdapterError && error.code === "CONFLICT" && !isTold(error);
       if (!isRace) throw error;
-      if (attempt === MOST_TRIES) throw staleFault(asked, call, undefined);
+      if (attempt === MAX_TRIES) throw staleFault(asked, call, undefined);
     }
   }
 }

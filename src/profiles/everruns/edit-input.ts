@@ -15,7 +15,7 @@ export interface EditArguments {
   readonly edits?: readonly { readonly old_text?: string; readonly new_text?: string }[];
 }
 
-const MOST_EDITS = 100;
+const MAX_EDITS = 100;
 
 /** @throws INVALID_INPUT for the first fault, in the order of the tool's description */
 export function parseEdits({ old_text: oldText, new_text: newText, edits }: EditArguments): readonly RequestedEdit[] {
@@ -31,7 +31,7 @@ export function parseEdits({ old_text: oldText, new_text: newText, edits }: Edit
 }
 
 function parseBatch(edits: NonNullable<EditArguments["edits"]>): readonly RequestedEdit[] {
-  if (edits.length > MOST_EDITS) throw invalidParameter("edits", `at most ${MOST_EDITS} replacements`);
+  if (edits.length > MAX_EDITS) throw invalidParameter("edits", `at most ${MAX_EDITS} replacements`);
   return edits.map(({ old_text: oldText, new_text: newText }, index) => {
     const which = `Edit ${index + 1}`;
     if (oldText === undefined) throw invalidEdits(`${which} is missing old_text`);

@@ -10,7 +10,7 @@ import type { RequestedEdit } from "./edit-input.js";
 import { toolFault } from "./tool-fault.js";
 
 const BOM = "\ufeff";
-const MOST_SHOWN = 80;
+const MAX_SHOWN = 80;
 /** Time limit of the search for a similar line, in milliseconds. */
 const NEAREST_MS = 30;
 
@@ -85,8 +85,8 @@ const withoutMark = (text: string): string => (text.startsWith(BOM) ? text.slice
 
 /** A text for a message: on one line, at most 80 characters. */
 export function shownText(text: string): string {
-  const start = text.slice(0, 4 * MOST_SHOWN);
+  const start = text.slice(0, 4 * MAX_SHOWN);
   const points = [...escapeText(withTerminator("\n", start).replaceAll("\n", "\\n"))];
-  const isCut = points.length > MOST_SHOWN;
-  return isCut ? `${points.slice(0, MOST_SHOWN).join("")}…` : points.join("");
+  const isCut = points.length > MAX_SHOWN;
+  return isCut ? `${points.slice(0, MAX_SHOWN).join("")}…` : points.join("");
 }

@@ -22,7 +22,7 @@ export interface SessionCall extends Session {
 
 /** Entries per page, and maximum pages per answer. */
 const PAGE = 10_000;
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 
 export const LOOKING: { readonly terms: CallTerms } = { terms: { details: true } };
 /** Terms of an operation that changes something. */
@@ -63,7 +63,7 @@ export async function listDirectory(path: string, call: SessionCall): Promise<Js
   const entries: Listed[] = [];
   const { readOnly } = call.root;
   let isCut = true;
-  for (let page = 0; page < MOST_PAGES && isCut; page++) {
+  for (let page = 0; page < MAX_PAGES && isCut; page++) {
     const found = await call.root.invoke("file:list", { path, offset: page * PAGE, limit: PAGE });
     isCut = found.truncated;
     for (const { name, type, size, unreachable } of found.entries) {

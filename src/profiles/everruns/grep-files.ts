@@ -5,9 +5,9 @@ import type { SessionCall } from "./files.js";
 import { pathMatcher } from "./path-pattern.js";
 import { toolFault } from "./tool-fault.js";
 
-const MOST_PATTERN_CHARS = 1000;
-const MOST_FILE_BYTES = 524_288;
-const MOST_TOTAL_BYTES = 5_242_880;
+const MAX_PATTERN_CHARS = 1000;
+const MAX_FILE_BYTES = 524_288;
+const MAX_TOTAL_BYTES = 5_242_880;
 /** Patterns without regex metacharacters are searched literally. */
 const PLAIN = /^[^\\^$.|?*+()[\]{}]{1,64}$/u;
 
@@ -22,15 +22,15 @@ export async function grepFiles(
   { pattern, pathPattern }: GrepArguments,
   call: SessionCall,
 ): Promise<JsonObject> {
-  if (pattern.length > MOST_PATTERN_CHARS) throw toolFault("INVALID_PATTERN", "Regex pattern too long");
+  if (pattern.length > MAX_PATTERN_CHARS) throw toolFault("INVALID_PATTERN", "Regex pattern too long");
   const isMeant = await pathMatcher(pathPattern, call.paths.prefix);
   const { root, files, paths } = call;
   const wants = (segments: readonly string[]): boolean =>
     !segments.includes(".git") && isMeant(segments.slice(files.depth).join("/"));
   const found = await root.invoke(
     "file:grep",
-    { path, pattern, maxFileBytes: MOST_FILE_BYTES, ...(PLAIN.test(pattern) ? { literal: true } : {}) },
-    { terms: { search: { wants, maxTotalBytes: MOST_TOTAL_BYTES } } },
+    { path, pattern, maxFileBytes: MAX_FILE_BYTES, ...(PLAIN.test(pattern) ? { literal: true } : {}) },
+    { terms: { search: { wants, maxTotalBytes: MAX_TOTAL_BYTES } } },
   );
   if (!found.complete) throw incomplete(found.reason);
   const matches = (found.matches ?? []).map(({ path: file, line, text }) => ({

@@ -5,7 +5,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import { compileGlobs } from "../../search/globs.js";
 import { toolFault } from "./tool-fault.js";
 
-const MOST_CHARS = 1000;
+const MAX_CHARS = 1000;
 
 /** Whether a file is selected. @param path session path without the leading slash */
 export type PathMatcher = (path: string) => boolean;
@@ -16,7 +16,7 @@ export type PathMatcher = (path: string) => boolean;
  * @throws INVALID_PATTERN
  */
 export async function pathMatcher(pattern: string, prefix: string): Promise<PathMatcher> {
-  if (pattern.length > MOST_CHARS) throw toolFault("INVALID_PATTERN", "Path pattern too long");
+  if (pattern.length > MAX_CHARS) throw toolFault("INVALID_PATTERN", "Path pattern too long");
   const isBehindAlias = prefix !== "" && (pattern === prefix || pattern.startsWith(`${prefix}/`));
   const inside = isBehindAlias ? pattern.slice(prefix.length) : pattern;
   if (!/[*?[{]/.test(inside)) return (path) => `/${path}`.includes(inside);

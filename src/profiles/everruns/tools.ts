@@ -1,8 +1,8 @@
 // The seven file tools of the Everruns profile and their arguments.
 
-import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
-import type { BoundRoot, ProfileTool } from "../profile.js";
+import { type BoundRoot, type ProfileTool, renderJson } from "../profile.js";
 import { describeTool } from "./describe-tool.js";
 import { editFile } from "./edit-file.js";
 import { deleteFile, listDirectory, type Session, type SessionCall, statFile, writeFile } from "./files.js";
@@ -25,18 +25,18 @@ export const fileTools = (session: Session): readonly ProfileTool[] => [
   },
   {
     ...describeTool("edit_file", session.paths),
-    ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: asJson },
+    ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: renderJson },
     hidden: ["old_text", "new_text", "edits"],
     run: (args, root) => editFile(args, pathIn(args, session), on(root, session)),
   },
   {
     ...describeTool("list_directory", session.paths),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
     run: (args, root) => listDirectory(pathIn(args, session), on(root, session)),
   },
   {
     ...describeTool("grep_files", session.paths),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
     run: (args, root) =>
       grepFiles(
         pathIn(args, session),
@@ -62,9 +62,6 @@ const on = (root: BoundRoot, { paths, files, monotonicMs }: Session): SessionCal
   monotonicMs,
   root,
 });
-
-/** The whole result is the body. */
-const asJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });
 
 const textIn = (args: JsonObject, field: string): string => String(args[field] ?? "");
 

@@ -2,21 +2,21 @@
 
 import { adapterError, type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
-import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
 import { loadOperationSchema } from "../../schema/load.js";
-import type { BoundRoot, ProfileTool } from "../profile.js";
+import { type BoundRoot, type ProfileTool, renderJson } from "../profile.js";
 import { parseFilePath, parseWorkspacePath } from "./path.js";
 
 /** Maximum bytes of content returned by a read. */
-const MOST_READ_BYTES = 1_048_576;
-const MOST_WRITTEN_BYTES = 5 * 1_048_576;
-const MOST_ENTRIES = 10_000;
+const MAX_READ_BYTES = 1_048_576;
+const MAX_WRITTEN_BYTES = 5 * 1_048_576;
+const MAX_ENTRIES = 10_000;
 
 export const fileTools = (): readonly ProfileTool[] => [
   {
     ...describeTool("jettson_files_read"),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
     run: (args, root) => read(parseFilePath(textIn(args, "path")), root),
   },
   {
@@ -27,7 +27,7 @@ export const fileTools = (): readonly ProfileTool[] => [
   },
   {
     ...describeTool("jettson_files_list"),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
     run: (args, root) => list(parseWorkspacePath(args["path"] === undefined ? "." : textIn(args, "path")), root),
   },
   {
@@ -43,26 +43,23 @@ export function describeTool(name: string): Pick<ProfileTool, "name" | "title" |
   return { name, ...loadOperationSchema(name, "profiles/jettson") };
 }
 
-/** The whole result is the body. */
-export const asJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });
-
 const textIn = (args: JsonObject, field: string): string => String(args[field]);
 
 /** The encoding is given explicitly, so that only UTF-8 counts as text whatever the root's default encoding is. */
 async function read(path: string, root: BoundRoot): Promise<JsonObject> {
-  const range = { offset: 0, length: MOST_READ_BYTES };
+  const range = { offset: 0, length: MAX_READ_BYTES };
   const found = await root.invoke("file:read", { path, encoding: "utf-8", ...range });
   const { content = "", encoding, size, complete, length = 0 } = found;
   const isCut = length < size;
   // A cut inside a character is acceptable only where the read stopped before the end; a file that ends so is not text.
-  const isTorn = isCut && size <= MOST_READ_BYTES && complete !== false;
+  const isTorn = isCut && size <= MAX_READ_BYTES && complete !== false;
   if (encoding !== "utf-8" || isTorn) throw toolError("NOT_TEXT", path);
   return { path, content, size_bytes: size, truncated: isCut };
 }
 
 async function write(path: string, content: string, root: BoundRoot): Promise<JsonObject> {
   if (!content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
-  if (Buffer.byteLength(content) > MOST_WRITTEN_BYTES) throw toolError("TOO_LARGE", path);
+  if (Buffer.byteLength(content) > MAX_WRITTEN_BYTES) throw toolError("TOO_LARGE", path);
   const { written } = await root.invoke("file:write", { path, content, parents: true });
   return { path, bytes_written: written };
 }
@@ -74,7 +71,7 @@ interface Entry {
 }
 
 async function list(path: string, root: BoundRoot): Promise<JsonObject> {
-  const { entries, truncated } = await root.invoke("file:list", { path, limit: MOST_ENTRIES });
+  const { entries, truncated } = await root.invoke("file:list", { path, limit: MAX_ENTRIES });
   const shown: Entry[] = [];
   for (const { name, type, size } of entries) {
     const entry = type === "symlink" ? await linkTarget(path, name, root) : entryOf(name, type, size);

@@ -13,7 +13,7 @@ export const INVALID_TIMEOUT = "invalid timeout_seconds.";
 const BLOCKED = "command matches a blocked pattern (destructive or escape attempt).";
 
 const USUAL_SECONDS = 30;
-const MOST_SECONDS = 60;
+const MAX_SECONDS = 60;
 const CUT = "\n... [output truncated: combined output exceeded 10 MB] ...";
 const ENV = shellEnvironment(WORKSPACE);
 
@@ -40,7 +40,7 @@ async function run(
 
 /** @throws ToolError */
 function timeoutOf(seconds: unknown = USUAL_SECONDS): number {
-  const within = secondsWithin(seconds, MOST_SECONDS);
+  const within = secondsWithin(seconds, MAX_SECONDS);
   if (within === undefined) throw new ToolError("INVALID_INPUT", INVALID_TIMEOUT);
   return within * 1000;
 }

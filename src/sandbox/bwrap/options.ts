@@ -4,8 +4,6 @@ import { existsSync, lstatSync } from "node:fs";
 import type { SandboxMount, ShellConfig } from "../../core/ports/sandbox.js";
 import { resolverFile } from "./resolver.js";
 
-/** Absolute path; never searched in `PATH`, which others may set. */
-export const BWRAP = "/usr/bin/bwrap";
 export const PRLIMIT = "/usr/bin/prlimit";
 
 /** Top-level directories that usually are links into `/usr`. */

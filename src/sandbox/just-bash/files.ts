@@ -6,7 +6,7 @@ import type { FileAnswer, FileCall, FileFacts, FileName } from "./messages.js";
 
 /** Maximum bytes per read, and maximum size of a file that is read at all. */
 const PIECE_BYTES = 4_194_304;
-const MOST_BYTES = 67_108_864;
+const MAX_BYTES = 67_108_864;
 const PAGE = 10_000;
 
 /** errno and message for the error codes of operations. */
@@ -55,7 +55,7 @@ const CALLS: Readonly<Record<FileCall["name"], Call>> = {
       parts.push(bytes);
       offset += bytes.length;
       if (eof || bytes.length === 0) return { bytes: Buffer.concat(parts) };
-      if (offset > MOST_BYTES) return tooLarge();
+      if (offset > MAX_BYTES) return tooLarge();
     }
   },
   async write(files, { path, bytes = new Uint8Array() }) {

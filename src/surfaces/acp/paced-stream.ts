@@ -13,7 +13,7 @@ type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 type Id = string | number;
 
 /** Maximum reads of one agent in progress, including answers that it has not yet taken. */
-const MOST_READS = 2;
+const MAX_READS = 2;
 const READ = "fs/read_text_file";
 
 /**
@@ -21,7 +21,7 @@ const READ = "fs/read_text_file";
  * earlier reads. An agent that sends reads without taking the answers cannot make the host buffer ahead. All other
  * messages pass through.
  */
-export function pacedStream({ readable, writable }: Stream): Stream {
+function pacedStream({ readable, writable }: Stream): Stream {
   const pace = new Pace();
   return { readable: pace.incoming(readable), writable: pace.outgoing(writable) };
 }
@@ -45,7 +45,7 @@ class Pace {
   /** Called when the intake has room for more messages. */
   #onRoom: () => void = () => {};
   readonly #intake = new Intake<Message>({
-    isOpen: () => this.#reads.size < MOST_READS,
+    isOpen: () => this.#reads.size < MAX_READS,
     deliver: (message) => {
       const id = idOf(message);
       if (id !== undefined && methodOf(message) === READ) this.#reads.add(id);
@@ -78,7 +78,7 @@ class Pace {
       write: async (message) => {
         await writer.write(message);
         const id = methodOf(message) === undefined ? idOf(message) : undefined;
-        if (id !== undefined && this.#reads.delete(id)) this.#intake.go();
+        if (id !== undefined && this.#reads.delete(id)) this.#intake.startNext();
       },
       close: () => writer.close(),
       abort: (reason) => writer.abort(reason),

@@ -177,7 +177,7 @@ export const isLogin = ({ method, routeOptions: { url } }: FastifyRequest): bool
   method === "POST" && url === LOGIN_PATH;
 
 /** The path of a request as sent, without the query. */
-export function pathOf(request: FastifyRequest): string {
+function pathOf(request: FastifyRequest): string {
   const url = request.raw.url ?? "";
   const end = url.search(/[?#]/);
   return end === -1 ? url : url.slice(0, end);

@@ -15,7 +15,7 @@ export interface ClientRoots {
 }
 
 /** Roots of a client that are looked at, in its order. */
-export const MOST_ROOTS = 32;
+const MOST_ROOTS = 32;
 
 /** How the question ends where no answer comes. */
 export interface Patience {
@@ -39,15 +39,16 @@ export async function askForRoots(
   first: JSONRPCMessage,
   { answerMs, ended }: Patience,
 ): Promise<ClientRoots> {
-  if (!("method" in first) || first.method !== "initialize") return none("its protocol has no roots of a connection");
-  if (!isObject(capabilitiesOf(first.params)["roots"])) return none("it does not offer any");
+  if (!("method" in first) || first.method !== "initialize")
+    return noRoots("its protocol has no roots of a connection");
+  if (!isObject(capabilitiesOf(first.params)["roots"])) return noRoots("it does not offer any");
   let timer: NodeJS.Timeout | undefined;
   try {
     return await Promise.race([
       answerOf(transport),
-      ended.then(() => none("it has gone")),
+      ended.then(() => noRoots("it has gone")),
       new Promise<ClientRoots>((resolve) => {
-        timer = setTimeout(() => resolve(none("it did not answer in time")), answerMs);
+        timer = setTimeout(() => resolve(noRoots("it did not answer in time")), answerMs);
       }),
     ]);
   } finally {
@@ -69,15 +70,15 @@ function answerOf(transport: LineTransport): Promise<ClientRoots> {
         return false;
       }
       if (!isAsked || message.id !== ID) return false;
-      resolve("result" in message ? rootsIn(message.result) : none("it answered with an error"));
+      resolve("result" in message ? parseRoots(message.result) : noRoots("it answered with an error"));
       return true;
     };
   });
 }
 
-function rootsIn({ roots }: Readonly<Record<string, unknown>>): ClientRoots {
-  if (!Array.isArray(roots)) return none("its answer is no list");
-  if (roots.length === 0) return none("its list is empty");
+function parseRoots({ roots }: Readonly<Record<string, unknown>>): ClientRoots {
+  if (!Array.isArray(roots)) return noRoots("its answer is no list");
+  if (roots.length === 0) return noRoots("its list is empty");
   const uris = roots.slice(0, MOST_ROOTS).map((root: unknown) => {
     const uri = isObject(root) ? root["uri"] : undefined;
     return typeof uri === "string" ? uri : "";
@@ -85,7 +86,7 @@ function rootsIn({ roots }: Readonly<Record<string, unknown>>): ClientRoots {
   return { uris, total: roots.length };
 }
 
-const none = (reason: string): ClientRoots => ({ uris: [], total: 0, reason });
+const noRoots = (reason: string): ClientRoots => ({ uris: [], total: 0, reason });
 
 const capabilitiesOf = (params: unknown): Readonly<Record<string, unknown>> => {
   const capabilities = isObject(params) ? params["capabilities"] : undefined;

@@ -76,15 +76,15 @@ class DirectConnection {
     switch (method) {
       case "initialize":
         return this.#initialize(
-          checked(method, params, { protocolVersion: "string", capabilities: "object", clientInfo: "object" }),
+          checkParams(method, params, { protocolVersion: "string", capabilities: "object", clientInfo: "object" }),
         );
       case "ping":
         return {};
       case "tools/list":
-        checked(method, params ?? {}, { cursor: "string?" });
+        checkParams(method, params ?? {}, { cursor: "string?" });
         return this.#tools.list();
       case "tools/call": {
-        const { name, arguments: args = {} } = checked(method, params, { name: "string", arguments: "object?" });
+        const { name, arguments: args = {} } = checkParams(method, params, { name: "string", arguments: "object?" });
         const progress = progressNotes({
           _meta: params?._meta,
           signal,
@@ -120,7 +120,7 @@ function internalFault(host: McpHost, error: unknown): RequestFault {
 type Kind = "string" | "string?" | "object" | "object?";
 
 /** The parameters of a request. @throws RequestFault -32602, naming the first field that is missing or of another kind */
-function checked(
+function checkParams(
   method: string,
   params: unknown,
   kinds: Readonly<Record<string, Kind>>,

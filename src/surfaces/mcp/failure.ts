@@ -33,13 +33,13 @@ function wordingOf({ name, toolName }: OperationMetadata): Wording {
 function helpOf({ code, data }: FileAdapterError): string {
   const { hint, nearest, current } = data;
   return [
-    ...(code === "NO_MATCH" ? nearestIn(nearest) : []),
-    ...(code === "CONFLICT" ? currentIn(current) : []),
+    ...(code === "NO_MATCH" ? nearestLines(nearest) : []),
+    ...(code === "CONFLICT" ? currentLines(current) : []),
     ...(typeof hint === "string" ? [hint] : []),
   ].join("\n");
 }
 
-function nearestIn(nearest: unknown): string[] {
+function nearestLines(nearest: unknown): string[] {
   const [best]: unknown[] = Array.isArray(nearest) ? nearest : [];
   const {
     startLine,
@@ -56,7 +56,7 @@ function firstChars(found: string): string {
   return found.slice(0, MOST_NEAREST_CHARS).replace(/[\ud800-\udbff]$/, "");
 }
 
-function currentIn(current: unknown): string[] {
+function currentLines(current: unknown): string[] {
   if (current === null) return ["Nothing is there now"];
   return typeof current === "string" ? [`Current etag: ${current}`] : [];
 }

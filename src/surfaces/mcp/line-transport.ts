@@ -96,7 +96,7 @@ export class LineTransport implements Transport {
     } finally {
       if (id !== undefined) this.#leases.delete(id);
       lease?.release();
-      this.#intake.go();
+      this.#intake.startNext();
       this.#resume();
     }
   }
@@ -105,7 +105,7 @@ export class LineTransport implements Transport {
   forget(id: RequestId): void {
     this.#leases.get(id)?.release();
     this.#leases.delete(id);
-    this.#intake.go();
+    this.#intake.startNext();
     this.#resume();
   }
 
@@ -117,7 +117,7 @@ export class LineTransport implements Transport {
   letGo(): void {
     this.#holds--;
     this.#whenLetGo();
-    this.#intake.go();
+    this.#intake.startNext();
   }
 
   async close(): Promise<void> {

@@ -39,7 +39,7 @@ export function answerIn({ mcpReq }: ServerContext): ToolRequest["answered"] {
   return { token, answer: isAllowed ? "allowed" : "denied" };
 }
 
-export const asking = (question: ClientQuestion): InputRequiredResult =>
+export const createQuestion = (question: ClientQuestion): InputRequiredResult =>
   inputRequired({
     requestState: question.token,
     inputRequests: {

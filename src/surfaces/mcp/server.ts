@@ -6,7 +6,7 @@ import { CheckedServer } from "./checked-server.js";
 import type { DetachedCall } from "./detached-calls.js";
 import type { McpHost } from "./host.js";
 import { progressNotes } from "./progress.js";
-import { ANSWER_MS, answerIn, asking, canAsk } from "./questions.js";
+import { ANSWER_MS, answerIn, canAsk, createQuestion } from "./questions.js";
 import { createToolCalls, type MemoryOf } from "./tool-calls.js";
 
 type RequestId = string | number;
@@ -42,7 +42,7 @@ export function createMcpServer(host: McpHost, options: McpServerOptions = {}): 
     const own = detached?.start(id);
     try {
       const result = await call({ ...request, ...asks, answered, signal: own?.signal ?? signal, ended: own?.end });
-      return result.isError === true && question !== undefined ? asking(question) : result;
+      return result.isError === true && question !== undefined ? createQuestion(question) : result;
     } catch (error) {
       // Nothing was started.
       own?.end();

@@ -11,7 +11,7 @@ const MOST_CHARS = 2000;
 const RUNS = /[A-Za-z0-9]+|[!-/:-@[-`{-~]+|[^!-~]/gu;
 
 /** An estimate of the tokens of a text; it errs on the long side for hashes and rare scripts. */
-export function estimateTokens(text: string): number {
+function estimateTokens(text: string): number {
   let tokens = 0;
   for (const word of text.split(/\s+/)) {
     // A space before digits takes a token of its own.

@@ -64,7 +64,7 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
     list: () => ({
       tools: host.tools
         .filter((tool) => tool.unavailable?.() === undefined)
-        .map((tool) => listed(host.advertised?.(tool) ?? tool)),
+        .map((tool) => toListEntry(host.advertised?.(tool) ?? tool)),
     }),
     async call({ id, name, args, signal, progress, onQuestion, answered, ended }) {
       const tool = find(name);
@@ -80,9 +80,9 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
       if (memory !== undefined) keep(memory, job);
       try {
         const output = await outcome(job, host.maxWaitMs);
-        return inRoot(answer(tool, output, { input: shown, jobId: job.id }), root);
+        return addRoot(answer(tool, output, { input: shown, jobId: job.id }), root);
       } catch (error) {
-        if (error instanceof FileAdapterError) return inRoot(failure(error, tool, job.id), root);
+        if (error instanceof FileAdapterError) return addRoot(failure(error, tool, job.id), root);
         // For example, output that JSON cannot represent; the caller must not see such details.
         host.logInternal(error, job.id);
         return failure(internalError(job.id), tool, job.id);
@@ -94,7 +94,7 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
 }
 
 /** A result that names the root which its call has left out. */
-function inRoot(result: CallToolResult, root: string | undefined): CallToolResult {
+function addRoot(result: CallToolResult, root: string | undefined): CallToolResult {
   return root === undefined ? result : { ...result, _meta: { ...result._meta, "venue-files/root": root } };
 }
 
@@ -136,7 +136,7 @@ function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknow
  * can suggest the right name. Tools with rendered bodies have no output schema, since they return no structured
  * content.
  */
-function listed(tool: OperationMetadata): Tool {
+function toListEntry(tool: OperationMetadata): Tool {
   const { additionalProperties: _, ...inputSchema } = tool.input;
   return {
     name: tool.toolName,

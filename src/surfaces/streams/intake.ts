@@ -37,7 +37,7 @@ export class Intake<Request> {
 
   push(request: Request): void {
     this.#waiting.push(request);
-    this.go();
+    this.startNext();
   }
 
   /** Removes queued requests that have not started. @returns whether there were any */
@@ -55,7 +55,7 @@ export class Intake<Request> {
   }
 
   /** Starts the next request if the rules allow; to be called whenever they may have changed. */
-  go(): void {
+  startNext(): void {
     if (this.#hasBegun || this.#waiting.length === 0 || !this.#rules.isOpen()) return;
     const [next, ...rest] = this.#waiting;
     this.#waiting = rest;
@@ -63,7 +63,7 @@ export class Intake<Request> {
     // By a callback: a promise for every request would cost more than the turn.
     setImmediate(() => {
       this.#hasBegun = false;
-      this.go();
+      this.startNext();
     });
     this.#rules.deliver(next as Request);
   }

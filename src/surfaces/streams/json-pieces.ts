@@ -1,7 +1,7 @@
 // Serialises JSON in pieces, so that large answers are never one string.
 
 import { randomUUID } from "node:crypto";
-import { type ContentBytes, withContentTaken } from "../../core/content-bytes.js";
+import { type ContentBytes, stringifyContents } from "../../core/content-bytes.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 
 /** Longest string written in one piece, in UTF-16 code units; larger ones survive until the next full collection. */
@@ -12,11 +12,11 @@ const PIECE_CHARS = 32_768;
  * A `bigint` is written as an integer. @throws the error of serialization, before the first piece is yielded
  */
 export function jsonPieces(value: unknown): Generator<string> {
-  return inPieces(apart(value, true));
+  return joinPieces(separateParts(value, true));
 }
 
 /** A JSON text in which marks stand for content in bytes, and for long strings. */
-export interface Apart {
+export interface SeparatedJson {
   readonly text: string;
   /** What the marks stand for, in order. */
   readonly parts: readonly (string | ContentBytes)[];
@@ -25,7 +25,7 @@ export interface Apart {
 }
 
 /** @param longStrings take long strings out too @throws the error of serialization */
-export function apart(value: unknown, longStrings: boolean): Apart {
+export function separateParts(value: unknown, longStrings: boolean): SeparatedJson {
   let parts: (string | ContentBytes)[] = [];
   let mark = "";
   const take = (one: string | ContentBytes): string => {
@@ -35,7 +35,7 @@ export function apart(value: unknown, longStrings: boolean): Apart {
   };
   const takeLong = (_key: string, one: unknown): unknown =>
     typeof one === "string" && one.length > PIECE_CHARS ? take(one) : one;
-  const text = withContentTaken(take, () =>
+  const text = stringifyContents(take, () =>
     stringifyExact(value, () => {
       parts = [];
       return longStrings ? takeLong : undefined;
@@ -45,7 +45,7 @@ export function apart(value: unknown, longStrings: boolean): Apart {
 }
 
 /** The texts around the marks, with the quotes of what they stand for: one more than there are marks. */
-export function aroundMarks({ text, parts, mark }: Apart): string[] {
+export function textsBetweenMarks({ text, parts, mark }: SeparatedJson): string[] {
   const around: string[] = [];
   let at = 0;
   let quote = "";
@@ -60,11 +60,11 @@ export function aroundMarks({ text, parts, mark }: Apart): string[] {
 }
 
 /** Puts back what the marks stand for. */
-function* inPieces(whole: Apart): Generator<string> {
-  const around = aroundMarks(whole);
+function* joinPieces(whole: SeparatedJson): Generator<string> {
+  const around = textsBetweenMarks(whole);
   for (const [index, one] of whole.parts.entries()) {
     let before = around[index] ?? "";
-    for (const piece of escaped(String(one))) {
+    for (const piece of escapePieces(String(one))) {
       yield before + piece;
       before = "";
     }
@@ -74,7 +74,7 @@ function* inPieces(whole: Apart): Generator<string> {
 }
 
 /** A string as JSON without the quotes. Never cut inside a surrogate pair: JSON.stringify escapes lone surrogates. */
-export function* escaped(text: string): Generator<string> {
+export function* escapePieces(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = Math.min(text.length, start + PIECE_CHARS);
     if (end < text.length && (text.charCodeAt(end) & 0xfc00) === 0xdc00) end -= 1;

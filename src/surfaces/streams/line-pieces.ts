@@ -2,7 +2,7 @@
 
 import { ContentBytes } from "../../core/content-bytes.js";
 import { jsonBytes, putJson } from "./json-bytes.js";
-import { type Apart, aroundMarks, escaped } from "./json-pieces.js";
+import { escapePieces, type SeparatedJson, textsBetweenMarks } from "./json-pieces.js";
 
 /** Most bytes of a line that is written at once. */
 const ONE_PIECE_BYTES = 262_144;
@@ -33,21 +33,21 @@ export class PieceBuffers {
 }
 
 /** A line in pieces, each made when the one before it has been written. */
-export function* linePieces(whole: Apart, buffers: PieceBuffers): Generator<Buffer> {
-  const around = aroundMarks(whole);
+export function* linePieces(whole: SeparatedJson, buffers: PieceBuffers): Generator<Buffer> {
+  const around = textsBetweenMarks(whole);
   const filling = new Filling(likelyBytes(whole), buffers);
   for (const [index, part] of whole.parts.entries()) {
     yield* filling.addText(around[index] ?? "");
     if (part instanceof ContentBytes) {
       yield* filling.addContent(part);
       part.release();
-    } else for (const text of escaped(part)) yield* filling.addText(text);
+    } else for (const text of escapePieces(part)) yield* filling.addText(text);
   }
   yield* filling.addText(`${around.at(-1) ?? ""}\n`);
   yield filling.taken();
 }
 
-const likelyBytes = ({ text, parts }: Apart): number =>
+const likelyBytes = ({ text, parts }: SeparatedJson): number =>
   parts.reduce(
     (sum, one) => sum + (one instanceof ContentBytes ? jsonBytes(one) * ESCAPES : one.length * UNIT_BYTES),
     text.length * UNIT_BYTES + MARGIN,

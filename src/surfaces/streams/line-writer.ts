@@ -2,7 +2,7 @@
 
 import { Socket } from "node:net";
 import type { Writable } from "node:stream";
-import { type Apart, apart } from "./json-pieces.js";
+import { type SeparatedJson, separateParts } from "./json-pieces.js";
 import { linePieces, PieceBuffers } from "./line-pieces.js";
 
 /** Message size in bytes from which a message is written in pieces. */
@@ -49,7 +49,7 @@ export class LineWriter {
    * @throws the error of serialization
    */
   async write(value: unknown, heldBytes: number): Promise<void> {
-    const whole = apart(value, heldBytes >= LARGE_BYTES);
+    const whole = separateParts(value, heldBytes >= LARGE_BYTES);
     if (this.#unwritten > 0 || whole.parts.length > 0) {
       // In the order of the calls, even if a line waits.
       const flushed = this.flush();
@@ -107,7 +107,7 @@ export class LineWriter {
     return this.#last;
   }
 
-  async #writeAll(whole: Apart, before: Promise<void> | undefined): Promise<void> {
+  async #writeAll(whole: SeparatedJson, before: Promise<void> | undefined): Promise<void> {
     if (before !== undefined) await before;
     if (whole.parts.length === 0) return this.#take(`${whole.text}\n`);
     for (const piece of linePieces(whole, this.#buffers)) await this.#take(piece);

@@ -124,7 +124,7 @@ export class Approvals implements ApprovalDesk {
     if (given === undefined) return "uncovered";
     if (given.before !== part.before) return "changed";
     if (given.after !== part.after) return "other_input";
-    if (!goesOn) this.#turn(approval, "used");
+    if (!goesOn) this.#setState(approval, "used");
     return undefined;
   }
 
@@ -162,7 +162,7 @@ export class Approvals implements ApprovalDesk {
     const approval = this.#all.get(id);
     const isOpen = approval?.state === "pending" || approval?.state === "once";
     if (approval !== undefined && isOpen && approval.expires <= this.#options.clock.nowMs()) {
-      this.#turn(approval, "expired");
+      this.#setState(approval, "expired");
     }
     return approval;
   }
@@ -180,7 +180,7 @@ export class Approvals implements ApprovalDesk {
     approval.by = decision.by;
     if (decision.note !== undefined) approval.note = decision.note;
     approval.expires = this.#options.clock.nowMs() + approval.request.minutes * MINUTE_MS;
-    this.#turn(approval, decision.allows ? "once" : "denied");
+    this.#setState(approval, decision.allows ? "once" : "denied");
     return true;
   }
 
@@ -205,7 +205,7 @@ export class Approvals implements ApprovalDesk {
     if (listeners.size === 0) this.#waiting.delete(id);
   }
 
-  #turn(approval: Approval, state: ApprovalState): void {
+  #setState(approval: Approval, state: ApprovalState): void {
     approval.state = state;
     for (const end of this.#waiting.get(approval.id) ?? []) end();
     this.#tell(approval);

@@ -6,7 +6,7 @@ import { stringifyExact } from "../../schema/exact-json.js";
 import { assetIdOf } from "./id.js";
 
 /** Maximum bytes of metadata as JSON. */
-export const MOST_METADATA_BYTES = 1_048_576;
+const MOST_METADATA_BYTES = 1_048_576;
 /** Maximum nesting, so that no recursive walk of metadata can overflow the stack. */
 const MOST_DEPTH = 256;
 /** Maximum characters of each text in a list. */

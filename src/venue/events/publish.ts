@@ -9,8 +9,8 @@ import type { Access } from "../identity/access.js";
 import { accessDid } from "../identity/access-entry.js";
 import type { VenueHostOptions } from "../venue.js";
 import type { EventBus } from "./event-bus.js";
-import { sightIn } from "./sight.js";
 import { createVenueEvents } from "./venue-events.js";
+import { visibilityIn } from "./visibility.js";
 
 /** Tells of each audit record to the operator, to the caller whose call it was, and to the maker of its token. */
 export const auditEvents = (
@@ -55,7 +55,7 @@ export function eventsOf({
       servesAnonymous: isLoopbackListener(config),
       watch: (input, context) => adapter.watchPlace(input, context),
       rejudge: (context) => access.rejudge(context),
-      sight: sightIn(access),
+      sight: visibilityIn(access),
     }),
     onJob: (record, audience) => {
       if (!bus.wants("job")) return;

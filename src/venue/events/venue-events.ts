@@ -5,6 +5,7 @@ import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { EventReader, EventTopic, TopicEvent, VenueEvents } from "../../core/ports/changes/event-reader.js";
 import type { VenueEvent, VenueTopic } from "../../core/ports/changes/events.js";
 import type { EventSource, PlaceWatch } from "../../core/ports/changes/watch.js";
+import { settleWithin } from "../../core/turns.js";
 import type { EventLog } from "../../feed/event-log.js";
 import type { EventBus } from "./event-bus.js";
 
@@ -85,7 +86,7 @@ class Reader implements EventReader {
     this.#onClosed = onClosed;
     const watches: PlaceWatch[] = [];
     this.#topics = topics.flatMap((topic): Topic[] => {
-      if (topic.kind !== "files") return [{ name: topic.name, source: this.#ofBus(topic.kind) }];
+      if (topic.kind !== "files") return [{ name: topic.name, source: this.#busSource(topic.kind) }];
       const watch = of.parts.watch(topic, of.context);
       // Neither a root that is unknown nor one without rights tells anything, not even that.
       if (watch === undefined) return [];
@@ -93,7 +94,7 @@ class Reader implements EventReader {
       return [{ name: topic.name, source: watch as unknown as EventSource<JsonObject> }];
     });
     this.#watches = watches;
-    this.ready = within(Promise.all(watches.map(({ ready }) => ready)), READY_MS);
+    this.ready = settleWithin(Promise.all(watches.map(({ ready }) => ready)), READY_MS);
   }
 
   get end(): number {
@@ -160,7 +161,7 @@ class Reader implements EventReader {
   }
 
   /** The events of a topic that the caller may see. */
-  #ofBus(topic: VenueTopic): EventSource<JsonObject> {
+  #busSource(topic: VenueTopic): EventSource<JsonObject> {
     const { caller, context, parts } = this.#of;
     const ring = parts.bus.ring(topic);
     return {
@@ -174,12 +175,4 @@ class Reader implements EventReader {
       listen: (listener) => ring.listen(listener),
     };
   }
-}
-
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -59,7 +59,7 @@ export function recordBytes({ input, output, error = "", errorData }: JobRecord)
 }
 
 /** A shallow copy of an input or output without the hidden fields. */
-export function hide(input: unknown, hidden: readonly string[]): unknown {
+function hide(input: unknown, hidden: readonly string[]): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
   const shown: Record<string, unknown> = { ...input };
   for (const field of hidden) {

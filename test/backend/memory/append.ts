@@ -1,7 +1,7 @@
-import { sha256Now } from "../../../src/backend/digest.js";
 import { requireExpected, sizeError } from "../../../src/backend/expected.js";
 import { isExpected } from "../../../src/core/etag.js";
 import type { Access, AppendOptions, Written } from "../../../src/core/ports/backend.js";
+import { sha256Of } from "./sha256.js";
 import type { FileNode } from "./tree.js";
 
 const NOTHING = Buffer.alloc(0);
@@ -23,7 +23,7 @@ export function checkAppend(
     size === expectedSize + data.length &&
     access.holds("crud/read") &&
     old.content.subarray(expectedSize).equals(data) &&
-    (expected === undefined || isExpected(expected, sha256Now(old.content.subarray(0, expectedSize))));
+    (expected === undefined || isExpected(expected, sha256Of(old.content.subarray(0, expectedSize))));
   if (!isRepeated) throw sizeError(expectedSize, old && size, access);
   return { bytes: 0, created: false, size, sha256: old.sha256, isRepeated };
 }

@@ -1,4 +1,3 @@
-import { sha256Now } from "../../../src/backend/digest.js";
 import { expectationError, requireExpected } from "../../../src/backend/expected.js";
 import { authoriseParents } from "../../../src/backend/parents.js";
 import { DEFAULT_LIMITS } from "../../../src/core/call/limits.js";
@@ -45,6 +44,7 @@ import type { TreeSource } from "../../../src/core/ports/tree-source.js";
 import { checkAppend } from "./append.js";
 import { collect } from "./collect.js";
 import { type MemoryTree, moveNode, placeCopy, sourceOf } from "./place.js";
+import { sha256Of } from "./sha256.js";
 import {
   childrenOf,
   type DirectoryNode,
@@ -321,7 +321,7 @@ class MemoryBackend implements Backend {
     if (repeated !== undefined) return repeated;
     access.scope.commit();
     const content = options.keep && old !== undefined ? Buffer.concat([old.content, bytes]) : bytes;
-    const sha256 = sha256Now(content);
+    const sha256 = sha256Of(content);
     const node: FileNode = { type: "file", content, sha256, modified: this.#clock.nowMs() };
     this.#put(spot, path, node);
     const isAppended = options.keep && old !== undefined;
@@ -329,7 +329,7 @@ class MemoryBackend implements Backend {
       ...{ action: old === undefined ? "created" : "modified", kind: "file", path: path.segments },
       ...madeFor(path, { from: spot.index, to: path.segments.length - 1 }),
       ...{ before: old === undefined ? null : stateOf(old), after: stateOf(node) },
-      ...(isAppended ? { addition: { offset: old.content.length, sha256: sha256Now(bytes) } } : {}),
+      ...(isAppended ? { addition: { offset: old.content.length, sha256: sha256Of(bytes) } } : {}),
     });
     return { bytes: bytes.length, created: old === undefined, sha256, size: content.length };
   }

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { sha256Now } from "../../../src/backend/digest.js";
 import { expectationError, requireExpected } from "../../../src/backend/expected.js";
 import { authoriseParents } from "../../../src/backend/parents.js";
 import { omissionOf, refusalOf } from "../../../src/backend/refusal.js";
@@ -27,6 +26,7 @@ import type {
 } from "../../../src/core/ports/backend.js";
 import type { EntryState } from "../../../src/core/ports/changes/change.js";
 import type { SourceEntry, TreeSource } from "../../../src/core/ports/tree-source.js";
+import { sha256Of } from "./sha256.js";
 import {
   childrenOf,
   type DirectoryNode,
@@ -172,7 +172,7 @@ function* loadFile(entry: SourceEntry, modified: number): Io<FileNode> {
   const file = yield* wait(entry.open());
   try {
     const content = yield* wait(file.read(0, file.size));
-    return { type: "file", content, sha256: sha256Now(content), modified };
+    return { type: "file", content, sha256: sha256Of(content), modified };
   } finally {
     file.close();
   }

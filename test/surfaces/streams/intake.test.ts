@@ -26,7 +26,7 @@ describe("requests of one client", () => {
     await turn();
     expect(begun).toEqual([]);
     state.open = true;
-    one.go();
+    one.startNext();
     expect(begun).toEqual([1]);
   });
 

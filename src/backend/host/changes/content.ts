@@ -9,7 +9,7 @@ import type { Change } from "../target.js";
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 /** Items of the trash that one piece of content may push out. */
-const MOST_FREED = 64;
+const MAX_FREED = 64;
 
 export type Content = Buffer | AsyncIterable<Uint8Array>;
 
@@ -41,7 +41,7 @@ function* writeAll({ jail, journal }: Pick<Change, "jail" | "journal">, fd: numb
     try {
       done += yield* jail.sys.write(fd, bytes, done);
     } catch (error) {
-      const isFull = FULL.has(errnoOf(error) ?? "") && journal !== undefined && freed++ < MOST_FREED;
+      const isFull = FULL.has(errnoOf(error) ?? "") && journal !== undefined && freed++ < MAX_FREED;
       if (!isFull || !(yield* wait(journal.freeSpace()))) throw error;
     }
   }

@@ -35,7 +35,7 @@ import { commitKept, isReported, realPath, report, stateOf } from "./report.js";
 export const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 
 /** A prepared entry. */
-export interface Ready {
+export interface PreparedEntry {
   readonly path: string;
   readonly isDirectory: boolean;
 }
@@ -87,7 +87,7 @@ export function refuseInside({ walk }: Change, source: string | undefined): void
  */
 export function* putInPlace(
   change: Change,
-  ready: Ready,
+  ready: PreparedEntry,
   target: { name: string; old: Pinned | undefined; guard: Guard; options: PlaceOptions },
 ): Io<void> {
   const { sys } = change.jail;
@@ -116,7 +116,7 @@ export function* putInPlace(
 }
 
 /** Gives an entry a name that is free. @returns `false` if it is taken */
-export const renameNoReplace = (sys: Sys, { path, isDirectory }: Ready, to: string): Io<boolean> =>
+export const renameNoReplace = (sys: Sys, { path, isDirectory }: PreparedEntry, to: string): Io<boolean> =>
   isDirectory ? renameDirectory(sys, path, to) : linkFile(sys, path, to);
 
 /** @returns `false` if the name is taken. For a moment the file has both names. */
@@ -220,7 +220,7 @@ export function* withParents<T>(change: Change, parents: readonly string[], work
 /** A prepared copy and its target. */
 export interface ReadyCopy {
   readonly target: Target;
-  readonly ready: Ready;
+  readonly ready: PreparedEntry;
   readonly copied: Omit<Copied, "overwritten">;
   readonly options: CopyOptions;
   /** Called after it has got its name. */

@@ -11,7 +11,7 @@ import { parsePath } from "../../../path/grammar.js";
 import { type Image, type RealPath, recordName, type StepRecord } from "./intent.js";
 import type { IntentRegister } from "./register.js";
 
-const MOST_RECORD_BYTES = 67_108_864;
+const MAX_RECORD_BYTES = 67_108_864;
 const OTHERS_BITS = 0o077;
 /** Names in the folder, as the steps give them. */
 const KEPT_NAME = /^(?:after|before)-\d+$/;
@@ -62,7 +62,7 @@ function* readRecord(jail: Jail, folder: Pinned, batch: number): Io<Buffer | und
   const file = yield* jail.handles.pin(folder, recordName(batch));
   if (file === undefined) return undefined;
   try {
-    if (!file.stat.isFile() || !isPrivate(file) || file.stat.size > MOST_RECORD_BYTES) return Buffer.alloc(0);
+    if (!file.stat.isFile() || !isPrivate(file) || file.stat.size > MAX_RECORD_BYTES) return Buffer.alloc(0);
     const fd = yield* jail.handles.reopen(file, READ);
     try {
       const bytes = Buffer.alloc(file.stat.size);

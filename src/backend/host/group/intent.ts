@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
-import { type Io, runIo } from "../../../core/io.js";
+import { type Io, runIo, yieldToLoop } from "../../../core/io.js";
 import { below, CREATE, type Pinned, READ_DIRECTORY, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { pool } from "../../../jail/pool.js";
@@ -14,7 +14,7 @@ import type { IntentRegister } from "./register.js";
 
 const ATTEMPTS = 5;
 /** Files that are flushed together. */
-const MOST_UNFLUSHED = 32;
+const MAX_UNFLUSHED = 32;
 
 /** What an entry is recognised by. */
 export interface Image {
@@ -123,7 +123,7 @@ export class Intent {
       return;
     }
     this.#unflushed.push(fd);
-    if (this.#unflushed.length >= MOST_UNFLUSHED) yield* this.flush();
+    if (this.#unflushed.length >= MAX_UNFLUSHED) yield* this.flush();
   }
 
   /** Flushes all staged content. */
@@ -184,7 +184,7 @@ export class Intent {
       return;
     }
     const purge = async (): Promise<void> => {
-      await new Promise((resolve) => setImmediate(resolve));
+      await yieldToLoop();
       try {
         await runIo(jail.staging.purge(this.#stage, this.#name));
       } finally {

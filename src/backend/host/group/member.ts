@@ -2,13 +2,12 @@
 
 import { type Io, isPending } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
-import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { quietly } from "../../../jail/sys.js";
 import { type Keeping, report } from "../changes/report.js";
-import { contentOf, describeKept, settledKeeping, VALUE_BYTES } from "../history/keep.js";
+import { contentOf, describeKept, keepsNothing, settledKeeping, VALUE_BYTES } from "../history/keep.js";
 import { putInTrash } from "../history/trash.js";
 import type { Change, WriteRules } from "../target.js";
 import type { Intent } from "./intent.js";
@@ -52,8 +51,6 @@ function* keepingOf(
     release(object);
   }
 }
-
-const keepsNothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
 
 function* moveToTrash(
   intent: Intent,

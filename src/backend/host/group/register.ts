@@ -6,7 +6,7 @@ import { errnoOf } from "../../../jail/sys.js";
 
 const HASH_LENGTH = 64;
 /** Most bytes of hashes that are read of one intent. */
-const MOST_BYTES = 1_048_576;
+const MAX_BYTES = 1_048_576;
 
 /** One file for each intent under way, with the SHA-256 of each of its records. */
 export class IntentRegister {
@@ -50,7 +50,7 @@ export class IntentRegister {
   /** The hashes of the records of an intent; empty: it is not ours. */
   hashesOf(id: string): readonly string[] {
     try {
-      const text = readFileSync(join(this.#directory, id), "latin1").slice(0, MOST_BYTES);
+      const text = readFileSync(join(this.#directory, id), "latin1").slice(0, MAX_BYTES);
       return text.split("\n").filter((line) => line.length === HASH_LENGTH);
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;

@@ -63,7 +63,7 @@ export function* keepReplaced(
 export const keepNothing = ({ journal }: Change, reason: NotUndoable | undefined): Keeping | undefined =>
   journal && settledKeeping(journal.newId(), reason && keepsNothing(reason));
 
-const keepsNothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
+export const keepsNothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
 
 export const settledKeeping = (id: string, kept: Kept | undefined): Keeping => ({
   id,

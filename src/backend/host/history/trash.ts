@@ -14,7 +14,7 @@ import { kindOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 
 /** The folder, for changes. `undefined`: this root can have none. */
-export const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
+const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
 
 /**
  * Puts something into the trash, in a folder that stays open for a while.

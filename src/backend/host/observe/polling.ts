@@ -1,6 +1,6 @@
 // Polls directories that cannot be watched, every two seconds and up to a bounded number of entries.
 
-import type { Io } from "../../../core/io.js";
+import { type Io, yieldToLoop } from "../../../core/io.js";
 import { forEachPiece, isReachable, type Name, nameOf } from "../../../jail/directory.js";
 import { entryPath, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
@@ -71,7 +71,7 @@ export class Polling {
       yield* inDirectory(this.#parts.jail(), directory.path, (pinned) => this.#compare(pinned, directory));
       if (performance.now() - since < BREATH_MS) continue;
       busyMs += performance.now() - since;
-      yield new Promise<void>((resolve) => setImmediate(resolve));
+      yield yieldToLoop();
       since = performance.now();
     }
     busyMs += performance.now() - since;

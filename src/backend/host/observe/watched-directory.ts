@@ -1,7 +1,7 @@
 // A directory that an observer watches, and how it is reached.
 
 import type { Identity } from "../../../core/identity.js";
-import type { Io } from "../../../core/io.js";
+import { type Io, yieldToLoop } from "../../../core/io.js";
 import { forEachPiece, isReachable, nameOf } from "../../../jail/directory.js";
 import { entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
@@ -97,7 +97,7 @@ export class Breath {
 
   *take(): Io<void> {
     if (performance.now() - this.#since < this.#everyMs) return;
-    yield new Promise<void>((resolve) => setImmediate(resolve));
+    yield yieldToLoop();
     this.#since = performance.now();
   }
 }

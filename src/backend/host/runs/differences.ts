@@ -4,6 +4,7 @@
 // before what is in them, something is moved away before its directory is deleted, and a name is free before it is used
 // again. A tree that was made or deleted as a whole is one step.
 
+import { withoutChangeTime } from "../../../core/identity.js";
 import { joinPath, nameOf, parentOf, type Scan, type SeenEntry } from "./scan.js";
 
 export interface Difference {
@@ -174,5 +175,3 @@ function joinTrees(made: readonly Difference[], isApart: (path: string) => boole
 function isChanged(one: SeenEntry, other: SeenEntry): boolean {
   return one.kind === "directory" ? one.mode !== other.mode : one.version !== other.version;
 }
-
-const withoutChangeTime = (version: string): string => version.slice(0, version.lastIndexOf(":"));

@@ -1,5 +1,6 @@
 // Changes that calls have recorded in the journal since a command began: they are not the command's.
 
+import { identityInVersion } from "../../../core/identity.js";
 import type { ChangeRecord } from "../../../core/ports/changes/change.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
 import { isIn, type SeenEntry } from "./scan.js";
@@ -37,13 +38,10 @@ export function changesSince(journal: JournalWriter, since: number, mount: reado
       if (now === null || state.version === null) return now === null && state.version === null;
       if (state.version === undefined || state.version === now.version) return true;
       // What comes into a directory changes its times.
-      return now.kind === "directory" && identityIn(now.version) === identityIn(state.version);
+      return now.kind === "directory" && identityInVersion(now.version) === identityInVersion(state.version);
     },
   };
 }
-
-/** Device and inode number at the beginning of a version. */
-const identityIn = (version: string): string => version.split(":", 2).join(":");
 
 function noteStates(record: ChangeRecord, note: (path: readonly string[], state: Left) => void): void {
   const { path, from, fromRoot, after, made = [], kind, files, action, undoes, before } = record;

@@ -2,7 +2,7 @@
 
 import { CallScope } from "../../../core/call/scope.js";
 import { systemClock } from "../../../core/clock.js";
-import type { Io } from "../../../core/io.js";
+import { type Io, yieldToLoop } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
@@ -68,7 +68,7 @@ export class RunChanges {
     const found = differences.map((one) => ({ one, id: journal.newId() }));
     const kept = isComplete ? yield* keepChanges(found, { journal, snapshot: this.#snapshot, known }) : undefined;
     for (const [index, { one, id }] of found.entries()) {
-      if (index % TURN === TURN - 1) yield new Promise<void>((resolve) => setImmediate(resolve));
+      if (index % TURN === TURN - 1) yield yieldToLoop();
       this.#add(one, id, kept === undefined ? { in: "nothing", reason: "visited" } : kept.get(id));
     }
     if (!isComplete) this.#addPlace();

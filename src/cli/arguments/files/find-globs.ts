@@ -3,7 +3,7 @@
 import { UsageError } from "../options.js";
 
 /** Maximum number of patterns in a search; each level of `-maxdepth` takes one per name. */
-const MOST_DEPTH = 20;
+const MAX_DEPTH = 20;
 /** Characters special in globs of operations, but literal in those of `find`. */
 const LITERAL = /[{}()|]/g;
 
@@ -25,8 +25,8 @@ export function findGlobs({ names, paths, maxDepth }: FindTests): readonly strin
   const own = (names.length === 0 ? ["*"] : names).map(nameGlob);
   if (maxDepth === undefined) return own.map((glob) => `**/${glob}`);
   if (maxDepth === 0) return undefined;
-  if (maxDepth * own.length > MOST_DEPTH) {
-    throw new UsageError(`-maxdepth can be at most ${Math.floor(MOST_DEPTH / own.length)} here`);
+  if (maxDepth * own.length > MAX_DEPTH) {
+    throw new UsageError(`-maxdepth can be at most ${Math.floor(MAX_DEPTH / own.length)} here`);
   }
   return own.flatMap((glob) => Array.from({ length: maxDepth }, (_, depth) => `./${"*/".repeat(depth)}${glob}`));
 }

@@ -74,7 +74,7 @@ export function fromMultiCell(bytes: Uint8Array, limits: Partial<CellLimits> = {
  * @returns views of the bytes
  * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT
  */
-export function readMultiCell(bytes: Uint8Array, limits: CellLimits): { top: Uint8Array; cells: Cells } {
+function readMultiCell(bytes: Uint8Array, limits: CellLimits): { top: Uint8Array; cells: Cells } {
   checkLimit(bytes.length, limits.maxImportBytes, "bytes");
   const reader = readerOf(bytes);
   const top = takeCell(reader).bytes;

@@ -13,7 +13,7 @@ export const SLOT_BYTES = 32;
 export const MAX_DIGITS = 2 * SLOT_BYTES;
 
 /** @throws TypeError if it is not a key; RangeError for a string with lone surrogates */
-export function keyBytes(key: IndexKey): Uint8Array {
+function keyBytes(key: IndexKey): Uint8Array {
   if (typeof key === "string") return utf8Bytes(key);
   if (key instanceof Uint8Array) return key;
   if (key instanceof Keyword) return utf8Bytes(key.name);

@@ -57,7 +57,7 @@ export const childAt = ({ mask, children }: IndexNode, digit: number): IndexChil
 
 export const entryOf = (key: IndexKey, value: Value): IndexEntry => ({ key, slot: slotOf(key), value });
 
-export function leafNode(own: IndexEntry): IndexNode {
+function leafNode(own: IndexEntry): IndexNode {
   return { count: 1, own, depth: digitsOf(own.slot), mask: 0, children: [] };
 }
 

@@ -34,12 +34,12 @@ export interface MapNode {
   cell?: Cell | undefined;
 }
 
-export const EMPTY_MAP: MapNode = { count: 0, entries: [], shift: 0, mask: 0, children: [] };
+const EMPTY_MAP: MapNode = { count: 0, entries: [], shift: 0, mask: 0, children: [] };
 
 const childAt = ({ mask, children }: MapNode, digit: number): MapNode | undefined =>
   hasDigit(mask, digit) ? children[placeOf(mask, digit)] : undefined;
 
-export const leafOf = (entries: readonly MapEntry[]): MapNode => ({ ...EMPTY_MAP, count: entries.length, entries });
+const leafOf = (entries: readonly MapEntry[]): MapNode => ({ ...EMPTY_MAP, count: entries.length, entries });
 
 export function findEntry(root: MapNode, hash: Uint8Array): MapEntry | undefined {
   let node: MapNode | undefined = root;

@@ -83,7 +83,7 @@ export async function slotsOf(entries: CadIndex, cells: CellReader): Promise<Slo
   return parts.flatMap((part) => ("key" in part ? [part] : []));
 }
 
-export function indexOf(cell: ParsedCell | undefined, { bytes }: Pick<ParsedRef, "bytes">): ParsedIndex {
+function indexOf(cell: ParsedCell | undefined, { bytes }: Pick<ParsedRef, "bytes">): ParsedIndex {
   if (cell === undefined) throw missingCell(isBranch(bytes) ? toHex(hashOfRef(bytes)) : undefined);
   if (cell.kind !== "index") throw notANode("the entries of a directory are an index");
   return cell;

@@ -145,7 +145,7 @@ export async function sizesOf(
 
 const shown = (path: readonly string[]): string => escapeText(path.join("/"));
 export const notFound = (path: readonly string[]): Error => driveError("NOT_FOUND", `Not found: ${shown(path)}`);
-export const notADirectory = (path: readonly string[]): Error =>
+const notADirectory = (path: readonly string[]): Error =>
   driveError("NOT_A_DIRECTORY", `Not a directory: ${shown(path)}`);
 export const isADirectory = (path: readonly string[]): Error =>
   driveError("IS_A_DIRECTORY", `Is a directory: ${shown(path)}`);

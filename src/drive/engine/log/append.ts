@@ -47,7 +47,7 @@ export async function appendToLog({ notes, edits }: LogChange, ground: LogGround
   const before = edit.book;
   for (const root of logs) await link(edit, root, ground);
   for (const one of edits) await one(edit);
-  for (const { note, ticket } of identified(notes, { last: book.facts.l, nowMs })) {
+  for (const { note, ticket } of assignIds(notes, { last: book.facts.l, nowMs })) {
     if (note.undoes !== undefined) await markUndone(edit, note.undoes, { by: note.group ?? ticket.id ?? "", ground });
   }
   await edit.add(
@@ -59,7 +59,7 @@ export async function appendToLog({ notes, edits }: LogChange, ground: LogGround
 }
 
 /** Gives each its id: later than all before it, whatever the clock says. */
-function identified(notes: readonly Noted[], { last, nowMs }: { last: string; nowMs: number }): readonly Noted[] {
+function assignIds(notes: readonly Noted[], { last, nowMs }: { last: string; nowMs: number }): readonly Noted[] {
   let newest = last;
   for (const { ticket } of notes) {
     const id = newEntryId(nowMs);

@@ -16,7 +16,7 @@ import type { CellScope } from "../cells.js";
 import type { LogQuota } from "../drives.js";
 import { newCells } from "../new-cells.js";
 import type { WriteSet } from "../write-set.js";
-import { counted, itemsOf, type LogItem, raised, recordsOf, without } from "./entry.js";
+import { countedBytes, itemsOf, type LogItem, recordsOf, withNextRevision, withoutNodes } from "./entry.js";
 
 /** Kept in the top cell as JSON. */
 export interface LogFacts {
@@ -94,7 +94,7 @@ export function indexOf(value: Value): CadIndex {
   return entries;
 }
 
-export function textOf(value: Value | undefined): string {
+function textOf(value: Value | undefined): string {
   const text = value instanceof LazyValue ? value.whole() : value;
   if (typeof text !== "string") throw notANode("a log holds texts");
   return text;
@@ -162,7 +162,7 @@ export class LogEdit {
   async add(items: readonly LogItem[], nowMs: number): Promise<void> {
     for (const { entry } of items) if (entry.apart === true) await this.#setApart(entry.id);
     const { facts } = this.book;
-    const bytes = items.reduce((sum, { entry }) => sum + counted(entry), 0);
+    const bytes = items.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
     const last = items.at(-1)?.entry.id ?? facts.l;
     const recent = [...this.book.recent];
     for (const { value } of recordsOf(items)) recent.push(await this.#store(value));
@@ -180,14 +180,14 @@ export class LogEdit {
     const found = await findRecord(this.book, id, this.#scope);
     if (found === undefined) {
       if (other === undefined) return false;
-      await this.#put({ key: id }, [raised(change(other))]);
+      await this.#put({ key: id }, [withNextRevision(change(other))]);
       return true;
     }
     let freed = 0;
     const items = found.items.map((item) => {
       if (item.entry.id !== id) return item;
-      const next = raised(change(item));
-      freed += counted(item.entry) - counted(next.entry);
+      const next = withNextRevision(change(item));
+      freed += countedBytes(item.entry) - countedBytes(next.entry);
       return next;
     });
     await this.#put(found.spot, items);
@@ -254,7 +254,7 @@ export class LogEdit {
       const gone = await readRecords([first.value], this.#scope);
       const old = await this.#scope.run(() => indexOf(this.book.old).without(key));
       const { facts } = this.book;
-      const freed = gone.reduce((sum, { entry }) => sum + counted(entry), 0);
+      const freed = gone.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
       this.book = { ...this.book, old, facts: { ...facts, n: facts.n - gone.length, b: Math.max(0, facts.b - freed) } };
     }
     for (let left = MOST_PRUNED; left > 0 && this.book.facts.b > bytes; left--) {
@@ -265,11 +265,11 @@ export class LogEdit {
       const next = found.find(({ key }) => String(key) > after);
       if (next === undefined) break;
       const items = await readRecords([next.value], this.#scope);
-      const freed = items.reduce((sum, { entry }) => sum + counted(entry), 0);
+      const freed = items.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
       const key = String(next.key);
       await this.#put(
         { key },
-        items.map((item) => raised(without(item, "pruned"))),
+        items.map((item) => withNextRevision(withoutNodes(item, "pruned"))),
       );
       const { facts } = this.book;
       this.book = { ...this.book, facts: { ...facts, b: Math.max(0, facts.b - freed), c: key } };
@@ -279,7 +279,7 @@ export class LogEdit {
   /** Of contents that are most of the quota, only the newest is kept. */
   async #setApart(id: string | undefined): Promise<void> {
     const { p: before } = this.book.facts;
-    if (before !== undefined) await this.update(before, (item) => without(item, "pruned"));
+    if (before !== undefined) await this.update(before, (item) => withoutNodes(item, "pruned"));
     const { p: _, ...facts } = this.book.facts;
     this.book = { ...this.book, facts: id === undefined ? facts : { ...facts, p: id } };
   }

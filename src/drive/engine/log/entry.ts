@@ -147,15 +147,15 @@ function versionOf(node: Value): string | undefined {
 export const contentVersion = (content: string): string => `drive:${content}:0`;
 
 /** Bytes of an entry that count against the quota. */
-export const counted = ({ kept = 0, apart }: StoredEntry): number => (apart === true ? 0 : kept);
+export const countedBytes = ({ kept = 0, apart }: StoredEntry): number => (apart === true ? 0 : kept);
 
-export const raised = ({ entry, ...nodes }: LogItem): LogItem => ({
+export const withNextRevision = ({ entry, ...nodes }: LogItem): LogItem => ({
   ...nodes,
   entry: { ...entry, rev: (entry.rev ?? 0) + 1 },
 });
 
 /** The entry without its nodes. */
-export function without({ entry }: LogItem, reason: "pruned" | "purged"): LogItem {
+export function withoutNodes({ entry }: LogItem, reason: "pruned" | "purged"): LogItem {
   const { kept: _, apart: __, ...rest } = entry;
   const isNeeded = entry.before !== null && entry.addition === undefined && entry.action !== "moved";
   return { entry: { ...rest, ...(isNeeded ? { reason } : {}) }, before: undefined, after: undefined };

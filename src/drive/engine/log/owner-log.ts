@@ -12,7 +12,7 @@ import { withExplainedErrors } from "../fault.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 import { drivesOf, type OwnerState } from "../state.js";
 import { allBooks, findItem, itemsBefore } from "./books.js";
-import { type LogEntry, type LogNote, readItem, without } from "./entry.js";
+import { type LogEntry, type LogNote, readItem, withoutNodes } from "./entry.js";
 
 export interface LogPage {
   /** Of all drives, newest first. */
@@ -99,7 +99,7 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
             await edit.update(id, (item) => {
               if (item.entry.drive !== drive || (item.before === undefined && item.after === undefined)) return item;
               purged.push(id);
-              return without(item, "purged");
+              return withoutNodes(item, "purged");
             });
           }
         });
@@ -127,7 +127,7 @@ async function compare(one: Value | undefined, other: Value | undefined, at: Com
   const { path, scope, found, most } = at;
   if (found.length > most) return;
   if (one !== undefined && other !== undefined && sameBytes(cellOf(one).ref, cellOf(other).ref)) return;
-  const [a, b] = [await live(one, scope), await live(other, scope)];
+  const [a, b] = [await liveView(one, scope), await liveView(other, scope)];
   if (a === undefined && b === undefined) return;
   if (a?.kind === "file" && b?.kind === "file" && sameBytes(cellOf(a.data).ref, cellOf(b.data).ref)) return;
   if (a?.kind !== "directory" || b?.kind !== "directory") {
@@ -144,7 +144,7 @@ async function compare(one: Value | undefined, other: Value | undefined, at: Com
   }
 }
 
-async function live(node: Value | undefined, scope: CellScope): Promise<NodeView | undefined> {
+async function liveView(node: Value | undefined, scope: CellScope): Promise<NodeView | undefined> {
   if (node === undefined) return undefined;
   const view = await scope.run(() => viewOf(node));
   return view.kind === "tombstone" ? undefined : view;

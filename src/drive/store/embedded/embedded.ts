@@ -77,7 +77,7 @@ interface Parts {
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellStore> {
   const { path: folder, log = silentLog, now = Date.now, flush = true, packBytes } = options;
-  return guarded(log, async () => {
+  return withStoreErrors(log, async () => {
     makeFolder(join(folder, "packs"));
     refuseNetwork(folder);
     const tables = openTables(folder, flush);
@@ -108,7 +108,7 @@ async function adoptPacks(tables: Tables, packs: PackWriter, log: Log): Promise<
 }
 
 /** @throws STORE_UNAVAILABLE instead of system or library errors, which are logged */
-async function guarded<T>(log: Log, act: () => Promise<T>): Promise<T> {
+async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
@@ -258,7 +258,7 @@ class EmbeddedStore implements CellStore {
   }
 
   #run<T>(act: () => Promise<T>): Promise<T> {
-    return guarded(this.#parts.log, async () => {
+    return withStoreErrors(this.#parts.log, async () => {
       checkOpen(this.#isOpen);
       return act();
     });

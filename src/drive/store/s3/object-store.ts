@@ -1,5 +1,6 @@
+// The cell store in an S3 bucket: packs of cells, root objects, garbage collection and compaction.
+
 import { describeError } from "../../../core/errors/describe-error.js";
-import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { Log } from "../../../core/ports/log.js";
 import type {
   CellBatch,
@@ -30,6 +31,7 @@ import type { LoadedRoot } from "./roots/root-reader.js";
 import type { RootChange, RootSwap } from "./roots/root-swap.js";
 import type { Views } from "./roots/views.js";
 import { HEARTBEAT_MS, type WriterId } from "./roots/writer-id.js";
+import { withStoreErrors } from "./store-errors.js";
 
 /** The parts of an object store. */
 export interface ObjectStoreParts {
@@ -48,21 +50,6 @@ export interface ObjectStoreParts {
   readonly folder: string;
   readonly log: Log;
   readonly now: () => number;
-}
-
-/** @throws STORE_UNAVAILABLE instead of system or library errors, which are logged */
-export async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof FileAdapterError) {
-      log.error({ event: "drive.store", reason: error.message }, "The drive store failed");
-      throw error;
-    }
-    if (error instanceof RangeError) throw error;
-    log.error({ event: "drive.store", error: describeError(error) }, "The drive store failed");
-    throw storeUnavailable("see the log");
-  }
 }
 
 /** The cell store in object storage, opened by `openObjectStore`. */

@@ -8,7 +8,7 @@ import { makeFolder } from "../embedded/make-folder.js";
 import { storeUnavailable } from "../store-error.js";
 import { agreeOnMode } from "./bucket-mode.js";
 import { createS3Client, type S3Client, type S3Credentials, type S3Patience } from "./client/s3-client.js";
-import { ObjectStore, type ObjectStoreParts, withStoreErrors } from "./object-store.js";
+import { ObjectStore, type ObjectStoreParts } from "./object-store.js";
 import { openLocalCache } from "./packs/local-cache.js";
 import { createPackSource } from "./packs/source.js";
 import { createUploads, type Uploads } from "./packs/uploads.js";
@@ -21,6 +21,7 @@ import { createRootReader, isDigest, type RootReader } from "./roots/root-reader
 import { createRootSwap } from "./roots/root-swap.js";
 import { createViews } from "./roots/views.js";
 import { createWriterId, sharedWriter, writerKey } from "./roots/writer-id.js";
+import { withStoreErrors } from "./store-errors.js";
 
 export interface ObjectStoreOptions {
   readonly bucket: string;

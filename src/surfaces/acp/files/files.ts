@@ -179,7 +179,7 @@ export function isByPath(error: unknown): boolean {
 }
 
 /** Precondition under which a change overwrites nobody else's. */
-export function precondition(content: Expected): { readonly ifMatch?: string; readonly ifNoneMatch?: "*" } {
+function precondition(content: Expected): { readonly ifMatch?: string; readonly ifNoneMatch?: "*" } {
   if (content.kind === "unseen") return {};
   return content.kind === "missing" ? { ifNoneMatch: "*" } : { ifMatch: content.hash };
 }

@@ -64,7 +64,7 @@ function defaultPrefix({ name, path, kind }: SeenRoot): string {
 }
 
 /** @returns `undefined` if the path is relative or contains `..` */
-export function absoluteSegments(path: string): readonly string[] | undefined {
+function absoluteSegments(path: string): readonly string[] | undefined {
   if (!path.startsWith("/")) return undefined;
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   return segments.includes("..") ? undefined : segments;

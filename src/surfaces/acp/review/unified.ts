@@ -6,7 +6,7 @@ import type { Overwritten } from "./changes.js";
 /** Context lines around a change. */
 const CONTEXT = 3;
 /** Maximum edits computed, since the cost is quadratic; texts that differ more become a single hunk. */
-const MOST_EDITS = 400;
+const MAX_EDITS = 400;
 const NOWHERE = "/dev/null";
 
 /**
@@ -23,7 +23,7 @@ export function unifiedDiff(
   if (oldText === newText) return "";
   const before = oldText ?? "";
   const names = [oldText === null && overwrites === undefined ? NOWHERE : path, path] as const;
-  const options = { context: CONTEXT, maxEditLength: MOST_EDITS };
+  const options = { context: CONTEXT, maxEditLength: MAX_EDITS };
   const patch = structuredPatch(...names, before, newText, undefined, undefined, options);
   const headers = { includeIndex: false, includeUnderline: false, includeFileHeaders: true };
   const diff = formatPatch(patch ?? replaceAll(names, before, newText), headers);

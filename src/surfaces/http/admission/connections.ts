@@ -8,7 +8,7 @@ import { tooManyConnections } from "../plumbing/http-error.js";
 import { linger } from "./linger.js";
 
 /** Default limit. Each connection takes a file descriptor, and the path jail needs some too. */
-export const MOST_CONNECTIONS = 1024;
+const MOST_CONNECTIONS = 1024;
 /** Connections over the limit that may wait for a request: many clients would lose a response sent before it. */
 const MOST_REFUSED = 256;
 /** Time such a connection may wait, in milliseconds. */

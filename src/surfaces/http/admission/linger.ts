@@ -12,7 +12,7 @@ export interface LingerLimits {
   readonly bytes: number;
 }
 
-export const LINGER: LingerLimits = { ms: 10_000, bytes: 64 * 1024 * 1024 };
+const LINGER: LingerLimits = { ms: 10_000, bytes: 64 * 1024 * 1024 };
 
 /**
  * Prepares to close a connection whose request is answered before its body is complete. Closing at once would reset the

@@ -205,7 +205,7 @@ export class DavCall {
 }
 
 /** Like a promise of an operation, but `undefined` for the errors with these codes. */
-export async function unless<T>(codes: readonly string[], work: Promise<T>): Promise<T | undefined> {
+export async function undefinedFor<T>(codes: readonly string[], work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

@@ -30,7 +30,7 @@ interface Mapped {
   readonly condition?: string;
 }
 
-const both = (status: number, condition?: string): Mapped => ({
+const sameMapping = (status: number, condition?: string): Mapped => ({
   reading: status,
   changing: status,
   ...(condition === undefined ? {} : { condition }),
@@ -38,32 +38,32 @@ const both = (status: number, condition?: string): Mapped => ({
 
 /** Codes whose status differs from that of the other endpoints. */
 const STATUSES: Readonly<Record<string, Mapped>> = {
-  CONFLICT: both(412),
-  ALREADY_EXISTS: both(412),
-  NOT_FOUND: both(404),
-  UNKNOWN_ROOT: both(404),
-  DANGLING_SYMLINK: both(404),
+  CONFLICT: sameMapping(412),
+  ALREADY_EXISTS: sameMapping(412),
+  NOT_FOUND: sameMapping(404),
+  UNKNOWN_ROOT: sameMapping(404),
+  DANGLING_SYMLINK: sameMapping(404),
   NOT_A_DIRECTORY: { reading: 404, changing: 409 },
   PARENT_MISSING: { reading: 404, changing: 409 },
-  IS_A_DIRECTORY: both(405),
-  EXISTS_NOT_DIRECTORY: both(405),
-  NOT_A_FILE: both(409),
-  NAME_CLASH: both(409),
-  HARD_LINKED: both(409),
-  CAPABILITY_DENIED: both(403, "D:need-privileges"),
-  READ_ONLY_ROOT: both(403),
-  DENIED_BY_POLICY: both(403),
-  SYMLINK_ESCAPE: both(403),
-  OTHER_DEVICE: both(403),
-  PERMISSION_DENIED: both(403),
-  ROOT_DELETE: both(403),
-  NOT_SUPPORTED: both(403),
-  QUOTA_EXCEEDED: both(507, "D:quota-not-exceeded"),
-  NO_SPACE: both(507, "D:sufficient-disk-space"),
-  INVALID_PATH: both(400),
-  INVALID_INPUT: both(400),
-  PATH_ESCAPES_ROOT: both(400),
-  PATH_NOT_RELATIVE: both(400),
+  IS_A_DIRECTORY: sameMapping(405),
+  EXISTS_NOT_DIRECTORY: sameMapping(405),
+  NOT_A_FILE: sameMapping(409),
+  NAME_CLASH: sameMapping(409),
+  HARD_LINKED: sameMapping(409),
+  CAPABILITY_DENIED: sameMapping(403, "D:need-privileges"),
+  READ_ONLY_ROOT: sameMapping(403),
+  DENIED_BY_POLICY: sameMapping(403),
+  SYMLINK_ESCAPE: sameMapping(403),
+  OTHER_DEVICE: sameMapping(403),
+  PERMISSION_DENIED: sameMapping(403),
+  ROOT_DELETE: sameMapping(403),
+  NOT_SUPPORTED: sameMapping(403),
+  QUOTA_EXCEEDED: sameMapping(507, "D:quota-not-exceeded"),
+  NO_SPACE: sameMapping(507, "D:sufficient-disk-space"),
+  INVALID_PATH: sameMapping(400),
+  INVALID_INPUT: sameMapping(400),
+  PATH_ESCAPES_ROOT: sameMapping(400),
+  PATH_NOT_RELATIVE: sameMapping(400),
 };
 
 /** Codes that say no more to a caller without credentials than that it needs some. */

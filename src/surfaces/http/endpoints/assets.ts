@@ -29,12 +29,12 @@ export async function registerAsset(host: HttpHost, { request, reply, caller }: 
  */
 export function listAssets(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
   const page = parsePage(request.query);
-  if (single(request.query, "scope") === "own") {
+  if (singleParameter(request.query, "scope") === "own") {
     const { items, total, offset, limit } = host.assets.listOwn(page, caller);
     return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
   }
   const { items, total, offset, limit } = host.assets.list(page);
-  const expanded = single(request.query, "expand") === "metadata";
+  const expanded = singleParameter(request.query, "expand") === "metadata";
   const shown = expanded ? expand(host, items) : JSON.stringify(items);
   return sendJson(reply, 200, `{"items":${shown},${JSON.stringify({ total, offset, limit }).slice(1)}`);
 }
@@ -60,7 +60,7 @@ export async function getAsset(host: HttpHost, { reply, target }: Exchange): Pro
 }
 
 /** A query parameter that may be given once; unknown values are ignored by the endpoints. */
-function single(query: unknown, key: string): unknown {
+function singleParameter(query: unknown, key: string): unknown {
   const value: unknown = typeof query === "object" && query !== null ? Reflect.get(query, key) : undefined;
   if (Array.isArray(value)) throw badRequest(`'${key}' must be given once`);
   return value;

@@ -32,7 +32,7 @@ export async function getVenueEvents(host: HttpHost, events: VenueEvents, exchan
   const topics = topicsOf(request.query);
   if (request.method === "HEAD") return reply.code(200).headers(HEADERS).send();
   const { context } = attribute(caller, undefined, host.nameCaller);
-  const reader = opened(() => events.open(topics, caller, context));
+  const reader = openOrRefuse(() => events.open(topics, caller, context));
   if (reader === undefined) throw tooManyRequests(RETRY_MS);
   const { raw } = reply;
   if (raw.destroyed) reader.close();
@@ -58,7 +58,7 @@ export async function getVenueEvents(host: HttpHost, events: VenueEvents, exchan
   return reply;
 }
 
-function opened<T>(open: () => T): T {
+function openOrRefuse<T>(open: () => T): T {
   try {
     return open();
   } catch (error) {
@@ -107,10 +107,10 @@ class EventStream {
     this.#position = known ?? reader.end;
     // An id without data: a client that is cut off before the first event goes on from here.
     raw.write(`retry: 2000\nid: ${reader.cursorAt(this.#position)}\n\n`);
-    const stop = reader.listen(() => this.#soon());
+    const stop = reader.listen(() => this.#schedule());
     const heartbeat = setInterval(() => this.#takes && raw.write(":\n\n"), HEARTBEAT_MS);
     const judging = setInterval(() => this.#isOver && this.#end(), JUDGE_MS);
-    raw.on("drain", () => this.#soon());
+    raw.on("drain", () => this.#schedule());
     raw.once("close", () => {
       stop();
       clearInterval(heartbeat);
@@ -130,7 +130,7 @@ class EventStream {
     return !destroyed && !writableEnded && !writableNeedDrain;
   }
 
-  #soon(): void {
+  #schedule(): void {
     if (this.#timer !== undefined || !this.#takes) return;
     const wait = Math.max(0, this.#wroteAt + GATHER_MS - performance.now());
     this.#timer = setTimeout(() => this.#flush(), wait);
@@ -146,7 +146,7 @@ class EventStream {
     this.#wroteAt = performance.now();
     const { text, isCut } = this.#next();
     if (text !== "") this.#raw.write(text);
-    if (isCut) this.#soon();
+    if (isCut) this.#schedule();
   }
 
   #next(): { text: string; isCut: boolean } {

@@ -34,19 +34,19 @@ export function countValues(host: HttpHost, { request, reply }: Exchange): Fasti
 const answer = (reply: FastifyReply, result: object): FastifyReply => sendJson(reply, 200, JSON.stringify(result));
 
 function pathOf(query: unknown): string {
-  const path = single(query, "path");
+  const path = singleParameter(query, "path");
   if (path === undefined) throw badRequest("'path' is required");
   return path;
 }
 
 function maxSizeOf(query: unknown): number | undefined {
-  const text = single(query, "maxSize");
+  const text = singleParameter(query, "maxSize");
   if (text !== undefined && !/^(?:0|[1-9]\d{0,15})$/.test(text))
     throw badRequest("'maxSize' must be an integer, 0 or more");
   return text === undefined ? undefined : Number(text);
 }
 
-function single(query: unknown, key: string): string | undefined {
+function singleParameter(query: unknown, key: string): string | undefined {
   const value =
     typeof query === "object" && query !== null ? Object.entries(query).find(([name]) => name === key)?.[1] : undefined;
   if (Array.isArray(value)) throw badRequest(`'${key}' must be given once`);

@@ -46,7 +46,7 @@ const isSame = (one: readonly OperationListing[], other: readonly OperationListi
   one.length === other.length && one.every((listing, index) => listing === other[index]);
 
 /** Describes all endpoints, and the input and output of all operations, as OpenAPI 3.1. */
-export function openApiDocument(host: HttpHost): JsonObject {
+function openApiDocument(host: HttpHost): JsonObject {
   const listings = host.operations();
   const operations = listings.map(nameSchemas);
   const files = host.files === undefined ? [] : [filePart()];

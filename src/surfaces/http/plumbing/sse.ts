@@ -66,7 +66,7 @@ export function streamJob(
 }
 
 /** Ends a stream when the credential that opened it has ended. */
-export function endWithCredential(raw: ServerResponse, holds: () => boolean): void {
+function endWithCredential(raw: ServerResponse, holds: () => boolean): void {
   const look = setInterval(() => {
     if (!holds()) raw.destroy();
   }, CREDENTIAL_MS);

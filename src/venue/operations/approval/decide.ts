@@ -4,7 +4,7 @@ import { approvalDecided } from "../../../core/errors/approval-texts.js";
 import { callerOf } from "../caller.js";
 import type { VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
-import { holdsApproval, maySee, noApproval, shown, whyNotDecide } from "./view.js";
+import { approvalView, holdsApproval, maySee, noApproval, whyNotDecide } from "./view.js";
 
 interface DecideInput {
   readonly id: string;
@@ -47,6 +47,6 @@ export const approvalDecide: VenueOperation<DecideInput> = {
       ...(note === undefined ? {} : { note }),
     });
     if (!isDone) throw approvalDecided(approval.state);
-    return shown(approval, asking, false);
+    return approvalView(approval, asking, false);
   },
 };

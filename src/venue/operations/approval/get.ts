@@ -2,7 +2,7 @@
 
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { VenueOperation } from "../operation.js";
-import { maySee, noApproval, shown } from "./view.js";
+import { approvalView, maySee, noApproval } from "./view.js";
 
 const NAME = "approval:get";
 
@@ -14,6 +14,6 @@ export const approvalGet: VenueOperation<{ readonly id: string }> = {
     trail.resource = `approval:${id}`;
     const approval = venue.approvals?.find(id);
     if (approval === undefined || !maySee(approval, { context, venue })) throw noApproval(NAME);
-    return shown(approval, { context, venue }, true);
+    return approvalView(approval, { context, venue }, true);
   },
 };

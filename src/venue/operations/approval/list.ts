@@ -2,7 +2,7 @@
 
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { VenueOperation } from "../operation.js";
-import { maySee, shown } from "./view.js";
+import { approvalView, maySee } from "./view.js";
 
 interface ListInput {
   readonly state?: "pending" | "all";
@@ -19,7 +19,7 @@ export const approvalList: VenueOperation<ListInput> = {
     const seen = (venue.approvals?.list() ?? []).filter(
       (one) => (state === "all" || one.state === "pending") && maySee(one, { context, venue }),
     );
-    const approvals = seen.slice(0, limit).map((one) => shown(one, { context, venue }, false));
+    const approvals = seen.slice(0, limit).map((one) => approvalView(one, { context, venue }, false));
     const isComplete = approvals.length === seen.length;
     return { approvals, complete: isComplete, ...(isComplete ? {} : { reason: "limit" }) };
   },

@@ -65,7 +65,7 @@ export function whyNotDecide(
 }
 
 /** @param whole with the difference, which needs the right to read */
-export function shown(approval: Approval, asking: Asking, whole: boolean): object {
+export function approvalView(approval: Approval, asking: Asking, whole: boolean): object {
   const { id, state, request, caller, created, expires, by, note, code } = approval;
   const { operation, effects: all, diff } = request;
   const { context, venue } = asking;

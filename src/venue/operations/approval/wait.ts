@@ -2,7 +2,7 @@
 
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { VenueOperation } from "../operation.js";
-import { maySee, noApproval, shown } from "./view.js";
+import { approvalView, maySee, noApproval } from "./view.js";
 
 interface WaitInput {
   readonly id: string;
@@ -21,6 +21,6 @@ export const approvalWait: VenueOperation<WaitInput> = {
     const approval = venue.approvals?.find(id);
     if (approval === undefined || !maySee(approval, { context, venue })) throw noApproval(NAME);
     await venue.approvals?.wait(id, waitMs, signal);
-    return shown(venue.approvals?.find(id) ?? approval, { context, venue }, false);
+    return approvalView(venue.approvals?.find(id) ?? approval, { context, venue }, false);
   },
 };

@@ -55,7 +55,7 @@ export const authList: VenueOperation<ListInput> = {
   run({ kind, cursor, limit = DEFAULT_LIMIT }, { context, venue }) {
     const after = cursor === undefined ? "" : parseCursor(cursor);
     const isSeen = sight({ context, venue });
-    const all = [...configured(venue), ...issued(venue), ...signed(venue)]
+    const all = [...configuredHolders(venue), ...issuedTokens(venue), ...signedUcans(venue)]
       .filter((one) => (kind === undefined || one.entry.kind === kind) && isSeen(one))
       .sort((one, other) => (one.key < other.key ? -1 : 1))
       .filter(({ key }) => key > after);
@@ -84,7 +84,7 @@ const keyOf = (kind: Kind, rest: string): string => `${KINDS.indexOf(kind)} ${re
 const timeKey = (kind: Kind, created: number, id: string): string =>
   keyOf(kind, `${String(END_OF_TIME - created).padStart(16, "0")} ${id}`);
 
-function configured({ access, auth, files, publicCaps }: OperationParts): Placed[] {
+function configuredHolders({ access, auth, files, publicCaps }: OperationParts): Placed[] {
   const { canonicalDid, operator, staticTokens } = access;
   const everything = { with: "file://", can: "*" };
   const placed = (entry: HolderEntry, rest: string | number): Placed => ({
@@ -108,7 +108,7 @@ function configured({ access, auth, files, publicCaps }: OperationParts): Placed
   ];
 }
 
-function issued(venue: OperationParts): Placed[] {
+function issuedTokens(venue: OperationParts): Placed[] {
   const { accessTokens } = venue.access;
   return (accessTokens?.list() ?? []).filter(({ state }) => state !== "ended").map((one) => placedToken(one, venue));
 }
@@ -137,7 +137,7 @@ function placedToken({ entry, isLink, lastUsed, revoked }: ListedAccess, venue: 
   };
 }
 
-function signed({ access }: OperationParts): Placed[] {
+function signedUcans({ access }: OperationParts): Placed[] {
   return (access.accessTokens?.ucans() ?? []).map(({ id, did, by, grants, created, expires, via }) => ({
     entry: {
       ...{ kind: "ucan", id, did, by, grants, created, expires },

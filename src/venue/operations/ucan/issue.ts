@@ -63,7 +63,7 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     const now = Math.floor(venue.clock.nowMs() / 1000);
     const { maxLifetime } = venue.auth().ucan;
     const expiresAt = endOfToken(input, { now, maxLifetime, restsUntil: base.expiresAt });
-    if (expiresAt === undefined) throw outlives(base);
+    if (expiresAt === undefined) throw outlivesError(base);
     const names = basisOf(proving, base.via, venue);
     const { token, id } = await sign({ input, key, grants, expiresAt, names }, venue);
     trail.resource = `ucan:${id}`;
@@ -161,16 +161,19 @@ function baseOf(grants: readonly Grant[], rights: CallerRights): Base {
   return { expiresAt, via: [...via.values()], first };
 }
 
-const outlives = ({ expiresAt, first }: Base): FileAdapterError =>
+const outlivesError = ({ expiresAt, first }: Base): FileAdapterError =>
   refusedOperation({
     operation: NAME,
     requires: `an end of at most ${expiresAt}, when what it rests on ends`,
     reasons: ["outlives_proof"],
     deniedBy: "proofs",
-    more: { ...(first === undefined ? {} : { required: shown(first) }), latest: expiresAt },
+    more: { ...(first === undefined ? {} : { required: toCapability(first) }), latest: expiresAt },
   });
 
-const shown = ({ segments, written }: Grant): Capability => ({ with: printResource(segments), can: written.can });
+const toCapability = ({ segments, written }: Grant): Capability => ({
+  with: printResource(segments),
+  can: written.can,
+});
 
 const factsOf = ([caller, ...via]: readonly string[]): readonly JsonObject[] =>
   caller === undefined ? [] : [{ "venue-files": { for: caller, via } }];
@@ -202,11 +205,11 @@ async function sign(signing: Signing, venue: OperationParts): Promise<{ readonly
       { clock: venue.clock, clockSkew, maxLifetime: ucan.maxLifetime },
     );
   } catch (error) {
-    throw error instanceof MintError ? unsayable(error) : error;
+    throw error instanceof MintError ? toFieldError(error) : error;
   }
 }
 
 const FIELDS: Readonly<Partial<Record<MintFault, string>>> = { bad_did: "/aud", bad_exp: "/exp", too_large: "/att" };
 
-const unsayable = ({ code, message }: MintError): FileAdapterError =>
+const toFieldError = ({ code, message }: MintError): FileAdapterError =>
   invalidInput(message, FIELDS[code] ?? "", `what a token can say (${code})`);

@@ -29,7 +29,7 @@ export const NOT_OPENED: JournalPlace = {
 
 /** Without a state directory groups of changes are undone after a crash all the same, until the next boot. */
 export function rootsStateOf(config: VenueConfig, { env, log, journals }: RootsStateOptions): RootsState {
-  const path = knownStateDir(config, env);
+  const path = stateDirIfAny(config, env);
   const prepare = (): void => {
     try {
       openState(config, env, "file:patch");
@@ -59,7 +59,7 @@ export function rootsStateOf(config: VenueConfig, { env, log, journals }: RootsS
   };
 }
 
-function knownStateDir(config: VenueConfig, env: Environment): string | undefined {
+function stateDirIfAny(config: VenueConfig, env: Environment): string | undefined {
   if (config.stateDir === false) return undefined;
   try {
     return stateDirOf(config, env);

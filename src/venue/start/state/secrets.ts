@@ -112,5 +112,6 @@ export function realPath(path: string): string {
   }
 }
 
-const isInside = (path: string, root: string): boolean =>
+/** Whether a path is a directory or lies in it. Both are real paths. */
+export const isInside = (path: string, root: string): boolean =>
   path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);

@@ -1,7 +1,7 @@
 // Preconditions of a request: the `If` header, and the conditional headers of RFC 9110.
 
 import { badRequest } from "../../plumbing/http-error.js";
-import { type DavCall, unless } from "../call.js";
+import { type DavCall, undefinedFor } from "../call.js";
 import { hashIn } from "../entity-tag.js";
 import { DavError } from "../errors.js";
 import { addressOf, type Target } from "../target.js";
@@ -112,7 +112,7 @@ class Evaluation {
   }
 
   #stat(place: Target) {
-    return unless(["NOT_A_DIRECTORY"], this.#call.stat(place));
+    return undefinedFor(["NOT_A_DIRECTORY"], this.#call.stat(place));
   }
 
   #hash(place: Target): Promise<string | undefined> {

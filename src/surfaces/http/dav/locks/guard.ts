@@ -1,6 +1,6 @@
 // Refuses changes that a lock forbids.
 
-import { type DavCall, unless } from "../call.js";
+import { type DavCall, undefinedFor } from "../call.js";
 import { DavError } from "../errors.js";
 import { parentOf, type Target } from "../target.js";
 import { element } from "../xml/write.js";
@@ -41,7 +41,7 @@ export async function requireUnlocked(
 
 async function refuse(call: DavCall, place: Place, { href }: Lock): Promise<never> {
   // Who may not change it does not learn of the lock.
-  await unless(["NOT_FOUND", "NOT_A_DIRECTORY", "PARENT_MISSING", "NOT_A_FILE"], call.run("touch", place));
+  await undefinedFor(["NOT_FOUND", "NOT_A_DIRECTORY", "PARENT_MISSING", "NOT_A_FILE"], call.run("touch", place));
   const condition = element("D:lock-token-submitted", element("D:href", href));
   throw new DavError(423, "Locked. Unlock it, or send the token of the lock in If", { condition });
 }

@@ -30,7 +30,7 @@ export async function copy(call: DavCall): Promise<FastifyReply> {
   const terms = isShallow ? { isShallow: true as const } : {};
   const { overwritten } = await relocate(call, "copy", { relocation, more, terms });
   properties.relocate(from, goal, { isCopied: true, isDeep: !isShallow });
-  return done(call, relocation, overwritten);
+  return sendResult(call, relocation, overwritten);
 }
 
 /** `MOVE`: the entry itself, in one step where it can be. */
@@ -43,7 +43,7 @@ export async function move(call: DavCall): Promise<FastifyReply> {
   const [from, goal] = [call.spotOf(target), call.spotOf(relocation.to)];
   for (const lock of [...locks.on(from), ...locks.below(from)]) locks.remove(lock);
   properties.relocate(from, goal, { isCopied: false, isDeep: true });
-  return done(call, relocation, overwritten);
+  return sendResult(call, relocation, overwritten);
 }
 
 const missing = (): DavError => new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
@@ -104,7 +104,7 @@ async function relocate(
   };
 }
 
-function done(call: DavCall, { to }: Relocation, overwritten: boolean): FastifyReply {
+function sendResult(call: DavCall, { to }: Relocation, overwritten: boolean): FastifyReply {
   const { locks } = call;
   const goal = call.spotOf(to);
   for (const lock of locks.below(goal)) locks.remove(lock);

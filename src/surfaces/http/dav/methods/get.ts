@@ -5,7 +5,7 @@ import type { TakeDownload } from "../../../../core/ports/streams.js";
 import { sendFile } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { HttpError } from "../../plumbing/http-error.js";
-import { type DavCall, unless } from "../call.js";
+import { type DavCall, undefinedFor } from "../call.js";
 import { entityTag } from "../entity-tag.js";
 import { encodeName } from "../target.js";
 import { element, type Markup } from "../xml/write.js";
@@ -19,7 +19,7 @@ export async function get(call: DavCall): Promise<FastifyReply> {
   if (target.space === "top") throw new HttpError(404, "There is nothing at this URL");
   if (target.root === undefined) return sendListing(call, (await call.names(target.space)).map(directory));
   if (!target.isSlashed && target.segments.length > 0) {
-    const sent = await unless(["IS_A_DIRECTORY"], sendWhole(call));
+    const sent = await undefinedFor(["IS_A_DIRECTORY"], sendWhole(call));
     if (sent !== undefined) return exchange.reply;
   }
   const { entries } = await call.list(target, { offset: 0, limit: MOST_ENTRIES });

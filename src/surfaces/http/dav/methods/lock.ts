@@ -3,7 +3,7 @@
 import type { FastifyReply } from "fastify";
 import { hashText } from "../../../../core/etag.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
-import { type DavCall, unless } from "../call.js";
+import { type DavCall, undefinedFor } from "../call.js";
 import { DavError, sendEmpty, sendXml } from "../errors.js";
 import { type Conditions, evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
@@ -36,7 +36,7 @@ async function take(
   const asked = lockInfo(body);
   const isDeep = isDeepOf(call);
   // Judged before anything is said of other locks. What is missing is created below.
-  const found = await unless(
+  const found = await undefinedFor(
     ["NOT_FOUND"],
     call.run("touch", target).then(() => call.stat(target)),
   );

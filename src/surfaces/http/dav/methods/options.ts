@@ -1,7 +1,7 @@
 // OPTIONS: what is supported. Without credentials it says nothing of the path.
 
 import type { FastifyReply } from "fastify";
-import { type DavCall, unless } from "../call.js";
+import { type DavCall, undefinedFor } from "../call.js";
 import { sendEmpty } from "../errors.js";
 
 const READING = ["OPTIONS", "GET", "HEAD", "PROPFIND"];
@@ -19,6 +19,6 @@ export async function options(call: DavCall): Promise<FastifyReply> {
 async function isInReadOnlyRoot(call: DavCall): Promise<boolean> {
   const { space, root } = call.target;
   if (space !== "dav" || root === undefined) return false;
-  const roots = (await unless(["CAPABILITY_DENIED"], call.roots())) ?? [];
+  const roots = (await undefinedFor(["CAPABILITY_DENIED"], call.roots())) ?? [];
   return roots.some(({ name, readOnly }) => name === root && readOnly);
 }

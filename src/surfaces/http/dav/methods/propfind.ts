@@ -6,7 +6,7 @@ import { readBody } from "../../admission/read-body.js";
 import { sendChunks } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
-import { type DavCall, type Found, unless } from "../call.js";
+import { type DavCall, type Found, undefinedFor } from "../call.js";
 import { DavError } from "../errors.js";
 import { LIVE_NAMES, liveProperty, QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
 import { type PropertyRequest, propertyRequest } from "../properties/request.js";
@@ -38,7 +38,7 @@ export async function propfind(call: DavCall): Promise<FastifyReply> {
   const depth = depthOf(call);
   const asked = propertyRequest(await xmlBody(call));
   const top = await resourceAt(call, asked);
-  const rows = depth === 0 || !top.isCollection ? only(top) : withMembers(call, top);
+  const rows = depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top);
   const { request, reply } = call.exchange;
   reply.code(207).headers({ ...COMMON_HEADERS, "content-type": XML_TYPE });
   await sendChunks(
@@ -125,7 +125,7 @@ export async function typeAt(call: DavCall, target: Target): Promise<string | un
 const asksForEtag = (asked: PropertyRequest): boolean =>
   asked.kind !== "names" && (asked.kind === "all" || asked.names.some(({ local }) => local === "getetag"));
 
-async function* only(top: Resource): AsyncGenerator<Resource> {
+async function* topOnly(top: Resource): AsyncGenerator<Resource> {
   yield top;
 }
 
@@ -142,7 +142,7 @@ async function* withMembers(call: DavCall, top: Resource): AsyncGenerator<Resour
       if (unreachable === true) continue;
       const place = childOf(target, name);
       const { type } = found;
-      if (type === "symlink") yield* linked(call, place);
+      if (type === "symlink") yield* linkedFile(call, place);
       else if (type !== "other") {
         yield { place, isCollection: type === "directory", found };
       }
@@ -159,9 +159,9 @@ async function* member(call: DavCall, place: Resource["place"]): AsyncGenerator<
 }
 
 /** A link to a file is listed as that file; others are left out. */
-async function* linked(call: DavCall, place: Resource["place"]): AsyncGenerator<Resource> {
+async function* linkedFile(call: DavCall, place: Resource["place"]): AsyncGenerator<Resource> {
   const hidden = ["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "DENIED_BY_POLICY", "CAPABILITY_DENIED", "NOT_FOUND"];
-  const found = await unless([...hidden, "OTHER_DEVICE", "NOT_A_DIRECTORY"], call.stat(place));
+  const found = await undefinedFor([...hidden, "OTHER_DEVICE", "NOT_A_DIRECTORY"], call.stat(place));
   if (found?.type === "file") yield { place, isCollection: false, found };
 }
 

@@ -35,7 +35,7 @@ async function store(call: DavCall): Promise<Uploaded> {
   requireFileUrl(call);
   if (call.header("content-range") !== undefined) throw badRequest("Content-Range is not supported on PUT");
   const modified = timeOf(call);
-  const body = exactly(lengthOf(call), uploadOf(exchange.request.raw));
+  const body = requireLength(lengthOf(call), uploadOf(exchange.request.raw));
   await call.requireDrive(target);
   const conditions = await evaluateConditions(call);
   const spot = call.spotOf(target);
@@ -71,7 +71,7 @@ function lengthOf(call: DavCall): number | undefined {
 }
 
 /** A body that fails unless it has the announced length. */
-function exactly(length: number | undefined, body: UploadBody): UploadBody {
+function requireLength(length: number | undefined, body: UploadBody): UploadBody {
   if (length === undefined) return body;
   async function* chunks(): AsyncGenerator<Uint8Array> {
     let size = 0;
@@ -85,7 +85,7 @@ function exactly(length: number | undefined, body: UploadBody): UploadBody {
 }
 
 /** @throws HttpError 405 for a collection of roots and for a root, 409 for a URL that ends in a slash */
-export function requireFileUrl({ target }: DavCall): void {
+function requireFileUrl({ target }: DavCall): void {
   if (target.segments.length === 0) {
     throw new DavError(405, "This URL is a collection", { code: "IS_A_DIRECTORY" });
   }

@@ -54,7 +54,7 @@ export class DeadProperties {
 
   /** Whether the changes stay within the limits. */
   fits(spot: Spot, isCollection: boolean, changes: PropertyChanges): boolean {
-    const after = changed(this.of(spot, isCollection), changes);
+    const after = applyChanges(this.of(spot, isCollection), changes);
     const own = sizeOf(after);
     const total = this.#bytes - sizeOf(this.of(spot, isCollection)) + own;
     const isEachSmall = [...changes.values()].every((xml) => Buffer.byteLength(xml ?? "") <= MOST_PROPERTY_BYTES);
@@ -63,7 +63,10 @@ export class DeadProperties {
 
   async change(spot: Spot, isCollection: boolean, changes: PropertyChanges): Promise<void> {
     if (changes.size === 0) return;
-    this.#put(spot.tree, pathOf(spot), { isCollection, properties: changed(this.of(spot, isCollection), changes) });
+    this.#put(spot.tree, pathOf(spot), {
+      isCollection,
+      properties: applyChanges(this.of(spot, isCollection), changes),
+    });
     await this.#save();
   }
 
@@ -151,7 +154,7 @@ export class DeadProperties {
 
 const pathOf = ({ segments }: Spot): string => segments.join("/");
 
-function changed(before: Properties, changes: PropertyChanges): Map<string, string> {
+function applyChanges(before: Properties, changes: PropertyChanges): Map<string, string> {
   const after = new Map(before);
   for (const [name, xml] of changes) {
     if (xml === undefined) after.delete(name);

@@ -27,7 +27,7 @@ export function propertyRequest(body: XmlElement | undefined): PropertyRequest {
 }
 
 /** Names of the elements in another, each once. */
-export function namesIn(parent: XmlElement | undefined): XmlName[] {
+function namesIn(parent: XmlElement | undefined): XmlName[] {
   const names = new Map<string, XmlName>();
   for (const { namespace, local } of parent === undefined ? [] : childrenOf(parent)) {
     names.set(`{${namespace}}${local}`, { namespace, local });

@@ -7,7 +7,7 @@ import type { Access } from "../identity/access.js";
 import { actsInFull } from "../operations/caller.js";
 
 /** As `audit:query`, `auth:list`, `approval:list` and the list of jobs judge, at the time of the delivery. */
-export const sightIn =
+export const visibilityIn =
   (access: Pick<Access, "verifier">) =>
   (topic: VenueTopic, { did, isOperator }: Caller, context: SurfaceContext): ((event: VenueEvent) => boolean) => {
     const isOwn = ({ audience }: VenueEvent): boolean => audience.includes(did);
