@@ -67,7 +67,7 @@ export function openAccessTokens(
 }
 
 /** Creates the access tokens of a venue on their store. */
-function createAccessTokens(store: AccessStore, options: AccessTokensOptions): AccessTokens {
+export function createAccessTokens(store: AccessStore, options: AccessTokensOptions): AccessTokens {
   return new Tokens(store, options);
 }
 

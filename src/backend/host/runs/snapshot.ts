@@ -18,7 +18,7 @@ import { cloneTree } from "./clone-tree.js";
 import { isIn, nameOf, parentOf, type Scan } from "./scan.js";
 
 /** What a snapshot may hold where blocks of files can be shared (reflink), and where they have to be copied. */
-export const SNAPSHOT_LIMITS = { sharedFiles: 20_000, copiedFiles: 2_000, copiedBytes: 67_108_864 } as const;
+const SNAPSHOT_LIMITS = { sharedFiles: 20_000, copiedFiles: 2_000, copiedBytes: 67_108_864 } as const;
 
 const ALL_BITS = 0o7777;
 const OWN_ALL = 0o700;
