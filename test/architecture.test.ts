@@ -114,6 +114,8 @@ function* textViolations(file: string, source: string): Generator<string> {
     yield `${file} imports a module of Node without node:`;
   }
   if (/\bprocess\.(env|on|once)\b/.test(source) && file !== "cli.ts") yield `${file} uses the process`;
+  if (/\bprocess\.platform\b/.test(source) && file !== "core/system.ts")
+    yield `${file} asks for the system: core/system.ts does`;
   if (/\bnew URL\([^)]*import\.meta\.url/s.test(source) && file !== "core/package-files.ts") {
     yield `${file} locates a file of the package by itself: core/package-files.ts does`;
   }
@@ -236,6 +238,7 @@ describe("the checker", () => {
     ["ops/x.ts", 'import { y } from "./y";', "ops/x.ts imports a file of ours without .js"],
     ["jail/x.ts", 'import { join } from "path";', "jail/x.ts imports a module of Node without node:"],
     ["venue/x.ts", "const home = process.env;", "venue/x.ts uses the process"],
+    ["jail/x.ts", "const linux = process.platform;", "jail/x.ts asks for the system: core/system.ts does"],
     ["venue/x.ts", 'process.once("SIGINT", stop);', "venue/x.ts uses the process"],
     [
       "venue/x.ts",

@@ -250,7 +250,7 @@ export class Dispatcher {
     const { root: rootName, abilities, changes, guarded = changes, isReal, undoes } = request;
     const isFirst = progress.resource === undefined;
     if (isFirst) progress.resource = [rootName];
-    const path = parsePath(rootName, request.path, process.platform === "win32");
+    const path = parsePath(rootName, request.path);
     const resource = [rootName, ...path.segments];
     if (isFirst) progress.resource = resource;
     else progress.others.push(resource);

@@ -68,7 +68,7 @@ export class Watches {
    */
   open({ root: name, path = "", recursive = true }: WatchInput, context: SurfaceContext): PlaceWatch | undefined {
     const { feed, options, rootOf, authoriserOf } = this.#parts;
-    const { segments, text } = parsePath(name, path, process.platform === "win32");
+    const { segments, text } = parsePath(name, path);
     const found = rootOf(name);
     const authoriser = authoriserOf(WATCH, context);
     if (found === undefined || authoriser.hidesRoot(name) || !authoriser.seesRoot(name)) return undefined;

@@ -2,6 +2,7 @@
 
 import { accessSync, constants, lstatSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { isLinux } from "../core/system.js";
 import { errnoOf } from "./sys.js";
 
 const { W_OK, X_OK } = constants;
@@ -46,7 +47,7 @@ export const socketErrno = (path: string): string | undefined =>
 function parentErrno(folder: string): string | undefined {
   if (!statSync(folder).isDirectory()) return "ENOTDIR";
   accessSync(folder, W_OK | X_OK);
-  return process.platform === "linux" ? KERNEL_TYPES.get(statfsSync(folder).type) : undefined;
+  return isLinux() ? KERNEL_TYPES.get(statfsSync(folder).type) : undefined;
 }
 
 function catchErrno(look: () => string | undefined): string | undefined {

@@ -152,8 +152,8 @@ function statAt(found: FoundStats, index: number): Pick<Stat, "type" | "size" | 
  * Whether the path grammar allows a path to this entry.
  * @param top the entry is in the root directory itself
  */
-export const isReachable = (name: Name, top: boolean, windows = false): boolean =>
-  typeof name.raw === "string" && isReachableName(name.name, top, windows);
+export const isReachable = (name: Name, top: boolean): boolean =>
+  typeof name.raw === "string" && isReachableName(name.name, top);
 
 /** `undefined` if the entry vanished or cannot be examined. */
 export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stat | undefined> {

@@ -2,6 +2,7 @@
 
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isLinux } from "../core/system.js";
 import { statOfName } from "./stat.js";
 
 /** File system types by their magic numbers, as `statfs` reports them. */
@@ -44,7 +45,7 @@ const typeOf = (path: string): number => statfsSync(path).type >>> 0;
 
 /** Whether `/proc/self/fd` is a real procfs, so that handles through it can be trusted. */
 export function hasProcHandles(): boolean {
-  if (process.platform !== "linux") return false;
+  if (!isLinux()) return false;
   try {
     return typeOf("/proc/self/fd") === PROCFS;
   } catch {
@@ -55,7 +56,7 @@ export function hasProcHandles(): boolean {
 /** Why a directory must not be a root; completes "cannot be a root: …". */
 export function unfitAsRoot(realPath: string): string | undefined {
   if (realPath === "/" || /^[A-Za-z]:[\\/]?$/.test(realPath)) return "it is the whole file system";
-  if (process.platform !== "linux") return undefined;
+  if (!isLinux()) return undefined;
   const type = typeOf(realPath);
   if (KERNEL.has(type)) return "it belongs to the kernel";
   return type === DEVPTS || isOnDeviceTree(realPath) ? "it holds device files" : undefined;
@@ -73,11 +74,11 @@ function isOnDeviceTree(realPath: string): boolean {
 
 /** Whether system calls may block for long, so that they belong in the thread pool. */
 export function isNetworkFileSystem(realPath: string): boolean {
-  return process.platform === "linux" && NETWORK.has(typeOf(realPath));
+  return isLinux() && NETWORK.has(typeOf(realPath));
 }
 
 /** Whether the file system type folds names. */
-export const foldsByType = (path: string): boolean => process.platform !== "linux" || FOLDING.has(typeOf(path));
+export const foldsByType = (path: string): boolean => !isLinux() || FOLDING.has(typeOf(path));
 
 /**
  * Whether another user may rename a directory above the root, and so choose what its path leads to at the next start.

@@ -53,7 +53,7 @@ function blobMime(output: ReadOutput): string {
 }
 
 function uriOf(input: ReadInput): string {
-  const { segments } = parsePath(input.root, input.path, process.platform === "win32");
+  const { segments } = parsePath(input.root, input.path);
   return `file://${[input.root, ...segments].map(encodeURIComponent).join("/")}`;
 }
 

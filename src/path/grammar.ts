@@ -2,6 +2,7 @@
 
 import type { RelPath } from "../core/call/path.js";
 import { invalidPath, type PathFault, pathEscapesRoot, pathNotRelative } from "../core/errors/texts.js";
+import { isWindows } from "../core/system.js";
 
 export const MAX_PATH_BYTES = 4096;
 export const MAX_SEGMENT_BYTES = 255;
@@ -20,10 +21,11 @@ const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[
  *
  * @param root name of the root, for the error
  * @param text root-relative; a leading `/` means the root, `""` and `/` are the root itself
- * @param windows also refuse names that are special on Windows: devices, streams (`:`), trailing dots and spaces
+ * @param windows also refuse names that are special on Windows: devices, streams (`:`), trailing dots and spaces. Default:
+ * where the program runs there
  * @throws INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT
  */
-export function parsePath(root: string, text: string, windows = false): RelPath {
+export function parsePath(root: string, text: string, windows = isWindows()): RelPath {
   const place = { root, path: text };
   const fault = characterFault(text);
   if (fault !== undefined) throw invalidPath(place, fault);
@@ -54,7 +56,7 @@ export function relPath(segments: readonly string[]): RelPath {
 }
 
 /** Whether any valid path can name this entry. @param top the entry is directly in the root directory */
-export function isReachableName(name: string, top: boolean, windows = false): boolean {
+export function isReachableName(name: string, top: boolean, windows = isWindows()): boolean {
   return (
     characterFault(name) === undefined &&
     // A UTF-16 code unit is at most 3 bytes of UTF-8, so short names need no counting.

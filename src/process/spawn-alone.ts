@@ -3,6 +3,7 @@
 
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { isLinux } from "../core/system.js";
 
 /** What each descriptor of the child is: a pipe, nothing, or the same as a descriptor of this process. */
 export type Descriptors = readonly ("pipe" | "ignore" | number)[];
@@ -23,7 +24,7 @@ export function spawnAlone(
   args: readonly string[],
   { stdio, ...options }: SpawnAloneOptions,
 ): ChildProcess {
-  const inherited = process.platform === "linux" ? inheritable() : [];
+  const inherited = isLinux() ? inheritable() : [];
   if (inherited.every((descriptor) => isGiven(stdio, descriptor))) {
     return spawn(file, [...args], { ...options, stdio: [...stdio] });
   }

@@ -127,7 +127,7 @@ class BoundCall implements CountedRoot {
 /** Converts a tool's path to a path of the root. It is normalised first, so that `..` cannot lead above the prefix. */
 function rootPath({ root, prefix }: Bound, path: string): string {
   if (prefix.length === 0) return path;
-  return [...prefix, ...parsePath(root, path, process.platform === "win32").segments].join("/");
+  return [...prefix, ...parsePath(root, path).segments].join("/");
 }
 
 function shorten({ prefix }: Bound, path: string): string {

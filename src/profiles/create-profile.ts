@@ -139,7 +139,7 @@ const invalidProfile = (text: string): ConfigError => new ConfigError([text], 78
 
 function prefixOf({ root, prefix = "" }: ProfileBinding): readonly string[] {
   try {
-    return parsePath(root, prefix, process.platform === "win32").segments;
+    return parsePath(root, prefix).segments;
   } catch {
     throw invalidProfile(`Prefix '${escapeText(prefix)}' is no path below a root`);
   }

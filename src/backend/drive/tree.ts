@@ -61,6 +61,6 @@ export const sizePart = ({ type, size, modified }: Found) => ({ type, size: type
 
 export function describe(entry: Found & { readonly name: string }, directory: RelPath): Entry {
   const isTop = directory.segments.length === 0;
-  const isReachable = isReachableName(entry.name, isTop, process.platform === "win32");
+  const isReachable = isReachableName(entry.name, isTop);
   return { name: entry.name, ...sizePart(entry), ...(isReachable ? {} : { unreachable: true }) };
 }

@@ -96,7 +96,7 @@ function entryOf(
   return {
     ...{ name, type, depth, size: sizes ? (type === "file" ? size : 0) : undefined },
     ...(sizes && type === "file" ? { modified } : {}),
-    ...(isReachableName(name, isTop, process.platform === "win32") ? {} : { unreachable: true }),
+    ...(isReachableName(name, isTop) ? {} : { unreachable: true }),
   };
 }
 

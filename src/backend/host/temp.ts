@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
+import { isWindows } from "../../core/system.js";
 import { rawName } from "../../jail/directory.js";
 import { below, type Handles, PathHandles, type Pinned, ProcHandles, release } from "../../jail/handles.js";
 import { hasProcHandles } from "../../jail/mounts.js";
@@ -102,7 +103,7 @@ function makePrivate(path: string): void {
   const foreign = stat.uid !== (process.geteuid?.() ?? stat.uid);
   // As root, others may have been let through.
   const refused = process.geteuid?.() === 0 ? 0o066 : 0o077;
-  if (!stat.isDirectory() || foreign || (process.platform !== "win32" && (stat.mode & refused) !== 0)) {
+  if (!stat.isDirectory() || foreign || (!isWindows() && (stat.mode & refused) !== 0)) {
     throw new Error(`cannot be made: ${path} is in the way. Remove it, or set TMPDIR to a directory of your own`);
   }
 }

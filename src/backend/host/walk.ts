@@ -53,7 +53,6 @@ class EntryWalk {
   readonly #frames: Frame[] = [];
   /** Names from the start to the deepest directory. */
   readonly #below: string[] = [];
-  readonly #isWindows = process.platform === "win32";
 
   constructor(jail: Jail, start: Pinned, options: HostWalkOptions) {
     this.#jail = jail;
@@ -195,7 +194,7 @@ class EntryWalk {
       entry.modified = stat.modifiedMs;
       if (stat.nlink > 1) entry.identity = stat.identity;
     }
-    if (!isReachable(name, this.#descent.directory === this.#jail.top, this.#isWindows)) entry.unreachable = true;
+    if (!isReachable(name, this.#descent.directory === this.#jail.top)) entry.unreachable = true;
     if (versions === true && stat !== undefined) {
       entry.version = stat.version;
       entry.changed = stat.changedMs;

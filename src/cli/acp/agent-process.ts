@@ -6,13 +6,14 @@ import { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
+import { isWindows } from "../../core/system.js";
 import { spawnAlone } from "../../process/spawn-alone.js";
 import { type CommandContext, codeOf, Unavailable } from "../context.js";
 
 /** Time between SIGTERM and SIGKILL, in milliseconds. */
 const GRACE_MS = 2000;
 const LOOK_MS = 10;
-const HAS_GROUPS = process.platform !== "win32";
+const hasGroups = (): boolean => !isWindows();
 
 /** A running agent process. */
 export interface AgentProcess {
@@ -29,7 +30,7 @@ export async function startAgent(
   { cwd, env, stderr }: CommandContext,
 ): Promise<AgentProcess> {
   const [command = "", ...args] = words;
-  const child = spawnAlone(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: HAS_GROUPS });
+  const child = spawnAlone(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: hasGroups() });
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) throw new RangeError("No pipes");
   const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
@@ -56,7 +57,7 @@ export async function startAgent(
 /** Signals the process group, since an agent is often a script that starts other programs. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
-  if (!HAS_GROUPS) {
+  if (!hasGroups()) {
     child.kill(signal);
     return;
   }
@@ -69,7 +70,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 
 function isGroupAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
   if (pid === undefined) return false;
-  if (!HAS_GROUPS) return exitCode === null && signalCode === null;
+  if (!hasGroups()) return exitCode === null && signalCode === null;
   try {
     process.kill(-pid, 0);
     return true;

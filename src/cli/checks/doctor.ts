@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { ConfigError } from "../../config/errors.js";
 import { parseConfig } from "../../config/load.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { systemName } from "../../core/system.js";
 import { openRoots } from "../../roots/open.js";
 import { checkState, stateDirOf } from "../../venue/start/state/place.js";
 import { NoStateDir } from "../../venue/start/state/state-dir.js";
@@ -49,7 +50,7 @@ export async function doctor(context: CommandContext): Promise<number> {
 function nodeVersion(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
-  const text = `${process.version} on ${process.platform} ${process.arch}`;
+  const text = `${process.version} on ${systemName()} ${process.arch}`;
   if (!isNew) return { subject: "Node", state: "fault", text: `${text}; needs ${OLDEST_NODE.join(".")} or newer` };
   return { subject: "Node", state: "ok", text };
 }

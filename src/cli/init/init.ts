@@ -18,6 +18,7 @@ import { createTwoFilesPatch } from "diff";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { packageFile } from "../../core/package-files.js";
+import { systemName } from "../../core/system.js";
 import { createLineAsker, type LineAsker } from "../acp/line-asker.js";
 import type { InitCommand } from "../arguments/commands/init.js";
 import { parseRootArguments } from "../arguments/root.js";
@@ -133,7 +134,7 @@ interface Task {
 /** Shows what changes in a client's file, and writes it once that is allowed. @returns whether the entry stands there */
 async function addTo(client: Client, { folder, config, command, session }: Task): Promise<boolean> {
   const say = (text: string) => session.stdout.write(`${text}\n`);
-  const platform: Platform = { system: process.platform, home: session.env["HOME"] ?? homedir(), env: session.env };
+  const platform: Platform = { system: systemName(), home: session.env["HOME"] ?? homedir(), env: session.env };
   const named = client.file(folder, platform);
   const shown = `${client.title} (${escapeText(named)})`;
   const file = existsSync(named) ? realpathSync(named) : named;

@@ -61,7 +61,7 @@ const report = (place: Place, text: string): void => {
 export function canonicalPrefix(prefix: string): string | undefined {
   if (prefix.split("/").includes("..")) return undefined;
   try {
-    const { text } = parsePath("", prefix, process.platform === "win32");
+    const { text } = parsePath("", prefix);
     return text === "" ? undefined : text;
   } catch {
     return undefined;

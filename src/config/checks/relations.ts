@@ -1,6 +1,7 @@
 // Checks that the schema cannot express: relations between keys, and texts that have a parser of their own.
 
 import type { Capability } from "../../core/call/capability.js";
+import { isLinux } from "../../core/system.js";
 import type { Draft, DraftVenue } from "../checked-venue.js";
 import { isLoopbackListener } from "../loopback.js";
 import { normaliseBaseUrl, normaliseOrigin } from "../web-url.js";
@@ -10,7 +11,7 @@ import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 export type IsGrant = (capability: unknown) => boolean;
 
 /** Maximum bytes of a Unix socket path (`sun_path` without the terminating zero). */
-const MAX_SOCKET_BYTES = process.platform === "linux" ? 107 : 103;
+const maxSocketBytes = (): number => (isLinux() ? 107 : 103);
 
 /**
  * Checks what the schema cannot: relations between keys, and texts that need a parser. Skips missing parts, which have
@@ -41,8 +42,8 @@ const report = (place: Place, text: string): void => {
 };
 
 function checkSocket(place: Place, { listen }: DraftVenue): void {
-  if (listen?.socket === undefined || Buffer.byteLength(listen.socket) <= MAX_SOCKET_BYTES) return;
-  report(place, `is too long for a socket: at most ${MAX_SOCKET_BYTES} bytes as an absolute path`);
+  if (listen?.socket === undefined || Buffer.byteLength(listen.socket) <= maxSocketBytes()) return;
+  report(place, `is too long for a socket: at most ${maxSocketBytes()} bytes as an absolute path`);
 }
 
 function checkBaseUrl(place: Place, { baseUrl }: DraftVenue): void {

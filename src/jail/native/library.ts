@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { promisify } from "node:util";
 import { isMainThread } from "node:worker_threads";
+import { isLinux } from "../../core/system.js";
 
 type Koffi = typeof import("koffi");
 
@@ -33,7 +34,7 @@ export function nativeLibrary(): Library | undefined {
 
 function load(): Library | undefined {
   // In a worker thread, Node warns about every closed descriptor that it has not opened itself.
-  if (process.platform !== "linux" || !PROCESSORS.has(process.arch) || !isMainThread) return undefined;
+  if (!isLinux() || !PROCESSORS.has(process.arch) || !isMainThread) return undefined;
   try {
     const koffi: Koffi = createRequire(import.meta.url)("koffi");
     const own = koffi.load(null);

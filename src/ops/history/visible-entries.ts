@@ -36,8 +36,7 @@ export async function journalIn(view: RootView, call: PlacesCall): Promise<Journ
   return (await journalsOf([view], call.roots()))[0];
 }
 
-export const segmentsOf = (root: string, path: string): readonly string[] =>
-  parsePath(root, path, process.platform === "win32").segments;
+export const segmentsOf = (root: string, path: string): readonly string[] => parsePath(root, path).segments;
 
 /** The journals of roots. Roots without one are left out. @param all roots that entries may name as their source */
 export async function journalsOf(some: readonly RootView[], all: readonly RootView[]): Promise<JournalView[]> {

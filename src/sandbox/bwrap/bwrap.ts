@@ -3,6 +3,7 @@
 import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../../core/ports/sandbox.js";
+import { isLinux } from "../../core/system.js";
 import { type ChildHost, type ChildPlan, startChild, unavailable } from "../child.js";
 import { type Identity, identityFor } from "./identity.js";
 import {
@@ -84,7 +85,7 @@ export class BwrapSandbox implements Sandbox {
   async #look(): Promise<SandboxProbe> {
     const { network } = this.#config;
     const found = { network, realBinaries: true };
-    if (process.platform !== "linux") return { ...found, available: false, reason: "bubblewrap is for Linux" };
+    if (!isLinux()) return { ...found, available: false, reason: "bubblewrap is for Linux" };
     const filter = syscallFilter(this.#architecture);
     if (filter === undefined) {
       return { ...found, available: false, reason: `there is no system call filter for ${this.#architecture}` };

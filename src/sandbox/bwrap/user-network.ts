@@ -7,6 +7,7 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
+import { isLinux } from "../../core/system.js";
 import { spawnAlone } from "../../process/spawn-alone.js";
 import type { Identity } from "./identity.js";
 
@@ -53,7 +54,7 @@ export function networkRefusal(
   { driver, network, unsafe }: ShellConfig,
   tools: readonly NetworkTool[] = TOOLS,
 ): string | undefined {
-  const isAsked = network && !unsafe && (driver === "auto" || driver === "bwrap") && process.platform === "linux";
+  const isAsked = network && !unsafe && (driver === "auto" || driver === "bwrap") && isLinux();
   return isAsked && networkTools(tools).length === 0 ? NO_NETWORK_TOOL : undefined;
 }
 

@@ -6,6 +6,7 @@ import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, 
 import { basename, dirname, join } from "node:path";
 import type { ByteRange } from "../../core/ports/asset.js";
 import type { Log } from "../../core/ports/log.js";
+import { isLinux } from "../../core/system.js";
 import { makeFolder } from "../../drive/store/embedded/make-folder.js";
 import { errnoOf } from "../../jail/sys.js";
 import { answerAt, isAnswered } from "./lock.js";
@@ -228,7 +229,7 @@ const isOurs = (name: string): boolean =>
 async function lock(base: string, log: Log): Promise<() => Promise<void>> {
   // A socket address is at most 107 bytes; through /proc/self/fd any directory fits.
   const directory = await open(base, O_RDONLY | O_DIRECTORY);
-  const at = (name: string) => join(process.platform === "linux" ? `/proc/self/fd/${directory.fd}` : base, name);
+  const at = (name: string) => join(isLinux() ? `/proc/self/fd/${directory.fd}` : base, name);
   const own = LOCK + randomBytes(8).toString("hex");
   const stop = await answerAt(at(own));
   if (stop === undefined) log.warn({}, "The asset storage cannot be locked here; use it from one venue only");

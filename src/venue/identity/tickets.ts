@@ -82,7 +82,7 @@ export function createTickets({ key, clock, url, rejudge }: TicketOptions): Venu
       return { href, method: use.direction === "upload" ? "PUT" : "GET", expires };
     },
     redeem(ticket, { direction, root, path }) {
-      const use = { direction, root, path: parsePath(root, path, process.platform === "win32").text };
+      const use = { direction, root, path: parsePath(root, path).text };
       const [, id = "", signature = ""] = TICKET.exec(ticket) ?? [];
       const one = issued.get(id);
       if (one === undefined || one.expires <= clock.nowMs()) return undefined;

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
+import { isWindows } from "../../../core/system.js";
 import { type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { NO_BOOT_ID, ownIdentity, parseIdentity } from "../../../jail/staging/process-identity.js";
@@ -53,7 +54,7 @@ function isOfThisBoot(id: string): boolean {
 
 /** Owned by this user, and closed to all others. */
 function isPrivate({ stat }: Pinned): boolean {
-  const isClosed = process.platform === "win32" || (stat.mode & OTHERS_BITS) === 0;
+  const isClosed = isWindows() || (stat.mode & OTHERS_BITS) === 0;
   return isClosed && stat.uid === (process.geteuid?.() ?? stat.uid);
 }
 

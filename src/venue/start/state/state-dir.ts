@@ -17,6 +17,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../../../config/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
 import { type Identity, identityOf } from "../../../core/identity.js";
+import { isWindows } from "../../../core/system.js";
 import { makeFolder } from "../../../drive/store/embedded/make-folder.js";
 import { fileErrno, folderErrno } from "../../../jail/can-make.js";
 import { placeOnce } from "../../../jail/staging/place-once.js";
@@ -27,8 +28,7 @@ export { realpathSync as realDirectory } from "node:fs";
 export const LOCAL_TOKEN = "local-token";
 /** 256 bits in base64url. */
 const LOCAL_TOKEN_FORM = /^([A-Za-z0-9_-]{43})\r?\n?$/;
-const READABLE_BY_OTHERS = 0o077;
-const WRITABLE_BY_OTHERS = 0o022;
+const OTHERS = { read: 0o077, write: 0o022 };
 
 /** A small secret file that was read. */
 export interface SecretFile {
@@ -102,7 +102,7 @@ const toCreationFault = ({ fault, missing, ...more }: FileFault): FileFault => (
 
 /** Whether other users may read or write a file. Always `false` on Windows, where modes carry no meaning. */
 export const isOpenToOthers = (stat: Stats, to: "read" | "write"): boolean =>
-  process.platform !== "win32" && (stat.mode & (to === "read" ? READABLE_BY_OTHERS : WRITABLE_BY_OTHERS)) !== 0;
+  !isWindows() && (stat.mode & OTHERS[to]) !== 0;
 
 /**
  * The default state directory: `VENUE_FILES_STATE_DIR`, else the first path of systemd's `STATE_DIRECTORY`, else

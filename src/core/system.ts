@@ -1,0 +1,16 @@
+// The operating system that the program behaves for. Nothing else asks Node for it, so that tests on one system reach what is for others.
+
+let simulated: NodeJS.Platform | undefined;
+
+export const systemName = (): NodeJS.Platform => simulated ?? process.platform;
+export const isWindows = (): boolean => systemName() === "win32";
+export const isLinux = (): boolean => systemName() === "linux";
+
+/** For tests: behaves as on another system from now on. @returns puts it back */
+export function simulateSystem(name: NodeJS.Platform): () => void {
+  const before = simulated;
+  simulated = name;
+  return () => {
+    simulated = before;
+  };
+}
