@@ -2,8 +2,8 @@
 
 import type { CallScope } from "../core/call/scope.js";
 import { cursorOfAnother, tooManyPolls } from "../core/errors/repeat-texts.js";
+import type { ObservedPlace } from "../core/ports/changes/observer.js";
 import type { FileChange, PlacedEvent, PlaceWatch, WatchedChanges, WatchPoll } from "../core/ports/changes/watch.js";
-import type { ObservedPlace } from "../core/ports/observer.js";
 import { settleWithin } from "../core/turns.js";
 import type { EventLog } from "../feed/event-log.js";
 import { type FileEvent, isWithin } from "../feed/file-event.js";

@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.js";
 import { isPending } from "../core/io.js";
 import type { Backend } from "../core/ports/backend.js";
 import type { ChangeRecord } from "../core/ports/changes/change.js";
-import type { Observation, ObservedPlace, Observer } from "../core/ports/observer.js";
+import type { Observation, ObservedPlace, Observer } from "../core/ports/changes/observer.js";
 import type { PathPolicy } from "../core/ports/path-policy.js";
 import type { EventRing } from "./event-log.js";
 import { eventsOf, type FileEvent, isSamePath, isWithin } from "./file-event.js";

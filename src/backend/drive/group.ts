@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { endWithCall } from "../../core/call/end-with-call.js";
-import { alreadyExists, notFound, rootDelete } from "../../core/errors/texts.js";
+import { alreadyExists, conflict, notFound, rootDelete } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Access, At, GroupChange, GroupEffect } from "../../core/ports/backend.js";
 import type { EntryChange } from "../../core/ports/changes/change.js";
@@ -131,6 +131,7 @@ async function restoreIn(ground: Ground, { at, options }: Restore, kept: LogEntr
   const { tree, keepReport } = ground;
   const { path, access } = at;
   const { segments } = path;
+  if (segments.length === 0) return putBackIn(ground, at, kept);
   if (kept?.before === undefined) throw notFound(access.place);
   const spot = await locate(tree, path);
   if (spot.depth === segments.length) throw alreadyExists(access.place);
@@ -152,9 +153,41 @@ async function restoreIn(ground: Ground, { at, options }: Restore, kept: LogEntr
   return { existed: false };
 }
 
+/** Undoes what has created, deleted or changed the drive as a whole. */
+async function putBackIn(
+  { tree, keepReport }: Ground,
+  { access }: At,
+  kept: LogEntry | undefined,
+): Promise<GroupEffect> {
+  if (kept === undefined || !isKept(kept)) throw notFound(access.place);
+  const { before, after } = kept;
+  if (!(await tree.holdsContentOf(after))) {
+    throw conflict(access.place, { verb: "undo", expected: "what that change has left" });
+  }
+  const since = tree.moment();
+  const old = since.root === undefined ? undefined : await tree.stat([]);
+  await tree.putBack(before);
+  await requireAllAllowed(tree, [], access);
+  access.scope.commit();
+  const until = tree.moment();
+  const fresh = until.root === undefined ? undefined : await tree.stat([]);
+  const change: EntryChange = {
+    action: old === undefined ? "created" : fresh === undefined ? "deleted" : "modified",
+    ...{ kind: "directory", path: [] },
+    ...{ before: old === undefined ? null : stateOf(old), after: fresh === undefined ? null : stateOf(fresh) },
+  };
+  keepReport(access, { change, since, until });
+  return { existed: old !== undefined };
+}
+
+/** Whether both roots are there, or never were. */
+const isKept = ({ entry, before, after }: LogEntry): boolean =>
+  (entry.before === null) === (before === undefined) && (entry.after === null) === (after === undefined);
+
 async function keptOf(drive: DriveDoor, name: string, { kept: [id = ""], at }: Restore): Promise<LogEntry> {
   const found = await drive.logged(id);
-  if (found?.drive !== name || found.before === undefined) throw notFound(at.access.place);
+  const isThere = at.path.segments.length === 0 || found?.before !== undefined;
+  if (found?.drive !== name || !isThere) throw notFound(at.access.place);
   return found;
 }
 

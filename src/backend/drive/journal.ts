@@ -95,12 +95,13 @@ class DriveJournal implements Journal {
   }
 
   async differences(
-    { id }: JournalEntry,
+    { id, after }: JournalEntry,
     path: readonly string[],
   ): Promise<readonly (readonly string[])[] | undefined> {
     const log = await this.#log();
     const node = (await log.entry(id))?.after;
-    return node === undefined ? undefined : log.differences(node, { drive: this.#drive, path }, MAX_DIFFERENT);
+    if (node === undefined && after !== null) return undefined;
+    return log.differences(node, { drive: this.#drive, path }, MAX_DIFFERENT);
   }
 
   /** The undo itself has marked them: its entry and the marks are of one swap. */

@@ -1,7 +1,10 @@
 // The commands `drive export`, `drive import` and `drive merge`.
 
+import { newGroupId } from "../../core/entry-id.js";
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import type { DriveMaker } from "../../core/ports/changes/change.js";
+import { viaOf } from "../../dispatch/call/changes.js";
 import type { DriveCommand } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print, STREAM } from "../context.js";
@@ -73,7 +76,7 @@ export async function importDrives(command: ImportCommand, work: DriveWork): Pro
   };
   try {
     const read = files.map((name) => progress.through(readFileOf(name, context)));
-    const report = await owner.importDrive(read, options);
+    const report = await owner.importDrive(read, options, operatorFor(command.name.slice("drive ".length)));
     progress.end();
     const { drives, cells, bytes, refused } = report;
     const into = drives.map(escapeText).join(", ");
@@ -87,6 +90,19 @@ export async function importDrives(command: ImportCommand, work: DriveWork): Pro
   } finally {
     progress.end();
   }
+}
+
+/** The operator, in the log of the drives. */
+function operatorFor(op: string): DriveMaker {
+  let group: string | undefined;
+  const origin = { scheme: "dlfs", op, actor: "operator", via: viaOf({}), surface: "cli" } as const;
+  return {
+    originIn: (root) => ({ ...origin, root, ...(group === undefined ? {} : { group }) }),
+    beginGroup() {
+      group ??= newGroupId(Date.now());
+    },
+    changed() {},
+  };
 }
 
 const nothingToMerge = (drive: string): Error =>

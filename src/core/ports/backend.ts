@@ -6,8 +6,8 @@ import type { Awaitable } from "../io.js";
 import type { Access } from "./access.js";
 import type { ChangedKind, EntryState } from "./changes/change.js";
 import type { NotUndoable } from "./changes/journal.js";
+import type { Observation, ObservedPlace, Observer } from "./changes/observer.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
-import type { Observation, ObservedPlace, Observer } from "./observer.js";
 import type { OpenFile, Stamp } from "./open-file.js";
 import type { TreeSource } from "./tree-source.js";
 import type { EntryType, WalkOptions } from "./walk.js";
@@ -200,7 +200,10 @@ export type GroupChange =
   /** `version`: of the source. */
   | { readonly kind: "move"; readonly from: At; readonly to: At; readonly options: MoveOptions & Standing }
   | { readonly kind: "mkdir"; readonly at: At; readonly options: WriteOptions }
-  /** Host roots only: gives an entry kept in the root's staging directory its place. @see GroupChange "move" */
+  /**
+   * Gives an entry its place that is kept in the root's staging directory, or in the log of a drive. At the top of a
+   * drive: gives all of it the content that it had before the entry, if it still is as that has left it.
+   */
   | { readonly kind: "restore"; readonly kept: readonly string[]; readonly at: At; readonly options: WriteOptions };
 
 /** The effect of one change of a group. */

@@ -14,9 +14,10 @@ import type { AnswerMemory } from "../memory.js";
 import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
 import type { ApprovalRules } from "./approval.js";
 import type { Access, Backend, RootKind } from "./backend.js";
-import type { ChangeOrigin } from "./changes/change.js";
+import type { ChangeOrigin, DriveMaker } from "./changes/change.js";
 import type { Journal, JournalFacts } from "./changes/journal.js";
 import type { PollChanges } from "./changes/watch.js";
+import type { DriveShelf } from "./drive-shelf.js";
 import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
@@ -81,66 +82,6 @@ export type OpenRoot = Root | PersonalRoot;
 
 export const isPersonal = (root: OpenRoot | undefined): root is PersonalRoot =>
   root !== undefined && "backendFor" in root;
-
-/** The drives of one caller, for operations on whole drives. */
-export interface DriveShelf {
-  /** Names, in byte order. */
-  list(): Promise<readonly string[]>;
-  /** `false`: it already existed. */
-  create(drive: string): Promise<boolean>;
-  /** `false`: it did not exist. */
-  delete(drive: string): Promise<boolean>;
-  /** Streams an export of the drives. @throws NOT_FOUND if there are none */
-  exportDrive(what: DriveExport): AsyncIterable<{ readonly bytes: Uint8Array }>;
-  /** Merges an export into the drives, all or nothing. @param files read once, each to its end */
-  importDrive(files: readonly AsyncIterable<Uint8Array>[], options: DriveImport): Promise<DriveImported>;
-  /** The key that signs the drives. @throws NOT_FOUND if there is none yet, READ_ONLY_ROOT if it cannot be opened */
-  exportKey(): Promise<DriveKey>;
-  /** Reads a whole drive. @param onStep called before each part; may throw to stop */
-  verify(drive: string, onStep: () => void): Promise<DriveCheck>;
-}
-
-/** An Ed25519 key pair, each half as 64 hex digits. */
-export interface DriveKey {
-  readonly publicKey: string;
-  /** Private: whoever has it can sign drives forever. */
-  readonly seed: string;
-}
-
-/** Scope of an export: all drives of the caller, signed (default) or in the form of peers, or one drive. */
-export interface DriveExport {
-  readonly top?: "signed" | "drive" | "owners" | "region";
-  readonly drive?: string;
-  readonly region?: "dlfs" | "fs";
-}
-
-/** Source and target of an import. */
-export interface DriveImport {
-  /** Target drive; absent: the caller's drives of the same names. */
-  readonly drive?: string;
-  /** The drive to import, if the export has several. */
-  readonly from?: string;
-  readonly source?: "reference";
-}
-
-export interface DriveImported {
-  /** Drives that were imported into. */
-  readonly drives: readonly string[];
-  readonly bytes: number;
-  readonly cells: number;
-  /** Number of owners skipped because of an invalid signature. */
-  readonly refused: number;
-}
-
-export interface DriveCheck {
-  readonly files: number;
-  readonly directories: number;
-  /** Total size of the undamaged files. */
-  readonly bytes: number;
-  /** Paths of unreadable entries, up to a limit; `damagedCount` has all. */
-  readonly damaged: readonly (readonly string[])[];
-  readonly damagedCount: number;
-}
 
 export interface Call {
   readonly limits: Limits;
@@ -226,6 +167,8 @@ export interface DrivesCall extends Call {
   readonly shelf: DriveShelf;
   /** An operation that changes something calls `commit` first. */
   readonly scope: CallScope;
+  /** The caller, for changes of whole drives. */
+  readonly maker: DriveMaker;
   /** Whether the caller holds any grant in a drive. */
   sees(drive: string): boolean;
 }

@@ -76,7 +76,9 @@ async function planOne(root: string, change: GroupChange, look: Look): Promise<P
     case "restore": {
       const action = found?.state === undefined ? "create" : "overwrite";
       const options = { ...change.options, expected: change.options.expected ?? expected };
-      return { change: { ...change, options }, effects: [effect(action)], ...tree };
+      // A drive that gets its former content back loses what it has now.
+      const effects = change.at.path.segments.length === 0 ? [effect("overwrite"), effect("delete")] : [effect(action)];
+      return { change: { ...change, options }, effects, ...tree };
     }
   }
 }

@@ -3,6 +3,7 @@
 import { toCallerError } from "../../backend/drive/errors.js";
 import { driveRequiresAuth, unknownOperation } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { ChangeOrigin, DriveMaker } from "../../core/ports/changes/change.js";
 import type { AnyOperation, Call } from "../../core/ports/operation.js";
 import type { DispatchOptions } from "../options.js";
 import type { Preparing } from "./parts.js";
@@ -25,14 +26,27 @@ export function prepareOnDrives(
   const owner = ownerOf(name, context, options);
   if (drive === undefined && !isOnAll) authoriser.requireReadSomewhere();
   else for (const can of [operation.ability, ...(operation.also ?? [])]) authoriser.require(progress.resource, can);
+  const maker = makerOf(owner, state);
   const sees = (one: string): boolean => authoriser.seesRoot(one);
   return async () => {
     try {
       const shelf = await scope.race(drives.shelf(owner));
-      return await scope.race(operation.run(given, { ...call, shelf, sees, scope }));
+      return await scope.race(operation.run(given, { ...call, shelf, sees, scope, maker }));
     } catch (error) {
       throw toCallerError(error, { place: { root: name, path: "" }, drive: drive ?? "", verb: operation.name });
     }
+  };
+}
+
+/** Tells of changes of whole drives as of those in them. */
+function makerOf(owner: string, { changes }: Preparing): DriveMaker {
+  const originIn = (drive: string): ChangeOrigin => changes.originIn({ name: drive, drive, owner });
+  return {
+    originIn,
+    beginGroup: () => changes.beginGroup(),
+    changed(drive, change) {
+      if (!changes.isUnheard) changes.report(originIn(drive), change);
+    },
   };
 }
 

@@ -7,14 +7,13 @@ import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { index } from "../cad3/maps/index-map.js";
 import type { Cell } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
-import { createDrive } from "../dlfs/lifetime.js";
 import { invalidPath } from "../dlfs/name.js";
-import { directoryNode, directoryOf, fileNode, laterTime, type Node, tombstone, viewOf } from "../dlfs/node.js";
+import { directoryNode, fileNode, laterTime, type Node, tombstone, viewOf } from "../dlfs/node.js";
 import { lazyCell } from "../dlfs/open.js";
 import { replaceAt } from "../dlfs/tree-path.js";
-import { type CellScope, loadIndex } from "./cells.js";
 import { readRange } from "./content/blob-reader.js";
-import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./content/blob-writer.js";
+import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE } from "./content/blob-writer.js";
+import { compareTrees, type Difference, withContentOf } from "./content/differences.js";
 import { nodeWith, placeIn, type Slot, slotFor } from "./content/slot.js";
 import {
   alreadyExists,
@@ -32,7 +31,6 @@ import type {
   DriveChange,
   DriveContent,
   DriveEntry,
-  DriveLimits,
   DriveMoment,
   DriveRead,
   DriveStat,
@@ -41,48 +39,31 @@ import type {
 } from "./drives.js";
 import { withExplainedErrors } from "./fault.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
+import { type ChangeOptions, createdRoot, deletedRoot, type Moment } from "./owner/change-options.js";
 import { checkSize } from "./stage.js";
 
 const STAGED_PIECE_BYTES = 2 ** 20;
-
-export interface ChangeOptions {
-  readonly drive: string;
-  /** Clock time in ms since the epoch. */
-  readonly at: number;
-  readonly scope: CellScope;
-  readonly put: PutCell;
-  readonly limits: DriveLimits;
-  /** The value in the map of drives under this name; nil if none. */
-  readonly previous: Value;
-  /** Whether that value is the root of a deleted drive. */
-  readonly isDeleted: boolean;
-}
-
-/** A noted change, with the roots before and after it. */
-export interface Moment {
-  readonly note: LogNote;
-  readonly before: Value | undefined;
-  readonly after: Value | undefined;
-  readonly reason: NotUndoable | undefined;
-  readonly ticket: LogTicket;
-}
 
 /** The effects of one change on a drive; they take effect when the owner's root is swapped. */
 export class DriveEdit implements DriveChange {
   readonly #options: ChangeOptions;
   #root: Value | undefined;
+  /** Root of the deleted drive, if it is one. */
+  #deleted: Value | undefined;
   #isOpen = true;
   #isRepeatable = true;
   readonly #noted: Moment[] = [];
 
   constructor(options: ChangeOptions) {
     this.#options = options;
-    this.#root = options.previous === null || options.isDeleted ? undefined : options.previous;
+    const { previous, isDeleted } = options;
+    if (isDeleted) this.#deleted = previous;
+    else if (previous !== null) this.#root = previous;
   }
 
-  /** The changed root; `undefined` if the drive does not exist. */
+  /** The changed root, which may be that of a deleted drive; `undefined` if there was never one. */
   get root(): Value | undefined {
-    return this.#root;
+    return this.#root ?? this.#deleted;
   }
 
   /** Whether the change can be run again; not if it has consumed a stream. */
@@ -113,6 +94,31 @@ export class DriveEdit implements DriveChange {
       if (slot.live !== undefined) throw alreadyExists(path);
       if (view.kind === "tombstone") throw notFound(path);
       return { root: this.#place(slot, nodeWith(view, slot.stamp)), result: undefined };
+    });
+  }
+
+  async holdsContentOf(ref: Uint8Array | undefined): Promise<boolean> {
+    return this.#guarded([], async ({ root, scope }) => {
+      let isSame = true;
+      const then = ref === undefined ? undefined : await scope.open(ref);
+      // A drive without entries is as good as none.
+      const differs = ({ path }: Difference): boolean => {
+        isSame &&= path.length === 0;
+        return isSame;
+      };
+      await compareTrees(then, root, { scope, path: [], differs, isDeep: true });
+      return isSame;
+    });
+  }
+
+  async putBack(ref: Uint8Array | undefined): Promise<void> {
+    return this.#guarded([], async ({ root, scope }) => {
+      if (ref !== undefined) {
+        this.#root = await withContentOf(root ?? (await this.#writable()), await scope.open(ref), this.#options);
+      } else if (root !== undefined) {
+        this.#deleted = await deletedRoot(root, this.#options);
+        this.#root = undefined;
+      }
     });
   }
 
@@ -277,12 +283,7 @@ export class DriveEdit implements DriveChange {
 
   /** The root to change; creates a drive that does not exist. */
   async #writable(): Promise<Value> {
-    const { previous, isDeleted, scope, at } = this.#options;
-    if (this.#root !== undefined) return this.#root;
-    if (!isDeleted) return createDrive(null, { at });
-    const { entries } = await scope.run(() => directoryOf(previous));
-    await loadIndex(entries, scope);
-    return scope.run(() => createDrive(previous, { at }));
+    return this.#root ?? createdRoot(this.#deleted, this.#options);
   }
 
   #guarded<T>(path: readonly string[], work: (tree: Tree) => Awaitable<T>): Promise<T> {

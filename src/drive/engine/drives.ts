@@ -107,6 +107,10 @@ export interface DriveChange extends DriveSnapshot {
    * @param ref of its node, from the log of the same owner @throws EXISTS, NOT_FOUND, INVALID_PATH
    */
   restore(path: readonly string[], ref: Uint8Array): Promise<void>;
+  /** Whether the drive holds what it held as a former root; times do not count. @param ref `undefined`: nothing */
+  holdsContentOf(ref: Uint8Array | undefined): Promise<boolean>;
+  /** Gives the whole drive the content of a former root. @param ref from the log; `undefined`: the drive is deleted */
+  putBack(ref: Uint8Array | undefined): Promise<void>;
   /** The drive as it is at this step of the change. */
   moment(): DriveMoment;
   /**

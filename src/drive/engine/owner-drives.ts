@@ -1,6 +1,7 @@
 // The drives of one owner: reading, changing, import and export, through the owner's queue.
 
 import { adapterError } from "../../core/errors/errors.js";
+import type { DriveMaker } from "../../core/ports/changes/change.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
 import type { Value } from "../cad3/value.js";
@@ -9,7 +10,7 @@ import { compareNames } from "../dlfs/name.js";
 import { lazyRef } from "../dlfs/open.js";
 import { exportInHex } from "../keys/owner-keys.js";
 import { type CellScope, createScope, type Overlay } from "./cells.js";
-import { DriveEdit, type Moment } from "./change.js";
+import { DriveEdit } from "./change.js";
 import { entriesAt, nodeAt, readAt, statAt, type Tree } from "./content/tree-read.js";
 import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
@@ -19,6 +20,7 @@ import { explain, isDamage, withExplainedErrors } from "./fault.js";
 import type { Noted } from "./log/entry.js";
 import { createOwnerLog, type DriveLog } from "./log/owner-log.js";
 import { newCells } from "./new-cells.js";
+import type { Moment } from "./owner/change-options.js";
 import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifetime.js";
 import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
 import { stageContent } from "./stage.js";
@@ -32,9 +34,9 @@ export interface OwnerDrives {
   /** Names ordered by their bytes, without deleted drives. */
   list(): Promise<readonly string[]>;
   /** @returns false if it exists @throws INVALID_PATH, QUOTA_EXCEEDED */
-  create(drive: string): Promise<boolean>;
+  create(drive: string, maker?: DriveMaker): Promise<boolean>;
   /** @returns false if it does not exist @throws INVALID_PATH */
-  delete(drive: string): Promise<boolean>;
+  delete(drive: string, maker?: DriveMaker): Promise<boolean>;
   /** A snapshot of the drive, held until released. @throws INVALID_PATH */
   read(drive: string): Promise<DriveSnapshot>;
   /**
@@ -56,9 +58,14 @@ export interface OwnerDrives {
    * Merges an export into the drives, all or nothing.
    *
    * @param files all parts of one export, in order
+   * @param maker of this change, for the log; absent: it has no entry
    * @throws as {@link importFiles}
    */
-  importDrive(files: readonly AsyncIterable<Uint8Array>[], options?: ImportOptions): Promise<ImportReport>;
+  importDrive(
+    files: readonly AsyncIterable<Uint8Array>[],
+    options?: ImportOptions,
+    maker?: DriveMaker,
+  ): Promise<ImportReport>;
   /** What was changed in the drives, and what it keeps. */
   readonly log: DriveLog;
   /** The key that signs the drives, in hex. @throws NOT_FOUND, READ_ONLY_ROOT */
@@ -78,12 +85,13 @@ const MAX_WORK_MS = 600_000;
 export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: EngineParts): OwnerDrives {
   return {
     list: async () => withExplainedErrors(NO_SPOT, () => withDrives(queue(), parts, listLive)),
-    create: async (drive) => createOne(drive, queue(), parts),
-    delete: async (drive) => deleteOne(drive, queue()),
+    create: async (drive, maker) => createOne(drive, { queue: queue(), parts, maker }),
+    delete: async (drive, maker) => deleteOne(drive, { queue: queue(), parts, maker }),
     read: async (drive) => readOne(drive, queue(), parts),
     log: createOwnerLog(queue, parts),
     exportDrive: (options = {}) => exportAll(did, options, { queue, parts }),
-    importDrive: async (files, options = {}) => importFiles(files, options, { did, queue: queue(), parts }),
+    importDrive: async (files, options = {}, maker = undefined) =>
+      importFiles(files, options, { did, queue: queue(), parts, maker }),
     exportKey: () => withExplainedErrors(NO_SPOT, () => exportInHex(did, parts.keys)),
     verify: async (drive, onStep) => verifyOne(drive, { queue: queue(), parts, onStep }),
     stage: (content) => stageContent(content, parts),

@@ -208,12 +208,12 @@ export class OwnerQueue {
     return { writes, overlay, scope: createScope(this.#parts.pool, overlay) };
   }
 
-  /** @returns bytes of all files after the change, and by how much they became fewer */
+  /** @returns bytes of all files after the change, and of those that are gone */
   async #checkQuota({ drives, overlay }: Draft, before: CadMap, drive: string) {
     const { usage, limits } = this.#parts;
     const usedBefore = await usage.bytesIn(before, overlay);
-    const used = await usage.bytesAfter(drives, { drives: before, bytes: usedBefore }, overlay);
-    if (used <= limits.maxDriveBytes || used <= usedBefore) return { used, freed: Math.max(0, usedBefore - used) };
+    const { bytes: used, freed } = await usage.bytesAfter(drives, { drives: before, bytes: usedBefore }, overlay);
+    if (used <= limits.maxDriveBytes || used <= usedBefore) return { used, freed };
     const requested = used - usedBefore;
     throw quotaExceeded(drive, { used: usedBefore, limit: limits.maxDriveBytes, requested, unit: "bytes" });
   }

@@ -21,8 +21,11 @@ export interface Usage {
    * @throws STORE_UNAVAILABLE
    */
   bytesIn(drives: CadMap, overlay: Overlay): Promise<number>;
-  /** Like bytesIn, computed from the difference to drives whose total is known. Both must be loaded. */
-  bytesAfter(drives: CadMap, before: Counted, overlay: Overlay): Promise<number>;
+  /**
+   * Like bytesIn, computed from the difference to drives whose total is known. Both must be loaded.
+   * @returns also the bytes of content that is no longer part of them
+   */
+  bytesAfter(drives: CadMap, before: Counted, overlay: Overlay): Promise<{ bytes: number; freed: number }>;
   /** Remembers a total counted elsewhere. */
   learn(drives: CadMap, bytes: number): void;
 }
@@ -42,7 +45,7 @@ const MAX_WAITING = 20_000;
 export function createUsage(pool: CellPool): Usage {
   const known = createLru<number>(MAX_REMEMBERED, () => 1);
   const learn = (drives: CadMap, bytes: number): void => known.set(keyOf(drives), bytes);
-  const count = async (drives: CadMap, before: CadMap | undefined, overlay: Overlay): Promise<number> => {
+  const count = async (drives: CadMap, before: CadMap | undefined, overlay: Overlay): Promise<Sum> => {
     const bag = new Bag();
     for (const [, root] of drives) if (root !== null) bag.add("node", cellOf(root).ref, 1);
     for (const [, root] of before ?? []) if (root !== null) bag.add("node", cellOf(root).ref, -1);
@@ -51,14 +54,16 @@ export function createUsage(pool: CellPool): Usage {
   return {
     learn,
     async bytesIn(drives, overlay) {
-      const bytes = known.get(keyOf(drives)) ?? (await count(drives, undefined, overlay));
+      const bytes = known.get(keyOf(drives)) ?? (await count(drives, undefined, overlay)).bytes;
       learn(drives, bytes);
       return bytes;
     },
     async bytesAfter(drives, before, overlay) {
-      const bytes = known.get(keyOf(drives)) ?? before.bytes + (await count(drives, before.drives, overlay));
-      learn(drives, bytes);
-      return bytes;
+      const remembered = known.get(keyOf(drives));
+      if (remembered !== undefined) return { bytes: remembered, freed: Math.max(0, before.bytes - remembered) };
+      const { bytes: more, freed } = await count(drives, before.drives, overlay);
+      learn(drives, before.bytes + more);
+      return { bytes: before.bytes + more, freed };
     },
   };
 }
@@ -105,9 +110,15 @@ class Bag {
   }
 }
 
+/** Bytes of files: new minus old, and of the old ones that are gone. */
+interface Sum {
+  readonly bytes: number;
+  readonly freed: number;
+}
+
 /** Damaged parts count as 0, so that the rest can still be changed. */
-async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<number> {
-  let bytes = 0;
+async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<Sum> {
+  let [bytes, freed] = [0, 0];
   const turn = createTurn();
   for (let some = bag.take(); some !== undefined; some = bag.take()) {
     const { kind, parts } = some;
@@ -118,7 +129,9 @@ async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<num
       const refs = parts.map(({ ref }) => ref);
       const sizes = await sizesOf(refs, scope);
       parts.forEach(({ times }, place) => {
-        bytes += times * (sizes[place] ?? 0);
+        const size = times * (sizes[place] ?? 0);
+        bytes += size;
+        freed -= Math.min(0, size);
       });
       continue;
     }
@@ -131,7 +144,7 @@ async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<num
       if (cell !== undefined) addParts(cell, kind, (below, part) => bag.add(below, part, times));
     }
   }
-  return bytes;
+  return { bytes, freed };
 }
 
 function* zip<A, B>(keys: readonly A[], values: readonly B[]): Generator<[A, B]> {

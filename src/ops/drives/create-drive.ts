@@ -10,9 +10,9 @@ export const createDrive: DriveOperation<NamedDrive, { name: string; drive: stri
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   check: checkNamedDrive,
   driveOf: namedDrive,
-  async run(input, { shelf, scope }) {
+  async run(input, { shelf, scope, maker }) {
     const drive = namedDrive(input);
     scope.commit();
-    return { name: drive, drive, created: await shelf.create(drive) };
+    return { name: drive, drive, created: await shelf.create(drive, maker) };
   },
 };

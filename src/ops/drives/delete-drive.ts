@@ -17,10 +17,10 @@ export const deleteDrive: DriveOperation<NamedDrive, Deleted> = {
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   check: checkNamedDrive,
   driveOf: namedDrive,
-  async run(input, { shelf, scope }) {
+  async run(input, { shelf, scope, maker }) {
     const drive = namedDrive(input);
     scope.commit();
-    const existed = await shelf.delete(drive);
+    const existed = await shelf.delete(drive, maker);
     return { name: drive, drive, deleted: existed, existed };
   },
 };

@@ -1,4 +1,5 @@
-import { type DriveKey, type DriveOperation, LOOKS } from "../../core/ports/operation.js";
+import type { DriveKey } from "../../core/ports/drive-shelf.js";
+import { type DriveOperation, LOOKS } from "../../core/ports/operation.js";
 
 /** `export-key`: the key that signs the caller's drives, for moving them elsewhere. The operator must allow it. */
 export const exportDriveKey: DriveOperation<Readonly<Record<string, never>>, DriveKey> = {

@@ -1,6 +1,7 @@
 import { contentTooLarge, invalidInput } from "../../core/errors/texts.js";
 import type { Rendering } from "../../core/ports/adapter.js";
-import { type DriveExport, type DriveOperation, LOOKS } from "../../core/ports/operation.js";
+import type { DriveExport } from "../../core/ports/drive-shelf.js";
+import { type DriveOperation, LOOKS } from "../../core/ports/operation.js";
 
 interface ExportOutput {
   readonly content: string;

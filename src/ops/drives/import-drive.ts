@@ -1,6 +1,7 @@
 import { endWithCall } from "../../core/call/end-with-call.js";
 import { invalidInput } from "../../core/errors/texts.js";
-import type { DriveImport, DriveImported, DriveOperation } from "../../core/ports/operation.js";
+import type { DriveImport, DriveImported } from "../../core/ports/drive-shelf.js";
+import type { DriveOperation } from "../../core/ports/operation.js";
 import { loadContent } from "../content/content.js";
 
 type ImportInput = DriveImport & { readonly bytes?: string; readonly asset?: string };
@@ -19,7 +20,7 @@ export const importDrive: DriveOperation<ImportInput, DriveImported> = {
       throw invalidInput("Exactly one of 'bytes' (base64) or 'asset' (reference) is required", "", "bytes or asset");
   },
   isOnAll: ({ drive }) => drive === undefined,
-  async run({ bytes, asset, ...options }, { shelf, scope, ...call }) {
+  async run({ bytes, asset, ...options }, { shelf, scope, maker, ...call }) {
     const place = { root: options.drive ?? "", path: "" };
     const source = { ...(bytes === undefined ? {} : { bytes }), ...(asset === undefined ? {} : { asset }) };
     const content = await loadContent(source, { ...call, place });
@@ -29,7 +30,7 @@ export const importDrive: DriveOperation<ImportInput, DriveImported> = {
       // Nothing has changed so far; from here on the answer waits for the outcome.
       scope.commit();
     }
-    const { drives, cells, refused, bytes: size } = await shelf.importDrive([file()], options);
+    const { drives, cells, refused, bytes: size } = await shelf.importDrive([file()], options, maker);
     return { drives, bytes: size, cells, refused };
   },
   bytes: ({ bytes }) => bytes,

@@ -1,4 +1,5 @@
-import { type DriveCheck, type DriveOperation, LOOKS } from "../../core/ports/operation.js";
+import type { DriveCheck } from "../../core/ports/drive-shelf.js";
+import { type DriveOperation, LOOKS } from "../../core/ports/operation.js";
 
 type VerifyOutput = Omit<DriveCheck, "damaged"> & { readonly damaged: readonly string[] };
 

@@ -22,13 +22,16 @@ export async function chooseEntries(input: UndoInput, call: PlacesCall): Promise
   const { root, id, ids, group, last } = input;
   const all = call.roots();
   if (root !== undefined) visibleRoot(call, root);
-  const journals = await journalsOf(all, all);
+  // Several roots may be of one drive: the first that may be changed stands for it.
+  const journals = (await journalsOf(all, all)).sort((a, b) => rankOf(a) - rankOf(b));
   const wanted = journals.filter(({ view }) => view.isVisible && (root ?? view.root.name) === view.root.name);
   if (last !== undefined) return chooseNewest(wanted, journals, { last, ...makerOf(input, call) });
   if (ids !== undefined) return chooseByIds(wanted, ids);
   const one = group ?? id ?? "";
   return one.startsWith("g") ? chooseByGroup(journals, one, new Set(wanted)) : chooseByIds(wanted, [one]);
 }
+
+const rankOf = ({ view }: JournalView): number => Number(view.root.readOnly);
 
 /** Changes of the caller through the same session; of others for the operator. */
 function makerOf({ via }: UndoInput, { origin }: PlacesCall): { actor?: string; via?: string } {
@@ -59,9 +62,12 @@ async function chooseByGroup(
   wanted: ReadonlySet<JournalView>,
 ): Promise<readonly Chosen[]> {
   const chosen: Chosen[] = [];
+  const known = new Set<string>();
   let isPartial = false;
-  for (const of of all) {
-    const members = await of.journal.group(group);
+  const isWanted = (of: JournalView): number => Number(wanted.has(of));
+  for (const of of [...all].sort((a, b) => isWanted(b) - isWanted(a))) {
+    const members = (await of.journal.group(group)).filter(({ id }) => !known.has(id));
+    for (const { id } of members) known.add(id);
     const seen = members.filter(of.sees);
     isPartial ||= seen.length < members.length;
     if (seen.length > 0) chosen.push({ of, entries: [...seen].sort(compareNewestFirst) });
@@ -86,7 +92,10 @@ async function chooseNewest(
 ): Promise<readonly Chosen[]> {
   const units = new Map<string, { readonly of: JournalView; readonly entry: JournalEntry }>();
   for (const of of journals) {
-    for (const entry of await newestEntries(of, last, maker)) units.set(entry.group ?? entry.id, { of, entry });
+    for (const entry of await newestEntries(of, last, maker)) {
+      const unit = entry.group ?? entry.id;
+      if (!units.has(unit)) units.set(unit, { of, entry });
+    }
   }
   const picked = [...units].sort(([, a], [, b]) => compareNewestFirst(a.entry, b.entry)).slice(0, last);
   if (picked.length === 0) throw nothingToUndo();

@@ -28,6 +28,8 @@ export class OutlookOfRoot {
   readonly #reads: (path: readonly string[]) => PathCall | undefined;
   readonly #planned = new Map<string, { readonly path: readonly string[]; readonly is: Planned }>();
 
+  #isReplaced = false;
+
   /** @param reads a call that may read a real path */
   constructor(reads: (path: readonly string[]) => PathCall | undefined) {
     this.#reads = reads;
@@ -43,7 +45,13 @@ export class OutlookOfRoot {
       if (planned.disk === undefined) return planned.kind === "directory" ? "unseen" : undefined;
       return this.#onDisk([...planned.disk, ...path.slice(length)]);
     }
-    return this.#onDisk(path);
+    return this.#isReplaced ? "unseen" : this.#onDisk(path);
+  }
+
+  /** All of the root gets another content. */
+  replaceAll(): void {
+    this.#planned.clear();
+    this.#isReplaced = true;
   }
 
   /** What is on disk; `undefined` too for what the caller may not read. */

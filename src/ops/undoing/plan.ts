@@ -11,7 +11,7 @@ import { readsIn } from "../history/version.js";
 import type { JournalView } from "../history/visible-entries.js";
 import { streamOf } from "./body.js";
 import { type Outlook, OutlookOfRoot } from "./outlook.js";
-import { isOfTree, standsAt } from "./standing.js";
+import { isOfTree, standsAsRoot, standsAt } from "./standing.js";
 
 /** Entries that are named as blocked. */
 const MOST_BLOCKED = 100;
@@ -82,7 +82,8 @@ class Planner {
     if (entry.op === "purge") throw notUndoable(entry.id, "purged");
     if (entry.undoneBy !== undefined) return this.#block(entry, entry.path);
     if (!entry.undoable) throw notUndoable(entry.id, entry.reason ?? "not_kept");
-    if (entry.action === "deleted") await this.#bringBack(entry);
+    if (this.#isOfWholeDrive(entry)) await this.#putBack(entry);
+    else if (entry.action === "deleted") await this.#bringBack(entry);
     else if (entry.action === "moved") await this.#moveBack(entry);
     else if (entry.before === null) await this.#takeAway(entry);
     else await this.#putContent(entry, await this.#standing(entry));
@@ -131,6 +132,21 @@ class Planner {
     this.#push({ kind: "write", at, body, options: { parents: false, mode, modified, ...versionOf(now) } });
     this.#turn(path, { now: this.#contentOf(now), next: past });
     this.#outlook.put(path, { state: entry.before ?? past, kind: "file", content: past });
+  }
+
+  /** Only drives can be created, deleted and replaced as a whole. */
+  #isOfWholeDrive({ path, kind }: JournalEntry): boolean {
+    return path.length === 0 && kind === "directory" && this.#of.journal.differences !== undefined;
+  }
+
+  /** Undoes a change of a whole drive: an import, or its creation or deletion. */
+  async #putBack(entry: JournalEntry): Promise<void> {
+    const parts = { journal: this.#of.journal, reads: this.#reads, planned: this.#planned };
+    if (!(await standsAsRoot(parts, entry))) return this.#block(entry, []);
+    const at = this.#placeOf([], ["crud/write", "crud/delete"], entry);
+    this.#push({ kind: "restore", kept: [entry.id], at, options: { parents: false } });
+    this.#turn([], { now: undefined, next: entry.before === null ? undefined : "kept", isPlain: true });
+    this.#outlook.replaceAll();
   }
 
   /** Undoes a deletion. */

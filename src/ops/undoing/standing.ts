@@ -57,6 +57,10 @@ async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now:
 export const isOfTree = ({ files, action, undoes }: JournalEntry): boolean =>
   files !== undefined || action === "moved" || undoes !== undefined;
 
+/** Whether a root holds nothing but what a change of all of it has left. */
+export const standsAsRoot = (parts: StandingParts, entry: JournalEntry): Promise<boolean> =>
+  isTreeUnchanged(parts, entry, []);
+
 /** Everything of a version but the change time, which a rename changes. */
 const isUnmoved = (one: EntryState, other: EntryState): boolean =>
   one.version !== undefined && withoutChangeTime(one.version) === withoutChangeTime(other.version ?? "");

@@ -4,7 +4,7 @@
 // is looked up again from the root down, so what is reported is what the root holds, whatever was moved meanwhile.
 
 import { type Awaitable, type Io, isPending, runIo } from "../../../core/io.js";
-import type { Observation, ObservedPlace, Observer, SeenChange } from "../../../core/ports/observer.js";
+import type { Observation, ObservedPlace, Observer, SeenChange } from "../../../core/ports/changes/observer.js";
 import { entryPath, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { Stat } from "../../../jail/stat.js";

@@ -1,7 +1,7 @@
 // The directories that an observation watches: covers, re-covers and lets go of them.
 
 import type { Io } from "../../../core/io.js";
-import type { Observer } from "../../../core/ports/observer.js";
+import type { Observer } from "../../../core/ports/changes/observer.js";
 import { identity, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { watchDirectory } from "../../../jail/watch.js";

@@ -83,3 +83,12 @@ export interface ChangeRecord extends ChangeOrigin, EntryChange {
 
 /** Hears of every committed change of an adapter, at once and in order. It must be quick, and must not throw. */
 export type ChangeSink = (record: ChangeRecord) => void;
+
+/** Who makes changes of whole drives, and hears of each once it is committed. */
+export interface DriveMaker {
+  /** Asked right before the commit, perhaps several times. */
+  originIn(drive: string): ChangeOrigin;
+  /** What comes is one group: several drives are changed together. */
+  beginGroup(): void;
+  changed(drive: string, change: EntryChange): void;
+}

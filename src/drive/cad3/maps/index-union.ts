@@ -15,7 +15,7 @@ import {
   nodeOf,
 } from "./index-node.js";
 
-const DIGITS = 16;
+export const DIGITS = 16;
 
 /** Resolves a slot that both sides hold. */
 export interface Both {
@@ -40,10 +40,11 @@ export function* unite(own: CadIndex, other: CadIndex, task: Both): Steps<CadInd
   return root === own.root ? own : new CadIndex(root);
 }
 
-const isSame = (own: IndexChild, other: IndexChild): boolean => areEqual(knownRef(own), knownRef(other));
+/** Whether both have the same Ref. */
+export const isSame = (own: IndexChild, other: IndexChild): boolean => areEqual(knownRef(own), knownRef(other));
 
 /** Unknown Refs count as different. */
-const areEqual = (own: Uint8Array | undefined, other: Uint8Array | undefined): boolean =>
+export const areEqual = (own: Uint8Array | undefined, other: Uint8Array | undefined): boolean =>
   own !== undefined && other !== undefined && sameBytes(own, other);
 
 function* uniteNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNode> {
@@ -54,7 +55,7 @@ function* uniteNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexN
 }
 
 /** The slot of any key below a node. */
-function anySlot(root: IndexNode): Uint8Array {
+export function anySlot(root: IndexNode): Uint8Array {
   let node = root;
   while (node.own === undefined) {
     const [first] = node.children;
@@ -65,7 +66,7 @@ function anySlot(root: IndexNode): Uint8Array {
 }
 
 /** Wraps a node as the only child of a node at a smaller depth; returns it unchanged if the depth matches. */
-function raise(node: IndexNode, depth: number, slot: Uint8Array): IndexNode {
+export function raise(node: IndexNode, depth: number, slot: Uint8Array): IndexNode {
   if (node.depth === depth) return node;
   return { count: node.count, own: undefined, depth, mask: 1 << digitAt(slot, depth), children: [node] };
 }
@@ -94,8 +95,13 @@ function changedChildren(own: IndexNode, other: IndexNode): (ChildPair | undefin
   });
 }
 
+interface Sides {
+  readonly own: IndexChild | undefined;
+  readonly other: IndexChild | undefined;
+}
+
 /** Branches that are about to be read. */
-function wantedOf(pairs: readonly (ChildPair | undefined)[]): Uint8Array[] {
+export function wantedOf(pairs: readonly (Sides | undefined)[]): Uint8Array[] {
   const wanted: Uint8Array[] = [];
   for (const pair of pairs) {
     if (pair === undefined) continue;

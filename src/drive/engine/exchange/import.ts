@@ -1,7 +1,9 @@
 // Imports drives from files of cells.
 
 import { cellOf } from "../../cad3/encoding/cell.js";
+import type { CadMap } from "../../cad3/maps/hash-map.js";
 import { hashOfRef, isBranch, refOf, sameBytes } from "../../cad3/ref.js";
+import type { Value } from "../../cad3/value.js";
 import type { NodeLimits } from "../../dlfs/check-node.js";
 import { mergeSteps } from "../../dlfs/merge.js";
 import { isDriveName } from "../../dlfs/name.js";
@@ -11,7 +13,9 @@ import type { CellLedger } from "../cell-ledger.js";
 import { callStore } from "../cells.js";
 import { quotaExceeded } from "../fault.js";
 import { drivesIn, type Found, findDrives, type NamedDrive } from "../found-drives.js";
-import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "../owner-queue.js";
+import { isLive, type Owning } from "../owner/lifetime.js";
+import { createWholeChanges, type WholeChange } from "../owner/whole-changes.js";
+import { type Draft, type EngineParts, REPEATABLE } from "../owner-queue.js";
 import { createTurn } from "../turns.js";
 import { type PutBytes, putTo } from "../write-set.js";
 import { readCellStream, type StreamCount } from "./cell-stream.js";
@@ -53,7 +57,7 @@ const DEFAULT_SKEW_MS = 600_000;
 export async function importFiles(
   files: readonly AsyncIterable<Uint8Array>[],
   options: ImportOptions,
-  { did, queue, parts }: { readonly did: string; readonly queue: OwnerQueue; readonly parts: EngineParts },
+  { did, queue, parts, maker }: Owning & { readonly did: string },
 ): Promise<ImportReport> {
   const batch = parts.store.batch();
   const put = putTo(batch);
@@ -74,10 +78,14 @@ export async function importFiles(
   await callStore(() => batch.flush());
   const names = new Set(incoming.map(({ name }) => name));
   const [first = ""] = names;
+  const whole = createWholeChanges(maker);
   await queue.change(options.drive ?? first, async (draft) => {
+    const before = draft.drives;
     await mergeAll(draft, incoming, { options, parts });
+    if (maker !== undefined) await whole.note(draft, await changesOf(draft, before, names));
     return REPEATABLE;
   });
+  whole.tell();
   return { drives: [...names], ...count, refused: found.refused };
 }
 
@@ -164,6 +172,24 @@ function limitsFor({ futureSkewMs = DEFAULT_SKEW_MS }: ImportOptions, { limits, 
   return { maxFileBytes, maxEntries, maxPathDepth, maxImportEntries, maxImportLogicalBytes, latestUtime };
 }
 
+const isSame = (one: Value, other: Value): boolean => sameBytes(cellOf(one).ref, cellOf(other).ref);
+
+/** What an import has changed in each drive. */
+async function changesOf(draft: Draft, former: CadMap, names: ReadonlySet<string>): Promise<WholeChange[]> {
+  const { scope, drives } = draft;
+  const changes: WholeChange[] = [];
+  for (const drive of names) {
+    const roots: (Value | undefined)[] = [];
+    for (const root of [former.get(drive), drives.get(drive)]) {
+      roots.push((await scope.run(() => isLive(root))) ? root : undefined);
+    }
+    const [before, after] = roots;
+    if (before !== undefined && after !== undefined && isSame(before, after)) continue;
+    if (before !== undefined || after !== undefined) changes.push({ drive, before, after });
+  }
+  return changes;
+}
+
 interface Merging {
   readonly options: ImportOptions;
   readonly parts: EngineParts;
@@ -180,7 +206,7 @@ async function mergeAll(draft: Draft, incoming: readonly Incoming[], merging: Me
       ours === null ? theirs : await draft.scope.runSteps(mergeSteps(ours, theirs, { ties: "hash", importRule }));
     const [used, limit] = [draft.drives.size, parts.limits.maxDrives];
     if (ours === null && used >= limit) throw quotaExceeded(name, { used, limit, requested: 1, unit: "drives" });
-    if (ours === null || !sameBytes(cellOf(root).ref, cellOf(ours).ref)) draft.drives = draft.drives.with(name, root);
+    if (ours === null || !isSame(root, ours)) draft.drives = draft.drives.with(name, root);
     isAllNew &&= ours === null;
     newBytes += extent.bytes;
   }

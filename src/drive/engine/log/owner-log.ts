@@ -1,11 +1,9 @@
 // Queries of an owner's log: entries, the content they keep, and whether a tree is unchanged since one.
 
-import { cellOf } from "../../cad3/encoding/cell.js";
-import { sameBytes } from "../../cad3/ref.js";
-import type { Value } from "../../cad3/value.js";
-import { type NodeView, viewOf } from "../../dlfs/node.js";
-import { type CellScope, createScope, loadIndex } from "../cells.js";
+import { viewOf } from "../../dlfs/node.js";
+import { type CellScope, createScope } from "../cells.js";
 import { readRange } from "../content/blob-reader.js";
+import { compareTrees, type Difference } from "../content/differences.js";
 import { nodeAt } from "../content/tree-read.js";
 import type { DriveRead } from "../drives.js";
 import { withExplainedErrors } from "../fault.js";
@@ -30,10 +28,10 @@ export interface DriveLog {
   read(node: Uint8Array, offset: number, length: number): Promise<DriveRead>;
   /**
    * Paths below a directory at which a tree differs from an entry's node in what it holds; times do not count.
-   * @returns `undefined` if there are more than `most`
+   * @param node `undefined`: nothing @returns `undefined` if there are more than `most`
    */
   differences(
-    node: Uint8Array,
+    node: Uint8Array | undefined,
     place: { readonly drive: string; readonly path: readonly string[] },
     most: number,
   ): Promise<readonly (readonly string[])[] | undefined>;
@@ -85,7 +83,10 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
         const root = (await drivesOf(state, scope)).get(drive);
         const now = root === undefined ? undefined : await scope.run(() => nodeAt(root, path));
         const found: (readonly string[])[] = [];
-        await compare(await scope.open(node), now, { path, scope, found, most });
+        const isNothing = node === undefined;
+        const differs = ({ path: at }: Difference): boolean =>
+          (isNothing && at.length === path.length) || found.push(at) <= most;
+        await compareTrees(node && (await scope.open(node)), now, { path, scope, differs, isDeep: isNothing });
         return found.length > most ? undefined : found;
       }),
     async purge(drive, ids, note) {
@@ -115,37 +116,3 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
 }
 
 const rootsOf = ({ roots }: OwnerState) => [...roots.values()].flat();
-
-interface Comparing {
-  readonly path: readonly string[];
-  readonly scope: CellScope;
-  readonly found: (readonly string[])[];
-  readonly most: number;
-}
-
-async function compare(one: Value | undefined, other: Value | undefined, at: Comparing): Promise<void> {
-  const { path, scope, found, most } = at;
-  if (found.length > most) return;
-  if (one !== undefined && other !== undefined && sameBytes(cellOf(one).ref, cellOf(other).ref)) return;
-  const [a, b] = [await liveView(one, scope), await liveView(other, scope)];
-  if (a === undefined && b === undefined) return;
-  if (a?.kind === "file" && b?.kind === "file" && sameBytes(cellOf(a.data).ref, cellOf(b.data).ref)) return;
-  if (a?.kind !== "directory" || b?.kind !== "directory") {
-    found.push(path);
-    return;
-  }
-  if (sameBytes(cellOf(a.entries).ref, cellOf(b.entries).ref)) return;
-  await loadIndex(a.entries, scope);
-  await loadIndex(b.entries, scope);
-  const names = new Set<string>();
-  for (const { entries } of [a, b]) for (const [name] of entries.entries()) names.add(String(name));
-  for (const name of names) {
-    await compare(a.entries.get(name), b.entries.get(name), { ...at, path: [...path, name] });
-  }
-}
-
-async function liveView(node: Value | undefined, scope: CellScope): Promise<NodeView | undefined> {
-  if (node === undefined) return undefined;
-  const view = await scope.run(() => viewOf(node));
-  return view.kind === "tombstone" ? undefined : view;
-}

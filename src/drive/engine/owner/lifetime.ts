@@ -1,14 +1,15 @@
 // Creates and deletes whole drives.
 
 import { escapeText } from "../../../core/errors/texts.js";
+import type { DriveMaker } from "../../../core/ports/changes/change.js";
 import type { Value } from "../../cad3/value.js";
-import { createDrive, deleteDrive, isDeletedDrive } from "../../dlfs/lifetime.js";
+import { isDeletedDrive } from "../../dlfs/lifetime.js";
 import { isDriveName } from "../../dlfs/name.js";
-import { directoryOf } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
-import { type CellScope, loadIndex } from "../cells.js";
 import { quotaExceeded } from "../fault.js";
 import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "../owner-queue.js";
+import { createdRoot, deletedRoot } from "./change-options.js";
+import { createWholeChanges } from "./whole-changes.js";
 
 /** @throws INVALID_PATH */
 export function checkDrive(drive: string): void {
@@ -19,40 +20,45 @@ export function checkDrive(drive: string): void {
 export const isLive = (root: Value | undefined): root is NonNullable<Value> =>
   root !== undefined && root !== null && !isDeletedDrive(root);
 
-export async function createOne(drive: string, queue: OwnerQueue, { limits }: EngineParts): Promise<boolean> {
+export interface Owning {
+  readonly queue: OwnerQueue;
+  readonly parts: EngineParts;
+  readonly maker: DriveMaker | undefined;
+}
+
+export async function createOne(drive: string, { queue, parts, maker }: Owning): Promise<boolean> {
   checkDrive(drive);
+  const whole = createWholeChanges(maker);
   let created = false;
   await queue.change(drive, async (draft) => {
     const previous = draft.drives.get(drive) ?? null;
     created = false;
     if (await draft.scope.run(() => isLive(previous))) return REPEATABLE;
-    await loadRoot(previous, draft.scope);
-    const root = await draft.scope.run(() => createDrive(previous, draft));
-    putRoot(draft, drive, { root, maxDrives: limits.maxDrives });
+    const root = await createdRoot(previous ?? undefined, draft);
+    putRoot(draft, drive, { root, maxDrives: parts.limits.maxDrives });
     created = true;
+    await whole.note(draft, [{ drive, before: undefined, after: root }]);
     return REPEATABLE;
   });
+  if (created) whole.tell();
   return created;
 }
 
-export async function deleteOne(drive: string, queue: OwnerQueue): Promise<boolean> {
+export async function deleteOne(drive: string, { queue, maker }: Owning): Promise<boolean> {
   checkDrive(drive);
+  const whole = createWholeChanges(maker);
   let deleted = false;
   await queue.change(drive, async (draft) => {
     const previous = draft.drives.get(drive) ?? null;
     deleted = false;
     if (!(await draft.scope.run(() => isLive(previous)))) return REPEATABLE;
-    await loadRoot(previous, draft.scope);
-    draft.drives = draft.drives.with(drive, await draft.scope.run(() => deleteDrive(previous, draft)));
+    draft.drives = draft.drives.with(drive, await deletedRoot(previous, draft));
     deleted = true;
+    await whole.note(draft, [{ drive, before: previous, after: undefined }]);
     return REPEATABLE;
   });
+  if (deleted) whole.tell();
   return deleted;
-}
-
-/** Loads everything directly below a root, for traversal. */
-async function loadRoot(root: Value, scope: CellScope): Promise<void> {
-  if (root !== null) await loadIndex((await scope.run(() => directoryOf(root))).entries, scope);
 }
 
 export function putRoot(draft: Draft, drive: string, { root, maxDrives }: { root: Value; maxDrives: number }): void {

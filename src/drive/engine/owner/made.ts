@@ -40,7 +40,7 @@ export const putNew = (drives: CadMap, { scope, writes }: DraftBase): Promise<vo
 export const cellsOf = (cells: ReadonlyMap<string, Uint8Array>): NewCell[] =>
   Array.from(cells, ([hash, bytes]) => ({ hash, bytes }));
 
-/** A deleted directory keeps what the drives have become smaller by. */
+/** A deleted directory, or a drive that was changed as a whole, keeps what is gone. */
 export const withSizes = (notes: readonly Noted[], freed: number): readonly Noted[] =>
   notes.map((noted, place) =>
     place === 0 && noted.note.kind === "directory" && noted.before !== undefined ? { ...noted, kept: freed } : noted,

@@ -1,6 +1,6 @@
 // Port of changes that others make in a root: programs, editors, other processes.
 
-import type { Awaitable } from "../io.js";
+import type { Awaitable } from "../../io.js";
 
 /** A change that was seen from outside: what is there now is known, who did it is not. */
 export interface SeenChange {

@@ -1,0 +1,152 @@
+// Compares two trees of a drive by their content, and gives one the content of the other. Times do not count.
+
+import { cellOf } from "../../cad3/encoding/cell.js";
+import { differencesOf } from "../../cad3/maps/index-differences.js";
+import { index } from "../../cad3/maps/index-map.js";
+import type { IndexEntry } from "../../cad3/maps/index-node.js";
+import { sameBytes } from "../../cad3/ref.js";
+import type { Value } from "../../cad3/value.js";
+import {
+  type Directory,
+  directoryNode,
+  directoryOf,
+  laterTime,
+  type Node,
+  type NodeView,
+  tombstone,
+  viewOf,
+} from "../../dlfs/node.js";
+import { checkStamp } from "../../dlfs/tree-path.js";
+import type { CellScope } from "../cells.js";
+import { createTurn } from "../turns.js";
+import { nodeWith } from "./slot.js";
+import type { LiveView } from "./tree-read.js";
+
+/** An entry in which two trees differ. A directory that only one of them has is one difference. */
+export interface Difference {
+  readonly path: readonly string[];
+  readonly before: LiveView | undefined;
+  readonly after: LiveView | undefined;
+}
+
+export interface Comparing {
+  readonly scope: CellScope;
+  /** Begins every path. */
+  readonly path: readonly string[];
+  /** Whether to go on. */
+  differs(difference: Difference): boolean;
+  /** Compares directories that only one side has with empty ones. */
+  readonly isDeep?: boolean;
+}
+
+const NOTHING = index([]);
+
+/** Reads only what differs. @param before nodes of the trees; `undefined`: there is none */
+export async function compareTrees(before: Value | undefined, after: Value | undefined, how: Comparing): Promise<void> {
+  const { scope, differs, isDeep = false } = how;
+  const waiting = [{ path: how.path, before: await viewIn(before, scope), after: await viewIn(after, scope) }];
+  for (let pair = waiting.pop(); pair !== undefined; pair = waiting.pop()) {
+    const { path } = pair;
+    const [one, other] = [liveOf(pair.before), liveOf(pair.after)];
+    if (one === undefined && other === undefined) continue;
+    if (one?.kind === "file" && other?.kind === "file" && isSameContent(one.data, other.data)) continue;
+    const areBoth = one?.kind === "directory" && other?.kind === "directory";
+    if (!areBoth && !differs({ path, before: one, after: other })) return;
+    if (!areBoth && !isDeep) continue;
+    const pairs: Pair[] = [];
+    const entries = [one, other].map((view) => (view?.kind === "directory" ? view.entries : NOTHING));
+    await scope.runSteps(
+      differencesOf(entries[0] ?? NOTHING, entries[1] ?? NOTHING, (...both) => pairs.push(...byName(both))),
+    );
+    const turn = createTurn();
+    for (const [own, other] of pairs.reverse()) {
+      const name = String((own ?? other)?.key);
+      waiting.push({
+        path: [...path, name],
+        before: await viewIn(own?.value, scope),
+        after: await viewIn(other?.value, scope),
+      });
+      await turn();
+    }
+  }
+}
+
+type Pair = readonly [own: IndexEntry | undefined, other: IndexEntry | undefined];
+
+/** Two names may share a slot: they are two entries. */
+const byName = ([own, other]: Pair): readonly Pair[] =>
+  own === undefined || other === undefined || own.key === other.key
+    ? [[own, other]]
+    : [
+        [own, undefined],
+        [undefined, other],
+      ];
+
+const viewIn = async (node: Value | undefined, scope: CellScope): Promise<NodeView | undefined> =>
+  node === undefined ? undefined : scope.run(() => viewOf(node));
+
+const liveOf = (view: NodeView | undefined): LiveView | undefined =>
+  view === undefined || view.kind === "tombstone" ? undefined : view;
+
+const isSameContent = (one: Value, other: Value): boolean => sameBytes(cellOf(one).ref, cellOf(other).ref);
+
+/**
+ * A root with the content of another. What differs gets one new time, later than what it replaces.
+ *
+ * @param at clock time in ms since the epoch @throws FUTURE_TIME, MISSING_CELL
+ */
+export async function withContentOf(
+  now: Value,
+  then: Value,
+  { scope, at }: { scope: CellScope; at: number },
+): Promise<Node> {
+  const [root, former] = [await scope.run(() => directoryOf(now)), await scope.run(() => directoryOf(then))];
+  let stamp = laterTime(BigInt(at), root.utime + 1n);
+  for (;;) {
+    const turning: Turning = { scope, stamp: checkStamp(stamp), latest: 0n };
+    const made = await turnedTo(root, former, turning);
+    // In trees of others, an entry can be later than its directory.
+    if (turning.latest < stamp) return made ?? directoryNode(root.entries, stamp);
+    stamp = turning.latest + 1n;
+  }
+}
+
+interface Turning {
+  readonly scope: CellScope;
+  readonly stamp: bigint;
+  /** Of the nodes that are replaced. */
+  latest: bigint;
+}
+
+/** @returns `undefined` if nothing differs */
+async function turnedTo(now: Directory, then: Directory, turning: Turning): Promise<Node | undefined> {
+  const { scope, stamp } = turning;
+  const pairs: Pair[] = [];
+  await scope.runSteps(differencesOf(then.entries, now.entries, (...both) => pairs.push(both)));
+  let { entries } = now;
+  const turn = createTurn();
+  for (const [own, other] of pairs) {
+    const [before, after] = [await viewIn(own?.value, scope), await viewIn(other?.value, scope)];
+    const node = await nodeFor(before, after, { turning, isSameName: own?.key === other?.key });
+    if (node === undefined) continue;
+    turning.latest = laterTime(turning.latest, after?.utime ?? 0n);
+    const key = liveOf(before) === undefined ? other?.key : own?.key;
+    if (key !== undefined) entries = await scope.run(() => entries.with(key, node));
+    await turn();
+  }
+  return entries === now.entries ? undefined : directoryNode(entries, stamp);
+}
+
+/** What takes the slot; `undefined`: it stays as it is. */
+async function nodeFor(
+  before: NodeView | undefined,
+  after: NodeView | undefined,
+  { turning, isSameName }: { readonly turning: Turning; readonly isSameName: boolean },
+): Promise<Node | undefined> {
+  const [then, now] = [liveOf(before), liveOf(after)];
+  if (then === undefined) return now === undefined ? undefined : tombstone(turning.stamp);
+  if (isSameName && then.kind === "directory" && now?.kind === "directory") return turnedTo(now, then, turning);
+  if (isSameName && then.kind === "file" && now?.kind === "file" && isSameContent(then.data, now.data))
+    return undefined;
+  return nodeWith(then, turning.stamp);
+}
