@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import type { Identity } from "../core/identity.js";
 import type { Io } from "../core/io.js";
+import type { NativeSource } from "./native/calls.js";
 import { type Stat, statOfName, statOfOpen } from "./stat.js";
 import { closeNow, errnoOf, type Sys } from "./sys.js";
 
@@ -57,16 +58,18 @@ class ProcHandle implements Pinned {
   readonly fd: number;
   readonly path: string;
   closeLate?: (fd: number) => void;
+  readonly #native: NativeSource | undefined;
   #stat: Stat | undefined;
 
-  constructor(fd: number, path: string, stat?: Stat) {
+  constructor(fd: number, path: string, { native, stat }: { native?: NativeSource | undefined; stat?: Stat } = {}) {
     this.fd = fd;
     this.path = path;
+    this.#native = native;
     this.#stat = stat;
   }
 
   get stat(): Stat {
-    this.#stat ??= statOfOpen(this.fd);
+    this.#stat ??= this.#native?.calls?.statOpen(this.fd) ?? statOfOpen(this.fd);
     return this.#stat;
   }
 }
@@ -122,7 +125,7 @@ export class ProcHandles implements Handles {
 
   /** Takes ownership of an `O_PATH` descriptor. */
   pinned(fd: number): Pinned {
-    return new ProcHandle(fd, `${this.#descriptors}${fd}`);
+    return new ProcHandle(fd, `${this.#descriptors}${fd}`, { native: this.#sys.native });
   }
 
   *enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
@@ -154,7 +157,7 @@ export class ProcHandles implements Handles {
       this.#sys.native?.calls?.open(parent.fd, name, flags) ?? (yield* this.#sys.open(entryPath(parent, name), flags));
     if (!this.#sys.pooled) return this.pinned(fd);
     try {
-      return new ProcHandle(fd, `${this.#descriptors}${fd}`, yield* this.#sys.fstat(fd));
+      return new ProcHandle(fd, `${this.#descriptors}${fd}`, { stat: yield* this.#sys.fstat(fd) });
     } catch (error) {
       closeNow(fd);
       throw error;
@@ -213,8 +216,6 @@ export const READ = O_RDONLY;
 export const READ_DIRECTORY = O_RDONLY | O_DIRECTORY;
 /** Opens a file made with {@link CREATE} for reading, never a link put in its place. */
 export const READ_NEW = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-/** Opens what its directory lists as a regular file; whatever took its place is not waited for. */
-export const READ_LISTED = READ_NEW | fs.constants.O_NOCTTY;
 export const APPEND = fs.constants.O_WRONLY | fs.constants.O_APPEND;
 /** Creates a new file; fails if the name exists, even as a link. */
 export const CREATE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | O_NOFOLLOW;

@@ -12,6 +12,9 @@ import { Jail } from "../../../src/jail/jail.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
 import { type Arena, expectClosedSoon, inArena, openDescriptors } from "../../jail/arena.js";
 
+/** Not in the constants of Node. */
+const O_PATH = 0x200000;
+
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -22,6 +25,7 @@ async function taking(
   work: (
     take: (raw: string, type?: Name["type"], maxBytes?: number) => Promise<unknown>,
     arena: Arena,
+    jail: Jail,
   ) => Promise<void>,
 ): Promise<void> {
   await inArena(async (arena) => {
@@ -31,10 +35,14 @@ async function taking(
     // Loads what is loaded at first use.
     await runIo(taker.take(jail.top, { name: "file.txt", raw: "file.txt", type: "file" }, 1000));
     const before = openDescriptors();
-    await work(async (raw, type = "file", maxBytes = 1000) => {
-      const content = await runIo(taker.take(jail.top, { name: raw, raw, type }, maxBytes));
-      return Buffer.isBuffer(content) ? content.toString() : content;
-    }, arena);
+    await work(
+      async (raw, type = "file", maxBytes = 1000) => {
+        const content = await runIo(taker.take(jail.top, { name: raw, raw, type }, maxBytes));
+        return Buffer.isBuffer(content) ? content.toString() : content;
+      },
+      arena,
+      jail,
+    );
     await expectClosedSoon(before);
     await jail.close();
   });
@@ -70,11 +78,19 @@ describe.each<EngineName>(["openat2", "handle walk", "real-path check"])("the co
     }));
 });
 
-test("a listed file is opened once where native calls are available", () =>
-  taking("openat2", async (take, { file }) => {
+test("what has taken the place of a listed file is pinned, and never opened", () =>
+  taking("openat2", async (take, { file, root }, jail) => {
     file("one", "content");
-    const open = jest.spyOn(fs, "openSync");
-    const close = jest.spyOn(fs, "closeSync");
+    execFileSync("mkfifo", [join(root, "fifo")]);
+    const calls = jail.sys.native?.load();
+    const native = calls === undefined ? undefined : jest.spyOn(calls, "open");
+    const own = jest.spyOn(fs, "openSync");
+    expect(await take("fifo")).toBeUndefined();
+    const flags = [
+      ...(native?.mock.calls ?? []).map(([, , one]) => one),
+      ...own.mock.calls.map(([, one]) => Number(one)),
+    ];
+    expect(flags.map((one) => (one & O_PATH) !== 0)).toEqual([true]);
     expect(await take("one")).toBe("content");
-    expect([open.mock.calls.length, close.mock.calls.length]).toEqual([0, 1]);
+    expect(own).toHaveBeenCalledTimes(native === undefined ? 3 : 1);
   }));

@@ -4,9 +4,8 @@ import type { CallScope } from "../../../core/call/scope.js";
 import type { Io } from "../../../core/io.js";
 import type { WalkContent } from "../../../core/ports/backend.js";
 import type { Name } from "../../../jail/directory.js";
-import { type Pinned, READ, READ_LISTED, release } from "../../../jail/handles.js";
+import { type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { type Stat, statOfOpen } from "../../../jail/stat.js";
 import { closeNow, errnoOf, isExhaustion } from "../../../jail/sys.js";
 
 /** Initial size of the buffer in bytes; fits most source files. */
@@ -27,37 +26,13 @@ export class FileTaker {
   }
 
   /** `undefined`: the file is gone or not regular. The result is overwritten by the next call. */
-  *take(directory: Pinned, { raw, type }: Name, maxBytes: number): Io<WalkContent | undefined> {
+  *take(directory: Pinned, { raw }: Name, maxBytes: number): Io<WalkContent | undefined> {
     // A name that is not valid UTF-8 cannot be pinned.
     if (typeof raw !== "string") return undefined;
     const { crossDevice, top } = this.#jail;
     // On overlay file systems files report the device of their layer, so their directory decides.
     if (!crossDevice && directory.stat.device !== top.stat.device) return undefined;
-    const listed = type === "file" ? this.#openListed(directory, raw) : undefined;
-    if (listed === undefined) return yield* this.#takePinned(directory, raw, maxBytes);
-    try {
-      return yield* this.#read(listed.fd, listed.stat.size, maxBytes);
-    } catch (error) {
-      return this.#unreadable(error);
-    }
-  }
-
-  /**
-   * Opens at once what its directory lists as a regular file, instead of pinning it first.
-   * @returns `undefined`: it must be pinned, since it cannot be opened like this or something else has taken its place
-   */
-  #openListed(directory: Pinned, name: string): { readonly fd: number; readonly stat: Stat } | undefined {
-    const calls = this.#jail.sys.native?.calls;
-    const fd = calls?.open(directory.fd, name, READ_LISTED);
-    if (fd === undefined) return undefined;
-    let isRegular = false;
-    try {
-      const stat = calls?.statOpen(fd) ?? statOfOpen(fd);
-      isRegular = stat.isFile();
-      return isRegular ? { fd, stat } : undefined;
-    } finally {
-      if (!isRegular) closeNow(fd);
-    }
+    return yield* this.#takePinned(directory, raw, maxBytes);
   }
 
   *#takePinned(directory: Pinned, name: string, maxBytes: number): Io<WalkContent | undefined> {
