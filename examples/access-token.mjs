@@ -1,4 +1,4 @@
-// An operator issues an access token for one folder, an agent works with it and follows its changes, and the operator ends it.
+// An operator issues an access token for one folder, an agent works with it and follows its events, and the operator ends it.
 // Overwriting waits for the operator: the root asks. Run: node examples/access-token.mjs
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -30,6 +30,31 @@ async function run(bearer, operation, input = {}) {
   return { status: response.status, ...(await response.json()) };
 }
 
+/** Follows topics as server-sent events. @returns gives one event a call; `undefined` at the end of the stream */
+async function follow(bearer, ...topics) {
+  const query = topics.map((topic) => `topic=${encodeURIComponent(topic)}`).join("&");
+  const headers = { Authorization: `Bearer ${bearer}` };
+  const { body } = await fetch(`${url}/api/v1/events?${query}`, { headers });
+  const chunks = body.pipeThrough(new TextDecoderStream()).values();
+  let text = "";
+  return async () => {
+    for (;;) {
+      const end = text.indexOf("\n\n");
+      if (end < 0) {
+        const { value, done } = await chunks.next();
+        if (done) return undefined;
+        text += value;
+        continue;
+      }
+      const block = text.slice(0, end);
+      text = text.slice(end + 2);
+      const [, event] = /^event: (.*)$/m.exec(block) ?? [];
+      const [, data = "{}"] = /^data: (.*)$/m.exec(block) ?? [];
+      if (event !== undefined) return { event, ...JSON.parse(data) };
+    }
+  };
+}
+
 try {
   const operator = venue.localToken;
   const caps = [{ with: "file://docs/inbox/", can: "crud" }];
@@ -43,14 +68,15 @@ try {
   console.log("The agent reads outside:     ", outside.errorCode);
   assert.equal(outside.errorCode, "CAPABILITY_DENIED");
 
-  // It follows what happens in its folder.
-  const { cursor } = await run(token, "file:watch", { root: "docs", path: "inbox" });
+  // It follows what happens in its folder, and to its requests.
+  const next = await follow(token, "files:docs/inbox", "approval");
 
   const change = { root: "docs", path: "inbox/note.txt", content: "second\n" };
   const asked = await run(token, "file:write", change);
   const { approvalId, diff } = asked.errorData;
   console.log("The agent overwrites a file: ", asked.errorCode);
   assert.equal(asked.errorCode, "APPROVAL_REQUIRED");
+  assert.equal((await next()).state, "pending");
 
   // The operator signs in by a link, as a person does, and decides.
   const link = await run(operator, "auth:issue", { label: "person", link: true });
@@ -63,12 +89,18 @@ try {
   console.log(diff.trimEnd());
   const decided = await run(person, "approval:decide", { id: approvalId, decision: "once" });
   console.log("The operator decides:        ", decided.state);
+  const heard = await next();
+  console.log("The agent hears of it:       ", heard.event, heard.state);
+  assert.deepEqual([heard.event, heard.state], ["approval", "once"]);
   const written = await run(token, "file:write", { ...change, approval: approvalId });
   assert.equal(written.written, 7);
 
-  const { events } = await run(token, "file:watch", { root: "docs", path: "inbox", cursor, waitMs: 5000 });
-  console.log("The agent hears of changes:  ", events[0].type, events[0].path);
-  assert.deepEqual([events[0].type, events[0].path], ["modified", "inbox/note.txt"]);
+  // The approval is used, and the file has changed; which of the two is told first does not matter.
+  const told = [await next(), await next()];
+  const changed = told.find(({ event }) => event === "files:docs/inbox");
+  console.log("The agent hears of changes:  ", changed.type, changed.path);
+  assert.deepEqual([changed.type, changed.path], ["modified", "inbox/note.txt"]);
+  assert.equal(told.find(({ event }) => event === "approval").state, "used");
 
   // What the token did is its maker's to see.
   const jobs = await fetch(`${url}/api/v1/jobs`, { headers: { Authorization: `Bearer ${operator}` } });
@@ -78,6 +110,9 @@ try {
   assert.equal(entry.id, id);
 
   await run(operator, "auth:revoke", { id });
+  const last = await next();
+  console.log("The stream of its events:    ", last.event);
+  assert.deepEqual([last.event, await next()], ["end", undefined]);
   const late = await run(token, "file:read", { root: "docs", path: "inbox/note.txt" });
   console.log("After the token is revoked:  ", late.status, late.error);
   assert.equal(late.status, 401);

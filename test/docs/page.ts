@@ -1,7 +1,7 @@
 // Runs the commands of a page of docs/ and compares what they say with what the page shows.
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync, unwatchFile, watchFile } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
@@ -33,6 +33,10 @@ function stepsOf(text: string): Step[] {
 const VARIES: readonly [RegExp, string][] = [
   [/did:key:z6Mk[\w]{3,4}…\w{4}/g, "did:key:z6Mk\\w+…\\w+"],
   [/did:key:z6Mk\w{44}/g, "did:key:z6Mk\\w{44}"],
+  [/\bvft_[\w-]{43}\b/g, "vft_[\\w-]{43}"],
+  [/\b[0-9a-f]{32}\b/g, "[0-9a-f]{32}"],
+  [/\b1[78]\d{11}\b/g, "\\d{13}"],
+  [/\d+ (?:h|min) \d+ (?:min|s)(?: left)?/g, "\\d+ (?:h|min) \\d+ (?:min|s)(?: left)?"],
   [/\b[\w-]{43}\b/g, "[\\w-]{43}"],
   [/\d{4}-\d\d-\d\dT[\d:]+Z/g, "\\d{4}-\\d\\d-\\d\\dT[\\d:]+Z"],
   [/\((?:1 h|\d+ min)(?: left)?\)/g, "\\([^)]*\\)"],
@@ -64,14 +68,24 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
+/** Waits until something that goes on in the background has written something. */
+async function hasContent(path: string): Promise<void> {
+  await new Promise<void>((resolve) => {
+    watchFile(path, { interval: 50 }, ({ size }) => {
+      if (size > 0) resolve();
+    });
+    if (existsSync(path) && statSync(path).size > 0) resolve();
+  }).finally(() => unwatchFile(path));
+}
+
 /**
  * Runs a page whose first `sh` block writes files and then serves them on port 8123, and compares every answer it shows.
  *
  * @param text the page
- * @param givenId the id of the token that the page shows, which is replaced by the one of this run
+ * @param givenId the id of a UCAN that the page shows, which is replaced by the one of this run
  * @returns how many commands were run
  */
-export async function runPage(text: string, givenId: string): Promise<number> {
+export async function runPage(text: string, givenId?: string): Promise<number> {
   const home = makeFolder();
   const bin = makeFolder({ "venue-files": `#!/bin/sh\nexec "${process.execPath}" "${CLI}" "$@"\n` });
   chmodSync(join(bin, "venue-files"), 0o755);
@@ -83,9 +97,10 @@ export async function runPage(text: string, givenId: string): Promise<number> {
   };
   let id = "";
   const run = (command: string) => {
-    const given = command.replaceAll("8123", String(port)).replaceAll(givenId, id);
+    const ported = command.replaceAll("8123", String(port));
+    const given = givenId === undefined ? ported : ported.replaceAll(givenId, id);
     const { status, stdout, stderr } = spawnSync("bash", ["-c", given], { cwd: home, env, encoding: "utf8" });
-    return { status, said: `${stdout}${stderr}`.replaceAll(String(port), "8123") };
+    return { status, stdout, stderr, said: `${stdout}${stderr}`.replaceAll(String(port), "8123") };
   };
   const [first, ...steps] = stepsOf(text);
   const serving = first?.command ?? "";
@@ -97,12 +112,16 @@ export async function runPage(text: string, givenId: string): Promise<number> {
     for (const { command, output } of steps) {
       // An audience that is left open is an example of form.
       if (command.includes("did:key:z6Mk…")) continue;
-      if (command.startsWith("VENUE=")) {
-        env["VENUE"] = run(`${command}\nprintf %s "$VENUE"`).said;
-        expect(env["VENUE"]).toMatch(/^did:key:/);
-        continue;
-      }
-      const { said } = run(command);
+      const [, variable] = /^([A-Z]+)=/.exec(command) ?? [];
+      const {
+        stdout,
+        stderr,
+        said: all,
+      } = run(variable === undefined ? command : `${command}\nprintf %s "$${variable}"`);
+      if (variable !== undefined) env[variable] = stdout;
+      const said = variable === undefined ? all : stderr;
+      const [, follower] = /> (\S+) 2>&1 &\n$/.exec(command) ?? [];
+      if (follower !== undefined) await hasContent(join(home, follower));
       if (output !== undefined && output !== "")
         expect({ command, said }).toEqual({ command, said: expect.stringMatching(patternOf(output)) });
       id ||= /\bId ([\w-]{43})/.exec(said)?.[1] ?? "";
@@ -110,6 +129,6 @@ export async function runPage(text: string, givenId: string): Promise<number> {
   } finally {
     await served.stop();
   }
-  expect(id).not.toBe("");
+  expect(id === "").toBe(givenId === undefined);
   return steps.length;
 }

@@ -25,4 +25,13 @@ describe("pages that lead through a task show commands that work, and what they 
     },
     120_000,
   );
+
+  tested(
+    "a token, its events, an approval and the audit",
+    async () => {
+      const [, section = ""] = /^## A token, its events[^\n]*\n([\s\S]*?)^## /m.exec(readPage("venue.md")) ?? [];
+      expect(await runPage(section)).toBeGreaterThan(20);
+    },
+    120_000,
+  );
 });
