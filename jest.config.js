@@ -11,6 +11,8 @@ export default {
   // What needs more than Node is named `*.tools.test.ts` (npm run test:tools); what takes long lies in test/long.
   testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/", "\\.tools\\.test\\.ts$"],
   extensionsToTreatAsEsm: [".ts"],
+  globalSetup: "<rootDir>/test/temporary-directory.mjs",
+  globalTeardown: "<rootDir>/test/temporary-directory-end.mjs",
   testEnvironment: "<rootDir>/test/environment.mjs",
   setupFilesAfterEnv: ["<rootDir>/test/equality.mjs"],
   transform,

@@ -4,6 +4,9 @@ import base from "./jest.config.js";
 /** @type {import("jest").Config} */
 export default {
   ...base,
+  // Temporary directories lie on the disk: sandboxes have a /dev/shm of their own.
+  globalSetup: undefined,
+  globalTeardown: undefined,
   testMatch: ["<rootDir>/test/**/*.tools.test.ts"],
   testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/"],
   maxWorkers: 1,

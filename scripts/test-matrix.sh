@@ -10,6 +10,8 @@ SUITES=(test/dist test/core test/path test/schema test/dispatch test/ops test/su
 platform=$(node -p 'process.platform + "-" + process.arch')
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/venue-files/node"
 failed=0
+# On the disk, as users are: npm test has its temporary directories in memory where it can.
+export TMPDIR="${TMPDIR:-/tmp}"
 for version in "${VERSIONS[@]}"; do
   if [ "${version%%.*}" = "$(node -p 'process.versions.node.split(".")[0]')" ] && [ "$version" != 20.19 ]; then
     echo "Skipped: Node $version, which npm test runs on here"

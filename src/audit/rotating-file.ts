@@ -33,7 +33,7 @@ const MODE = 0o600;
  *
  * A line is never split between two files. Lines that cannot be written are queued and retried. Two processes may share
  * a file: whichever finds it full renames it, and the other moves to the new one at its own next rotation. Devices,
- * pipes and anything below `/dev` or `/proc` are never renamed.
+ * pipes and anything below `/dev` or `/proc` are never renamed, but files in `/dev/shm` are: it is a file system.
  *
  * @param onError called with the first failure of every series
  * @throws the system's error when the file cannot be opened
@@ -48,7 +48,7 @@ export async function openRotatingFile(
   try {
     const stats = await handle.stat();
     // Resolved once: rotation renames the target of a symbolic link, not the link.
-    const rotates = stats.isFile() && !/^\/(?:dev|proc)\//.test(path);
+    const rotates = stats.isFile() && !/^\/(?:dev\/(?!shm\/)|proc\/)/.test(path);
     const name = rotates ? await realpath(path) : path;
     const file = { handle, size: stats.size };
     // A process that died while writing may have left a partial line; the next one must not continue it.

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { systemClock } from "../../src/core/clock.js";
 import type { FileEvent } from "../../src/feed/file-event.js";
 import { Merging } from "../../src/feed/merging.js";
@@ -13,15 +13,20 @@ const event = ([type, path, from]: Step): FileEvent => ({
 const shown = ({ type, path, from }: FileEvent) =>
   [type, path.join("/"), ...(from === undefined ? [] : [from.join("/")])].join(" ");
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 /** What is told at once, and what is told at the end of the time in which changes become one. */
-async function told(steps: readonly Step[]): Promise<{ atOnce: string[]; later: string[] }> {
+function told(steps: readonly Step[]): { atOnce: string[]; later: string[] } {
   const all: string[] = [];
   const merging = new Merging(systemClock, (one) => all.push(shown(one)));
   for (const step of steps) merging.add(event(step));
   const atOnce = [...all];
-  await pause(130);
+  jest.advanceTimersByTime(100);
   merging.close();
   return { atOnce, later: all.slice(atOnce.length) };
 }
@@ -134,25 +139,19 @@ describe("changes of one path", () => {
       ["created dir/a", "deleted dir"],
       [],
     ],
-  ])("%s", async (_what, steps, atOnce, later) => {
-    expect(await told(steps)).toEqual({ atOnce, later });
+  ])("%s", (_what, steps, atOnce, later) => {
+    expect(told(steps)).toEqual({ atOnce, later });
   });
 
-  test("that never end are told every tenth of a second, with the last one at the end", async () => {
+  test("that never end are told every tenth of a second, with the last one at the end", () => {
     const times: number[] = [];
     const merging = new Merging(systemClock, () => times.push(performance.now()));
     const began = performance.now();
-    let changes = 0;
-    while (performance.now() - began < 450) {
+    for (let change = 0; change < 150; change += 1) {
       merging.add(event(["modified", "a"]));
-      changes += 1;
-      await pause(3);
+      jest.advanceTimersByTime(3);
     }
-    await pause(250);
-    expect(changes).toBeGreaterThan(20);
-    expect(times.length).toBeGreaterThanOrEqual(3);
-    expect(times.length).toBeLessThanOrEqual(8);
-    const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-    expect(Math.min(...gaps)).toBeGreaterThan(90);
+    jest.advanceTimersByTime(250);
+    expect(times.map((time) => time - began)).toEqual([0, 100, 200, 300, 400, 500]);
   });
 });

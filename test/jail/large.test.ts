@@ -10,7 +10,7 @@ import { sortByName } from "../../src/path/order.js";
 import { expectClosedSoon, inArena, openDescriptors, staged } from "./arena.js";
 import { ENGINES, outcomeOf, withFiles } from "./files.js";
 
-const NAMES = 400;
+const NAMES = 850;
 /** Directories above this size are read in pieces. */
 const PIECES_ABOVE = 16_384;
 

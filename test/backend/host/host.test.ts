@@ -11,6 +11,7 @@ import type { EngineName } from "../../../src/jail/handles.js";
 import { Jail } from "../../../src/jail/jail.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
 import { openRoots } from "../../../src/roots/open.js";
+import { diskDirectory } from "../../disk.js";
 import { backendSuite, type OpenedBackend, SUITE_ROOT } from "../suite.js";
 
 type HostOptions = Omit<HostRootInput, "path">;
@@ -18,8 +19,8 @@ type HostOptions = Omit<HostRootInput, "path">;
 const links = { links: true };
 
 /** A root as the adapter opens it. @param options `temp`, or what is special about a host directory */
-async function openConfigured(options: HostOptions | "temp"): Promise<OpenedBackend> {
-  const path = mkdtempSync(join(tmpdir(), "venue-files-suite-"));
+async function openConfigured(options: HostOptions | "temp", parent = tmpdir()): Promise<OpenedBackend> {
+  const path = mkdtempSync(join(parent, "venue-files-suite-"));
   const root = options === "temp" ? { temp: true as const } : { path, ...options };
   const opened = openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: root } }, { baseDir: path }));
   const [only] = opened.roots;
@@ -49,7 +50,7 @@ function openBy(engine: EngineName): OpenedBackend {
 }
 
 backendSuite("host, calls in the thread pool", () => openConfigured({ io: "pool", durability: "none" }), links);
-backendSuite("host, flushed", () => openConfigured({ durability: "flush" }), links);
+backendSuite("host, flushed to the disk", () => openConfigured({ durability: "flush" }, diskDirectory()), links);
 backendSuite("host, openat2", async () => openBy("openat2"), links);
 backendSuite("host, real-path check", async () => openBy("real-path check"), links);
 backendSuite("temp, synchronous calls", () => openConfigured("temp"), links);

@@ -6,7 +6,7 @@ import { type ObjectStoreOptions, openObjectStore } from "../../../../src/drive/
 import { BUCKET, CREDENTIALS, REGION } from "./fake-s3.js";
 
 /** Tries that do not last. */
-export const IMPATIENT = { tries: 4, waitMs: 5, timeoutMs: 2000 };
+export const IMPATIENT = { tries: 4, waitMs: 5, timeoutMs: 60_000 };
 
 export interface Stores {
   /** Another process, as far as the bucket can tell. */

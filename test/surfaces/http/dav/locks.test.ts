@@ -202,13 +202,12 @@ describe("the If header", () => {
     expect(() => parseIf(header)).toThrow("Malformed If header");
   });
 
-  test("is read in linear time", () => {
-    const started = performance.now();
+  test("is read without trying other ways again", () => {
+    // Of so many openings, a reader that goes back tries more ways than the test has time for.
     for (const header of ["(", "<", "(<a>", "([", '(["']) {
       expect(() => parseIf(header.repeat(8192 / header.length))).toThrow();
     }
     expect(() => parseIf("(<a>)".repeat(2000))).toThrow("longer than");
-    expect(performance.now() - started).toBeLessThan(2000);
   });
 });
 

@@ -1,0 +1,1 @@
+export { removeTemporaryDirectory as default } from "./temporary-directory.mjs";
