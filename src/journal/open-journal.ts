@@ -28,6 +28,8 @@ export interface LazyJournalOptions {
   readonly root: string;
   /** Canonical path of the root. */
   readonly realPath: string;
+  /** Somebody has asked for it: it is not there by default alone. */
+  readonly isChosen: boolean;
   readonly mode: "metadata" | "on";
   readonly trash: TrashMode;
   readonly quota: PruneRules;
@@ -77,11 +79,20 @@ export class LazyJournal {
   }
 
   async #open(): Promise<RootJournal | undefined> {
-    const { place, root, realPath, ...rest } = this.#options;
+    const { place, root, realPath, isChosen, ...rest } = this.#options;
     const onFault = (error: unknown): void => {
       place.log.error({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
     };
     try {
+      // The library is native and takes a while to load.
+      const loading = import("./journal.js");
+      const library = await (isChosen ? loading : loading.catch(() => undefined));
+      if (library === undefined) {
+        // Nobody has asked for a journal; `check` and `doctor` say what is missing.
+        this.#failedMs = Number.POSITIVE_INFINITY;
+        place.log.debug({ event: "journal", root }, "There is no journal: its library cannot be loaded");
+        return undefined;
+      }
       const state = place.openState();
       if (isWithin(state, realPath)) throw new Error("The state directory lies in the root");
       const folder = join(state, "journal", keyOf(realPath));
@@ -91,9 +102,7 @@ export class LazyJournal {
         const text = "The journal of a root was damaged: what can be read of it stays, the rest is set aside beside it";
         place.log.error({ event: "journal-damaged", root, folder }, text);
       }
-      // The library is native and takes a while to load.
-      const { RootJournal } = await import("./journal.js");
-      this.#journal = new RootJournal({ ...rest, folder, nowMs: () => Date.now(), onFault });
+      this.#journal = new library.RootJournal({ ...rest, folder, nowMs: () => Date.now(), onFault });
       return this.#journal;
     } catch (error) {
       this.#failedMs = performance.now();

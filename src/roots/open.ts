@@ -271,7 +271,18 @@ function journalOf(
   if (place === undefined) throw new Error(`has journal: "${mode}", which needs a state directory ('stateDir')`);
   const bin = new HostTrash(() => backend().jail);
   const inBackground = (work: Promise<unknown>): void => jail.trackBackground(work);
-  return new LazyJournal({ place, root: name, realPath: jail.realPath, mode, trash, quota, bin, inBackground });
+  const isChosen = config.journal !== undefined;
+  return new LazyJournal({
+    place,
+    root: name,
+    realPath: jail.realPath,
+    isChosen,
+    mode,
+    trash,
+    quota,
+    bin,
+    inBackground,
+  });
 }
 
 const closeRoot = async ({ root, host }: Opened): Promise<void> => {

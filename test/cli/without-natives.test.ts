@@ -32,9 +32,17 @@ describe("without its native libraries", () => {
     const folder = makeVenue();
     const call = (operation: string, input: object) =>
       run(folder, "call", "--config", "venue.json5", operation, JSON.stringify({ root: "docs", ...input }));
-    expect(await call("file:write", { path: "b.txt", content: "new" })).toMatchObject({ status: 0 });
+    // Nobody has asked for a journal, so nothing is wrong.
+    expect(await call("file:write", { path: "b.txt", content: "new" })).toMatchObject({ status: 0, stderr: "" });
     expect(readFileSync(join(folder, "docs/b.txt"), "utf8")).toBe("new");
     expect((await call("file:grep", { pattern: "h.llo" })).stdout).toContain("a.txt");
+  });
+
+  test("one call says so where the configuration asks for a journal", async () => {
+    const folder = makeVenue({}, { docs: { path: "./docs", journal: "on" } });
+    const input = JSON.stringify({ root: "docs", path: "b.txt", content: "new" });
+    const done = await run(folder, "call", "--config", "venue.json5", "file:write", input);
+    expect(done).toMatchObject({ status: 0, stderr: expect.stringContaining("The journal of a root failed") });
   });
 
   test("the library reads, and finds nothing outside of a root", async () => {

@@ -7,6 +7,7 @@ import { identity, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { LockRequest } from "../../../jail/staging/locks.js";
+import { quietly } from "../../../jail/sys.js";
 import { mapErrors } from "../../errno.js";
 import type { Held } from "../../quota.js";
 import { type Guard, withLockFile } from "../guard.js";
@@ -166,7 +167,7 @@ class Group {
     if (this.#rules.usage !== undefined) this.#held.push(this.#rules.usage.reserve(sum, this.#access.place));
     this.#access.scope.checkpoint();
     this.#isSettled = false;
-    yield* intent.record(records);
+    if (!this.#isOneRename(records)) yield* intent.record(records);
     this.#recorded.push(...records);
     for (const step of batch) {
       const { effect, change } = yield* withStepErrors(step, step.commit(intent, guard));
@@ -175,6 +176,11 @@ class Group {
       if (change !== undefined) this.#members.push({ access, change, kept: kept.get(step) });
     }
     if (this.#rules.durable) yield* flushDirectories(jail, changedDirectories(batch));
+  }
+
+  /** A single file that gets its content by one rename is never half done: there is nothing to undo after a crash. */
+  #isOneRename([first]: readonly StepRecord[]): boolean {
+    return this.#steps.length === 1 && first?.put !== undefined && (first.made ?? []).length === 0;
   }
 
   /** @returns the error for the caller, which says what could not be put back */
@@ -197,6 +203,7 @@ class Group {
     );
     // What others changed meanwhile is not put back; what was there before stays in the intent for the operator.
     if (left.length === 0) yield* intent.settle();
+    else if (!intent.isRecorded) yield* quietly(intent.record(this.#recorded));
     this.#isSettled = left.length === 0;
     return left.length === 0 ? error : notPutBack(error, left);
   }

@@ -116,6 +116,11 @@ export class Intent {
     return this.#stage.directory;
   }
 
+  /** Whether somebody would undo it after a crash. */
+  get isRecorded(): boolean {
+    return this.#batches > 0;
+  }
+
   /** Takes over a descriptor of staged content; it is closed once it is flushed, if the root requires that. */
   *flushLater(fd: number): Io<void> {
     if (!this.#ground.durable) {
