@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from "node:util";
 import { DriveBackend, type DriveSource } from "../backend/drive/drive.js";
 import { journalAccess } from "../backend/drive/journal.js";
 import type { IntentRegister } from "../backend/host/group/register.js";
-import { HostTrash } from "../backend/host/history/trash.js";
 import { HostBackend } from "../backend/host/host.js";
 import { sweepRuns } from "../backend/host/mount.js";
 import { countTree } from "../backend/host/quota.js";
@@ -12,21 +11,15 @@ import { ReadBuffers } from "../backend/host/read-buffers.js";
 import { TempHome } from "../backend/host/temp.js";
 import { Usage } from "../backend/quota.js";
 import { notSupportedHere } from "../core/errors/texts.js";
-import type {
-  DriveRootConfig,
-  FileConfig,
-  HostRootConfig,
-  Quota,
-  RootConfig,
-  TempRootConfig,
-} from "../core/file-config.js";
+import type { DriveRootConfig, FileConfig, Quota, RootConfig } from "../core/file-config.js";
 import { runIo } from "../core/io.js";
 import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/ports/operation.js";
 import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
-import { type JournalPlace, LazyJournal } from "../journal/open-journal.js";
+import type { LazyJournal } from "../journal/open-journal.js";
 import { compileDeny, type DenyOptions } from "../path/deny.js";
 import { RootGroups, type RootsState } from "./groups.js";
+import { journalOf } from "./journal.js";
 
 /** The open roots of one adapter. */
 export interface OpenRoots {
@@ -253,36 +246,6 @@ function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {
   jail.trackBackground(counting);
   usage.count(counting);
   return usage;
-}
-
-/**
- * The journal of a root that is a directory.
- * @throws Error whose message completes "Root 'x' …" if the root needs one and there can be none
- */
-function journalOf(
-  name: string,
-  config: HostRootConfig | TempRootConfig,
-  { jail, place, backend }: { jail: Jail; place: JournalPlace | undefined; backend: () => HostBackend },
-): LazyJournal | undefined {
-  const isDefault = place?.byDefault === true && config.kind === "host" && !config.readOnly;
-  const { journal: mode = isDefault ? "on" : "off", trash, journalQuota: quota } = config;
-  if (trash === "required" && mode !== "on") throw new Error(`has trash: "required", which needs journal: "on"`);
-  if (mode === "off") return undefined;
-  if (place === undefined) throw new Error(`has journal: "${mode}", which needs a state directory ('stateDir')`);
-  const bin = new HostTrash(() => backend().jail);
-  const inBackground = (work: Promise<unknown>): void => jail.trackBackground(work);
-  const isChosen = config.journal !== undefined;
-  return new LazyJournal({
-    place,
-    root: name,
-    realPath: jail.realPath,
-    isChosen,
-    mode,
-    trash,
-    quota,
-    bin,
-    inBackground,
-  });
 }
 
 const closeRoot = async ({ root, host }: Opened): Promise<void> => {

@@ -18,12 +18,14 @@ import {
   type Content,
   codeOf,
   contentAt,
+  type FileCalls,
   hashOfText,
   makeParents,
   putContent,
   removeFile,
   removeParents,
 } from "./files.js";
+import { takeBackByJournal } from "./journal-steps.js";
 import { alignNewlines, hasMark, withMark } from "./lines.js";
 import type { AcpPlace } from "./mounts.js";
 
@@ -174,18 +176,26 @@ async function takeBackNow(session: FileSession, direction: "undo" | "redo", cha
   const { changes, buffers } = session;
   // The user takes it back, not the agent.
   const calls = allowedCalls(session.calls);
-  const { place, before, after, buffer, directories = [] } = change;
+  const { place, before, buffer, directories = [] } = change;
+  const isCreated = before.kind === "missing";
+  const made = direction === "redo" && isCreated ? await makeParents(calls, place) : directories;
+  const entry = await takeBackByJournal(session, change);
+  if (entry === undefined) await takeBackFromMemory(calls, direction, change);
+  if (direction === "undo" && isCreated) await removeParents(calls, place.root, directories);
+  changes.moveChange(direction, { ...change, directories: made, entry });
+  const { key } = place;
+  if (direction === "undo" && buffer !== undefined && buffers.get(key)?.dirty === false) buffers.restore(key, buffer);
+}
+
+/** Where no journal has kept it. */
+async function takeBackFromMemory(calls: FileCalls, direction: "undo" | "redo", change: Change): Promise<void> {
+  const { place, before, after } = change;
   // Skipping this change to undo earlier ones would produce a state that never existed.
   if (before.kind === "lost") throw notKept(place);
   const [from, to] = direction === "undo" ? [after, before] : [before, after];
-  const made = direction === "redo" && before.kind === "missing" ? await makeParents(calls, place) : directories;
   if (to.kind !== "missing") {
     await putContent(calls, place, { content: to.kind === "text" ? to.text : to.bytes, expected: from });
   } else if (from.kind !== "missing") {
     await removeFile(calls, place, from.hash);
-    await removeParents(calls, place.root, directories);
   }
-  changes.moveChange(direction, { ...change, directories: made });
-  const { key } = place;
-  if (direction === "undo" && buffer !== undefined && buffers.get(key)?.dirty === false) buffers.restore(key, buffer);
 }

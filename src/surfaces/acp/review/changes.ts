@@ -33,7 +33,7 @@ export interface Lost extends Overwritten {
   readonly kind: "lost";
 }
 
-/** One change. If `before` was not kept, neither this change nor any earlier one can be undone. */
+/** One change. If neither `before` nor a journal has kept it, neither this change nor any earlier one can be undone. */
 export interface Change {
   readonly place: ShownPlace;
   readonly before: Held | Lost;
@@ -42,6 +42,8 @@ export interface Change {
   readonly directories?: readonly string[];
   /** The dirty editor buffer that the write replaced, if there was one. */
   readonly buffer?: Buffered;
+  /** Entry of the journal by which the last undo or redo of it is taken back. */
+  readonly entry?: string | undefined;
 }
 
 /** A file changed in a session. */
@@ -119,9 +121,11 @@ export class Changes {
     const [from, to] = direction === "undo" ? [this.#done, this.#undone] : [this.#undone, this.#done];
     const { place, before, after } = now;
     const latest = direction === "undo" ? before : after;
-    if (latest.kind === "lost" || from.pop() === undefined) return;
+    if (from.pop() === undefined) return;
     to.push(now);
-    this.#track({ place, first: before, latest });
+    // What a journal has brought back is not known here; it is what the session found.
+    if (latest.kind === "lost") this.#forget(place.key);
+    else this.#track({ place, first: before, latest });
   }
 
   /** Files that differ from their original, in the order of their first change. */
@@ -153,6 +157,12 @@ export class Changes {
     this.#fileBytes += sizeOfTracked(next) - (known === undefined ? 0 : sizeOfTracked(known));
     this.#files.set(key, next);
     this.#dropOverLimits();
+  }
+
+  #forget(key: string): void {
+    const known = this.#files.get(key);
+    if (known !== undefined) this.#fileBytes -= sizeOfTracked(known);
+    this.#files.delete(key);
   }
 
   #dropOverLimits(): void {

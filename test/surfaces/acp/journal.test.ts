@@ -1,0 +1,90 @@
+import { existsSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { FileOutputs } from "../../../src/schema/types.js";
+import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
+import { useGround } from "../../ops/ground.js";
+import { type LocalAgent, localAgent } from "./local.js";
+
+const ground = useGround({ journal: true, root: { maxReadBytes: 1000 } });
+const at = (path: string): string => join(ground.dir, path);
+const text = (path: string): string => ground.get(path).toString();
+let session = "";
+let count = 0;
+let acp: AcpClientFs;
+let agent: LocalAgent;
+
+beforeEach(async () => {
+  session = `journal-${++count}`;
+  acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }] });
+  agent = await localAgent(acp, session, { cwd: ground.dir });
+});
+
+const write = async (path: string, content: string): Promise<void> => {
+  expect(await agent.ask("fs/write_text_file", { path: at(path), content })).toEqual({ result: {} });
+};
+/** What the session has done, oldest first. */
+async function ops(): Promise<readonly string[]> {
+  const { entries }: FileOutputs["file:history"] = await ground.run("history", { via: session });
+  return entries.map(({ op, undoneBy }) => `${op}${undoneBy === undefined ? "" : " (undone)"}`).reverse();
+}
+
+describe("undo and redo in a root with a journal", () => {
+  test("are undos of the entries of the session", async () => {
+    ground.put("file", "zero");
+    utimesSync(at("file"), 1e9, 1e9);
+    await write("file", "one");
+    await write("file", "two");
+    expect(await acp.undo(session)).toBe(at("file"));
+    expect(text("file")).toBe("one");
+    expect(await acp.undo(session)).toBe(at("file"));
+    expect([text("file"), Math.floor(statSync(at("file")).mtimeMs)]).toEqual(["zero", 1e12]);
+    expect(await ops()).toEqual(["write (undone)", "write (undone)", "undo", "undo"]);
+    expect(acp.modified(session)).toEqual([]);
+    expect(await acp.redo(session)).toBe(at("file"));
+    expect(text("file")).toBe("one");
+    expect(await acp.redo(session)).toBe(at("file"));
+    expect(text("file")).toBe("two");
+    expect(await acp.undo(session)).toBe(at("file"));
+    expect(text("file")).toBe("one");
+    expect(acp.modified(session)).toEqual([{ path: at("file"), oldText: "zero", newText: "one" }]);
+  });
+
+  test("bring back content that was too large to hold", async () => {
+    const large = "x".repeat(100_000);
+    ground.put("file", large);
+    await write("file", "small");
+    expect(await acp.undo(session)).toBe(at("file"));
+    expect(text("file")).toBe(large);
+    expect(acp.modified(session)).toEqual([]);
+    expect(await acp.redo(session)).toBe(at("file"));
+    expect(text("file")).toBe("small");
+    expect(acp.modified(session)).toHaveLength(1);
+  });
+
+  test("remove what was created, with its directories, and make it again; links name the same file", async () => {
+    symlinkSync("real", at("linked"));
+    await write("real/deep/new", "text");
+    await write("linked/deep/new", "more");
+    await acp.undo(session);
+    expect(text("real/deep/new")).toBe("text");
+    await acp.undo(session);
+    expect(existsSync(at("real"))).toBe(false);
+    await acp.redo(session);
+    await acp.redo(session);
+    expect(text("real/deep/new")).toBe("more");
+  });
+
+  test("leave what others have changed since, and what they have taken back", async () => {
+    ground.put("file", "zero");
+    await write("file", "one");
+    ground.put("file", "theirs");
+    await expect(acp.undo(session)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(text("file")).toBe("theirs");
+    await write("file", "two");
+    const { entries }: FileOutputs["file:history"] = await ground.run("history", { path: "file", limit: 1 });
+    await ground.run("undo", { id: entries[0]?.id ?? "" });
+    await expect(acp.undo(session)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(text("file")).toBe("theirs");
+  });
+});
