@@ -3,7 +3,7 @@ import { expectedOf } from "../core/etag.js";
 import type { AppendOptions } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { UploadBody } from "../core/ports/streams.js";
-import type { Uploaded, UploadInput } from "../core/ports/transfer.js";
+import { PART_BYTES, type Uploaded, type UploadInput } from "../core/ports/transfer.js";
 
 /** A sender must bring at least so many bytes within each operation timeout; each time the deadline is renewed. */
 const PROGRESS_BYTES = 65_536;
@@ -44,11 +44,24 @@ async function addPart(
 ): Promise<Uploaded> {
   const { access, limits, path, root } = call;
   const options = { parents, expected, expectedSize };
-  const load = () => limitBody(body, call, limits.maxWriteBytes);
+  const load = () => readWhole(body.length, limitBody(body, call, PART_BYTES));
   const whole = Math.max(length, expectedSize + (body.length ?? 0));
   if (whole > limits.maxUploadBytes) throw contentTooLarge(access.place, whole, limits.maxUploadBytes);
   const { bytes, created, size = expectedSize + bytes } = await root.backend.append(path, { load }, options, access);
   return { written: bytes, created, size };
+}
+
+/** A whole body, in a buffer that is made once where its length is announced: a part is megabytes in small pieces. */
+async function readWhole(length: number | undefined, chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  let all = Buffer.allocUnsafe(length ?? PROGRESS_BYTES);
+  let size = 0;
+  for await (const chunk of chunks) {
+    const needed = size + chunk.length;
+    if (needed > all.length) all = Buffer.concat([all.subarray(0, size)], Math.max(needed, 2 * all.length));
+    all.set(chunk, size);
+    size = needed;
+  }
+  return all.subarray(0, size);
 }
 
 function bodyOf({ transfer }: PathCall): UploadBody {

@@ -17,11 +17,13 @@ let stage: Stage;
 let large: string;
 
 suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`, () => {
-  /** From where each part that reached the venue began. */
+  /** From where each request went on. */
   const offsets: number[] = [];
-  /** What happens to the part that begins there: its connection breaks, or nothing more. */
-  let fate: (offset: number) => "break" | "hold" | undefined = () => undefined;
+  /** Bytes of a body that pass before its connection breaks, or nothing more comes. */
+  let fate: { readonly after: number; readonly end: "break" | "hold" } | undefined;
   let held: () => void = () => {};
+  /** Called for each request that does not begin at the start. */
+  let goesOn: () => void = () => {};
   let proxy: Server;
 
   beforeAll(async () => {
@@ -32,21 +34,35 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
   beforeAll(async () => {
     proxy = createServer((request, response) => {
       const { method, url = "", headers } = request;
-      if (method === "PATCH") {
-        const offset = Number(headers["upload-offset"]);
-        const end = fate(offset);
-        if (end === "break") request.socket.destroy();
-        if (end === "hold") held();
-        if (end !== undefined) return;
-        offsets.push(offset);
-      }
       const to = send(new URL(url, stage.venue.url), { method, headers }, (answer) => {
         response.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(response);
       });
       to.on("error", () => response.destroy());
       response.on("close", () => to.destroy());
-      request.pipe(to);
+      if (method !== "PATCH") {
+        request.pipe(to);
+        return;
+      }
+      const offset = Number(headers["upload-offset"]);
+      offsets.push(offset);
+      if (offset > 0) goesOn();
+      const own = fate;
+      let passed = 0;
+      request.on("data", (chunk: Buffer) => {
+        const room = own === undefined ? chunk.length : Math.max(0, own.after - passed);
+        const isFlowing = to.write(chunk.subarray(0, room));
+        passed += Math.min(room, chunk.length);
+        if (own !== undefined && passed >= own.after) {
+          request.pause();
+          if (own.end === "break") request.socket.destroy();
+          else held();
+        } else if (!isFlowing) {
+          request.pause();
+          to.once("drain", () => request.resume());
+        }
+      });
+      request.on("end", () => to.end());
     });
     await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   });
@@ -56,7 +72,8 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
     await stage.close();
   });
   afterEach(() => {
-    fate = () => undefined;
+    fate = undefined;
+    goesOn = () => {};
     expect(stage.problems.splice(0)).toEqual([]);
   });
 
@@ -82,18 +99,23 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
     await page.getByText("This folder is empty").waitFor();
     return page;
   }
-  const starts = (from: number) => Array.from({ length: 10 - from }, (_, index) => (from + index) * PART);
+  const arrived = async (path: string, bytes: number) => {
+    while ((statSync(stage.at(path), { throwIfNoEntry: false })?.size ?? 0) < bytes)
+      await new Promise((resolve) => setImmediate(resolve));
+  };
 
-  test("a broken connection costs the part that broke, and nothing is seen under the name before all is there", async () => {
-    let breaks = 2;
+  test("after a broken connection it goes on where it was, and nothing is seen under the name before all is there", async () => {
     const page = await openFolder("broken");
-    fate = (offset) => {
-      expect(existsSync(stage.at("broken/large.bin"))).toBe(false);
-      return offset === 4 * PART && breaks-- > 0 ? "break" : undefined;
+    fate = { after: 4 * PART + 1000, end: "break" };
+    let isEarly = true;
+    goesOn = () => {
+      isEarly = existsSync(stage.at("broken/large.bin"));
+      fate = undefined;
     };
     await choose(page);
     await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
-    expect(offsets).toEqual(starts(0));
+    expect(isEarly).toBe(false);
+    expect(offsets.at(-1)).toBe(4 * PART);
     expect(sumOf(stage.at("broken/large.bin"))).toBe(sumOf(large));
     expect(readdirSync(stage.at("broken"))).toEqual(["large.bin"]);
     await page.context().close();
@@ -101,23 +123,22 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
 
   test("after a reload it goes on when the same file is chosen again; another file is refused", async () => {
     const page = await openFolder("reloaded");
-    fate = (offset) => (offset === 5 * PART ? "hold" : undefined);
+    fate = { after: 5 * PART + 1000, end: "hold" };
     const holding = nextHeld();
     await choose(page);
     await holding;
-    expect(statSync(stage.at(`reloaded/${partOf("reloaded")}`)).size).toBe(5 * PART);
+    await arrived(`reloaded/${partOf("reloaded")}`, 5 * PART);
     await page.reload();
-    fate = () => undefined;
+    fate = undefined;
     await tray(page).getByText("41.9 MB of 75.5 MB are there. Choose the file again to go on.").waitFor();
     const other = join(stage.folder, "other.bin");
     writeFileSync(other, "other");
     const again = tray(page).getByLabel("Choose the file again: large.bin").first();
     await again.setInputFiles(other);
     await page.getByText("That is another file than the one of which parts are there: large.bin.").waitFor();
-    offsets.length = 0;
     await again.setInputFiles(large);
     await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
-    expect(offsets).toEqual(starts(5));
+    expect(offsets).toEqual([0, 5 * PART]);
     expect(sumOf(stage.at("reloaded/large.bin"))).toBe(sumOf(large));
     expect(partOf("reloaded")).toBeUndefined();
     await page.context().close();
@@ -125,22 +146,24 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
 
   test("it pauses and goes on where it was; what is cancelled leaves nothing", async () => {
     const page = await openFolder("paused");
-    fate = (offset) => (offset === 2 * PART ? "hold" : undefined);
+    fate = { after: 2 * PART + 1000, end: "hold" };
     const holding = nextHeld();
     await choose(page);
     await holding;
+    await arrived(`paused/${partOf("paused")}`, 2 * PART);
     await tray(page).getByRole("button", { name: "Pause large.bin" }).click();
     await tray(page).getByText("paused").waitFor();
-    const before = [...offsets];
+    fate = { after: PART + 1000, end: "hold" };
     const holdingAgain = nextHeld();
     await tray(page).getByRole("button", { name: "Resume large.bin" }).click();
     await holdingAgain;
-    expect(offsets).toEqual(before);
+    expect(offsets).toEqual([0, 2 * PART]);
+    await arrived(`paused/${partOf("paused")}`, 3 * PART);
     await tray(page).getByRole("button", { name: "Cancel large.bin" }).click();
     await tray(page).getByText("cancelled").waitFor();
     await page.getByText("This folder is empty").waitFor();
     expect(readdirSync(stage.at("paused"))).toEqual([]);
-    fate = () => undefined;
+    fate = undefined;
     await tray(page).getByRole("button", { name: "Retry large.bin" }).click();
     await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
     expect(sumOf(stage.at("paused/large.bin"))).toBe(sumOf(large));

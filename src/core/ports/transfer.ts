@@ -4,6 +4,9 @@ import type { Sha256 } from "../etag.js";
 import type { SurfaceContext } from "./adapter.js";
 import type { TakeDownload, UploadBody } from "./streams.js";
 
+/** Most bytes of a part that is added to a file: it is held in memory, and is there as a whole or not at all. */
+export const PART_BYTES = 8_388_608;
+
 /** Input of a download. */
 export interface DownloadInput {
   readonly root: string;

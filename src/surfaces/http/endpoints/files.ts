@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
 import { aborted } from "../../../core/errors/texts.js";
 import { hashText } from "../../../core/etag.js";
+import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import type { Uploaded, UploadInput } from "../../../core/ports/transfer.js";
 import { sendContinue } from "../admission/expect.js";
@@ -13,6 +14,7 @@ import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest } from "../plumbing/http-error.js";
 import { isRead } from "../plumbing/is-read.js";
 import { unlimitBody } from "../plumbing/node-server.js";
+import { partsOf } from "./file-parts.js";
 import { fileError, fileRequest, queryValue, ticketOf } from "./file-request.js";
 import { sendFile } from "./file-sending.js";
 
@@ -42,26 +44,46 @@ export async function getFile(
 
 /** `PUT /api/v1/files/<root>/<path>`: replaces the file with the body atomically; on failure nothing changes. */
 export const putFile = (host: HttpHost, exchange: Exchange): Promise<FastifyReply> =>
-  receive(host, exchange, () => ({}));
+  receive(host, exchange, ({ files, input, context }) => files.upload(input, uploadOf(exchange.request.raw), context));
 
 /**
- * `PATCH /api/v1/files/<root>/<path>`: adds the body to a file that has as many bytes as `Upload-Offset` says, so that an
- * upload goes on where it stopped. A part that is there already changes nothing.
+ * `PATCH /api/v1/files/<root>/<path>`: adds the body to a file that has as many bytes as `Upload-Offset` says, part by part,
+ * so that an upload goes on where it stopped. Each part is a call of its own, judged when it comes.
  */
 export const patchFile = (host: HttpHost, exchange: Exchange): Promise<FastifyReply> =>
-  receive(host, exchange, () => partOf(exchange));
+  receive(host, exchange, async ({ files, input, context }) => {
+    const { operationId: _, ...options } = input;
+    const body = uploadOf(exchange.request.raw);
+    const { offset: first, length } = partOf(exchange, body);
+    let [conditions, offset, created]: [typeof options, number, boolean] = [options, first, false];
+    for await (const part of partsOf(body)) {
+      const uploaded = await files.upload({ ...conditions, offset, length }, part, context);
+      offset = uploaded.size ?? offset + uploaded.written;
+      created ||= uploaded.created;
+      // They were for the file as it was.
+      const { ifMatch: __, ifNoneMatch: ___, ...later } = options;
+      conditions = later;
+    }
+    return { written: offset - first, created, size: offset };
+  });
+
+interface Receiving {
+  readonly files: HttpFiles;
+  readonly input: UploadInput;
+  readonly context: SurfaceContext;
+}
 
 async function receive(
   host: HttpHost,
   exchange: Exchange,
-  more: () => Pick<UploadInput, "offset" | "length">,
+  store: (receiving: Receiving) => Promise<Uploaded>,
 ): Promise<FastifyReply> {
   const { request, reply } = exchange;
   try {
     const files = filesOf(host);
     const { place, context } = fileRequest(host, files, { ...exchange, direction: "upload" });
-    const input = { ...place, ...optionsOf(exchange), ...more() };
-    const uploaded = await files.upload(input, uploadOf(request.raw), { ...context, signal: hangUpOf(exchange) });
+    const input = { ...place, ...optionsOf(exchange) };
+    const uploaded = await store({ files, input, context: { ...context, signal: hangUpOf(exchange) } });
     return reply
       .code(uploaded.created ? 201 : 204)
       .headers(versionHeaders(uploaded))
@@ -87,14 +109,13 @@ function filesOf({ files }: HttpHost): HttpFiles {
 }
 
 /** @throws HttpError 400 */
-function partOf({ request }: Exchange): Pick<UploadInput, "offset" | "length"> {
+function partOf({ request }: Exchange, body: UploadBody): Required<Pick<UploadInput, "offset" | "length">> {
   if (ticketOf(request) !== undefined) throw badRequest("A ticket is for one PUT of the whole file");
-  const [offset, length] = [request.headers["upload-offset"], request.headers["upload-length"]];
+  const [offset, length = "0"] = [request.headers["upload-offset"], request.headers["upload-length"]];
   const isNumber = (given: unknown) => typeof given === "string" && /^\d{1,15}$/.test(given);
   if (!isNumber(offset)) throw badRequest("PATCH adds to a file: Upload-Offset must be the bytes that it has now");
-  if (length === undefined) return { offset: Number(offset) };
   if (!isNumber(length)) throw badRequest("Upload-Length must be the bytes of the whole file");
-  return { offset: Number(offset), length: Number(length) };
+  return { offset: Number(offset), length: Math.max(Number(length), Number(offset) + (body.length ?? 0)) };
 }
 
 const versionHeaders = ({ sha256, size }: Uploaded): Record<string, string> => ({

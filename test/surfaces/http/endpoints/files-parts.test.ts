@@ -1,33 +1,38 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { UploadBody } from "../../../../src/core/ports/streams.js";
+import { PART_BYTES } from "../../../../src/core/ports/transfer.js";
 import { createVenue, type Venue } from "../../../../src/index.js";
+import { partsOf } from "../../../../src/surfaces/http/endpoints/file-parts.js";
 import { readRecords } from "../../../audit/records.js";
 
 const TOKENS = { alice: "a".repeat(32), reader: "r".repeat(32), writer: "w".repeat(32) };
 const CAN = { alice: "crud", reader: "crud/read", writer: "crud/write" };
+const MOST = 2 * PART_BYTES + 1000;
 type Name = keyof typeof TOKENS;
 const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-parts-")));
 let venue: Venue;
 let url: string;
 
 beforeAll(async () => {
-  mkdirSync(join(base, "docs"));
+  for (const root of ["docs", "parts"]) mkdirSync(join(base, root));
   writeFileSync(join(base, "docs/there.txt"), "0123456789");
   for (const [name, token] of Object.entries(TOKENS))
     writeFileSync(join(base, `${name}.token`), token, { mode: 0o600 });
   const tokens = (Object.keys(TOKENS) as Name[]).map((name) => ({
     ...{ name, token: { file: `${name}.token` } },
-    caps: ["docs", "home"].map((root) => ({ with: `file://${root}/`, can: CAN[name] })),
+    caps: ["docs", "parts", "home"].map((root) => ({ with: `file://${root}/`, can: CAN[name] })),
   }));
   venue = await createVenue(
     {
       ...{ port: 0, stateDir: "state", auth: { public: { enabled: false }, tokens }, audit: { file: "audit.log" } },
       file: {
-        limits: { maxWriteBytes: 1000, maxUploadBytes: 2500 },
-        roots: { docs: { path: "docs" }, home: { dlfs: "home" } },
+        limits: { maxWriteBytes: 1000, maxUploadBytes: MOST },
+        roots: { docs: { path: "docs" }, parts: { path: "parts", durability: "none" }, home: { dlfs: "home" } },
       },
     },
     { baseDir: base },
@@ -41,6 +46,11 @@ afterAll(async () => {
 
 const at = (path: string): string => `${url}/api/v1/files/${path}`;
 const onDisk = (path: string): string => readFileSync(join(base, "docs", path), "utf8");
+
+const aborted = (root: string) =>
+  readRecords(join(base, "audit.log")).filter(
+    (record) => record["outcome"] === "ABORTED" && JSON.stringify(record).includes(`${root}/`),
+  );
 
 async function patch(path: string, offset: string | undefined, body: string, name: Name = "alice") {
   const headers = {
@@ -87,17 +97,70 @@ test.each([undefined, "", "-1", "1.5", "x", "1, 2"])("an offset of %s is refused
   expect(onDisk("there.txt")).toBe("0123456789");
 });
 
-test("a part is as large as a write may be, and the whole as an upload", async () => {
-  const part = "x".repeat(1000);
-  expect((await patch("docs/large", "0", `${part}x`)).status).toBe(413);
-  for (const offset of ["0", "1000"]) expect((await patch("docs/large", offset, part)).status).toBeLessThan(300);
-  expect((await patch("docs/large", "2000", part)).status).toBe(413);
-  expect(onDisk("large")).toHaveLength(2000);
+test("the whole is as large as an upload may be, which is said before it comes", async () => {
+  expect((await patch("docs/large", `${MOST}`, "x")).status).toBe(413);
   const headers = { authorization: `Bearer ${TOKENS.alice}`, "upload-offset": "0" };
   const announce = (length: string) =>
     fetch(at("docs/announced"), { method: "PATCH", headers: { ...headers, "upload-length": length }, body: "x" });
-  expect([(await announce("2501")).status, (await announce("many")).status]).toEqual([413, 400]);
-  expect((await announce("2500")).status).toBe(201);
+  expect([(await announce(`${MOST + 1}`)).status, (await announce("many")).status]).toEqual([413, 400]);
+  expect((await announce(`${MOST}`)).status).toBe(201);
+});
+
+describe("a body of several parts", () => {
+  const body = randomBytes(MOST);
+  const all = (chunks: Uint8Array[], length?: number) => ({
+    ...(length === undefined ? {} : { length }),
+    chunks: (async function* () {
+      yield* chunks;
+    })(),
+  });
+  const read = async (upload: UploadBody) => {
+    const parts: { readonly length: number | undefined; readonly bytes: Buffer }[] = [];
+    for await (const { length, chunks } of partsOf(upload)) {
+      const own: Uint8Array[] = [];
+      for await (const chunk of chunks) own.push(chunk);
+      parts.push({ length, bytes: Buffer.concat(own) });
+    }
+    return parts;
+  };
+
+  test.each([
+    ["one chunk", [body]],
+    ["chunks that end beside its ends", [body.subarray(0, PART_BYTES - 7), body.subarray(PART_BYTES - 7)]],
+    ["chunks that end at its ends", [body.subarray(0, PART_BYTES), body.subarray(PART_BYTES)]],
+  ])("is cut, from %s", async (_, chunks) => {
+    for (const length of [undefined, body.length]) {
+      const parts = await read(all(chunks, length));
+      expect(parts.map(({ bytes }) => bytes.length)).toEqual([PART_BYTES, PART_BYTES, 1000]);
+      if (length !== undefined) expect(parts.map((part) => part.length)).toEqual([PART_BYTES, PART_BYTES, 1000]);
+      expect(Buffer.concat(parts.map(({ bytes }) => bytes)).equals(body)).toBe(true);
+    }
+  });
+
+  test("has no empty part at its end, and one if it is empty", async () => {
+    expect((await read(all([body.subarray(0, PART_BYTES)]))).map(({ bytes }) => bytes.length)).toEqual([PART_BYTES]);
+    expect((await read(all([]))).map(({ bytes }) => bytes.length)).toEqual([0]);
+  });
+
+  test("stays as far as it has come when the connection breaks, and goes on from there", async () => {
+    const sent = connect(Number(new URL(url).port), "127.0.0.1");
+    sent.write(
+      [
+        ...["PATCH /api/v1/files/parts/broken HTTP/1.1", "Host: 127.0.0.1", `Authorization: Bearer ${TOKENS.alice}`],
+        ...["Upload-Offset: 0", `Content-Length: ${body.length}`, "", ""],
+      ].join("\r\n"),
+    );
+    await new Promise((resolve) => sent.write(body.subarray(0, PART_BYTES + 5000), resolve));
+    const sizeNow = () => statSync(join(base, "parts/broken"), { throwIfNoEntry: false })?.size ?? 0;
+    while (sizeNow() < PART_BYTES) await new Promise((resolve) => setImmediate(resolve));
+    sent.destroy();
+    while (aborted("parts").length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(sizeNow()).toBe(PART_BYTES);
+    const headers = { authorization: `Bearer ${TOKENS.alice}`, "upload-offset": `${PART_BYTES}` };
+    const answer = await fetch(at("parts/broken"), { method: "PATCH", headers, body: body.subarray(PART_BYTES) });
+    expect([answer.status, answer.headers.get("upload-offset")]).toEqual([204, `${body.length}`]);
+    expect(readFileSync(join(base, "parts/broken")).equals(body)).toBe(true);
+  });
 });
 
 test("it needs the right to write, and tells a writer without the right to read nothing of the content", async () => {
@@ -131,8 +194,7 @@ test("a part that breaks off adds nothing, and stands in the audit", async () =>
   await new Promise((resolve) => socket.once("data", resolve));
   socket.write("bro");
   socket.destroy();
-  const records = () => readRecords(join(base, "audit.log")).filter(({ outcome }) => outcome === "ABORTED");
-  while (records().length === 0) await new Promise((resolve) => setImmediate(resolve));
-  expect(records()).toMatchObject([{ operation: "file:upload", outcome: "ABORTED" }]);
+  while (aborted("docs").length === 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(aborted("docs")).toMatchObject([{ operation: "file:upload", outcome: "ABORTED" }]);
   expect(onDisk("there.txt")).toBe("0123456789");
 });

@@ -1,9 +1,9 @@
-// Large files go part by part to a name of their own, and are moved into place: what is there stays there when the
-// connection breaks or the page is loaded anew, and the same file goes on from it.
+// Large files go to a name of their own, and are moved into place: what is there stays there when the connection breaks or
+// the page is loaded anew, and the same file goes on from it.
 
 import { change, read } from "../../api/call.js";
 import { holds, offers, takes } from "../../api/catalogue.js";
-import { ApiError, codeOf, isOffline } from "../../api/errors.js";
+import { codeOf, isOffline } from "../../api/errors.js";
 import { takesParts } from "../../api/features.js";
 import { request, whenOnline } from "../../api/http.js";
 import { sendFile } from "./sending.js";
@@ -11,11 +11,9 @@ import type { Unfinished } from "./unfinished.js";
 
 /** Larger files are sent in parts. */
 export const PARTS_FROM = 67_108_864;
-/** Bytes of a part, where the venue does not say that it takes less. */
-const PART_BYTES = 8_388_608;
 /** The end of what is there is compared with the file before it goes on. */
 const COMPARED_BYTES = 65_536;
-/** A part that fails so often without an answer is given up. */
+/** A connection that breaks so often is given up, until one tries again. */
 const MOST_BREAKS = 5;
 
 interface Sending {
@@ -34,41 +32,28 @@ export function partPathOf(path: string, { name, size, lastModified }: File): st
   return `${path}.${(key >>> 0).toString(36)}.part`;
 }
 
-/** Sends what is not there yet. @throws ApiError */
+/** Sends what is not there yet. What has come when the connection breaks stays. @throws ApiError */
 export async function sendParts(one: Unfinished, file: File, { signal, onSent }: Sending): Promise<void> {
   let breaks = 0;
-  let most = PART_BYTES;
-  let offset = await begunOf(one, file);
-  onSent(offset);
-  while (offset < file.size) {
+  for (let offset = await begunOf(one, file); offset < file.size; offset = await sizeOf(one)) {
     const from = offset;
+    onSent(from);
     try {
-      const told = await sendFile({
-        ...{ method: "PATCH", root: one.root, path: one.part, signal, body: file.slice(from, from + most) },
+      await sendFile({
+        // A file as it is goes to the venue by a shorter way in the browser than a slice of it.
+        ...{ method: "PATCH", root: one.root, path: one.part, signal, body: from === 0 ? file : file.slice(from) },
         headers: { "upload-offset": `${from}`, "upload-length": `${file.size}` },
         onProgress: (bytes) => onSent(from + bytes),
       });
-      offset = Number(told);
-      breaks = 0;
+      return;
     } catch (error) {
-      const limit = limitOf(error);
-      if (limit !== undefined && limit < most) most = limit;
-      else if (isOffline(error) && breaks < MOST_BREAKS) {
-        // Sending a part again has no second effect: the venue takes it only where the file ends.
-        breaks += 1;
-        await whenOnline(signal);
-        offset = await sizeOf(one);
-      } else throw error;
+      // A part of a connection that broke may arrive after its size was asked for.
+      const isBreak = isOffline(error) || codeOf(error) === "CONFLICT";
+      if (!isBreak || breaks === MOST_BREAKS) throw error;
+      breaks += 1;
+      await whenOnline(signal);
     }
-    onSent(offset);
   }
-}
-
-/** Bytes that a part may have, where it was too large and the file is not. */
-function limitOf(error: unknown): number | undefined {
-  if (!(error instanceof ApiError) || error.code !== "TOO_LARGE") return undefined;
-  const { limit, size } = error.data;
-  return typeof limit === "number" && typeof size === "number" && size <= PART_BYTES ? limit : undefined;
 }
 
 const sizeOf = async ({ root, part }: Unfinished): Promise<number> => {
