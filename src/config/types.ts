@@ -1,7 +1,7 @@
 // Configuration of a venue: the checked form (`…Config`), and the form that users write (`…Input`).
 
 import type { Capability } from "../core/call/capability.js";
-import type { ConfiguredLimits, FileConfig } from "../core/file-config.js";
+import type { ConfiguredLimits, FileConfig, JournalQuota } from "../core/file-config.js";
 import type { ShellConfig } from "../core/ports/sandbox.js";
 import type { RootConfigInput } from "./root-input.js";
 
@@ -133,6 +133,8 @@ export interface DrivesConfig {
   readonly verifyReads: boolean;
   /** Let callers obtain the key that signs their drives, with `drive:export-key`. */
   readonly allowKeyExport: boolean;
+  /** Limits of the log of each owner's drives. */
+  readonly journalQuota: JournalQuota;
   readonly limits: DriveLimits;
 }
 
@@ -263,7 +265,10 @@ export interface VenueConfigInput {
   readonly workspace?: boolean | { readonly drafts?: boolean };
   readonly file?: FileConfigInput;
   readonly profiles?: Readonly<Record<string, ProfileConfigInput>>;
-  readonly drives?: Partial<Omit<DrivesConfig, "limits">> & { readonly limits?: Partial<DriveLimits> };
+  readonly drives?: Partial<Omit<DrivesConfig, "limits" | "journalQuota">> & {
+    readonly limits?: Partial<DriveLimits>;
+    readonly journalQuota?: Partial<JournalQuota>;
+  };
 }
 
 /** Content of a config file. */

@@ -69,6 +69,7 @@ describe("an empty config", () => {
         staleMs: 0,
         verifyReads: false,
         allowKeyExport: false,
+        journalQuota: { bytes: 268_435_456, entries: 100_000, days: 30 },
         limits: {
           maxPathDepth: 64,
           maxFileBytes: 268_435_456,
@@ -158,6 +159,7 @@ describe("a full config", () => {
       staleMs: 10,
       verifyReads: true,
       allowKeyExport: true,
+      journalQuota: { bytes: 1, entries: 2, days: 3 },
       limits: {
         maxPathDepth: 1,
         maxFileBytes: 2,

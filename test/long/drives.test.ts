@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { mergeCopies } from "../drive/dlfs/copies.js";
 import { CLASHING_NAMES, converges, PLAIN_NAMES, schedules } from "../drive/dlfs/replicas.js";
-import { expectAll, writeAndKill } from "../drive/engine-crash.js";
+import { expectAll, killLogging, writeAndKill } from "../drive/engine-crash.js";
 import { compile } from "../drive/store/compiled.js";
 
 /** Of each kind. */
@@ -48,6 +48,17 @@ describe("a process that is killed while it changes drives", () => {
         rmSync(path, { recursive: true });
       }
     } finally {
+      compiled.remove();
+    }
+  });
+
+  test("has swapped the root and written the log as one, 100 times", async () => {
+    const compiled = compile();
+    const path = mkdtempSync(join(tmpdir(), "vf-engine-"));
+    try {
+      await killLogging(compiled, path, 100);
+    } finally {
+      rmSync(path, { recursive: true });
       compiled.remove();
     }
   });

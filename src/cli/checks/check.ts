@@ -11,7 +11,6 @@ import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
-import { DEFAULT_LOG_QUOTA } from "../../drive/engine/drives.js";
 import { keyOf } from "../../journal/open-journal.js";
 import { hasDamaged } from "../../journal/soundness.js";
 import { type OpenRoots, openRoots, RootsError } from "../../roots/open.js";
@@ -252,11 +251,11 @@ function rootsOf(config: VenueConfig, opened: OpenRoots, { canonical, state }: A
 }
 
 /** What is kept of changes in a writable root. @param folder where the journal of a directory lies */
-function journalPart({ file, stateDir }: VenueConfig, name: string, folder = ""): { journal?: string } {
+function journalPart({ file, drives, stateDir }: VenueConfig, name: string, folder = ""): { journal?: string } {
   const root = file.roots[name];
   if (root === undefined || root.readOnly) return {};
   if (root.kind === "dlfs") {
-    const { bytes, days } = DEFAULT_LOG_QUOTA;
+    const { bytes, days } = drives.journalQuota;
     return { journal: `log of the drives, ${Math.round(bytes / 2 ** 20)} MiB for each owner, ${days} days` };
   }
   const isUsual = root.kind === "host" && stateDir !== false;

@@ -53,8 +53,8 @@ const COLLECT_EVERY_MS = 21_600_000;
 export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptions): VenueDrives {
   const { log } = options;
   return openLazily(log, async () => {
-    const { limits, staleMs, verifyReads } = config.drives;
-    const engine = { limits, staleMs, verifyReads, log, clock: options.clock ?? systemClock };
+    const { limits, staleMs, verifyReads, journalQuota: logQuota } = config.drives;
+    const engine = { limits, staleMs, verifyReads, logQuota, log, clock: options.clock ?? systemClock };
     if (!forgetsDrives(config)) {
       const key = await keyOf(config, options);
       const opened = await openEngine(await openLasting(config, options), engine, key);
@@ -81,8 +81,8 @@ export async function openDriveStore(
       "The drives of this configuration are kept in memory, so there are none. Set 'seedFile' for those that last";
     throw new ConfigError([text], 78);
   }
-  const { limits, staleMs, verifyReads } = config.drives;
-  const engine = { limits, staleMs, verifyReads, log: options.log, clock: options.clock ?? systemClock };
+  const { limits, staleMs, verifyReads, journalQuota: logQuota } = config.drives;
+  const engine = { limits, staleMs, verifyReads, logQuota, log: options.log, clock: options.clock ?? systemClock };
   try {
     const key = await keyOf(config, options);
     const opened = await openEngine(await openLasting(config, options), engine, key);

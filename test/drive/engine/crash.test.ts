@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { countTogether, expectAll, withEngine, writeAndKill } from "../engine-crash.js";
+import { countTogether, expectAll, killLogging, withEngine, writeAndKill } from "../engine-crash.js";
 import { type Compiled, compile } from "../store/compiled.js";
 import { ENGINE_OWNER } from "../store/engine-child-values.js";
 
@@ -30,6 +30,10 @@ describe("a process that is killed while it changes drives", () => {
     },
     60_000,
   );
+
+  test("has swapped the root and written the log as one, at whatever moment", async () => {
+    await killLogging(compiled, path, 6);
+  }, 120_000);
 });
 
 test("several processes change the drives of one owner at once, and no change is lost", async () => {

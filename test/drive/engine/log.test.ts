@@ -81,6 +81,19 @@ describe("the log of an owner's drives", () => {
     expect(idsOf(await entriesOf(engine))).toEqual(ids.slice(-13).reverse());
   });
 
+  test("tells nothing of what is older than its days, also before the next change", async () => {
+    const clock = clockAt(1_700_000_000_000);
+    const engine = openEngine({ clock, logQuota: { entries: 1000, bytes: 1000, days: 2 } });
+    const old = await write(engine, "f", "one");
+    clock.now += 30 * HOUR;
+    const fresh = await write(engine, "f", "two");
+    expect(idsOf(await entriesOf(engine, 1))).toEqual([fresh, old]);
+    clock.now += 30 * HOUR;
+    expect(idsOf(await entriesOf(engine, 1))).toEqual([fresh]);
+    expect(await engine.owner(ALICE).log.entry(old)).toBeUndefined();
+    expect(await contentBefore(engine, fresh)).toBe("one");
+  });
+
   test("is committed with the root on disk, and survives collections and a new start", async () => {
     const path = mkdtempSync(join(tmpdir(), "venue-files-log-"));
     ends.push(() => rmSync(path, { recursive: true }));

@@ -1,9 +1,17 @@
 import { writeSync } from "node:fs";
 import { silentLog } from "../../../src/core/ports/log.js";
-import { createDriveEngine, type OwnerDrives } from "../../../src/drive/engine/engine.js";
+import { createDriveEngine, type DriveChange, type OwnerDrives } from "../../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
-import { ENGINE_OWNER, ENGINE_VENUE_KEY, engineClock, fileContent, filePath } from "./engine-child-values.js";
+import {
+  ENGINE_OWNER,
+  ENGINE_VENUE_KEY,
+  engineClock,
+  fileContent,
+  filePath,
+  loggedContent,
+  loggedNames,
+} from "./engine-child-values.js";
 
 // Arguments: what to do, the store, a number.
 const [, , what = "", path = "", number = ""] = process.argv;
@@ -29,6 +37,40 @@ async function writeUntilKilled(owner: OwnerDrives): Promise<void> {
   await Promise.all(Array.from({ length: WRITERS }, write));
 }
 
+/** Writes few files again and again, two at a time, notes each change, and tells of it once it is acknowledged. */
+async function logUntilKilled(owner: OwnerDrives, first: number): Promise<void> {
+  let next = first;
+  const write = async (): Promise<void> => {
+    for (;;) {
+      const change = next;
+      next += 1;
+      await owner.change("d", async (drive) => {
+        for (const name of loggedNames(change)) await writeNoted(drive, name, change);
+      });
+      writeSync(1, `${change}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, write));
+}
+
+async function writeNoted(drive: DriveChange, name: string, change: number): Promise<void> {
+  const since = drive.moment();
+  const old = await drive.stat([name]);
+  const content = loggedContent(change);
+  await drive.writeFile([name], content);
+  const before = old === undefined ? null : { size: old.size, modified: old.modified };
+  const after = { size: content.length, modified: 1 };
+  const origin = {
+    root: "d",
+    scheme: "file",
+    op: "write",
+    actor: ENGINE_OWNER,
+    via: "p0",
+    surface: "library",
+  } as const;
+  drive.note({ ...origin, action: "modified", kind: "file", path: [name], before, after }, since, drive.moment());
+}
+
 /** Adds to a file that others add to, and makes files of its own. */
 async function count(owner: OwnerDrives, times: number): Promise<void> {
   for (let done = 0; done < times; ) {
@@ -52,6 +94,7 @@ const keys = createOwnerKeys({ records: store.keys, venueKey: ENGINE_VENUE_KEY, 
 const engine = createDriveEngine({ store, keys, clock: engineClock, log: silentLog });
 const owner = engine.owner(ENGINE_OWNER);
 if (what === "count") await count(owner, Number(number));
+else if (what === "logged") await logUntilKilled(owner, Number(number));
 else await writeUntilKilled(owner);
 await engine.close();
 await store.close();

@@ -87,3 +87,29 @@ describe("whole drives, over HTTP and over MCP", () => {
     expect(tools.map(({ name }) => name)).not.toContain("drive_export_key");
   });
 });
+
+test("the log of drives keeps what the configuration says", async () => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-test-")));
+  const drives = { store: "memory", journalQuota: { entries: 10 } } as const;
+  const venue = await createVenue(
+    { port: 0, stateDir: "state", drives, file: { roots: { d: { dlfs: "work" } } } },
+    { baseDir: base },
+  );
+  try {
+    const { url } = await venue.listen();
+    const invoke = async (operation: string, input: object) => {
+      const headers = { "content-type": "application/json", authorization: `Bearer ${venue.localToken}` };
+      const body = JSON.stringify({ operation, input, wait: true });
+      const response = await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body });
+      return ((await response.json()) as { output: { entries: unknown[] } }).output;
+    };
+    for (let place = 0; place < 40; place += 1)
+      await invoke("file:write", { root: "d", path: "f", content: `${place}` });
+    const { entries } = await invoke("file:history", { root: "d", limit: 100 });
+    expect(entries.length).toBeGreaterThanOrEqual(10);
+    expect(entries.length).toBeLessThan(30);
+  } finally {
+    await venue.close();
+    rmSync(base, { recursive: true, force: true });
+  }
+});

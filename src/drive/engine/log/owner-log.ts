@@ -10,7 +10,7 @@ import { withExplainedErrors } from "../fault.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 import { drivesOf, type OwnerState } from "../state.js";
 import { allBooks, findItem, itemsBefore } from "./books.js";
-import { type LogEntry, type LogNote, readItem, withoutNodes } from "./entry.js";
+import { type LogEntry, type LogItem, type LogNote, readItem, withoutNodes } from "./entry.js";
 
 export interface LogPage {
   /** Of all drives, newest first. */
@@ -39,6 +39,8 @@ export interface DriveLog {
   purge(drive: string, ids: readonly string[], note: LogNote): Promise<readonly string[]>;
 }
 
+const DAY_MS = 86_400_000;
+
 interface Ground {
   readonly state: OwnerState;
   readonly scope: CellScope;
@@ -54,11 +56,13 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
         release();
       }
     });
+  /** What is older is removed by the next changes. */
+  const isKept = ({ entry: { time } }: LogItem): boolean => time >= parts.clock.nowMs() - parts.logQuota.days * DAY_MS;
   const entry = (id: string): Promise<LogEntry | undefined> =>
     look(async ({ state, scope }) => {
       const { books } = await allBooks(rootsOf(state), scope);
       const item = await findItem(books, id, scope);
-      return item && (await scope.run(() => readItem(item)));
+      return item && isKept(item) ? await scope.run(() => readItem(item)) : undefined;
     });
   return {
     entry,
@@ -67,8 +71,8 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
         const books = await allBooks(rootsOf(state), scope);
         const { items, isWhole, isDamaged } = await itemsBefore(books, { before, limit }, scope);
         const entries: LogEntry[] = [];
-        for (const item of items) entries.push(await scope.run(() => readItem(item)));
-        const next = isWhole ? undefined : items.at(-1)?.entry.id;
+        for (const item of items) if (isKept(item)) entries.push(await scope.run(() => readItem(item)));
+        const next = isWhole || entries.length < items.length ? undefined : items.at(-1)?.entry.id;
         return { entries, isDamaged, ...(next === undefined ? {} : { next }) };
       }),
     read: (node, offset, length) =>
