@@ -85,7 +85,7 @@ class JobStore implements Jobs {
   readonly #callers = new JobCallers();
   readonly #retention: JobRetention;
   readonly #running: RunningJobs;
-  readonly #onDelivered = (job: KeptJob) => this.#delivered(job);
+  readonly #onSettled = (job: KeptJob, isDelivered: boolean) => (isDelivered ? this.#delivered(job) : this.#keep(job));
   #watchers = 0;
   #closing: Promise<void> | undefined;
 
@@ -131,7 +131,7 @@ class JobStore implements Jobs {
     const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
     const maker = submission.context.access?.maker;
     const facts = { isPrivate: submission.private === true, maker, hear: this.#options.onChange };
-    const job = new KeptJob(record, facts, this.#onDelivered);
+    const job = new KeptJob(record, facts, this.#onSettled);
     job.hidesOutput = operation.metadata.hiddenOutput !== undefined;
     run.job = job;
     this.#jobs.set(id, job);
@@ -245,18 +245,19 @@ class JobStore implements Jobs {
   }
 
   #end(run: JobRun, outcome: Outcome): void {
-    if (run.job !== undefined) this.#finish(run.job, outcome);
+    const { job } = run;
+    job?.finish(outcome, this.#options.clock.nowMs());
+    // A private job is not kept for the request that waits for it, unless that turns out to be gone.
+    if (job !== undefined && !(job.isPrivate && job.isAwaited)) this.#keep(job);
+    job?.announce();
     this.#running.end(run);
   }
 
-  #finish(job: KeptJob, outcome: Outcome): void {
-    const record = job.finish(outcome, this.#options.clock.nowMs());
+  #keep(job: KeptJob): void {
     // Missing if it was deleted, or the store closed, meanwhile.
-    if (this.#jobs.has(job.id)) {
-      job.bytes = recordBytes(record);
-      if (!this.#retention.keep(job.id, job.bytes)) this.#takeOut(job.id);
-    }
-    job.announce();
+    if (!this.#jobs.has(job.id) || job.bytes > 0) return;
+    job.bytes = recordBytes(job.record());
+    if (!this.#retention.keep(job.id, job.bytes)) this.#takeOut(job.id);
   }
 
   #lookUp(id: string, caller: Caller): KeptJob | JobRefusal {
@@ -278,9 +279,8 @@ class JobStore implements Jobs {
   }
 
   #forget(job: KeptJob): void {
-    if (!this.#jobs.has(job.id)) return;
     const bytes = this.#takeOut(job.id);
-    if (job.finished) this.#retention.noteRemoved(bytes);
+    if (bytes > 0) this.#retention.noteRemoved(bytes);
   }
 
   #takeOut(id: string): number {

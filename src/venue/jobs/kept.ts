@@ -19,7 +19,8 @@ export class KeptJob implements RecordedJob {
   readonly isPrivate: boolean;
   /** DIDs that may see it: the caller's, and that of the maker of the access token that it was called with. */
   readonly owners: readonly string[];
-  readonly #onDelivered: (job: KeptJob) => void;
+  readonly #onSettled: (job: KeptJob, isDelivered: boolean) => void;
+  #awaiting = 0;
   /** Listeners, called once when the job ends. Created lazily: most jobs end before anyone waits. */
   #waiting: Set<JobListener> | undefined;
   #record: JobRecord;
@@ -36,14 +37,14 @@ export class KeptJob implements RecordedJob {
   constructor(
     record: JobRecord,
     { isPrivate, maker, hear }: { isPrivate: boolean; maker?: string | undefined; hear?: HearJob | undefined },
-    onDelivered: (job: KeptJob) => void,
+    onSettled: (job: KeptJob, isDelivered: boolean) => void,
   ) {
     this.id = record.id.slice(2);
     this.isPrivate = isPrivate;
     this.owners = maker === undefined ? [record.caller] : [record.caller, maker];
     this.#record = record;
     this.#hear = isPrivate ? undefined : hear;
-    this.#onDelivered = onDelivered;
+    this.#onSettled = onSettled;
   }
 
   get caller(): string {
@@ -52,6 +53,11 @@ export class KeptJob implements RecordedJob {
 
   get finished(): boolean {
     return isTerminal(this.#record.status);
+  }
+
+  /** Whether somebody waits in {@link settled}. */
+  get isAwaited(): boolean {
+    return this.#awaiting > 0;
   }
 
   get result(): Promise<unknown> {
@@ -116,10 +122,13 @@ export class KeptJob implements RecordedJob {
 
   async settled(ms: number, gone?: Abortable): Promise<JobRecord> {
     const result = this.#result;
+    this.#awaiting += 1;
     // Operations without I/O end within a few microtasks, and then no timer is needed.
     for (let turn = 0; turn < MOST_TURNS && !this.finished; turn += 1) await undefined;
     const record = await this.ended(ms, gone);
-    if (isTerminal(record.status) && gone?.aborted !== true) this.#onDelivered(this);
+    this.#awaiting -= 1;
+    // It may have ended in the instant since the wait did.
+    if (this.finished) this.#onSettled(this, isTerminal(record.status) && gone?.aborted !== true);
     if (!this.hidesOutput || record.status !== "COMPLETE") return record;
     return { ...record, output: (await result) ?? record.output };
   }

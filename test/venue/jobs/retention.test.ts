@@ -168,6 +168,34 @@ describe("a private job", () => {
     expect(jobs.size).toBe(0);
   });
 
+  test("is not kept for an instant when its end is delivered by the wait", async () => {
+    const keep = jest.spyOn(JobRetention.prototype, "keep");
+    const slow = gate();
+    const { jobs } = store({ read: () => 1, slow: () => slow.promise });
+    await jobs.submit(privately("file:read")).settled(1000);
+    const waiting = jobs.submit(privately("file:slow")).settled(60_000);
+    slow.open(1);
+    await expect(waiting).resolves.toMatchObject({ status: "COMPLETE" });
+    expect([keep.mock.calls.length, jobs.size, jobs.bytes]).toEqual([0, 0, 0]);
+    await jobs.submit(call("file:read")).settled(1000);
+    expect(keep).toHaveBeenCalledTimes(1);
+    keep.mockRestore();
+  });
+
+  test("is kept when its caller goes away in the instant of its end", async () => {
+    const slow = gate();
+    const { jobs } = store({ slow: () => slow.promise });
+    const job = jobs.submit(privately("file:slow"));
+    const gone = new AbortController();
+    const waiting = job.settled(60_000, gone.signal);
+    jobs.watch(job.id, OPERATOR, () => gone.abort());
+    slow.open(1);
+    await waiting;
+    expect(jobs.bytes).toBeGreaterThan(0);
+    expect(jobs.get(job.id, ALICE)).toMatchObject({ found: { status: "COMPLETE" } });
+    expect([jobs.size, jobs.bytes]).toEqual([0, 0]);
+  });
+
   test("can be looked up while it runs, and after its end until its caller has been shown it", async () => {
     const slow = gate();
     const { jobs } = store({ slow: () => slow.promise });

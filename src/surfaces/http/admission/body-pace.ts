@@ -64,7 +64,6 @@ export function watchPace(
     if (leftMs <= 0 || pace.isTooSlow(socket.bytesRead, request.readableLength === 0)) return late();
     timer = setTimeout(look, Math.min(leftMs, rule.windowMs / LOOKS)).unref();
   };
-  // Most bodies are complete before the first sample.
   let timer = setTimeout(look, Math.min(mostMs, rule.graceMs)).unref();
   for (const event of ["end", "close"]) request.once(event, stop);
   return stop;

@@ -11,11 +11,17 @@ const LEAST_BYTES = 4096;
 
 /** A growing buffer: memory is taken as bytes arrive, not as announced, and small chunks are merged. */
 class GrowingBody {
-  #bytes = Buffer.allocUnsafe(0);
+  #bytes: Buffer = Buffer.allocUnsafe(0);
   length = 0;
 
   /** @param most maximum length the body can reach */
   append(chunk: Buffer, most: number): void {
+    if (this.length === 0 && chunk.length === most) {
+      // A small body arrives in one piece, which nothing else uses.
+      this.#bytes = chunk;
+      this.length = most;
+      return;
+    }
     const needed = this.length + chunk.length;
     if (needed > this.#bytes.length) {
       const grown = Buffer.allocUnsafeSlow(Math.min(most, Math.max(LEAST_BYTES, needed, 2 * this.#bytes.length)));

@@ -83,7 +83,12 @@ function limitBody(request: IncomingMessage, { requestMs, pace }: HttpTimeouts):
   if (!announcesBody(request)) return;
   const onLate = () =>
     answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), request.socket);
-  watches.set(request, watchPace(request, { rule: pace, mostMs: requestMs, onLate }));
+  // Most bodies arrive with their headers: no timer and no listener is made for those.
+  const begin = setImmediate(() => {
+    if (request.complete || request.destroyed) return;
+    watches.set(request, watchPace(request, { rule: pace, mostMs: requestMs, onLate }));
+  });
+  watches.set(request, () => clearImmediate(begin));
 }
 
 /** Lifts the time limits of a body. Its reader must then detect a stalled client. */
