@@ -22,7 +22,7 @@ async function main(argv: readonly string[], context: CommandContext): Promise<n
   }
 }
 
-/** What completion scripts call. */
+/** The command that completion scripts call. */
 const COMPLETE = "__complete";
 
 /** Modules are imported per command, so that help and usage errors appear without delay. */

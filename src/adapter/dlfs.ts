@@ -87,8 +87,8 @@ function rootOf(
   source: DriveSource | undefined,
   asking: Pick<RootFacts, "name" | "approve"> | undefined,
 ): PersonalRoot {
-  const asks = asking?.approve === undefined ? {} : { approve: { ...asking.approve, askedAs: asking.name } };
-  if (isDriveName(drive)) return driveRoot(drive, { drive, ...PLAIN_ROOT, ...asks }, source);
+  const approvalPart = asking?.approve === undefined ? {} : { approve: { ...asking.approve, askedAs: asking.name } };
+  if (isDriveName(drive)) return driveRoot(drive, { drive, ...PLAIN_ROOT, ...approvalPart }, source);
   const rules = "1 to 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
   throw invalidInput(`'drive' must be the name of a drive: ${rules}`, "/drive", "the name of a drive");
 }

@@ -6,7 +6,7 @@ import type { Dispatcher } from "../dispatch/dispatch.js";
 import { WATCH, type WatchInput } from "../dispatch/watches.js";
 import type { EventLog } from "../feed/event-log.js";
 
-/** What is watched. */
+/** Place and options of the watch. */
 export interface FollowInput extends WatchInput {
   /** From an answer of `file:watch` for the same place. Default: from now on. */
   readonly cursor?: string | undefined;

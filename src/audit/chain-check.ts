@@ -12,7 +12,7 @@ export interface LinePlace {
   readonly line: number;
 }
 
-/** What was done to a line, or a chain. */
+/** A fault of a line or a chain. */
 export interface Finding extends Partial<LinePlace> {
   readonly verdict: "changed" | "removed" | "moved" | "added" | "missing" | "cut" | "unsigned" | "foreign";
   readonly chain?: string;

@@ -25,7 +25,7 @@ export interface Checkpoint {
 /** A line ready to be written, with its newline. */
 export interface SealedLine {
   readonly text: string;
-  /** What the line vouches for, once it is in the file. */
+  /** The checkpoint in the line; it holds once the line is in the file. */
   readonly checkpoint?: Checkpoint & { readonly end: boolean };
 }
 

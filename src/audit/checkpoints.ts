@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rename, unlink, writeFile } from "node:fs/pro
 import { join } from "node:path";
 import { type Checkpoint, hashOfLine } from "./chain.js";
 
-/** What is kept of a chain. */
+/** The kept checkpoint of a chain. */
 interface KeptChain extends Checkpoint {
   /** Whether the chain ended in order. */
   readonly end: boolean;

@@ -3,7 +3,7 @@
 import { type Checkpoint, signedText } from "./chain.js";
 import type { AuditRecord } from "./record.js";
 
-/** What links a line to its chain. */
+/** The link of a line to its chain. */
 export interface Link {
   readonly chain: string;
   readonly n: number;

@@ -5,7 +5,7 @@ import { AuditIndexes, closeAll, type OpenedFile, openKept, readRange } from "./
 import { type AuditLine, parseLine } from "./line.js";
 import type { AuditRecord } from "./record.js";
 
-/** What to look for. Absent: anything. */
+/** Filter of a query. Absent fields match anything. */
 export interface AuditQuery {
   readonly actor?: string | undefined;
   readonly operation?: string | undefined;

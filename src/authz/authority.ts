@@ -1,4 +1,4 @@
-// What a caller may do before caps lists narrow it: ownership, configured and public grants, and proofs (UCANs).
+// The authority of a caller, before caps lists narrow it: ownership, configured and public grants, and proofs (UCANs).
 
 import type { ChainLink, HeldGrant, UcanToken } from "../ucan/verify/proof.js";
 import type { DenialReason } from "./denial.js";
@@ -7,7 +7,7 @@ import { APPROVAL_EVERYWHERE, covers, EVERYTHING, type Grant, intersect, isOf, t
 /** How a root is judged: as it is, or as if it did not exist (for callers without rights in a root with an owner). */
 export type View = "real" | "missing";
 
-/** What permits a need. */
+/** The grant that permits a need, with its chain of proofs. */
 export interface Winner {
   /** The tokens it rests on, if any. */
   readonly chain?: readonly ChainLink[];
@@ -215,7 +215,7 @@ export class CallerAuthority implements Authority {
 
 const OPERATORS: readonly Grant[] = [EVERYTHING, APPROVAL_EVERYWHERE];
 
-/** What an owner holds in a root. */
+/** The grants of an owner in its root. */
 export const ownerGrants = (root: string): readonly Grant[] =>
   [EVERYTHING, APPROVAL_EVERYWHERE].map((grant) => narrowToRoot(grant, root));
 

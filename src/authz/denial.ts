@@ -20,7 +20,7 @@ export interface Denial {
   readonly reasons: readonly DenialReason[];
   /** Id of the token to renew, if expiry (or not being valid yet) is the only reason. */
   readonly renew?: string | undefined;
-  /** What the caller can do about the denial. */
+  /** Advice on how to get the right. */
   readonly remedy?: string;
   /** Replaces the last sentence of the text. */
   readonly ending?: string;

@@ -18,7 +18,7 @@ export interface Grant {
 }
 
 export const EVERYTHING: Grant = { segments: [], words: [], written: { with: "file://", can: "*" } };
-/** What the operator holds beside {@link EVERYTHING}. */
+/** The operator's grants besides {@link EVERYTHING}. */
 export const APPROVAL_EVERYWHERE: Grant = {
   segments: [],
   words: [APPROVE],
@@ -31,7 +31,7 @@ export const EVERY_DRIVE: Grant = {
   written: { with: "dlfs://", can: "*" },
 };
 
-/** What one step of an operation requires: root or drive name, the path below it, and the ability. */
+/** The right that one step of an operation requires: root or drive name, path below it, and ability. */
 export interface Need {
   /** Absent: `file`. */
   readonly scheme?: Scheme;

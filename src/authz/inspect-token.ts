@@ -54,12 +54,12 @@ interface TokenGrants {
 function inspectGrants(token: UcanToken<Grant>, question: TokenQuestion, rules: InspectionRules): TokenGrants {
   const found = listGrants(token, rules);
   if (question.with === undefined) return found;
-  const asked = parseGrant({ with: question.with, can: question.can });
-  if (asked === undefined) return { grants: found.grants, reasons: ["not_covered"] };
-  const { grants, faults } = grantsInRoot(asked.segments[0], token, rules);
-  const answer = grants.find((grant) => covers(grant, asked));
+  const requested = parseGrant({ with: question.with, can: question.can });
+  if (requested === undefined) return { grants: found.grants, reasons: ["not_covered"] };
+  const { grants, faults } = grantsInRoot(requested.segments[0], token, rules);
+  const answer = grants.find((grant) => covers(grant, requested));
   if (answer !== undefined) return { grants: unique([...found.grants, answer]), reasons: [], answer };
-  const isClaimed = token.own.some((grant) => covers(grant, asked));
+  const isClaimed = token.own.some((grant) => covers(grant, requested));
   return { grants: found.grants, reasons: isClaimed ? faults : ["not_covered"] };
 }
 
@@ -78,7 +78,7 @@ function listGrants(token: UcanToken<Grant>, rules: InspectionRules): TokenGrant
   return { grants: unique(held), reasons: fault === undefined ? reasons : [fault] };
 }
 
-/** What a token grants in a root, and why not more. */
+/** Grants of a token in a root, and the reasons for those it lacks. */
 interface RootGrants {
   readonly grants: readonly Grant[];
   readonly faults: readonly DenialReason[];

@@ -29,7 +29,7 @@ export interface LinkReport {
   readonly reasons: readonly DenialReason[];
 }
 
-/** What a token grants under this configuration, whoever its audience is. */
+/** Grants of a token under this configuration, whoever its audience is. */
 export interface TokenReport {
   /** The token grants what was asked for (or, without `with`, anything), and its audience is the one asked for. */
   readonly valid: boolean;

@@ -37,6 +37,6 @@ export function requireSize(expected: number, found: number | undefined, access:
 
 /** The error omits the actual size for a caller without read access. */
 export function sizeError(expected: number, found: number | undefined, access: Access): Error {
-  const told = !access.holds("crud/read") ? {} : found === undefined ? { current: null } : { currentSize: found };
-  return conflict(access.place, { verb: access.verb, expected: `${expected} bytes`, ...told });
+  const details = !access.holds("crud/read") ? {} : found === undefined ? { current: null } : { currentSize: found };
+  return conflict(access.place, { verb: access.verb, expected: `${expected} bytes`, ...details });
 }

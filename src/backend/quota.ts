@@ -58,7 +58,7 @@ export class Usage {
     );
   }
 
-  /** What a change must wait for; `undefined`: nothing. */
+  /** The count that a change must wait for; `undefined`: none. */
   get counting(): Promise<void> | undefined {
     return this.#counting;
   }

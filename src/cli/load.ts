@@ -83,8 +83,8 @@ export function locateProblems(error: unknown, file: string | undefined): unknow
   try {
     const isLocated = (text: string): boolean => text.startsWith(`${escapeText(file)}:`);
     const problems: Problem[] = error.problems.filter((text) => !isLocated(text)).map((text) => ({ text }));
-    const told = [...error.problems.filter(isLocated), ...locate(problems, locateKeys(file))];
-    return new ConfigError(told, error.exitStatus);
+    const located = [...error.problems.filter(isLocated), ...locate(problems, locateKeys(file))];
+    return new ConfigError(located, error.exitStatus);
   } catch {
     // The file has changed since it was read.
     return error;

@@ -109,7 +109,7 @@ function textOf(quotedName: string, bytes: Uint8Array): string {
   }
 }
 
-/** What the JSON5 parser says, without its own form of the position; it shows one character at most. */
+/** The message of the JSON5 parser without its position; it shows one character of the text at most. */
 const PARSER_TEXT = /^JSON5: (.*?)(?: at \d+:\d+)?$/s;
 
 /** Parses JSON5. @param path name of the file, for the message @throws ConfigError that says where it is invalid */

@@ -53,7 +53,7 @@ export interface RootOptions {
   /** Whether changes are recorded, with what is needed to undo them. Absent: depends on the root and the surface. */
   readonly journal?: "off" | "metadata" | "on";
   readonly journalQuota: JournalQuota;
-  /** What becomes of deleted entries where the journal is on. */
+  /** Handling of deleted entries where the journal is on. */
   readonly trash: "auto" | "required" | "off";
   /** Globs of paths denied to every caller, in the syntax of `path/deny.ts`. */
   readonly deny: readonly string[];

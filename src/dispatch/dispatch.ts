@@ -155,8 +155,8 @@ export class Dispatcher {
     progress.authoriser = authoriser;
     const onFault = (error: unknown): void => void this.#unforeseen(error);
     const changes = changesOf(operation, context, { ...this.#options, scheme: this.#scheme, onFault });
-    const asked = { name, given, context, approval: approval ?? context.approval, progress };
-    const gate = new ApprovalGate({ ...asked, desk: this.#options.approvals });
+    const gateOptions = { name, given, context, approval: approval ?? context.approval, progress };
+    const gate = new ApprovalGate({ ...gateOptions, desk: this.#options.approvals });
     const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
     const output = await withChangeBracket(operation, this.#options, () => this.#perform(operation, state));
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);

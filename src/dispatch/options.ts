@@ -1,4 +1,4 @@
-// What a dispatcher is built from.
+// The parts of a dispatcher.
 
 import type { AuditSink } from "../audit/record.js";
 import type { Authority } from "../authz/authority.js";
@@ -36,7 +36,7 @@ export interface DispatchOptions {
   readonly gate?: Gate;
   /** The gate of streaming operations, which last as long as their clients and must not block other calls. */
   readonly streamGate?: Gate;
-  /** What calls with an `operationId` did; may be shared by adapters. */
+  /** Results of calls with an `operationId`; may be shared by adapters. */
   readonly repeats?: Repeats;
   /** Where a person is asked. Absent: nobody can be asked, so what needs approval is refused. */
   readonly approvals?: ApprovalDesk;

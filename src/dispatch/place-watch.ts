@@ -27,7 +27,7 @@ export interface PlaceWatchParts {
   readonly place: ObservedPlace;
   readonly root: WatchedRoot;
   readonly log: EventLog;
-  /** What its cursors are bound to. */
+  /** Binding of its cursors. */
   readonly binding: string;
   /** Judges anew: called for each reading. */
   readonly judge: () => Judge;

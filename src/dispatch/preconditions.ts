@@ -1,7 +1,7 @@
 /** Fields that make a change depend on what is there. */
 const PRECONDITIONS = ["ifMatch", "ifMatchTo", "ifNoneMatch", "ifNoneMatchTo", "expectedSize"] as const;
 
-/** What an answer says where a caller may think that it made the change depend on something. */
+/** Remark for a caller whose `null` precondition had no effect. */
 export const NO_PRECONDITION = "no precondition was applied";
 
 /** Whether a precondition was left out by `null`, by a program that may not have meant to. @param given before that */

@@ -14,7 +14,7 @@ import { stringifyExact } from "../schema/exact-json.js";
 
 const KEPT_MS = 3_600_000;
 const KEPT_BYTES = 67_108_864;
-/** What an entry takes besides its answer. */
+/** Bytes of an entry besides its answer. */
 const ENTRY_BYTES = 512;
 /** A repeated body renews the deadline after so many bytes, as an upload does. */
 const RENEWAL_BYTES = 65_536;
@@ -154,7 +154,7 @@ const addId = (output: unknown, operationId: string): unknown =>
 function attemptOf(call: Parameters<Repeats["runOnce"]>[0]): Attempt {
   const { name, given, context, scope } = call;
   if (context.authentication === "public") throw anonymousRepeat();
-  // What names or releases a call is no part of what it does.
+  // Fields that identify or approve a call are not part of its digest.
   const { operationId, approval: _, ...input } = given;
   const id = String(operationId);
   const caller = context.callerDID === undefined ? ["operator"] : ["did", context.callerDID];

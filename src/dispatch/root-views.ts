@@ -3,7 +3,7 @@
 import type { Authoriser } from "../authz/authorise.js";
 import type { PersonalRoot, Root, RootView } from "../core/ports/operation.js";
 
-/** What a caller may do in a root. Protected paths can be read, and are refused where a change is made. */
+/** The rights of a caller in a root. Protected paths can be read, and are refused where a change is made. */
 export const rootView = (root: Root, authoriser: Authoriser): RootView => ({
   root,
   isVisible: authoriser.seesRoot(root.name),

@@ -22,7 +22,7 @@ interface Suggestion {
   readonly path: string;
 }
 
-/** What a search for suggestions may use. */
+/** Access of a search for suggestions. */
 export interface Surroundings {
   /** Resolves and authorises a place for reading. @throws as for any call on that place */
   readonly at: (request: PlaceRequest) => PathCall;
@@ -48,8 +48,8 @@ export async function withSuggestions(error: unknown, surroundings: Surroundings
   }
 }
 
-const suggestionText = ({ root, path }: Suggestion, asked: string): string =>
-  `"${path === "" ? "/" : escapeText(path)}"${root === asked ? "" : ` in root "${escapeText(root)}"`}`;
+const suggestionText = ({ root, path }: Suggestion, requestedRoot: string): string =>
+  `"${path === "" ? "/" : escapeText(path)}"${root === requestedRoot ? "" : ` in root "${escapeText(root)}"`}`;
 
 class PathSearch {
   readonly #root: string;

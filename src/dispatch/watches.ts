@@ -21,7 +21,7 @@ export interface WatchesParts {
   readonly authoriserOf: (operation: string, context: SurfaceContext) => Authoriser;
 }
 
-/** What one watch is of. */
+/** The place that a watch is on. */
 export interface WatchInput {
   readonly root: string;
   readonly path?: string | undefined;
@@ -86,7 +86,7 @@ export class Watches {
     return { log: this.#parts.feed.log, binding, judge: () => this.#judge(name, context) };
   }
 
-  /** What a caller may see in a root as things stand now. */
+  /** Judges what a caller may see in a root at this moment. */
   #judge(name: string, context: SurfaceContext): Judge {
     const { options, rootOf, authoriserOf } = this.#parts;
     const now = options.rejudge === undefined ? context : options.rejudge(context);

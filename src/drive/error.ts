@@ -2,7 +2,7 @@
 
 import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
 
-/** What can be wrong with cells (the first four) and with trees of them. */
+/** Error codes of cells (the first four) and of trees. */
 export type DriveErrorCode =
   | "BAD_FORMAT"
   | "UNSUPPORTED_CELL"

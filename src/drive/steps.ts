@@ -1,4 +1,4 @@
-/** What a long computation says between two of its steps. */
+/** A pause of a long computation: the cells it waits for, if any. */
 export interface Step {
   /** Refs of branches that it looks into next, so that they can be fetched together. */
   readonly wanted: readonly Uint8Array[];

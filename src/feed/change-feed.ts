@@ -24,7 +24,7 @@ export interface FeedPlace {
   readonly owner?: string | undefined;
 }
 
-/** What changed in the roots of an adapter. */
+/** The changes in the roots of an adapter. */
 export class ChangeFeed {
   readonly log: EventLog;
   readonly #options: ChangeFeedOptions;

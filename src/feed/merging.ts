@@ -31,7 +31,7 @@ export class Merging {
 
   add(event: FileEvent): void {
     const { type, from, path, entryType } = event;
-    // What was not told yet of an entry that moves is told under its old name.
+    // Pending events of an entry that moves are reported under its old name first.
     if (from !== undefined) this.#settle(from, (pending) => this.#tell(pending));
     if (type === "deleted" && entryType === "directory") this.#settle(path, () => {});
     const key = keyOf(path);

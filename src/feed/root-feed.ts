@@ -21,7 +21,7 @@ export interface RootFeedOptions {
   readonly isBusy: () => boolean;
 }
 
-/** What the watching of a place rests on. */
+/** Backend and deny patterns of the watched root. */
 export interface WatchedRoot {
   readonly backend: Pick<Backend, "observe">;
   readonly policy?: PathPolicy | undefined;

@@ -50,7 +50,7 @@ interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"
   readonly links?: "refuse" | undefined;
   /** Additional path rules of a facade. */
   readonly rules?: PathRules | undefined;
-  /** What a deny pattern asks of names that may have another spelling. */
+  /** How deny patterns judge names that may have another spelling. */
   readonly spellings?: SpellingRules | undefined;
 }
 
@@ -120,12 +120,12 @@ export class Jail implements WalkRoot {
   }
 
   /** Whether a directory below the root folds of itself is seen by `foldsCase` from then on. */
-  lookAtFolding(directory: Pinned, asked: { readonly name: string; readonly mayMake: boolean }): Io<void> {
+  detectFolding(directory: Pinned, asked: { readonly name: string; readonly mayMake: boolean }): Io<void> {
     const mayMake = asked.mayMake && !this.readOnly;
     return this.#folding.lookAt(this.sys, directory, { name: asked.name, mayMake });
   }
 
-  /** What every call waits for; `undefined`: nothing. */
+  /** The recovery that every call waits for; `undefined`: none. */
   get recovering(): Promise<unknown> | undefined {
     return this.#recovering;
   }

@@ -7,7 +7,7 @@ import type { EntryType } from "../core/ports/backend.js";
 const { S_IFMT, S_IFREG, S_IFDIR, S_IFLNK } = fs.constants;
 export const EXACT = { bigint: true } as const;
 
-/** What a stat is made of: the stats of Node, or those of a native call. Times in milliseconds since the epoch. */
+/** Source of a stat: the stats of Node, or those of a native call. Times in milliseconds since the epoch. */
 export interface StatFields extends Numbers {
   readonly mode: number | bigint;
   readonly size: number | bigint;

@@ -217,7 +217,7 @@ export class RootJournal implements Journal, JournalWriter {
     return [...new Set([...inTrash, ...this.#store.allKept().map(([id]) => id)])];
   }
 
-  /** What was replaced lies in the trash as well, but only what was deleted is shown there. */
+  /** Replaced entries lie in the trash as well, but only deleted ones are listed. */
   #trashEntry({ name, kind, size, changed }: TrashItem): TrashEntry | undefined {
     const id = name.slice(this.#prefix.length);
     const row = this.#store.entry(id);

@@ -1,5 +1,5 @@
-// What this process is about to put into the trash, in a file beside the tables: one short write for each, where a
-// transaction of its own would take longer than the whole change.
+// Moves into the trash that this process is about to make, in a file beside the tables: one short write for each, where
+// a transaction of its own would take longer than the whole change.
 
 import { randomBytes } from "node:crypto";
 import {

@@ -51,7 +51,7 @@ export class Pruner {
     return this.isApart(bytes) ? "apart" : "yes";
   }
 
-  /** What is most of the quota by itself pushes nothing out. */
+  /** Content that takes most of the quota by itself does not displace others. */
   isApart(bytes: number): boolean {
     return !this.#options.isBinding && bytes > this.#options.rules.bytes / 2;
   }

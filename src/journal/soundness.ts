@@ -60,7 +60,7 @@ async function examine(folder: string): Promise<boolean> {
   return true;
 }
 
-/** What is readable from either end goes into new tables. */
+/** Entries that are readable from either end are copied into new tables. */
 async function renew(folder: string): Promise<void> {
   const salvaged = `${SALVAGED}${randomBytes(8).toString("hex")}`;
   const [old, next] = [join(folder, INDEX), join(folder, salvaged)];

@@ -162,7 +162,7 @@ export class JournalStore {
     this.#pending.end(id);
   }
 
-  /** What dead processes left pending. */
+  /** Pending entries of dead processes. */
   takePending(): LeftNotes {
     return this.#pending.takeOver();
   }

@@ -71,7 +71,7 @@ export function giveUp(env: Tables["env"], changes: () => void): void {
   });
 }
 
-/** What all entries take together. */
+/** Totals over all entries. */
 export interface Totals {
   readonly entries: number;
   /** Bytes of kept content, without what is kept apart. */

@@ -40,8 +40,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     const shown: Shown[] = [];
     let mayHaveRun = false;
     try {
-      const asked = places.map((place) => ({ ...place, isAllowed: isAllowedIn(place) }));
-      for (const place of asked) shown.push(await show(place, call));
+      const checked = places.map((place) => ({ ...place, isAllowed: isAllowedIn(place) }));
+      for (const place of checked) shown.push(await show(place, call));
       mayHaveRun = true;
       const process = await start(shown, call);
       // Point of no return: from here on the outcome is that of the command.
@@ -85,7 +85,7 @@ function commandOf({ transfer }: PlacesCall): CommandTransfer {
 function placeOf(mount: ExecMount, call: PlacesCall): ExecPlace {
   const { root, prefix = "" } = mount;
   const request = { root, abilities: ["exec/run"], changes: false } as const;
-  // What is protected below is told to the mount; the top of a root never is itself.
+  // The mount handles protected entries below; the top of a root is never protected itself.
   const top = call.at({ ...request, path: "", guarded: true });
   const writable =
     mount.readOnly !== true && !top.root.readOnly && top.access.holds("crud/write") && top.access.holds("crud/delete");

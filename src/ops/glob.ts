@@ -168,11 +168,11 @@ class GlobSearch {
     const last = isCut ? (shown.at(-1)?.path ?? []) : sieve.reached;
     // Results sorted by time have one page: files that change between pages would be missed or appear twice.
     // After "error" there is no cursor, since a next page would not revisit the skipped entries.
-    const goesOn = reason !== undefined && reason !== "error" && !isSorted && last.length > 0;
+    const hasMore = reason !== undefined && reason !== "error" && !isSorted && last.length > 0;
     const counted = before + shown.length;
     const completeness = {
       ...(reason === undefined ? {} : { reason }),
-      ...(goesOn ? { nextCursor: writeCursor(binding, { path: last, line: 0, counted }) } : {}),
+      ...(hasMore ? { nextCursor: writeCursor(binding, { path: last, line: 0, counted }) } : {}),
       ...sieve.hidden.part(),
     };
     return {

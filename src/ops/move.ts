@@ -52,7 +52,7 @@ async function moveByCopy(
       const expected = sha256 === undefined || recursive ? undefined : { content: hashText(sha256) };
       await from.root.backend.remove(from.path, { recursive, expected }, access);
     } catch (error) {
-      // What was replaced cannot come back, so the copy stays in its place.
+      // The replaced entry cannot be restored, so the copy stays.
       if (options.replaces !== true || !copied.overwritten) {
         await to.root.backend.remove(to.path, { recursive: true, discards: true }, to.access);
       }

@@ -26,7 +26,7 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
     const view = visibleRoot(call, root);
     const of = await journalIn(view, call);
     if (of === undefined) return { purged: 0 };
-    const { access, root: asked } = call.at({
+    const { access, root: requestedRoot } = call.at({
       root,
       path: path ?? "",
       abilities: input.ids ? [] : ["crud/delete"],
@@ -34,9 +34,9 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
     });
     if (of.journal.keepsDeleted === true && call.origin.actor !== OPERATOR) throw purgeNeedsOperator(root);
     const ids = input.all === true ? "all" : await idsOf(input, of, call);
-    // What is kept counts as the paths that it is of.
+    // Kept content counts as the paths it belongs to.
     const paths = ids === "all" ? [""] : await pathsOf(ids, of, path);
-    if (paths.length > 0) asked.askToPurge?.(paths);
+    if (paths.length > 0) requestedRoot.askToPurge?.(paths);
     const { origin } = access;
     if (origin === undefined) throw new TypeError("A call on a root with a journal has an origin");
     const { purged } = await of.journal.purge(ids, { ...origin, path: segmentsOf(root, path ?? "") });

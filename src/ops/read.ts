@@ -35,14 +35,14 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
   const { content: text = "", value, ...rest } = output;
   const content = attachedContent(output) ?? text;
   const note = noteOf(output, input);
-  const told = note === undefined ? {} : { note };
+  const notePart = note === undefined ? {} : { note };
   if (output.description !== undefined) {
     const { description, ...facts } = rest;
-    return { kind: "text", text: output.description, rest: facts, ...told };
+    return { kind: "text", text: output.description, rest: facts, ...notePart };
   }
-  if (output.encoding === undefined) return { kind: "json", value, rest, ...told };
-  if (output.encoding !== "base64") return { kind: "text", text: content, rest, ...told };
-  return { kind: "blob", base64: content, mime: blobMime(output), uri: uriOf(input), rest, ...told };
+  if (output.encoding === undefined) return { kind: "json", value, rest, ...notePart };
+  if (output.encoding !== "base64") return { kind: "text", text: content, rest, ...notePart };
+  return { kind: "blob", base64: content, mime: blobMime(output), uri: uriOf(input), rest, ...notePart };
 }
 
 /** Images are recognised by content, whatever their name. A part of one cannot be displayed, so it is not an image. */

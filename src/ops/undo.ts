@@ -18,7 +18,7 @@ const MOST_BLOCKED = 100;
 /** Plans that are made anew when others change something between plan and commit. */
 const ATTEMPTS = 3;
 const PATIENCE_MS = 300_000;
-/** What a commit fails with if something changed after the plan. */
+/** Error codes of a commit that others' changes after the plan prevent. */
 const OVERTAKEN: ReadonlySet<string> = new Set([
   "CONFLICT",
   "NOT_FOUND",

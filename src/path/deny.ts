@@ -32,7 +32,7 @@ export function compileDeny(patterns: readonly string[], options: DenyOptions): 
     folded ??= compile(patterns, foldName);
     return folded;
   };
-  // What a pattern leaves out by `[!A-Z]` may be denied under the stored spelling alone.
+  // A name that a pattern excludes by `[!A-Z]` may be denied under its stored spelling only.
   const hasExceptions = patterns.some((pattern) => /\[[!^]|!\(/.test(pattern));
   return {
     deniesEntry: (directory, name) =>

@@ -22,7 +22,7 @@ const OPTIONS = {
   useWorkerFetch: false,
 };
 
-// What no text has; form feeds and the like would only disturb.
+// Control characters that text does not contain, such as form feeds.
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 const send = (message: ThreadMessage): void => parentPort?.postMessage(message);

@@ -150,7 +150,7 @@ export interface Profile {
   open(binding: ProfileBinding, parts: { readonly host: ProfileHost; readonly shell?: ProfileShell }): OpenProfile;
 }
 
-/** What a profile needs of the file adapter. */
+/** The part of the file adapter that profiles use. */
 export type ProfileHost = Pick<HostedFileAdapter, "invoke" | "exec" | "roots" | "refused">;
 
 /** A failure with the profile's own text, as its callers know it. */

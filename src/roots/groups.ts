@@ -11,7 +11,7 @@ import type { Jail } from "../jail/jail.js";
 import type { JournalPlace } from "../journal/open-journal.js";
 import { compileDeny } from "../path/deny.js";
 
-/** What roots keep outside of themselves, and what they tell of. */
+/** State that roots keep outside themselves, and their reports. */
 export interface RootsState {
   /** Absent: nothing is kept. */
   readonly stateDir?: { readonly path: string; prepare(): void } | undefined;

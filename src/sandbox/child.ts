@@ -104,10 +104,10 @@ class Child implements SandboxProcess {
     this.#listen("stderr", plan.output?.stderr ?? this.#child.stderr);
     for (const [number, bytes] of plan.feeds) feed(this.#child.stdio[number], bytes);
     if (plan.leaderAt !== undefined) {
-      const told = (chunk: Buffer) => {
+      const onData = (chunk: Buffer) => {
         this.#leader += chunk.toString("latin1");
       };
-      this.#child.stdio[plan.leaderAt]?.on("data", told).on("error", () => {});
+      this.#child.stdio[plan.leaderAt]?.on("data", onData).on("error", () => {});
     }
     const code = this.#code(plan);
     if (plan.group !== undefined) this.#admit(plan.group);
@@ -184,10 +184,10 @@ class Child implements SandboxProcess {
    */
   async #connect(network: ChildPlan["network"], ended: Promise<unknown>): Promise<NetworkHelper | undefined> {
     if (network === undefined) return undefined;
-    const told = new Promise<string>((resolve) => {
+    const message = new Promise<string>((resolve) => {
       this.#child.stdio[network.waiting]?.once("data", (chunk: Buffer) => resolve(chunk.toString("latin1")));
     });
-    const pid = await Promise.race([told, ended.then(() => undefined)]);
+    const pid = await Promise.race([message, ended.then(() => undefined)]);
     if (pid === undefined) return undefined;
     try {
       const helper = await network.connect(Number(pid));

@@ -8,7 +8,7 @@ import { createSandbox } from "./create.js";
 /** How the commands of a shell are confined, in words for an operator; may contain host paths. */
 export interface SandboxReport {
   readonly sandbox: string;
-  /** What limits the number of processes of a run. Absent: nothing; likewise the next. */
+  /** Mechanism that limits the number of processes of a run. Absent: none; likewise below. */
   readonly processes?: string;
   readonly group?: string;
   readonly network: string;

@@ -14,7 +14,7 @@ export interface Position {
   readonly counted: number;
 }
 
-/** What a cursor is bound to: root, input, caller. Any other use is refused. */
+/** Root, input and caller that a cursor is bound to. Any other use is refused. */
 export type Binding = readonly unknown[];
 
 const SEAL_BYTES = 10;

@@ -55,7 +55,7 @@ class LineScan {
   readonly #text: string;
   readonly #job: ScanJob;
   readonly #matcher: LineMatcher;
-  readonly #told: FoundLine[] = [];
+  readonly #found: FoundLine[] = [];
   /** The last match; its context after it is known once the next match is. */
   #last: { readonly hit: Hit; readonly before: readonly string[] } | undefined;
   /** The last line already in this answer or in the previous page. */
@@ -95,7 +95,7 @@ class LineScan {
       if (this.#job.firstOnly) break;
     }
     this.#finishLast(text.length);
-    return { count: this.#count, lines: this.#told };
+    return { count: this.#count, lines: this.#found };
   }
 
   #lineAt(line: number, start: number, newline: number): Hit {
@@ -109,7 +109,7 @@ class LineScan {
     if (this.#isFull) return;
     this.#finishLast(hit.start);
     const { most, mostChars, before } = this.#job;
-    if (this.#told.length >= most || this.#chars > mostChars) {
+    if (this.#found.length >= most || this.#chars > mostChars) {
       this.#isFull = true;
       return;
     }
@@ -126,7 +126,7 @@ class LineScan {
     const { mostOfLine = MAX_CHARS } = this.#job;
     const isLong = text.length > mostOfLine;
     const shown = isLong ? excerptAround(text, this.#matcher.startIn(text), mostOfLine) : copyText(text);
-    this.#told.push({
+    this.#found.push({
       line: hit.line,
       text: shown,
       ...(isLong ? { cut: true } : {}),

@@ -70,7 +70,7 @@ export interface SieveOptions {
   readonly ignore: IgnoreRules | undefined;
   readonly entersGit: boolean;
   readonly resume: Resume | undefined;
-  /** What has been found, for progress messages: "3 matches". */
+  /** Text on the results so far, for progress messages: "3 matches". */
   readonly found: () => string;
   /** Whether an ignored or denied entry would have been a result, or may contain one: only such entries are counted. */
   readonly concerns: (path: readonly string[], isDirectory: boolean) => Io<boolean>;

@@ -87,7 +87,7 @@ describe("openat2", () => {
 
   test("leaves entries on another device to the walk, and releases them", () =>
     withHandles({}, ({ handles, top }, { root }) => {
-      const walkRoot = { handles, top, sys: new Sys(false), realPath: root, foldsCase: false, *lookAtFolding() {} };
+      const walkRoot = { handles, top, sys: new Sys(false), realPath: root, foldsCase: false, *detectFolding() {} };
       const ends = (crossDevice: boolean) => {
         const object = findDirectly({ ...walkRoot, crossDevice }, ["dir", "file.txt"], true);
         if (object !== undefined) release(object);

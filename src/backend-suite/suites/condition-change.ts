@@ -34,7 +34,7 @@ export async function change(
   return backend.append(parsed, bodyOf(content), { parents, expected, expectedSize }, access);
 }
 
-export const refusal = (path: string, verb: string, told: Omit<Conflict, "verb">): FileAdapterError =>
-  conflict(placeOf(path), { verb, ...told });
+export const refusal = (path: string, verb: string, details: Omit<Conflict, "verb">): FileAdapterError =>
+  conflict(placeOf(path), { verb, ...details });
 
 export const codeOf = (error: unknown): unknown => (error instanceof FileAdapterError ? error.code : error);

@@ -104,8 +104,8 @@ function missedScenarios(scenario: Scenario): void {
   for (const method of ["write", "append", "remove"] as const) {
     scenario(`is refused where it finds something else, and is told what: ${method}`, async (stage) => {
       await stage.files.write("file", "one");
-      const told = { expected: etagOf(TWO), current: etagOf(ONE) };
-      await expectFailure(change(stage, [method, "file"], { expected: etag(TWO) }), refusal("file", method, told));
+      const details = { expected: etagOf(TWO), current: etagOf(ONE) };
+      await expectFailure(change(stage, [method, "file"], { expected: etag(TWO) }), refusal("file", method, details));
       expect(await stage.files.snapshot()).toEqual([["file", "one"]]);
     });
 
@@ -119,8 +119,8 @@ function missedScenarios(scenario: Scenario): void {
         },
       };
       const options = { expected: hash(ONE), parents: true };
-      const told = { expected: hashText(ONE), current: null };
-      await expectFailure(change(stage, [method, "a/file", counted], options), refusal("a/file", method, told));
+      const details = { expected: hashText(ONE), current: null };
+      await expectFailure(change(stage, [method, "a/file", counted], options), refusal("a/file", method, details));
       expect([loads, await stage.files.snapshot()]).toEqual([0, []]);
     });
   }
@@ -149,8 +149,8 @@ function missedScenarios(scenario: Scenario): void {
         await stage.files.write(path, "two");
         return Buffer.from("three");
       };
-      const told = { expected: expected === "nothing" ? "*" : etagOf(ONE), current: etagOf(TWO) };
-      await expectFailure(change(stage, ["write", path, { load }], { expected }), refusal(path, "write", told));
+      const details = { expected: expected === "nothing" ? "*" : etagOf(ONE), current: etagOf(TWO) };
+      await expectFailure(change(stage, ["write", path, { load }], { expected }), refusal(path, "write", details));
       expect(await stage.files.text(path)).toBe("two");
     }
   });
@@ -195,14 +195,14 @@ function rightsScenarios(scenario: Scenario): void {
       `tells nothing of ${there ?? "nothing"} to whoever may not read, where ${text} was to be`,
       async (stage) => {
         if (there !== undefined) await stage.files.write("file", there);
-        const asked: string[] = [];
+        const requests: string[] = [];
         const holds = (ability: string): boolean => {
-          asked.push(ability);
+          requests.push(ability);
           return false;
         };
         const call = change(stage, ["write", "file"], { expected, holds });
         await expectFailure(call, refusal("file", "write", { expected: text }));
-        expect(new Set(asked)).toEqual(new Set(["crud/read"]));
+        expect(new Set(requests)).toEqual(new Set(["crud/read"]));
       },
     );
   }

@@ -46,7 +46,7 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof FileAdapterError ? error.code : error),
   );
 
-/** What fails in every backend, on the ground of {@link makeGround}. */
+/** Changes that fail in every backend, on the entries of {@link makeGround}. */
 const failingChanges = (): readonly (readonly [string, GroupChange, unknown])[] => [
   ["a write below nothing", write("none/x", "x"), "PARENT_MISSING"],
   ["a write below a file", write("old/x", "x", { parents: true }), "NOT_A_DIRECTORY"],
@@ -151,14 +151,14 @@ export function groupSuite(scenario: Scenario): void {
       await expectFailure(run(backend, [write("new", "x"), write("full", "x")]), isADirectory(placeOf("full")));
       await expectFailure(run(backend, [mkdir("x"), remove("full")]), notEmpty(placeOf("full")));
       await expectFailure(run(backend, [mkdir("x"), write("y/z", "x")]), parentMissing(placeOf("y")));
-      const told = { verb: "test", expected: "*", current: "lb3ptmbg" };
+      const details = { verb: "test", expected: "*", current: "lb3ptmbg" };
       const call = run(backend, [write("new", "x"), write("old", "x", { expected: "nothing" })]);
       const failure = await call.then(
         () => undefined,
         (error: unknown) => (error instanceof FileAdapterError ? error : undefined),
       );
       expect(failure?.message).toEqual(
-        conflict(placeOf("old"), { ...told, current: String(failure?.data["current"]) }).message,
+        conflict(placeOf("old"), { ...details, current: String(failure?.data["current"]) }).message,
       );
     });
 
@@ -200,13 +200,13 @@ export function groupSuite(scenario: Scenario): void {
 
     scenario("is reported once it is whole, as one group, and not at all if it fails", async ({ backend, files }) => {
       await makeGround(files);
-      const told: unknown[] = [];
+      const reports: unknown[] = [];
       const heard = (path: string): At => {
         const { path: parsed, access } = at(path);
         const changed = ({ action, kind, path: real, from, made }: EntryChange): void => {
-          told.push([action, kind, real.join("/"), from?.join("/"), made?.map((one) => one.join("/"))]);
+          reports.push([action, kind, real.join("/"), from?.join("/"), made?.map((one) => one.join("/"))]);
         };
-        return { path: parsed, access: { ...access, changed, beginGroup: () => told.push("group") } };
+        return { path: parsed, access: { ...access, changed, beginGroup: () => reports.push("group") } };
       };
       const changes = (): GroupChange[] => [
         { ...write("a/b/c", "c", { parents: true }), at: heard("a/b/c") },
@@ -217,9 +217,9 @@ export function groupSuite(scenario: Scenario): void {
         { ...mkdir("new"), at: heard("new") },
       ];
       expect(await codeOf(run(backend, [...changes(), remove("none")]))).toBe("NOT_FOUND");
-      expect(told).toEqual([]);
+      expect(reports).toEqual([]);
       await run(backend, changes());
-      expect(told).toEqual([
+      expect(reports).toEqual([
         "group",
         ["created", "file", "a/b/c", undefined, ["a", "a/b"]],
         ["modified", "file", "old", undefined, undefined],

@@ -69,10 +69,10 @@ function askingScenarios(scenario: Scenario): void {
       await makeGround(files);
       const events: string[] = [];
       await run(filesOf(backend, { real: (segments) => events.push(`real ${segments.join("/")}`) }), events);
-      const asked = events.filter((event) => event.startsWith("real"));
+      const realEvents = events.filter((event) => event.startsWith("real"));
       expect(events[0]).toBe(`real ${target}`);
-      expect(new Set(asked)).toEqual(new Set([`real ${target}`]));
-      if (!links) expect(asked).toHaveLength(1);
+      expect(new Set(realEvents)).toEqual(new Set([`real ${target}`]));
+      if (!links) expect(realEvents).toHaveLength(1);
     });
   }
 }

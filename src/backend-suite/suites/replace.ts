@@ -107,10 +107,10 @@ export function replaceSuite(scenario: Scenario): void {
 
       scenario("tells of the tree that goes, and of what comes", async ({ backend, files }) => {
         await lay(files);
-        const told: string[] = [];
-        const changed = ({ action, path }: EntryChange) => told.push(`${action} ${path.join("/")}`);
+        const reports: string[] = [];
+        const changed = ({ action, path }: EntryChange) => reports.push(`${action} ${path.join("/")}`);
         await relocate(backend, "tree", "old", { changed });
-        expect(told).toEqual(["deleted old", name === "move" ? "moved old" : "created old"]);
+        expect(reports).toEqual(["deleted old", name === "move" ? "moved old" : "created old"]);
       });
     });
   }

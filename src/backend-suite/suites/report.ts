@@ -41,7 +41,7 @@ const copy =
 
 const BEFORE = { size: 11 };
 const NEW_STATE = { size: 11 };
-/** What a call reports; `undefined`: nothing. */
+/** The expected report of a call; `undefined`: none. */
 const CASES: readonly (readonly [title: string, run: Run, reported: object | undefined])[] = [
   [
     "write of a new file",

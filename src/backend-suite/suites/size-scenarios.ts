@@ -37,9 +37,9 @@ export function sizeScenarios(scenario: Scenario): void {
       [3, "twi"],
       [4, "two"],
     ] as const) {
-      const told = { expected: `${expectedSize} bytes`, currentSize: 6 };
+      const details = { expected: `${expectedSize} bytes`, currentSize: 6 };
       const call = change(stage, ["append", "file", content], { expectedSize });
-      await expectFailure(call, refusal("file", "append", told));
+      await expectFailure(call, refusal("file", "append", details));
     }
     const missing = refusal("none/file", "append", { expected: "3 bytes", current: null });
     await expectFailure(change(stage, ["append", "none/file"], { expectedSize: 3, parents: true }), missing);
@@ -48,9 +48,9 @@ export function sizeScenarios(scenario: Scenario): void {
 
   scenario("is refused where what it would repeat stands behind another content", async (stage) => {
     await stage.files.write("file", "onetwo");
-    const told = { expected: "3 bytes", currentSize: 6 };
+    const details = { expected: "3 bytes", currentSize: 6 };
     const options = { expectedSize: 3, expected: etag(TWO) };
-    await expectFailure(change(stage, ["append", "file"], options), refusal("file", "append", told));
+    await expectFailure(change(stage, ["append", "file"], options), refusal("file", "append", details));
   });
 
   scenario("tells whoever may not read neither a size nor what a file ends in", async (stage) => {

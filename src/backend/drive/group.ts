@@ -75,7 +75,7 @@ interface Ground {
   keepReport(access: Access, noted: Noted): void;
 }
 
-/** What was loaded for a change. */
+/** Content loaded for a change. */
 interface Loaded {
   readonly content: Content | undefined;
   readonly kept: LogEntry | undefined;

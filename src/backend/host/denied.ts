@@ -15,20 +15,20 @@ interface FoundEntry {
 }
 
 /** Finds out whether the directory of an entry folds case, where one of the policies would then match. */
-export function* lookAtSpelling(
+export function* detectEntryFolding(
   jail: Jail,
   { directory, below, name }: FoundEntry,
   policies: readonly (PlacePolicy | undefined)[],
 ): Io<void> {
   if (typeof name.raw !== "string") return;
   if (policies.some((policy) => policy?.isDoubtful?.(below, name.name) === true))
-    yield* jail.lookAtFolding(directory, { name: name.raw, mayMake: false });
+    yield* jail.detectFolding(directory, { name: name.raw, mayMake: false });
 }
 
 /** Whether an entry is denied, given that its directory is not; in a directory that folds of itself, under any spelling. */
 export function* isEntryDenied(jail: Jail, entry: FoundEntry, policy: PlacePolicy | undefined): Io<boolean> {
   if (policy === undefined) return false;
-  yield* lookAtSpelling(jail, entry, [policy]);
+  yield* detectEntryFolding(jail, entry, [policy]);
   return policy.denies(entry.below, entry.name.name);
 }
 

@@ -10,7 +10,7 @@ import type { KeptNames, ListNames } from "./list-names.js";
 import { stampPart } from "./open.js";
 import type { Arrival } from "./root.js";
 
-/** What a page of a list depends on. */
+/** Parameters of one page of a list. */
 interface ListPage {
   readonly offset: number;
   readonly limit: number;

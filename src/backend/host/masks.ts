@@ -10,7 +10,7 @@ import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { isReservedName, RESERVED_NAME } from "../../path/grammar.js";
-import { isEntryDenied, lookAtSpelling } from "./denied.js";
+import { detectEntryFolding, isEntryDenied } from "./denied.js";
 
 /** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only. */
 const MAX_DENIED = 1_000;
@@ -177,7 +177,7 @@ class MaskSearch {
     if (isDenied) this.#deny(frame, name, kind);
     else if (this.#isReserved(name.name, isTop)) this.#mask(targetOf(frame, name, kind));
     else {
-      yield* lookAtSpelling(this.#jail, entry, [this.#access.protection]);
+      yield* detectEntryFolding(this.#jail, entry, [this.#access.protection]);
       const isReadOnly = this.#protect(frame, name);
       const directory = type === "directory" ? yield* this.#enter(frame, name) : undefined;
       return directory && { directory, isReadOnly };

@@ -17,7 +17,7 @@ const NONE: Amount = { bytes: 0, files: 0 };
 const NOTHING_HELD: Held = { keep() {}, undo() {} };
 const BREATH_STEPS = 256;
 
-/** What the removal of one name frees: nothing if the file has other names. */
+/** Quota freed by removing one name: none if the file has other names. */
 export const freedBy = (stat: Stat | undefined): Amount =>
   stat?.isFile() === true && stat.nlink === 1 ? { bytes: stat.size, files: 1 } : NONE;
 

@@ -146,7 +146,7 @@ export interface Turn {
   release(): void;
 }
 
-/** What the writers of a name wait for: one key for all spellings, since a single directory may fold of itself. */
+/** Lock key of a name: one key for all spellings, since a single directory may fold of itself. */
 export const nameKey = (directory: Pinned, name: string): string =>
   `${identity(directory)}/${name.normalize("NFC").toLowerCase()}`;
 

@@ -79,8 +79,8 @@ class EntryWalk {
       const entry = visit && (this.#entryNow(name) ?? (this.#needsStat(name) ? yield* this.#examine(name) : undefined));
       // Vanished, or of an unknown type: left out.
       if (visit === undefined || entry === undefined) continue;
-      const asked = visit(entry);
-      const step = isPending(asked) ? ((yield asked) as WalkStep) : asked;
+      const visited = visit(entry);
+      const step = isPending(visited) ? ((yield visited) as WalkStep) : visited;
       if (step === "stop") return;
       if (step === "enter" && entry.type === "directory") yield* this.#enterAt(name, isDenied);
       else if (step === "read" && (yield* this.#read(name, entry)) === "stop") return;

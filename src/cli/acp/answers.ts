@@ -33,12 +33,12 @@ export function createAnswers(
   { lines, context: { stdout } }: { lines: LineAsker; context: CommandContext },
 ): Answers {
   const paint = stdout.isTTY === true ? coloured : plain;
-  const asks = rule === "ask" && lines.canAsk;
+  const asksUser = rule === "ask" && lines.canAsk;
   const say = (text: string): void => void stdout.write(text);
   return {
     async approve(request) {
       say(requestView(request, paint));
-      if (!asks) {
+      if (!asksUser) {
         const isAllowed = rule === "allow";
         say(isAllowed ? "Allowed.\n" : `Not allowed${rule === "ask" ? ": nobody can be asked. See --yes" : ""}.\n`);
         return isAllowed ? "allow" : "reject";
@@ -52,7 +52,7 @@ export function createAnswers(
     },
     async permit({ toolCall, options }, signal) {
       say(`\nThe agent asks for permission: ${escapeText(toolCall.title ?? "a tool call")}\n`);
-      const chosen = asks ? await choose(options, lines, signal) : narrowestOption(options, rule === "allow");
+      const chosen = asksUser ? await choose(options, lines, signal) : narrowestOption(options, rule === "allow");
       if (chosen === undefined) return { outcome: { outcome: "cancelled" } };
       say(`${escapeText(chosen.name)}.\n`);
       return { outcome: { outcome: "selected", optionId: chosen.optionId } };

@@ -60,7 +60,7 @@ export function openPlaces(
       );
     homes["drives"] = { key: "drives.store", path: resolve(folder) };
   }
-  // What lies inside the state comes with it.
+  // Parts inside the state directory are staged with it.
   const units = Object.values(homes).filter(({ path }) => path === state || !isIn(path, state));
   return new StagedPlaces({ homes, units, marker: restoreMarker(state) });
 }

@@ -12,7 +12,7 @@ import { createHttpCalls, travelsOpenly } from "./http-calls.js";
 import type { VenueCalls } from "./venue-calls.js";
 
 const MAX_TOKEN_BYTES = 32_768;
-/** What a header can hold; tokens agreed on beforehand have no form of their own. */
+/** Characters that a header can hold; tokens agreed on beforehand have no fixed form. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 interface RemoteCallsOptions {

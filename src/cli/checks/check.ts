@@ -250,7 +250,7 @@ function rootsOf(config: VenueConfig, opened: OpenRoots, { canonical, state }: A
   });
 }
 
-/** What is kept of changes in a writable root. @param folder where the journal of a directory lies */
+/** Describes the journal of a writable root. @param folder where the journal of a directory lies */
 function journalPart({ file, drives, stateDir }: VenueConfig, name: string, folder = ""): { journal?: string } {
   const root = file.roots[name];
   if (root === undefined || root.readOnly) return {};

@@ -24,8 +24,8 @@ export async function undo(session: FileSession): Promise<number> {
   const inputs = await inputsOf(session);
   let status: number = EXIT.ok;
   for (const input of inputs) {
-    const asks = !isDry && input.id === undefined && !command.flags.has("yes");
-    if (asks && !(await isConfirmed(input, session))) return EXIT.failed;
+    const mustConfirm = !isDry && input.id === undefined && !command.flags.has("yes");
+    if (mustConfirm && !(await isConfirmed(input, session))) return EXIT.failed;
     const undone = await session.invoke("file:undo", { ...input, ...(isDry ? { dryRun: true } : {}) });
     if (command.json) await printJson(session, undone);
     else await session.out(resultText(undone, session));

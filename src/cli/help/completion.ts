@@ -6,7 +6,7 @@ import { COMMANDS, OPTIONS, type OptionName } from "../arguments/options.js";
 import { SHELLS, type Shell } from "../arguments/shell.js";
 import { CLIENTS } from "../init/clients.js";
 
-/** What can follow, by command of one or two words. */
+/** Completions by command of one or two words. */
 interface Tables {
   /** First words. */
   readonly first: readonly string[];
@@ -150,7 +150,7 @@ const fishScript = (all: Tables): string => {
     after([...names], `-l ${option.slice(2)}${rest}`);
   }
   after(["init"], `-l for -x -a '${Object.keys(CLIENTS).join(" ")}'`);
-  const asked = "(venue-files __complete (commandline -opc) (commandline -ct) 2>/dev/null)";
-  after(all.onPaths, `-F -a '${asked}'`);
+  const candidates = "(venue-files __complete (commandline -opc) (commandline -ct) 2>/dev/null)";
+  after(all.onPaths, `-F -a '${candidates}'`);
   return `${lines.join("\n")}\n`;
 };

@@ -93,7 +93,7 @@ Keys and tokens are never given as arguments, which others on this machine can s
 More about a command, with all its options: venue-files help grant
 `;
 
-/** What stands there without any argument. */
+/** Help text for a call without arguments. */
 const START = `venue-files gives agents files: named folders ("roots"), and no more of them than you say.
 
   venue-files init --for claude-code       writes a configuration, and an entry for Claude, Cursor, VS Code, …

@@ -26,7 +26,7 @@ export interface Client {
   /** @param folder of the project, absolute */
   file(folder: string, platform: Platform): string;
   entry(launch: Launch): Readonly<Record<string, unknown>>;
-  /** What has to be done before the client sees the entry. */
+  /** Step that is needed before the client sees the entry. */
   readonly afterwards: string;
 }
 

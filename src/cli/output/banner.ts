@@ -75,7 +75,7 @@ export function banner(facts: BannerFacts): string {
 const mountLine = ({ url, localToken }: BannerFacts): string =>
   `WebDAV: mount ${url}/dav/ with any user name, ${localToken === undefined ? "a token" : "the token"} as password.`;
 
-/** What an anonymous caller may do in a root. */
+/** Rights of an anonymous caller in a root. */
 function anonymous(root: BannerRoot, grants: readonly Grant[]): string {
   if (!isPublic(root)) return "nothing, it has an owner";
   const verbs = verbsIn(root, grants);

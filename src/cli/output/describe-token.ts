@@ -132,10 +132,10 @@ function worth({ allowed, idle, report, signers }: TokenFacts): readonly string[
 }
 
 function verdict({ report, wanted }: TokenFacts): string {
-  const asked = wanted === undefined ? "" : ` It allows ${escapeText(wanted.can)} on ${escapeText(wanted.with)}.`;
+  const allowance = wanted === undefined ? "" : ` It allows ${escapeText(wanted.can)} on ${escapeText(wanted.with)}.`;
   const why = report.reasons.map((reason) => `${REASONS[reason]} (${reason})`);
-  if (report.valid && why.length === 0) return `Valid.${asked}`;
-  if (report.valid) return `Valid in part: ${why.join("; ")}.${asked}`;
+  if (report.valid && why.length === 0) return `Valid.${allowance}`;
+  if (report.valid) return `Valid in part: ${why.join("; ")}.${allowance}`;
   return `Not valid: ${why.length === 0 ? "it gives nothing" : why.join("; ")}.`;
 }
 

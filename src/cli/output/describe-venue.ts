@@ -58,7 +58,7 @@ export interface RootFacts {
   readonly readOnly: boolean;
   /** Mechanism that confines paths to the root. */
   readonly engine: string;
-  /** What is kept of changes; absent: nothing. */
+  /** Description of the journal; absent: none. */
   readonly journal?: string;
   readonly description?: string;
   /** Canonical DID. */

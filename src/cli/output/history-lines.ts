@@ -24,7 +24,7 @@ export function historyLines(entries: readonly Change[], paint: Paint): string {
   return lines.map((line, index) => `${coloured(line.slice(2), entries[index], paint)}\n`).join("");
 }
 
-/** What an entry is about, on one line. */
+/** Paths and action of an entry, on one line. */
 export const changeText = (entry: Change): string =>
   `${timeText(entry.time)}  ${actorText(entry.actor)}  ${entry.op}  ${pathText(entry)}`;
 

@@ -121,8 +121,8 @@ const CLIENT_MS = 30 * 24 * 3_600_000;
  * for itself.
  */
 function clientTokenOf({ config, access }: OpenVenue, { stdout }: CommandContext): { readonly clientToken?: string } {
-  const asks = Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
-  if (!asks || stdout.isTTY !== true || config.mcp === false || access.localToken === undefined) return {};
+  const hasApprovals = Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
+  if (!hasApprovals || stdout.isTTY !== true || config.mcp === false || access.localToken === undefined) return {};
   const request = { label: "MCP configuration of serve", caps: CLIENT_CAPS, lifetimeMs: CLIENT_MS };
   const made = access.accessTokens?.issue({ ...request, maker: { kind: "operator" } });
   return made === undefined ? {} : { clientToken: made.secret };

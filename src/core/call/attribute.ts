@@ -24,7 +24,7 @@ export function attribute(sender: Caller, ucans: unknown, nameCaller: NameCaller
   return { did: sender.did, context: { ...contextOf(sender), ambiguousCaller: true } };
 }
 
-/** What an adapter learns about a caller. */
+/** The part of a caller that adapters get. */
 export function contextOf(caller: Caller): CallerContext {
   const { did, authentication, credential, tokenCaps, identityTokens, access } = caller;
   return {

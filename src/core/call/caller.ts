@@ -33,7 +33,7 @@ export type Credential =
 export interface AccessRights {
   /** Canonical DID of the maker, whose drives the bearer acts on. */
   readonly maker: string;
-  /** What the maker's static token adds to its DID. */
+  /** Capabilities that the maker's static token adds to its DID. */
   readonly tokenCaps?: readonly Capability[];
   readonly caps: readonly (readonly Capability[])[];
 }

@@ -5,10 +5,10 @@ import type { Effect } from "../ports/effect.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { pathText } from "./texts.js";
 
-export interface AskedApproval {
+export interface RequiredApproval {
   readonly effects: readonly Effect[];
   /** Absent: nobody can be asked here. */
-  readonly asked?: { readonly id: string; readonly expires: number };
+  readonly pending?: { readonly id: string; readonly expires: number };
   /** Why nobody can be asked. */
   readonly hint?: string;
   readonly diff?: string;
@@ -17,14 +17,14 @@ export interface AskedApproval {
 const shown = ({ root: _, ...effect }: Effect) => effect;
 
 /** The call changed nothing: a person has to allow it first. */
-export function approvalRequired({ effects, asked, hint, diff }: AskedApproval): FileAdapterError {
+export function approvalRequired({ effects, pending, hint, diff }: RequiredApproval): FileAdapterError {
   const [first] = effects;
   const what = first === undefined ? "this" : `${first.action} "${pathText(first.path)}" in root '${first.root}'`;
   const more = effects.length > 1 ? ` and ${effects.length - 1} more` : "";
-  const next = asked === undefined ? `. ${hint ?? "Nobody can be asked"}` : `. ${nextText(asked.id)}`;
+  const next = pending === undefined ? `. ${hint ?? "Nobody can be asked"}` : `. ${nextText(pending.id)}`;
   return adapterError("APPROVAL_REQUIRED", `A person has to allow this: ${what}${more}${next}`, {
     ...(first === undefined ? {} : { root: first.root }),
-    ...(asked === undefined ? {} : { approvalId: asked.id, expires: asked.expires }),
+    ...(pending === undefined ? {} : { approvalId: pending.id, expires: pending.expires }),
     effect: effects.slice(0, SHOWN_EFFECTS).map(shown),
     ...(diff === undefined ? {} : { diff }),
     ...(hint === undefined ? {} : { hint }),
@@ -45,7 +45,7 @@ const REASONS: Readonly<Record<DenialReason, string>> = {
 export const approvalDenied = (approvalId: string, reason: DenialReason): FileAdapterError =>
   adapterError("APPROVAL_DENIED", `The approval does not allow this: ${REASONS[reason]}`, { approvalId, reason });
 
-/** What to do about a call that waits for a person, without the places that it names; `undefined`: another error. */
+/** Advice on a call that waits for a person, without the places it names; `undefined`: another error. */
 export function approvalAdvice({ code, message, data }: FileAdapterError): string | undefined {
   if (code === "APPROVAL_DENIED") return message;
   if (code !== "APPROVAL_REQUIRED") return undefined;

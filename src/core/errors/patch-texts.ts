@@ -51,8 +51,8 @@ export function hunkAmbiguous(
   place: Place,
   { hunk, of, found, lines }: HunkPlace & { found: number; lines?: readonly number[] },
 ) {
-  const told = lines?.slice(0, MOST_LINES_TOLD).join(", ");
-  const where = told === undefined ? "" : ` (lines ${told}${found > MOST_LINES_TOLD ? ", …" : ""})`;
+  const shownLines = lines?.slice(0, MOST_LINES_TOLD).join(", ");
+  const where = shownLines === undefined ? "" : ` (lines ${shownLines}${found > MOST_LINES_TOLD ? ", …" : ""})`;
   return adapterError(
     "AMBIGUOUS_MATCH",
     `Hunk ${hunk + 1} of ${of} matches ${shown(place)} in ${found} places${where}. Add lines around it, or a line above it behind @@`,

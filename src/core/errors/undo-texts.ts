@@ -3,7 +3,7 @@
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { escapeText } from "./texts.js";
 
-/** What stands in the way of an undo. */
+/** An entry that prevents an undo. */
 export interface Blocked {
   /** Entry that cannot be undone. */
   readonly id: string;

@@ -3,7 +3,7 @@
 import type { SurfaceContext } from "./adapter.js";
 import type { ApprovedAction, Effect } from "./effect.js";
 
-/** What of a root needs approval, and when. */
+/** Changes in a root that need approval. */
 export interface ApprovalRules {
   readonly for: readonly (ApprovedAction | "all")[];
   /** Only what goes beyond one of these. Absent: everything. */
@@ -22,16 +22,16 @@ export type ApprovalRulesInput = Omit<ApprovalRules, "minutes"> & Partial<Pick<A
 /** Most effects of a request that are shown. */
 export const SHOWN_EFFECTS = 20;
 
-/** What a call would do to one root: what an approval holds for. */
+/** Effects of a call on one root, for which an approval holds. */
 export interface ApprovalPart {
   readonly root: string;
-  /** What is there now, as one text: the approval holds only while it is so. */
+  /** Present state as one text: the approval holds only while it is unchanged. */
   readonly before: string;
-  /** What will be there, likewise. */
+  /** Resulting state, likewise. */
   readonly after: string;
 }
 
-/** What a call would do, as it was looked at before anything was changed. */
+/** Effects of a call, computed before anything is changed. */
 export interface ApprovalRequest {
   /** Dispatch name. */
   readonly operation: string;

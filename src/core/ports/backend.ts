@@ -182,7 +182,7 @@ export interface GroupWriteOptions extends WriteOptions {
   readonly mode?: number | undefined;
 }
 
-/** What must hold when a group is committed. @throws CONFLICT */
+/** Preconditions that must hold when a group is committed. @throws CONFLICT */
 export interface Standing {
   /** The entry still has this version; see {@link EntryState}. */
   readonly version?: string | undefined;

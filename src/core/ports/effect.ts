@@ -1,4 +1,4 @@
-// What a call would do, as a person is shown it before it is done.
+// The effects of a call, as a person is shown them before it runs.
 
 /** Kinds of effect that a root can ask about. `overwrite` is any replacing or shortening of content. */
 const APPROVED_ACTIONS = ["delete", "overwrite", "edit", "move", "create", "exec"] as const;
@@ -21,7 +21,7 @@ export interface Effect {
   readonly action: ApprovedAction;
   /** Target of a move. */
   readonly to?: string;
-  /** What is run, its first characters. */
+  /** First characters of the command. */
   readonly command?: string;
   /** Absent: nothing is there. */
   readonly before?: EffectState;
@@ -39,7 +39,7 @@ export interface ClientApproval {
   ask?(question: ClientQuestion): void;
 }
 
-/** What the user of a client is asked. */
+/** Question to the user of a client. */
 export interface ClientQuestion {
   /** Names the question in the answer: valid once, for the caller that was asked. */
   readonly token: string;

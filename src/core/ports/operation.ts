@@ -225,7 +225,7 @@ export type DriveOperation<Input, Output> = OperationBase<Input, Output> & {
   /** Required abilities besides `ability`. */
   readonly also?: readonly Ability[];
   /** Whether a call concerns all drives of the caller, even if it names one. */
-  isOnAll?(input: Input): boolean;
+  isOnAllDrives?(input: Input): boolean;
   /** The drive that a checked input names, if not just `drive`. */
   driveOf?(input: Input): string;
   run(input: Input, call: DrivesCall): Promise<Output>;

@@ -60,7 +60,7 @@ export interface SandboxProbe {
   /** Why it is not available; for the operator, since it may contain host paths. */
   readonly reason?: string;
   readonly network: boolean;
-  /** What connects it, where runs have a network of their own. */
+  /** The tool that connects it, where runs have a network of their own. */
   readonly networkBy?: "pasta" | "slirp4netns";
   /** Whether the programs of the host are available (`node`, `git`, `python3`). */
   readonly realBinaries: boolean;

@@ -53,7 +53,7 @@ export interface CommandTransfer {
   readonly filesOf: (mount: ExecMount, terms: CommandTerms) => SandboxFiles;
 }
 
-/** What holds for all operations that a command calls. */
+/** Terms of all operations that a command calls. */
 export interface CommandTerms {
   /** A person has allowed the command, and with it what it changes there. */
   readonly isAllowed: boolean;

@@ -19,10 +19,10 @@ import { stringifyExact } from "../../schema/exact-json.js";
 /** Most characters of the differences of several roots together. */
 const MOST_DIFF_CHARS = 64_000;
 
-/** What is about to happen at one commit of a call. */
+/** Effects of one commit of a call. */
 export interface Intent {
   readonly effects: readonly Effect[];
-  /** What is there now beyond what the effects say: counts of a tree. */
+  /** Present state beyond the effects: counts of a tree. */
   readonly state?: string;
   /** Made only if somebody is asked. */
   diff?(): string | undefined;
@@ -41,7 +41,7 @@ export interface GateOptions {
   readonly progress: { approvedBy?: string };
 }
 
-/** What a call was allowed to do in one root. */
+/** Effects that an approval allowed a call in one root. */
 interface Allowed {
   readonly effects: readonly Effect[];
   readonly part: ApprovalPart;
@@ -124,16 +124,16 @@ export class ApprovalGate {
     const client = this.#clientOf(rules);
     const request = this.#request(rules, intent);
     const { effects, diff } = request;
-    const told = { effects, ...(diff === undefined ? {} : { diff }) };
+    const details = { effects, ...(diff === undefined ? {} : { diff }) };
     const isNobody = desk === undefined || (desk.isForClients && client?.ask === undefined);
-    if (isNobody) return approvalRequired({ ...told, hint: NOBODY });
-    const asked = desk.ask(request);
-    if (asked === undefined) return approvalRequired({ ...told, hint: TOO_MANY });
-    const token = client?.ask === undefined ? undefined : desk.question(asked.id);
+    if (isNobody) return approvalRequired({ ...details, hint: NOBODY });
+    const pending = desk.ask(request);
+    if (pending === undefined) return approvalRequired({ ...details, hint: TOO_MANY });
+    const token = client?.ask === undefined ? undefined : desk.question(pending.id);
     if (token !== undefined) {
-      client?.ask?.({ ...told, token, operation: request.operation, effects: effects.slice(0, SHOWN_EFFECTS) });
+      client?.ask?.({ ...details, token, operation: request.operation, effects: effects.slice(0, SHOWN_EFFECTS) });
     }
-    return approvalRequired(desk.isForClients ? { ...told, hint: NOBODY } : { ...told, asked });
+    return approvalRequired(desk.isForClients ? { ...details, hint: NOBODY } : { ...details, pending });
   }
 
   /** What is asked: all that an approval allowed this call before, and what it is about to do. */

@@ -31,7 +31,7 @@ type Wrapped = Pick<
   "write" | "append" | "mkdir" | "remove" | "move" | "source" | "place" | "changeAll" | Extract<keyof Backend, "mount">
 >;
 
-/** What changes nothing goes through as it is. */
+/** Methods that change nothing are passed through. */
 type Untouched = Pick<Backend, "list" | "walk" | "stat" | "state" | "read" | "open" | "touch" | "observe" | "close">;
 
 /** A method that a backend gets later has to be put into one of the two. */

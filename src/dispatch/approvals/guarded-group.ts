@@ -30,7 +30,7 @@ export async function planGroup(
   const touched = new Set<string>();
   const planned: Planned[] = [];
   const look = async (at: At, itself: boolean): Promise<TargetState | undefined> => {
-    // What an earlier change of the group leaves there is no business of anybody else.
+    // Content that an earlier change of the group leaves there concerns nobody else.
     if (touched.has(at.path.text)) return undefined;
     touched.add(at.path.text);
     return readTarget(inner, at, itself);

@@ -7,7 +7,7 @@ import type { At, Backend, FileStat } from "../../core/ports/backend.js";
 import type { EffectState } from "../../core/ports/effect.js";
 import { unifiedDiff } from "../../ops/editing/unified-diff.js";
 
-/** What is at a place. */
+/** State of a place. */
 export interface TargetState {
   /** Absent: nothing is there. */
   readonly state?: EffectState;
@@ -15,7 +15,7 @@ export interface TargetState {
   readonly sha256?: Sha256;
   /** Content of a small file. */
   readonly content?: Buffer;
-  /** What a directory holds, as one text. */
+  /** Summary of a directory, as one text. */
   readonly tree?: string;
 }
 

@@ -20,11 +20,11 @@ export function prepareOnDrives(
   if (drives === undefined) throw unknownOperation(operation.name);
   const named = operation.driveOf?.(given) ?? given["drive"];
   const drive = named === undefined ? undefined : String(named);
-  const isOnAll = operation.isOnAll?.(given) ?? false;
-  progress.resource = drive === undefined || isOnAll ? [] : [drive];
+  const isOnAllDrives = operation.isOnAllDrives?.(given) ?? false;
+  progress.resource = drive === undefined || isOnAllDrives ? [] : [drive];
   const name = drive === undefined ? "dlfs" : drives.root(drive).drive;
   const owner = ownerOf(name, context, options);
-  if (drive === undefined && !isOnAll) authoriser.requireReadSomewhere();
+  if (drive === undefined && !isOnAllDrives) authoriser.requireReadSomewhere();
   else for (const can of [operation.ability, ...(operation.also ?? [])]) authoriser.require(progress.resource, can);
   const maker = makerOf(owner, state);
   const sees = (one: string): boolean => authoriser.seesRoot(one);

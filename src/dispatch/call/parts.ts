@@ -51,7 +51,7 @@ export function findOperation(
   return registered;
 }
 
-/** What every operation learns of its call. */
+/** The part of a call that every operation gets. */
 export function callOf(
   { context, cancellation }: Pick<Preparing, "context" | "cancellation">,
   { limits, tickets, scanners, pdf }: DispatchOptions,

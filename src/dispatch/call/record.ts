@@ -10,7 +10,7 @@ import { viaOf } from "./changes.js";
 
 const COMMAND_CHARS = 200;
 
-/** What a call has collected so far for its audit record. */
+/** Facts collected during a call for its audit record. */
 export interface Progress {
   /** Root and path segments, as far as they could be parsed. */
   resource: readonly string[] | undefined;

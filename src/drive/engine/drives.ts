@@ -153,7 +153,7 @@ export const DEFAULT_DRIVE_LIMITS: DriveLimits = {
   maxImportEntries: 1_000_000,
 };
 
-/** What an owner's log may hold: entries, bytes that only it keeps, and its age in days. */
+/** Limits of an owner's log: entries, bytes that only it keeps, and age in days. */
 export interface LogQuota {
   readonly bytes: number;
   readonly entries: number;

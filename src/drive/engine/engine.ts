@@ -42,7 +42,7 @@ export interface DriveEngineOptions {
   readonly limits?: Partial<DriveLimits> | undefined;
   /** Age in ms up to which reads may use a known state without asking the store. */
   readonly staleMs?: number | undefined;
-  /** What the log of an owner's drives may hold. */
+  /** Limits of the log of an owner's drives. */
   readonly logQuota?: LogQuota | undefined;
   /** Verify the hash of every cell, in addition to the store's own check. */
   readonly verifyReads?: boolean | undefined;

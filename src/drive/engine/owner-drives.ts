@@ -66,7 +66,7 @@ export interface OwnerDrives {
     options?: ImportOptions,
     maker?: DriveMaker,
   ): Promise<ImportReport>;
-  /** What was changed in the drives, and what it keeps. */
+  /** The changes made in the drives, and the content they keep. */
   readonly log: DriveLog;
   /** The key that signs the drives, in hex. @throws NOT_FOUND, READ_ONLY_ROOT */
   exportKey(): Promise<{ readonly publicKey: string; readonly seed: string }>;

@@ -39,7 +39,7 @@ export interface Draft extends DraftBase {
   drives: CadMap;
   /** Clock time in ms since the epoch. */
   readonly at: number;
-  /** What the log is told of the change. */
+  /** Notes of the change for the log. */
   readonly notes: Noted[];
   /** Changes of entries of the log, in the same swap. */
   readonly edits: LogChange["edits"][number][];

@@ -87,7 +87,7 @@ export interface CellBatch {
   restart?(): void;
 }
 
-/** What the writer of a root knew about it; stores keep it if they can. */
+/** Hints from the writer of a root; stores keep them if they can. */
 export interface RootHint {
   /** Total size of the owner's files in all drives, in bytes. */
   readonly usedBytes?: number | undefined;

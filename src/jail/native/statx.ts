@@ -1,4 +1,4 @@
-// What `statx` returns.
+// Parses the buffer that `statx` fills.
 
 import { isExact } from "../../core/identity.js";
 import { Stat } from "../stat.js";

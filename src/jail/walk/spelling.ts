@@ -37,16 +37,16 @@ export class Spelling {
   /**
    * Called before the first of `names` is looked up in the directory, and for all of them if it is missing.
    *
-   * @param asked how many names of the request lead there; 0 inside a link
+   * @param requestedCount how many names of the request lead there; 0 inside a link
    * @throws DENIED_BY_POLICY
    */
-  *check(at: Position, names: readonly [string, ...string[]], asked: number): Io<void> {
+  *check(at: Position, names: readonly [string, ...string[]], requestedCount: number): Io<void> {
     const rules = this.#rules;
     if (rules === undefined || !(this.isDoubtful || at.crossedLink)) return;
-    const places = [[...at.names, ...names], this.#requested.slice(0, asked)];
+    const places = [[...at.names, ...names], this.#requested.slice(0, requestedCount)];
     const doubtful = places.filter((place) => rules.isDoubtful(place));
     if (doubtful.length === 0) return;
-    yield* this.#root.lookAtFolding(at.directory, { name: names[0], mayMake: this.#mayMake });
+    yield* this.#root.detectFolding(at.directory, { name: names[0], mayMake: this.#mayMake });
     for (const place of doubtful) rules.require(place);
   }
 }

@@ -17,7 +17,7 @@ export interface WalkRoot {
   readonly crossDevice: boolean;
   readonly foldsCase: boolean;
   /** Finds out whether a directory below the root folds of itself; `foldsCase` is true from then on. */
-  lookAtFolding(directory: Pinned, asked: { readonly name: string; readonly mayMake: boolean }): Io<void>;
+  detectFolding(directory: Pinned, asked: { readonly name: string; readonly mayMake: boolean }): Io<void>;
 }
 
 export interface WalkOptions {

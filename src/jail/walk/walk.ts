@@ -105,8 +105,8 @@ export class Walk {
         continue;
       }
       this.#refuseReserved(token, this.names.length === 0);
-      const asked = this.#tokenOfRequest ? this.#requested.length - this.#requestedLeft : 0;
-      yield* this.#spelling.check(this, [token], asked);
+      const requestedCount = this.#tokenOfRequest ? this.#requested.length - this.#requestedLeft : 0;
+      yield* this.#spelling.check(this, [token], requestedCount);
       const end = this.#pending.length === 0 ? yield* this.#last(token) : yield* this.#step(token);
       if (end !== undefined) return end;
     }

@@ -1,6 +1,6 @@
 // Locates the first syntax error in a text that is not JSON (RFC 8259).
 
-/** What the grammar expects next: a value, a member name, …, or only the end. */
+/** The next token that the grammar allows: a value, a member name, …, or only the end. */
 type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end";
 
 interface Token {
@@ -40,7 +40,7 @@ function faultAt(text: string): number {
   return text.length;
 }
 
-/** What the grammar expects after a token; `undefined` if the token itself is misplaced. */
+/** The token that the grammar allows after this one; `undefined` if this one is misplaced. */
 function follow(kind: Token["kind"], expected: Expected, open: ("}" | "]")[]): Expected | undefined {
   if (expected === ":") return kind === ":" ? "value" : undefined;
   if (kind === "}" || kind === "]") {

@@ -89,7 +89,7 @@ const consumeRead = (found: Awaitable<ReadBytes>, make: (found: Found) => ReadOu
     }
   });
 
-/** What was read. Releasing it again does nothing. */
+/** The bytes that were read. Releasing them again has no effect. */
 interface Found extends Pick<ReadBytes, "bytes" | "size" | "stamp"> {
   readonly release: () => void;
 }

@@ -1,6 +1,6 @@
 // Line terminators of texts: finding, counting and replacing them.
 
-/** What ends a line. */
+/** A line terminator. */
 export type Terminator = "\n" | "\r\n" | "\r";
 
 const ANY = /\r\n|\r|\n/g;

@@ -1,4 +1,4 @@
-// What counts as text, and the boundaries of lines and characters in encoded bytes.
+// Decides what is text, and finds the boundaries of lines and characters in encoded bytes.
 
 import { isUtf8 } from "node:buffer";
 import { type TextCodec, UTF8 } from "./encoding.js";

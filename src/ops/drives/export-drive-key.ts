@@ -11,6 +11,6 @@ export const exportDriveKey: DriveOperation<Readonly<Record<string, never>>, Dri
   changes: false,
   annotations: LOOKS,
   hiddenOutput: ["seed"],
-  isOnAll: () => true,
+  isOnAllDrives: () => true,
   run: (_, { shelf }) => shelf.exportKey(),
 };

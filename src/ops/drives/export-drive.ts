@@ -31,7 +31,7 @@ export const exportDrive: DriveOperation<DriveExport, ExportOutput> = {
       throw invalidInput("'region' needs top: 'region'", "/region", "no region");
   },
   // A signature covers all drives of its owner, so a signed export must contain all of them.
-  isOnAll: (input) => topOf(input) !== "drive",
+  isOnAllDrives: (input) => topOf(input) !== "drive",
   async run(input, { shelf, scope, limits, budget }) {
     const limit = Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
     const pieces: Uint8Array[] = [];

@@ -19,7 +19,7 @@ export const importDrive: DriveOperation<ImportInput, DriveImported> = {
     if ((bytes === undefined) === (asset === undefined))
       throw invalidInput("Exactly one of 'bytes' (base64) or 'asset' (reference) is required", "", "bytes or asset");
   },
-  isOnAll: ({ drive }) => drive === undefined,
+  isOnAllDrives: ({ drive }) => drive === undefined,
   async run({ bytes, asset, ...options }, { shelf, scope, maker, ...call }) {
     const place = { root: options.drive ?? "", path: "" };
     const source = { ...(bytes === undefined ? {} : { bytes }), ...(asset === undefined ? {} : { asset }) };

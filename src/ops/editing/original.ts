@@ -15,7 +15,7 @@ export const BOM = "\ufeff";
 /** Stands for the expected etag in errors, for callers that may not read. */
 export const WHAT_IT_FOUND = "unchanged";
 
-/** What is asked of a file before it is edited. */
+/** Precondition and encoding of an edit. */
 export interface OriginalRequest {
   readonly ifMatch?: string;
   readonly encoding?: string;

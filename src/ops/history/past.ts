@@ -38,7 +38,7 @@ export class PastContents {
     this.#reads = reads;
   }
 
-  /** What an entry's `path`, or the `from` of a move or copy, held on one side of its change. */
+  /** Content of an entry's `path`, or of the `from` of a move or copy, before or after its change. */
   at(entry: JournalEntry, side: Side, path: readonly string[]): Promise<Past> {
     if (isSamePath(entry.path, path)) return side === "before" ? this.before(entry) : this.after(entry);
     if (side === "after" && entry.action === "moved") return Promise.resolve("nothing");

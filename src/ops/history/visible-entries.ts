@@ -1,4 +1,4 @@
-// What of a journal one caller may know, and how an entry is answered.
+// Filters a journal by the rights of a caller, and turns entries into answers.
 
 import { unknownRoot } from "../../core/errors/texts.js";
 import { etagOf } from "../../core/etag.js";

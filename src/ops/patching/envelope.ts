@@ -141,7 +141,7 @@ function hunksIn(lines: readonly Line[]): Hunk[] {
   return hunks;
 }
 
-/** What a unified diff adds behind its line numbers need not be a whole line, nor the nearest one. */
+/** The text that a unified diff puts after its line numbers need not be a whole line, nor the nearest one. */
 const anchorIn = (text: string): string =>
   UNIFIED_HUNK.test(text)
     ? ""

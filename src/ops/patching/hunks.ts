@@ -24,7 +24,7 @@ export interface HunkFault {
   readonly lines: readonly number[];
   /** The text that was not found: lines of the file, or an anchor. */
   readonly wanted: string;
-  /** What was not found is the text behind `@@`. */
+  /** The text that was not found is the one after `@@`. */
   readonly isAnchor: boolean;
 }
 

@@ -31,7 +31,7 @@ export interface PlacedSection {
 
 type File = PatchOutput["files"][number];
 
-/** What a section does. */
+/** The changes of one section. */
 export interface PlannedSection {
   readonly changes: readonly GroupChange[];
   readonly file: Omit<File, "etag">;
@@ -221,8 +221,8 @@ function hunkError(
   const { place, scope } = call.access;
   const { hunk, lines, wanted } = fault;
   if (lines.length > 0) {
-    const told = mayRead ? { lines: lines.slice(0, LINES_TOLD) } : {};
-    return hunkAmbiguous(place, { hunk, of, found: lines.length, ...told });
+    const shownLines = mayRead ? { lines: lines.slice(0, LINES_TOLD) } : {};
+    return hunkAmbiguous(place, { hunk, of, found: lines.length, ...shownLines });
   }
   if (fault.isAnchor) return anchorNotFound(place, { hunk, of, anchor: wanted });
   const until = Math.max(0, scope.remainingMs() - NEAREST_MS);

@@ -1,4 +1,4 @@
-// What a patch asks for, file by file.
+// The parsed form of a patch, file by file.
 
 import type { Edit } from "../editing/match.js";
 

@@ -1,4 +1,4 @@
-// What a model is told of a file instead of bytes that would fill its context: size, type, hash, and how to get it.
+// Describes a file to a model in place of bytes that would fill its context: size, type, hash, and how to get it.
 
 import { etagOf, hashText } from "../../core/etag.js";
 import { type Io, wait } from "../../core/io.js";

@@ -13,9 +13,9 @@ import { Pace } from "../../search/pace.js";
 const MAX_PATIENCE_MS = 60_000;
 
 /** Time limit of a search in ms: as requested, at most 60 s, or the operator's `timeoutMs` if below the default. */
-export function patienceMs(asked: number | undefined, otherwise: number, limits: Limits): number {
+export function patienceMs(requestedMs: number | undefined, otherwise: number, limits: Limits): number {
   const most = limits.timeoutMs < DEFAULT_LIMITS.timeoutMs ? limits.timeoutMs : MAX_PATIENCE_MS;
-  return Math.min(asked ?? otherwise, most);
+  return Math.min(requestedMs ?? otherwise, most);
 }
 
 /** The path that a search starts at. */
@@ -66,7 +66,8 @@ async function readRules(path: string, root: string, call: PlacesCall): Promise<
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
     if (NO_RULE_FILE.has(error.code)) return undefined;
-    // What ends the call is no reason to search without the rules; other failures are told with the answer.
+    // An error that ends the call must not let the search continue without the rules; others are reported with the
+    // answer.
     if (error.code === "ABORTED" || error.code === "TIMEOUT") throw error;
     return "unreadable";
   }

@@ -74,7 +74,7 @@ async function chooseByGroup(
   }
   if (!chosen.some(({ of }) => wanted.has(of))) throw unknownEntry(group);
   if (isPartial) throw notUndoable(group, "partial");
-  // What was undone by itself is done.
+  // An entry that was undone by itself needs nothing more.
   const standing = chosen.map(({ of, entries }) => ({ of, entries: entries.filter(isInForce) }));
   const left = standing.filter(({ entries }) => entries.length > 0);
   return (left.length === 0 ? chosen : left).sort((a, b) => compareNewestFirst(newestOf(a), newestOf(b)));

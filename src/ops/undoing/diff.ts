@@ -45,7 +45,7 @@ async function textOf(content: PastContent | "kept" | undefined): Promise<string
   return Buffer.byteLength(text) === bytes.length && !text.includes("\ufffd") ? text : undefined;
 }
 
-/** What lies between the common beginning and the common end. */
+/** The part between the common beginning and the common end. */
 function replacementOf(old: string, next: string): { start: number; end: number; text: string } {
   const most = Math.min(old.length, next.length);
   let start = 0;

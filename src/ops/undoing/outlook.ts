@@ -11,7 +11,7 @@ export interface Outlook {
   readonly kind: ChangedKind;
   /** Where it is on disk; absent: only the plan has it. */
   readonly disk?: readonly string[];
-  /** What an earlier step writes there. */
+  /** Content that an earlier step writes there. */
   readonly content?: PastContent;
   /** It comes back in a folder, so that nobody can look at it yet. */
   readonly isUnseen?: true;
@@ -35,7 +35,7 @@ export class OutlookOfRoot {
     this.#reads = reads;
   }
 
-  /** What will be at a path. `unseen`: it is in a folder that the plan brings back. */
+  /** The planned state of a path. `unseen`: it lies in a folder that the plan restores. */
   async at(path: readonly string[]): Promise<Outlook | "unseen" | undefined> {
     for (let length = path.length; length > 0; length--) {
       const planned = this.#planned.get(keyOf(path.slice(0, length)))?.is;
@@ -54,7 +54,7 @@ export class OutlookOfRoot {
     this.#isReplaced = true;
   }
 
-  /** What is on disk; `undefined` too for what the caller may not read. */
+  /** The state on disk; also `undefined` if the caller may not read it. */
   async #onDisk(path: readonly string[]): Promise<Outlook | undefined> {
     const call = this.#reads(path);
     if (call === undefined) return undefined;

@@ -28,7 +28,7 @@ export interface FileTurn {
   readonly isPlain?: boolean;
 }
 
-/** What will be done in one root. */
+/** The planned changes in one root. */
 export interface UndoPlan {
   readonly of: JournalView;
   /** By which the changes are made; it may ask a person first. */
@@ -241,7 +241,7 @@ class Planner {
     this.#changes.push(change);
   }
 
-  /** What a path held first and holds last. */
+  /** First and last state of a path. */
   #turn(path: readonly string[], { now, next, isPlain = false }: Omit<FileTurn, "path">): void {
     const key = path.join("/");
     const known = this.#turns.get(key);

@@ -32,8 +32,8 @@ interface Made {
 }
 
 export async function editFile(args: JsonObject, path: string, call: SessionCall): Promise<JsonObject> {
-  const asked = { path, edits: parseEdits(parseEditArguments(args)), expected: String(args["expected_hash"]) };
-  const { output, file, changes } = await editWithRetries(asked, call);
+  const request = { path, edits: parseEdits(parseEditArguments(args)), expected: String(args["expected_hash"]) };
+  const { output, file, changes } = await editWithRetries(request, call);
   const shown = call.paths.show(path);
   const hash = hashIn(output);
   const about = { path: shown, size_bytes: output.size };
@@ -41,7 +41,7 @@ export async function editFile(args: JsonObject, path: string, call: SessionCall
   if (!file.mayRead || hash === undefined) return { ...about, applied_edits: changes.length };
   return {
     ...about,
-    ...{ content_hash: hash, previous_content_hash: asked.expected, applied_edits: changes.length },
+    ...{ content_hash: hash, previous_content_hash: request.expected, applied_edits: changes.length },
     ...reportEdit({ text: file.text, changes, path: shown }, call.monotonicMs),
   };
 }
@@ -50,30 +50,30 @@ export async function editFile(args: JsonObject, path: string, call: SessionCall
 const parseEditArguments = (args: JsonObject): EditArguments => args as EditArguments;
 
 /** Retries after a concurrent change, so that the answer reflects the file's current state. */
-async function editWithRetries(asked: EditRequest, call: SessionCall): Promise<Made> {
+async function editWithRetries(request: EditRequest, call: SessionCall): Promise<Made> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await tryEdit(asked, call);
+      return await tryEdit(request, call);
     } catch (error) {
       const isRace = error instanceof FileAdapterError && error.code === "CONFLICT" && !isTold(error);
       if (!isRace) throw error;
-      if (attempt === MAX_TRIES) throw staleFault(asked, call, undefined);
+      if (attempt === MAX_TRIES) throw staleFault(request, call, undefined);
     }
   }
 }
 
-async function tryEdit(asked: EditRequest, call: SessionCall): Promise<Made> {
+async function tryEdit(request: EditRequest, call: SessionCall): Promise<Made> {
   let seen: Omit<Made, "output"> | undefined;
   const plan = async (file: EditedText): Promise<readonly TextChange[]> => {
-    if (!isText(file.text)) throw toolFault("NOT_TEXT", notTextToEdit(shownPath(asked, call)));
+    if (!isText(file.text)) throw toolFault("NOT_TEXT", notTextToEdit(shownPath(request, call)));
     const found = hashText(file.sha256);
-    if (found !== asked.expected) throw staleFault(asked, call, file.mayRead ? found : undefined);
-    const changes = await planEdits(asked.edits, file);
+    if (found !== request.expected) throw staleFault(request, call, file.mayRead ? found : undefined);
+    const changes = await planEdits(request.edits, file);
     seen = { file, changes };
     return changes;
   };
   const { terms } = changeOptions(call);
-  const { path, edits } = asked;
+  const { path, edits } = request;
   const input = { path, edits: [...edits], encoding: "utf-8" };
   const output = await call.root.invoke("file:edit", input, { terms: { ...terms, edits: { plan } } });
   if (seen === undefined) throw new Error("The edit was made without its plan");
@@ -81,12 +81,12 @@ async function tryEdit(asked: EditRequest, call: SessionCall): Promise<Made> {
 }
 
 /** @param found current hash; `undefined`: unknown, or hidden from the caller */
-function staleFault(asked: EditRequest, call: SessionCall, found: string | undefined): FileAdapterError {
-  const { expected } = asked;
+function staleFault(request: EditRequest, call: SessionCall, found: string | undefined): FileAdapterError {
+  const { expected } = request;
   const hashes = `Expected ${escapeText(expected.slice(0, 100))}${found === undefined ? "" : `, found ${found}`}`;
   return toolFault(
     "CONFLICT",
-    `File '${shownPath(asked, call)}' changed since the last read. ${hashes}. Read the file again before editing.`,
+    `File '${shownPath(request, call)}' changed since the last read. ${hashes}. Read the file again before editing.`,
   );
 }
 

@@ -1,6 +1,6 @@
 // Messages between the main thread and a shell's thread.
 
-/** What a shell's thread is started with. */
+/** Start-up message of a shell's thread. */
 export interface ShellTask {
   /** The script, and arguments after its first command. */
   readonly script: string;

@@ -16,13 +16,13 @@ let calls = 0;
 const tell = (message: FromThread): void => parentPort?.postMessage(message);
 
 parentPort?.on("message", (message: unknown) => {
-  const told = parseMessage(message);
-  if ("stop" in told) {
+  const parsed = parseMessage(message);
+  if ("stop" in parsed) {
     stopping.abort();
     return;
   }
-  waiting.get(told.id)?.(told.answer);
-  waiting.delete(told.id);
+  waiting.get(parsed.id)?.(parsed.answer);
+  waiting.delete(parsed.id);
 });
 
 const askOf =

@@ -89,7 +89,7 @@ export interface DavFile {
   write(text: string): Promise<void>;
 }
 
-/** What WebDAV needs of the venue. */
+/** The part of the venue that WebDAV uses. */
 export interface HttpDav {
   /** Whether callers without credentials are served, as far as public access goes. */
   readonly anonymous: boolean;
@@ -107,7 +107,7 @@ export interface HttpDav {
   invoke(operation: string, input: JsonObject, context: SurfaceContext): Promise<unknown>;
 }
 
-/** What a login answers, as `auth:issue` does. */
+/** Answer of a login, as of `auth:issue`. */
 export interface LoginAnswer {
   readonly id: string;
   readonly did: string;
@@ -158,7 +158,7 @@ export interface OperatorStatus {
   readonly versions: { readonly venue: string; readonly node: string };
 }
 
-/** What the HTTP surface needs from the venue. */
+/** The part of the venue that the HTTP surface uses. */
 export interface HttpHost {
   readonly did: string;
   readonly name: string;
@@ -202,7 +202,7 @@ export interface HttpHost {
   /** Milliseconds since the epoch. */
   nowMs(): number;
   stats(): HttpStats;
-  /** What the status tells the operator alone. */
+  /** Part of the status for the operator only. */
   operatorStatus(): OperatorStatus;
   /** Counts the event streams that are open. */
   readonly streams: { open: number };

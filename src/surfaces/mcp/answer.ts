@@ -27,8 +27,8 @@ export function answer(
   const job = { [JOB]: call.jobId };
   const errorCode = errorCodeOf(output);
   if (errorCode !== undefined) {
-    const told = tool.renderError?.(output) ?? JSON.stringify(output);
-    return { isError: true, content: [text(told)], _meta: { [ERROR]: { errorCode }, ...job } };
+    const errorText = tool.renderError?.(output) ?? JSON.stringify(output);
+    return { isError: true, content: [text(errorText)], _meta: { [ERROR]: { errorCode }, ...job } };
   }
   if (tool.render === undefined) {
     const structuredContent = output as Record<string, unknown>;

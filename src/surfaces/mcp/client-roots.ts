@@ -4,7 +4,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import type { LineTransport } from "./line-transport.js";
 
-/** What a client says of its roots. */
+/** Answer of a client to `roots/list`. */
 export interface ClientRoots {
   /** URIs as the client sent them, unchecked; an empty string for what is none. At most {@link MOST_ROOTS}. */
   readonly uris: readonly string[];

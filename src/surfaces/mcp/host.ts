@@ -35,7 +35,7 @@ export interface ToolInput {
   readonly root?: string;
 }
 
-/** What the MCP surface needs from the venue. */
+/** The part of the venue that the MCP surface uses. */
 export interface McpHost {
   /** Implementation info returned by `initialize`. */
   readonly serverInfo: { readonly name: string; readonly title?: string; readonly version: string };

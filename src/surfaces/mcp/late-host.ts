@@ -6,7 +6,7 @@ import type { StartedJob } from "../../core/ports/job.js";
 import type { ClientRoots } from "./client-roots.js";
 import type { McpHost, ToolCall } from "./host.js";
 
-/** What a handshake tells of a host. */
+/** The part of a host that the handshake needs. */
 export type Greeting = Pick<McpHost, "serverInfo" | "instructions" | "asksUsers">;
 
 /** A host that depends on the roots of its client, and so is opened after the handshake. */

@@ -62,7 +62,7 @@ export class LineTransport implements Transport {
   constructor(streams: LineStreams) {
     this.#streams = streams;
     this.#memory = new MemoryBudget(streams.maxHeldBytes, 1);
-    this.#writer = new LineWriter(streams.output, () => this.#intake.goesOn);
+    this.#writer = new LineWriter(streams.output, () => this.#intake.startsSoon);
     this.#intake = new Intake({
       isOpen: () => !this.#closed && this.#holds === 0 && this.#memory.waiting === 0 && !this.#writer.isBehind,
       deliver: (message) => {

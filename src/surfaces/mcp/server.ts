@@ -38,10 +38,16 @@ export function createMcpServer(host: McpHost, options: McpServerOptions = {}): 
     };
     // Whoever dismissed the question is not asked again.
     const mayAsk = host.asksUsers === true && answered?.answer !== "dismissed";
-    const asks = mayAsk && canAsk(context, server.getClientCapabilities()) ? { onQuestion } : {};
+    const questionPart = mayAsk && canAsk(context, server.getClientCapabilities()) ? { onQuestion } : {};
     const own = detached?.start(id);
     try {
-      const result = await call({ ...request, ...asks, answered, signal: own?.signal ?? signal, ended: own?.end });
+      const result = await call({
+        ...request,
+        ...questionPart,
+        answered,
+        signal: own?.signal ?? signal,
+        ended: own?.end,
+      });
       return result.isError === true && question !== undefined ? createQuestion(question) : result;
     } catch (error) {
       // Nothing was started.

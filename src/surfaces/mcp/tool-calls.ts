@@ -45,7 +45,7 @@ export interface ToolRequest {
   readonly ended?: (() => void) | undefined;
 }
 
-/** What `tools/list` and `tools/call` answer. */
+/** The handlers of `tools/list` and `tools/call`. */
 export interface ToolCalls {
   list(): { tools: Tool[] };
   /** @throws RequestFault: unknown tool, or the venue is overloaded */

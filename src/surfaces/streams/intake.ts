@@ -31,7 +31,7 @@ export class Intake<Request> {
   }
 
   /** Whether another request begins within a turn. */
-  get goesOn(): boolean {
+  get startsSoon(): boolean {
     return this.#waiting.length > 0 && this.#rules.isOpen();
   }
 

@@ -15,7 +15,7 @@ const SHORT = new Uint8Array(BACKSLASH + 1);
 for (const escaped of '\b\t\n\f\r"\\') SHORT[escaped.charCodeAt(0)] = JSON.stringify(escaped).charCodeAt(2);
 const HEX = Buffer.from("0123456789abcdef", "latin1");
 
-/** What one step has taken from a content and put into a buffer, in bytes. */
+/** Bytes that one step took from a content and put into a buffer. */
 export interface Step {
   readonly taken: number;
   readonly put: number;

@@ -18,7 +18,7 @@ export function jsonPieces(value: unknown): Generator<string> {
 /** A JSON text in which marks stand for content in bytes, and for long strings. */
 export interface SeparatedJson {
   readonly text: string;
-  /** What the marks stand for, in order. */
+  /** The parts that the marks stand for, in order. */
   readonly parts: readonly (string | ContentBytes)[];
   /** With its quotes. */
   readonly mark: string;

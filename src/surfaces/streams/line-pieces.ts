@@ -86,7 +86,7 @@ class Filling {
     }
   }
 
-  /** What has been put so far. */
+  /** The bytes put so far. */
   taken(): Buffer {
     const taken = this.#piece.subarray(0, this.#length);
     this.#begun = undefined;

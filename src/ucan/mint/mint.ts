@@ -131,11 +131,11 @@ function endOf<G>(request: MintRequest, proofs: readonly UsableProof<G>[], rules
   const latest = Math.min(...ends);
   const first = ends.indexOf(latest) + 1;
   const isAsked = expiresAt !== undefined || lifetimeSeconds !== undefined;
-  const asked =
+  const requestedEnd =
     expiresAt ?? endAfter(now, lifetimeSeconds ?? Math.min(DEFAULT_LIFETIME_SECONDS, rules.maxLifetimeSeconds));
   // The proof has expired, though still within the clock skew that verifiers tolerate.
   if (!isAsked && latest <= now) throw proofError("expired", first);
-  const end = isAsked ? asked : Math.min(asked, latest);
+  const end = isAsked ? requestedEnd : Math.min(requestedEnd, latest);
   if (parseTime(end) === undefined || end <= now) {
     throw new MintError("bad_exp", "The end is not a time in the future, in whole seconds since 1970");
   }

@@ -32,7 +32,7 @@ export interface ChainFault {
   readonly id?: string;
 }
 
-/** What a token grants for a given owner of the root. */
+/** Grants of a token for a given owner of the root, and faults. */
 export interface Verdict<G> {
   readonly grants: readonly HeldGrant<G>[];
   /** Why it grants no more: uncovered capabilities, invalid proofs, or its own faults. */

@@ -38,7 +38,7 @@ export interface Approval {
   /** Whose drives the call was on, where it was on any: as `caller`, but of an access token its maker. */
   readonly driveOwner: string;
   readonly credentials: CredentialChain;
-  /** What a person at the operator's terminal types. */
+  /** The code that a person types at the operator's terminal. */
   readonly code: string;
   readonly created: number;
   expires: number;
@@ -148,13 +148,13 @@ export class Approvals implements ApprovalDesk {
   answer(token: string, answer: ClientAnswer, context: SurfaceContext): string | undefined {
     const now = this.#options.clock.nowMs();
     const caller = this.#options.callerOf(context);
-    const asked = [...this.#all.values()].find(
+    const pending = [...this.#all.values()].find(
       (one) => one.question?.token === token && one.question.until > now && one.caller === caller,
     );
-    if (asked === undefined) return undefined;
-    delete asked.question;
-    if (answer !== "dismissed") this.decide(asked.id, { allows: answer === "allowed", by: BY_CLIENT });
-    return answer === "dismissed" ? undefined : asked.id;
+    if (pending === undefined) return undefined;
+    delete pending.question;
+    if (answer !== "dismissed") this.decide(pending.id, { allows: answer === "allowed", by: BY_CLIENT });
+    return answer === "dismissed" ? undefined : pending.id;
   }
 
   /** One that is kept, with its state as of now. */

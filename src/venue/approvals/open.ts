@@ -25,8 +25,8 @@ export async function openApprovals(
   config: VenueConfig,
   { access, events, listens, files }: OpenApprovalsOptions,
 ): Promise<Approvals | undefined> {
-  const asks = listens || Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
-  if (!asks) return undefined;
+  const needsApprovals = listens || Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
+  if (!needsApprovals) return undefined;
   return new Approvals({
     ...{ clock: systemClock, events, isForClients: !listens },
     callerOf: ({ callerDID }) => (callerDID === undefined ? access.operator : access.canonicalDid(callerDID)),

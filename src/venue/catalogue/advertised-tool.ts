@@ -2,7 +2,7 @@
 
 import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 
-/** What tells more than its name of a field that means the same in every file tool. */
+/** Descriptions of fields that mean the same in every file tool. */
 const SHORT: Readonly<Record<string, string>> = {
   root: "Root name",
   path: "In the root",

@@ -9,7 +9,7 @@ import { viaOf } from "../../dispatch/call/changes.js";
 import { withoutNulls } from "../../schema/nulls.js";
 import { InputValidator } from "../../schema/validate.js";
 
-/** What the venue provides to hosted adapters. */
+/** Services of the venue for hosted adapters. */
 export interface AdapterHosting {
   readonly clock: Clock;
   readonly audit?: AuditSink | undefined;

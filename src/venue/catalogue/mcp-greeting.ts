@@ -21,7 +21,7 @@ export const serverInfo = ({ name, mcp }: Named): McpHost["serverInfo"] => ({
   ...mcp.serverInfo,
 });
 
-/** What a model has to know of the file tools. @param hasOneRoot whether there is one root, which needs no naming */
+/** Instructions to a model on the file tools. @param hasOneRoot whether there is one root, which needs no naming */
 export const instructions = (hasOneRoot: boolean): string => `${hasOneRoot ? ONE_ROOT : ROOTS} ${RULES}`;
 
 /** The handshake of a server whose roots are not known yet. */

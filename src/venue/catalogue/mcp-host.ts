@@ -21,7 +21,7 @@ const EVERYDAY: readonly string[] = [
   ...["write", "edit", "append", "mkdir", "move", "copy", "delete"],
 ].map((name) => `file:${name}`);
 
-/** What all MCP connections of a venue share. */
+/** State that all MCP connections of a venue share. */
 export interface McpParts {
   readonly config: VenueConfig & { readonly mcp: McpConfig };
   readonly host: VenueHost;

@@ -1,4 +1,5 @@
-// What an MCP tool call means as input of its operation: models and their hosts write some things their own way.
+// Translates the arguments of an MCP tool call into the input of its operation: models and hosts vary in how they write
+// some.
 
 import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 import type { ToolInput } from "../../surfaces/mcp/host.js";

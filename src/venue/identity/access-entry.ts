@@ -56,7 +56,7 @@ export interface AccessRevocation {
   readonly keep: boolean;
 }
 
-/** What is asked for. */
+/** Request for an access token, session or link. */
 export interface AccessRequest {
   readonly label: string;
   /** Absent: a session. */

@@ -19,7 +19,7 @@ import type {
 } from "./access-entry.js";
 import { type AccessStore, openAccessStore } from "./access-store.js";
 
-/** What an access token begins with. */
+/** Prefix of access tokens. */
 const PREFIX = "vft_";
 const TOKEN = /^vft_[A-Za-z0-9_-]{43}$/;
 const CODE = /^[A-Za-z0-9_-]{43}$/;

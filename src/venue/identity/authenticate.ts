@@ -136,7 +136,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const access = {
       maker: maker.did,
       ...(tokenCaps === undefined ? {} : { tokenCaps }),
-      // What a static token makes has never more than that token itself.
+      // A token made by a static token never has more rights than the latter.
       caps: tokenCaps === undefined ? [caps] : [caps, tokenCaps],
     };
     return { did, authentication: "access-token", isOperator: false, ...own, access };

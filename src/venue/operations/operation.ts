@@ -14,7 +14,7 @@ import type { HostedCall } from "../catalogue/hosted-adapter.js";
 import type { Access } from "../identity/access.js";
 import type { IssuedTokens } from "./tokens/issued.js";
 
-/** What the venue's own operations depend on. */
+/** Parts of the venue that its own operations use. */
 export interface OperationParts {
   readonly access: Pick<
     Access,
@@ -35,7 +35,7 @@ export interface OperationParts {
   readonly clock: Clock;
   /** The rules in force; they can change while the venue runs. */
   auth(): Pick<AuthConfig, "clockSkew" | "ucan" | "grants">;
-  /** What everybody may do. */
+  /** Capabilities of everybody. */
   publicCaps(): readonly Capability[];
   /** Whether the venue keeps its key across restarts. */
   readonly keyLasts: boolean;

@@ -37,7 +37,7 @@ export const VENUE_ADAPTERS: Readonly<Record<string, string>> = {
   approval: "What waits for a person, and deciding it.",
 };
 
-/** What the operations take from the configuration in force. */
+/** Rules that the operations take from the configuration in force. */
 export function rulesOf(config: () => VenueConfig): Pick<OperationParts, "auth" | "publicCaps" | "keyLasts"> {
   const { seed, seedFile } = config();
   return {

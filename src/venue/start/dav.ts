@@ -1,4 +1,4 @@
-// What WebDAV needs of a venue besides its operations: settings, facts of roots, and a file for the properties of clients.
+// The venue's side of WebDAV: settings, facts of roots, and a file for the properties of clients.
 
 import { randomBytes } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";

@@ -27,7 +27,7 @@ export const OPEN_FAILURES: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
 };
 
-/** What the audit file of a venue depends on. */
+/** Parts that the audit file of a venue needs. */
 export interface AuditParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;

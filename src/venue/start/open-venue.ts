@@ -69,8 +69,8 @@ class VenueOpener {
     if (audit !== undefined) this.#opened.push(audit);
     const assets = this.#keep(await openAssets(config, { did: access.did, log: this.#options.log }));
     const metrics = await this.#openMetrics();
-    const told = this.#options.listens ? auditEvents(this.#events, access) : undefined;
-    const sinks = [audit, metrics, told].filter((sink) => sink !== undefined);
+    const eventSink = this.#options.listens ? auditEvents(this.#events, access) : undefined;
+    const sinks = [audit, metrics, eventSink].filter((sink) => sink !== undefined);
     const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
     const drives = await this.#openDrives(access);
     let host: VenueHost | undefined;

@@ -9,7 +9,7 @@ import { packageFile } from "../../core/package-files.js";
 import type { Log } from "../../core/ports/log.js";
 import type { WorkspaceAsset, WorkspacePage } from "../../surfaces/http/host.js";
 
-/** What `web/build.mjs` writes: content types by file name. The files themselves are compressed. */
+/** Manifest written by `web/build.mjs`: content types by file name. The files themselves are compressed. */
 interface Manifest {
   readonly assets: Readonly<Record<string, string>>;
 }

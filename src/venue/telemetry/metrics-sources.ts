@@ -1,4 +1,4 @@
-// What the metrics are computed from: values read at each scrape, and counts of calls.
+// The sources of the metrics: values read at each scrape, and counts of calls.
 
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { Root } from "../../core/ports/operation.js";

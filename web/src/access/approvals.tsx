@@ -1,4 +1,4 @@
-// What waits for a decision: each with what it would do. The decision itself runs nothing.
+// Pending approvals with their effects. A decision runs nothing by itself.
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";

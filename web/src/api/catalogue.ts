@@ -1,4 +1,4 @@
-// What the venue offers. What the catalogue lacks, the page does not show.
+// The operations that the venue offers. The page shows nothing that needs others.
 
 import { computed, signal } from "@preact/signals";
 import { request } from "./http.js";

@@ -145,7 +145,7 @@ export interface TrashEntry {
   readonly by?: string;
 }
 
-/** What later operations add to those of the generated types. */
+/** Operations that the generated types do not have. */
 interface MoreInputs {
   readonly "file:read": { readonly version?: string };
   readonly "file:stat": { readonly version?: string };

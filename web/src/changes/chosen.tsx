@@ -1,4 +1,4 @@
-// What some changes did, file by file, and how to take it back.
+// Shows what some changes did, file by file, and offers to undo them.
 
 import { Undo2 } from "lucide";
 import type { JSX } from "preact";

@@ -100,7 +100,7 @@ function Body({ loaded, chosen, onChosen, older, reload }: BodyProps): JSX.Eleme
   const sessions = useMemo(() => sessionsOf(entries), [entries]);
   const asked = route.value.query.get("change");
   useEffect(() => {
-    // What an address names is chosen, else the newest session.
+    // The session in the address is chosen, else the newest.
     const first =
       entries.find(({ id }) => id === asked) === undefined ? sessions[0]?.entries.map(({ id }) => id) : [asked ?? ""];
     if (chosen.size === 0 && first !== undefined) onChosen(new Set(first));

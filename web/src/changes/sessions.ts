@@ -31,7 +31,7 @@ export function sessionsOf(entries: readonly HistoryEntry[]): readonly Session[]
   return sessions;
 }
 
-/** What a file was before the first of some changes, and after the last. */
+/** State of a file before the first of some changes, and after the last. */
 export interface FileChange {
   readonly root: string;
   readonly path: string;

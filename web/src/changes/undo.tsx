@@ -35,7 +35,7 @@ const blockedIn = (data: unknown): readonly Blocked[] => {
   return blocked ?? [];
 };
 
-/** What an undo would do: asks again without what is blocked. @throws ApiError */
+/** Effects of an undo: asks again without blocked entries. @throws ApiError */
 async function planOf(root: string, all: readonly string[]): Promise<Plan> {
   let ids = all;
   const blocked: Blocked[] = [];

@@ -7,7 +7,7 @@ import { who } from "../api/catalogue.js";
 import { type ApiError, asApiError } from "../api/errors.js";
 import { dropDraft, dropDraftsOf, findDraft, keepDraft } from "./drafts.js";
 
-/** What stands above the text. */
+/** The notice above the text. */
 export type BufferNotice =
   | { readonly kind: "restored"; readonly isOlder: boolean }
   | { readonly kind: "changed"; readonly by: string }

@@ -51,7 +51,7 @@ const highlighting = HighlightStyle.define([
 /** Bidi and zero-width characters are shown, so that no code hides in a line. */
 const HIDDEN = /[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 
-/** What every view of text has. */
+/** Extensions that every view of text has. */
 export const common = (): Extension => [
   theme,
   syntaxHighlighting(highlighting),

@@ -8,7 +8,7 @@ export interface Draft {
   readonly root: string;
   readonly path: string;
   readonly text: string;
-  /** What the text began with, and the version that was. */
+  /** The text that editing began with, and its version. */
   readonly base: string;
   readonly etag: string;
   /** Milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-// What can be done in a folder, and with the chosen entries.
+// Actions in a folder, and on the chosen entries.
 
 import { EllipsisVertical, FilePlus, FolderPlus, FolderUp, RefreshCw, Search, Trash2, Upload } from "lucide";
 import type { JSX } from "preact";

@@ -1,4 +1,4 @@
-// What an entry looks like and how it is shown, by its name and type.
+// Icon and viewer of an entry, by its name and type.
 
 import {
   AppWindow,

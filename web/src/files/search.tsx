@@ -162,7 +162,7 @@ function Results({ root, path, found }: SearchProps & { readonly found: Found })
   );
 }
 
-/** What was not searched is always said. */
+/** Skipped files are always reported. */
 function LeftOut({ found }: { readonly found: Found }): JSX.Element | null {
   const hidden = Object.entries({ ...found.names.hidden, ...found.content.hidden }).filter(
     ([, many]) => (many ?? 0) > 0,

@@ -9,7 +9,7 @@ import { texts } from "../texts.js";
 import { nameOf } from "../ui/format.js";
 import { followPreviewLink, resolveIn } from "./links.js";
 
-/** What the frame sends. It is content of a root: nothing in it is believed. */
+/** Messages of the frame. It shows content of a root, so nothing in them is trusted. */
 interface FromFrame {
   readonly type?: unknown;
   readonly href?: unknown;

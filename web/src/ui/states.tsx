@@ -1,4 +1,4 @@
-// What stands in a place that has nothing to show: it is empty, loads, or failed.
+// Placeholders for content that is empty, loading, or failed to load.
 
 import { Copy } from "lucide";
 import type { ComponentChildren, JSX } from "preact";

@@ -45,7 +45,7 @@ interface Move {
   readonly name: string;
   readonly target: Target;
   readonly options: MoveOptions;
-  /** What was in its place, to be emptied. */
+  /** The replaced entry, to be purged. */
   hidden?: Hidden | undefined;
 }
 
@@ -104,8 +104,8 @@ function* identityAt({ jail, walk }: Change, name: string): Io<string | undefine
 
 /** A name that differs from the stored one only in spelling that the file system folds still is a new name. */
 function requestedName(to: Change, stored: string): string {
-  const asked = to.path.segments.at(-1) ?? stored;
-  return to.walk.lastIsLink ? stored : asked;
+  const requested = to.path.segments.at(-1) ?? stored;
+  return to.walk.lastIsLink ? stored : requested;
 }
 
 function* moveLocked(move: Move, object: Pinned): Io<Moved | "elsewhere" | "raced"> {

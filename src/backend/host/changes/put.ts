@@ -227,7 +227,7 @@ export interface ReadyCopy {
   readonly finish: () => Io<void>;
 }
 
-/** What a copy replaced. */
+/** The entry that a copy replaced. */
 export interface Replaced {
   readonly overwritten: boolean;
   /** To be emptied. */

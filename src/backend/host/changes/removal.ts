@@ -22,7 +22,7 @@ import { renameDirectory } from "./put.js";
 import type { Hidden } from "./replace.js";
 import { isReported, kindOf, realPath, report, stateOf } from "./report.js";
 
-/** What was removed under a name. */
+/** The entry removed under a name. */
 interface Taken {
   readonly stat: Stat;
   /** Present for a tree that has yet to be emptied. */

@@ -10,7 +10,7 @@ import type { Change } from "../target.js";
 
 const PERMISSION_BITS = 0o7777;
 
-/** What is kept of an entry while the change of it is not committed yet. */
+/** Content kept for a change that is not committed yet. */
 export interface Keeping {
   readonly id: string;
   /** Called after the commit. `undefined`: nothing had to be kept. */
@@ -67,7 +67,7 @@ export function plannedState(placed: Stat, sha256?: string): EntryState {
   return state;
 }
 
-/** What a report needs of a change. */
+/** The parts of a change that its report needs. */
 type Reporting = Pick<Change, "access" | "journal" | "made">;
 
 /** Whether anybody keeps or hears the change. */
@@ -92,14 +92,14 @@ export function recordOf({ access }: Pick<Change, "access">, change: EntryChange
 export function* report(change: Reporting, made: EntryChange, keeping?: Keeping): Io<void> {
   const { access, journal } = change;
   const parents = change.made.splice(0);
-  const told = parents.length === 0 ? made : { ...made, made: parents };
+  const reported = parents.length === 0 ? made : { ...made, made: parents };
   if (journal === undefined) {
-    access.changed?.(told);
+    access.changed?.(reported);
     return;
   }
   const id = keeping?.id ?? journal.newId();
-  journal.add(recordOf(change, told, id), keeping && (yield* keeping.done()));
-  access.changed?.({ ...told, id });
+  journal.add(recordOf(change, reported, id), keeping && (yield* keeping.done()));
+  access.changed?.({ ...reported, id });
 }
 
 /** Runs a change. Directories that were made for it stay when it fails, so they are told of by themselves. */

@@ -15,7 +15,7 @@ import type { Walk } from "../../../jail/walk/walk.js";
 import { RESERVED_NAME } from "../../../path/grammar.js";
 import { mapErrors } from "../../errno.js";
 import { omissionOf } from "../../refusal.js";
-import { lookAtSpelling } from "../denied.js";
+import { detectEntryFolding } from "../denied.js";
 import { openFile } from "../open.js";
 
 const PERMISSION_BITS = 0o777;
@@ -109,7 +109,7 @@ export class HostSource implements TreeSource {
   *#examine(name: Name): Io<SourceEntry | undefined> {
     const { jail, access, there } = this.#parts;
     const entry = { directory: this.#descent.directory, below: this.#below, name };
-    yield* lookAtSpelling(jail, entry, [access.policy, access.protection]);
+    yield* detectEntryFolding(jail, entry, [access.policy, access.protection]);
     const omission = omissionOf(access, there, { below: this.#below, name: name.name });
     if (omission !== undefined) {
       this.refusal ??= omission;

@@ -98,7 +98,7 @@ export class RemoveStep implements Step {
     yield* guard();
     access.scope.commit();
     yield* jail.sys.rename(path, kept);
-    // What another process put there, or added to it, since it was checked is not ours to remove.
+    // Entries that another process has put or added there since the check must not be removed.
     const now = yield* jail.handles.pin(intent.folder, this.#kept);
     const effect = { existed: true };
     if (now === undefined) return { effect };

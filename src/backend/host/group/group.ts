@@ -201,7 +201,8 @@ class Group {
       },
       this.#recorded,
     );
-    // What others changed meanwhile is not put back; what was there before stays in the intent for the operator.
+    // Entries that others have changed meanwhile are not restored; their former content stays in the intent for the
+    // operator.
     if (left.length === 0) yield* intent.settle();
     else if (!intent.isRecorded) yield* quietly(intent.record(this.#recorded));
     this.#isSettled = left.length === 0;

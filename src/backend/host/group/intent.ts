@@ -16,7 +16,7 @@ const ATTEMPTS = 5;
 /** Files that are flushed together. */
 const MAX_UNFLUSHED = 32;
 
-/** What an entry is recognised by. */
+/** Properties by which an entry is recognised. */
 export interface Image {
   readonly type: string;
   /** Without its device, whose number may be another after a restart. */

@@ -27,7 +27,7 @@ const MOST = 100;
 /** Errors of a walk that say that a path no longer leads where it did. */
 const LED_ASTRAY: ReadonlySet<string> = new Set(["SYMLINK_ESCAPE", "INVALID_PATH", "OTHER_DEVICE"]);
 
-/** What was done about the intent of a dead process. */
+/** Outcome for the intent of a dead process. */
 export interface RecoveryReport {
   /**
    * `undone`: everything is as before the group. `interrupted`: except for `paths`, which others had changed since, or
@@ -41,7 +41,7 @@ export interface RecoveryReport {
 export interface RecoveryRules {
   readonly durable: boolean;
   readonly register?: IntentRegister | undefined;
-  /** What the operator denies or protects. */
+  /** Whether the operator denies or protects a path. */
   isRefused(path: RealPath): boolean;
   report?(report: RecoveryReport): void;
 }

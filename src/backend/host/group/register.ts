@@ -58,7 +58,7 @@ export class IntentRegister {
     }
   }
 
-  /** What cannot be removed does no harm: an intent without records is done. */
+  /** Failing to remove one is harmless: an intent without records counts as done. */
   remove(id: string): void {
     try {
       rmSync(join(this.#directory, id), { force: true });

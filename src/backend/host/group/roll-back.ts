@@ -16,7 +16,7 @@ export interface Opened {
   close(): void;
 }
 
-/** What undoing needs of the root. */
+/** The parts of the root that a roll-back needs. */
 export interface RollBackGround {
   readonly jail: Jail;
   readonly durable: boolean;
@@ -50,7 +50,7 @@ interface Place {
   readonly ground: RollBackGround;
   readonly directory: Pinned;
   readonly path: string;
-  /** What has the name now. */
+  /** The entry that has the name now. */
   readonly now: Pinned | undefined;
 }
 

@@ -1,4 +1,5 @@
-// What every step of a group has: places that are resolved and locked, checks, a record to undo it, and its commit.
+// The common parts of all steps of a group: places that are resolved and locked, checks, a record to undo it, and its
+// commit.
 
 import { notSupportedByRoot } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
@@ -27,7 +28,7 @@ export interface Ready {
   readonly amount: Amount;
 }
 
-/** What a step did. */
+/** Result of a committed step. */
 export interface Committed {
   readonly effect: GroupEffect;
   /** Absent: nothing changed. */
@@ -103,7 +104,7 @@ export class End {
     return found.missing.slice(1).map((_, index) => found.real.slice(0, above + index + 1));
   }
 
-  /** What other writers of this place wait for. */
+  /** Lock keys for which other writers of this place wait. */
   get keys(): LockRequest {
     const { walk, found } = this.#opened;
     const name = found.state === "missing" ? found.missing[0] : found.real.at(-1);

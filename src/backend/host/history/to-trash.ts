@@ -31,7 +31,7 @@ export interface TrashedEntry {
   readonly name: string;
 }
 
-/** What to remove: it is under this name, or was. */
+/** The entry to remove and its name. */
 export interface DeletedObject {
   readonly object: Pinned;
   readonly name: string;

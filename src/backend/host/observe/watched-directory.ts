@@ -9,7 +9,7 @@ import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly, type Sys } from "../../../jail/sys.js";
 import type { DirectoryWatch } from "../../../jail/watch.js";
 
-/** What is known of an entry. */
+/** Last known state of an entry. */
 export interface KnownEntry {
   readonly type: "file" | "directory";
   /** Of a file in a polled directory: `Stat.version`. */

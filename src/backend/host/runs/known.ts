@@ -15,7 +15,7 @@ export interface KnownChanges {
   isLast(path: string, now: SeenEntry | null): boolean;
 }
 
-/** What a change has left; `tree`: all below came or went with it. */
+/** State that a change has left; `tree`: everything below came or went with it. */
 type Left = { readonly version: string | null | undefined; readonly isTree: boolean };
 
 export function changesSince(journal: JournalWriter, since: number, mount: readonly string[]): KnownChanges {
@@ -37,7 +37,7 @@ export function changesSince(journal: JournalWriter, since: number, mount: reado
       if (state === undefined) return isInTree(path);
       if (now === null || state.version === null) return now === null && state.version === null;
       if (state.version === undefined || state.version === now.version) return true;
-      // What comes into a directory changes its times.
+      // Entries that come into a directory change its times.
       return now.kind === "directory" && identityInVersion(now.version) === identityInVersion(state.version);
     },
   };

@@ -23,7 +23,7 @@ export interface ScanLimits {
 
 export const SCAN_LIMITS: ScanLimits = { entries: 50_000, ms: 500 };
 
-/** What one scan has seen. Paths are relative to the mount, with "/" between names; its top is "". */
+/** Result of one scan. Paths are relative to the mount, with "/" between names; its top is "". */
 export interface Scan {
   /** Without what is denied or reserved. Directories stand before what is in them. */
   readonly entries: ReadonlyMap<string, SeenEntry>;

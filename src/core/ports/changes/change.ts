@@ -20,7 +20,7 @@ export interface EntryState {
   readonly version?: string;
 }
 
-/** What was added at the end of a file; the content before it is its first `offset` bytes. */
+/** Content added at the end of a file; the content before it is its first `offset` bytes. */
 export interface Addition {
   /** Size in bytes before the append. */
   readonly offset: number;

@@ -4,7 +4,7 @@ import type { Caller } from "../../call/caller.js";
 import type { JsonObject, SurfaceContext } from "../adapter.js";
 import type { VenueTopic } from "./events.js";
 
-/** What a reader asks for. `name` is the topic as it was asked for, and the name of its events. */
+/** A requested topic. `name` is the topic as requested, and the name of its events. */
 export type EventTopic =
   | { readonly name: string; readonly kind: VenueTopic }
   | { readonly name: string; readonly kind: "files"; readonly root: string; readonly path: string };

@@ -5,7 +5,7 @@ import type { OpenFile } from "../open-file.js";
 import type { ChangedKind, ChangeRecord } from "./change.js";
 import type { NotUndoable } from "./journal.js";
 
-/** What was there before a change, and where it is kept. */
+/** Content from before a change, and where it is kept. */
 export type Kept =
   | { readonly in: "value"; readonly bytes: Buffer }
   /** In the trash under {@link JournalWriter.trashName}. `version`: of the file there, to notice if it is altered. */

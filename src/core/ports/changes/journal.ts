@@ -83,7 +83,7 @@ export interface TrashEntry {
   readonly by: string;
 }
 
-/** What a journal holds, and what it could not keep since it was opened. */
+/** Size of a journal, and the number of changes it could not keep since it was opened. */
 export interface JournalFacts {
   readonly entries: number;
   /** Bytes of kept content. */
@@ -96,17 +96,17 @@ export interface JournalFacts {
 
 /** Who purges, and what. */
 export interface Purge extends ChangeOrigin {
-  /** What the purge is about: a path and all below it. */
+  /** Scope of the purge: a path and everything below it. */
   readonly path: readonly string[];
 }
 
-/** What {@link Journal.purge} did. */
+/** Result of {@link Journal.purge}. */
 export interface Purged {
   /** Ids of entries whose content is gone. */
   readonly purged: readonly string[];
 }
 
-/** What an operation adds to an entry beside what its backend reported. */
+/** Additions of an operation to the entry that its backend reported. */
 export interface EntryNote {
   readonly undoneBy?: string;
 }
@@ -136,7 +136,7 @@ export interface Journal {
   differences?(entry: JournalEntry, path: readonly string[]): Awaitable<readonly (readonly string[])[] | undefined>;
   /** Marks entries as undone, or with `undefined` as standing again. */
   note(ids: readonly string[], note: EntryNote): Awaitable<void>;
-  /** What is in the trash, newest first. */
+  /** Entries in the trash, newest first. */
   trash(): Awaitable<readonly TrashEntry[]>;
   /** Removes images and trash of entries for good. The entries stay, and one more says who did it. */
   purge(ids: readonly string[] | "all", by: Purge): Awaitable<Purged>;

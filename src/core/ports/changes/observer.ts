@@ -39,7 +39,7 @@ export interface Observation {
   close(): void;
 }
 
-/** What is watched: an entry, what is in it, and with `recursive` everything below. */
+/** The watched place: an entry, its children, and with `recursive` everything below. */
 export interface ObservedPlace {
   /** Real segments below the root. */
   readonly path: readonly string[];

@@ -41,7 +41,7 @@ export interface PlaceWatch extends EventSource<FileChange> {
   close(): void;
 }
 
-/** What one poll asks for. */
+/** Request of one poll. */
 export interface WatchPoll {
   readonly recursive: boolean;
   readonly cursor?: string | undefined;

@@ -11,7 +11,7 @@ import { badFormat } from "./reader.js";
 
 type Parts = readonly (Checked | undefined)[];
 
-/** What is known about all keys of a map or an index. */
+/** Facts that hold for all keys of a map or an index. */
 export interface Keys {
   /** Slot bytes of any one key, if a key is available. */
   readonly slot: Uint8Array | undefined;

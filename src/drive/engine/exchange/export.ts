@@ -20,7 +20,9 @@ import { drivesOf, type OwnerState, signedDrives } from "../state.js";
 import { createTurn } from "../turns.js";
 
 export interface ExportOptions {
-  /** What to export: all drives, signed (default), one drive, or all drives in the form a peer keeps them. */
+  /**
+   * Scope and form of an export: all drives, signed (default), one drive, or all drives in the form a peer keeps them.
+   */
   readonly top?: "signed" | "drive" | "owners" | "region";
   /** Name of the drive, for `top: "drive"`. */
   readonly drive?: string;

@@ -13,7 +13,7 @@ import { indexOf, LogEdit, logValue, openBook } from "./book.js";
 import { allBooks, findItem } from "./books.js";
 import type { LogItem, Noted } from "./entry.js";
 
-/** What a swap adds to the log. */
+/** Additions of one swap to the log. */
 export interface LogChange {
   readonly notes: readonly Noted[];
   /** Changes of entries that are there. */
@@ -88,7 +88,7 @@ async function link(edit: LogEdit, { writer, log }: RootRecord, { scope, writes 
   await scope.run(() => edit.link(writer, lazyRef(ref, scope.source)));
 }
 
-/** What undos among the undone entries had undone stands again. */
+/** Entries that an undone undo had undone are in force again. */
 async function markUndone(
   edit: LogEdit,
   ids: readonly string[],

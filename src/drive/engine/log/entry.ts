@@ -8,7 +8,7 @@ import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
 import { isDamage, missingHash } from "../fault.js";
 
-/** What is noted of one change. */
+/** The noted facts of one change. */
 export type LogNote = ChangeOrigin & EntryChange;
 
 /** Gets the id of its entry when the change is committed. */

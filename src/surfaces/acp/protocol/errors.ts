@@ -24,7 +24,7 @@ export class NotOffered extends Error {
 }
 
 /** The request that failed, as far as its error message needs it. */
-export interface Asked {
+export interface RequestInfo {
   readonly method: string;
   readonly sessionId: string;
   readonly terminalId?: string;
@@ -35,7 +35,7 @@ export interface Asked {
 /**
  * The error sent to an agent and its outcome code in the audit. `cause`: the unexpected error behind it, for the log.
  */
-export interface Answered {
+export interface ErrorAnswer {
   readonly error: RequestError;
   readonly outcome: string;
   readonly cause?: unknown;
@@ -88,38 +88,39 @@ const TEXTS: Readonly<Record<Reason, string>> = {
 };
 
 /** Converts any error to a JSON-RPC error. It discloses nothing beyond what the agent sent itself or may know. */
-export function answerFor(error: unknown, asked: Asked): Answered {
-  if (error instanceof FileAdapterError) return ofAdapter(error, asked);
+export function answerFor(error: unknown, request: RequestInfo): ErrorAnswer {
+  if (error instanceof FileAdapterError) return ofAdapter(error, request);
   if (error instanceof InvalidParams) {
     return { outcome: "INVALID_PARAMS", error: new RequestError(-32602, `Invalid params: ${error.message}`) };
   }
   if (error instanceof OutsideRoots)
-    return { outcome: "PATH_ESCAPES_ROOT", error: withReason(-32602, "outside_roots", asked) };
+    return { outcome: "PATH_ESCAPES_ROOT", error: withReason(-32602, "outside_roots", request) };
   if (error instanceof Rejected) {
-    const data = asked.path === undefined ? undefined : { path: shown(asked.path), reason: "rejected" };
+    const data = request.path === undefined ? undefined : { path: shown(request.path), reason: "rejected" };
     return { outcome: "REJECTED", error: new RequestError(-32003, "Rejected", data) };
   }
   if (error instanceof UnknownSession) {
-    return { outcome: "UNKNOWN_SESSION", error: RequestError.sessionNotFound(asked.sessionId) };
+    return { outcome: "UNKNOWN_SESSION", error: RequestError.sessionNotFound(request.sessionId) };
   }
   if (error instanceof UnknownTerminal) {
-    const data = { terminalId: asked.terminalId };
+    const data = { terminalId: request.terminalId };
     return { outcome: "UNKNOWN_TERMINAL", error: new RequestError(-32002, "Resource not found", data) };
   }
-  if (error instanceof NotOffered) return { outcome: "NOT_OFFERED", error: RequestError.methodNotFound(asked.method) };
+  if (error instanceof NotOffered)
+    return { outcome: "NOT_OFFERED", error: RequestError.methodNotFound(request.method) };
   return { outcome: "INTERNAL", error: new RequestError(-32603, "Internal error"), cause: error };
 }
 
-function ofAdapter(error: FileAdapterError, asked: Asked): Answered {
+function ofAdapter(error: FileAdapterError, request: RequestInfo): ErrorAnswer {
   const outcome = error.code;
   const code = outcome === "EXISTS" ? "INTERNAL" : outcome;
   const { rpc } = ERROR_CODES[code];
   if (code === "NOT_FOUND" || code === "PARENT_MISSING") {
-    const path = shown(asked.path ?? "");
+    const path = shown(request.path ?? "");
     return { outcome, error: new RequestError(rpc, `Resource not found: ${pathText(path)}`, { uri: path }) };
   }
   // A symlink out of the session's directories gets the same error as any other path outside them.
-  if (isByPath(error)) return { outcome, error: withReason(-32602, "outside_roots", asked) };
+  if (isByPath(error)) return { outcome, error: withReason(-32602, "outside_roots", request) };
   if (code === "CAPABILITY_DENIED") {
     const { required, have: held } = error.data;
     return { outcome, error: new RequestError(rpc, "Permission denied", { required, held }) };
@@ -127,15 +128,15 @@ function ofAdapter(error: FileAdapterError, asked: Asked): Answered {
   const reason = REASONS[code];
   // This policy message holds only a number of denied entries and no path, so it can be passed on.
   if (reason === "policy" && typeof error.data["denied"] === "number") {
-    const data = { path: shown(asked.path ?? ""), reason };
+    const data = { path: shown(request.path ?? ""), reason };
     return { outcome, error: new RequestError(rpc, error.message, data) };
   }
-  if (reason !== undefined) return { outcome, error: withReason(rpc, reason, asked) };
+  if (reason !== undefined) return { outcome, error: withReason(rpc, reason, request) };
   const answered = { outcome, error: new RequestError(rpc, plainText(code)) };
   return code === "INTERNAL" ? { ...answered, cause: error } : answered;
 }
 
-function withReason(rpc: number, reason: Reason, { path = "" }: Asked): RequestError {
+function withReason(rpc: number, reason: Reason, { path = "" }: RequestInfo): RequestError {
   const data = { path: shown(path), reason };
   const text = reason === "read_only" ? TEXTS[reason] : `${TEXTS[reason]}: ${pathText(data.path)}`;
   return new RequestError(rpc, text, data);

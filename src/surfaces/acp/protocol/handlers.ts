@@ -70,7 +70,7 @@ interface Request {
   /** Filled in for the audit. */
   readonly trace: Trace;
   /** Filled in for the error. */
-  readonly asked: { method: string; sessionId: string; path?: string; terminalId?: string };
+  readonly info: { method: string; sessionId: string; path?: string; terminalId?: string };
 }
 
 type Handler = (request: Request) => Promise<unknown>;
@@ -109,7 +109,7 @@ async function serve(
 ): Promise<unknown> {
   const named = sessionIdOf(params);
   const sessionId = named ?? "";
-  const asked: Request["asked"] = { method, sessionId };
+  const asked: Request["info"] = { method, sessionId };
   const trace: Trace = { sessionId: sessionId.slice(0, MAX_SHOWN), bytes: 0 };
   // Reading the clock costs more than most of this function, so it is skipped without an audit hook.
   const startedMs = peer.onAudit === undefined ? 0 : peer.host.clock.monotonicMs();
@@ -120,7 +120,7 @@ async function serve(
     if (handler === undefined || !offer[handler.offer]) throw new NotOffered();
     if (named === undefined) throw new InvalidParams("'sessionId' must be a string");
     const session = peer.session(sessionId) ?? (await newSession(peer, sessionId));
-    return await handler.handle({ params, signal, session, mounts, peer, trace, asked });
+    return await handler.handle({ params, signal, session, mounts, peer, trace, info: asked });
   } catch (error) {
     const answered = answerFor(error, asked);
     outcome = answered.outcome;
@@ -158,7 +158,7 @@ function audit(
 }
 
 /** @throws OutsideRoots if the path is not below a directory of the session */
-function placeIn({ session, mounts, trace, asked }: Request, sent: string): AcpPlace {
+function placeIn({ session, mounts, trace, info: asked }: Request, sent: string): AcpPlace {
   asked.path = sent;
   trace.path = sent.slice(0, MAX_SHOWN);
   const place = findPlace(mounts, sent);
@@ -225,7 +225,7 @@ function onTerminal(act: (terminals: Terminals, id: string, signal: AbortSignal)
   return (request) => act(request.session.terminals, terminalOf(request), request.signal);
 }
 
-function terminalOf({ params, asked }: Request): string {
+function terminalOf({ params, info: asked }: Request): string {
   const { terminalId } = parseTerminalParams(params);
   asked.terminalId = terminalId;
   return terminalId;

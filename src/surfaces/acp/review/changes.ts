@@ -1,4 +1,4 @@
-// What a session has changed: the modified set shown to the user, and the history for undo and redo, both within byte
+// The changes of a session: the modified set shown to the user, and the history for undo and redo, both within byte
 // limits.
 
 import type { Buffered } from "../files/buffers.js";

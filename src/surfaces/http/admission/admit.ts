@@ -43,7 +43,7 @@ export class Admission {
     app.addHook("onRequest", (request, reply, next) => {
       const admitted = this.#admit(request, reply);
       if (admitted === true) next();
-      else if (admitted !== false) admitted.then((goOn) => (goOn ? next() : undefined), next);
+      else if (admitted !== false) admitted.then((isAdmitted) => (isAdmitted ? next() : undefined), next);
     });
     app.addHook("onSend", (request, reply, payload, next) => {
       // Without 100 Continue the client may or may not send its body, so the next request could not be told from it.

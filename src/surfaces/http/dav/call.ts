@@ -38,7 +38,7 @@ export interface DavListing extends Omit<ListOutput, "entries"> {
   readonly entries: readonly (ListOutput["entries"][number] & { readonly mime?: string })[];
 }
 
-/** What all requests of a venue share. */
+/** State that all WebDAV requests of a venue share. */
 export interface DavState {
   readonly dav: HttpDav;
   readonly locks: Locks;

@@ -1,4 +1,4 @@
-// What a URL of WebDAV names, and the URLs of what is answered.
+// Parses WebDAV URLs into places, and formats places as URLs.
 
 import type { HttpHost } from "../host.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";

@@ -69,7 +69,7 @@ export function approvalView(approval: Approval, asking: Asking, whole: boolean)
   const { id, state, request, caller, created, expires, by, note, code } = approval;
   const { operation, effects: all, diff } = request;
   const { context, venue } = asking;
-  // What somebody else allowed in another root is theirs.
+  // Of others' requests only those effects are shown that the caller may approve.
   const effects = isOwn(approval, asking) ? all : all.filter(mayApprove(asking));
   const rights = venue.files.rights("approval:get", context);
   const mayReadAll = all.every(({ root, path }) =>

@@ -75,7 +75,7 @@ function callersSeenBy(context: SurfaceContext, venue: OperationParts): Readonly
 }
 
 /**
- * What is looked for, under each name that calls give it: a drive is called by its own, and by those of its roots.
+ * The resources to look for, under each of their names: a drive has its own, and those of its roots.
  *
  * @throws INVALID_INPUT, INVALID_PATH, …
  */

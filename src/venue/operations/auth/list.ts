@@ -40,7 +40,7 @@ interface HolderEntry {
 interface Placed {
   readonly entry: HolderEntry;
   readonly key: string;
-  readonly seenBy: readonly string[];
+  readonly visibleTo: readonly string[];
 }
 
 const NAME = "auth:list";
@@ -77,7 +77,7 @@ function sight({ context, venue }: Pick<OperationCall, "context" | "venue">): (o
   // Whoever is narrowed sees its own access token, and not what its DID has.
   if (!actsInFull(context, venue)) return ({ entry }) => entry.kind === "access" && entry.did === caller;
   if (isOperator(context, venue)) return () => true;
-  return ({ entry, seenBy }) => entry.kind === "public" || seenBy.includes(caller);
+  return ({ entry, visibleTo: seenBy }) => entry.kind === "public" || seenBy.includes(caller);
 }
 
 const keyOf = (kind: Kind, rest: string): string => `${KINDS.indexOf(kind)} ${rest}`;
@@ -90,7 +90,7 @@ function configuredHolders({ access, auth, files, publicCaps }: OperationParts):
   const placed = (entry: HolderEntry, rest: string | number): Placed => ({
     entry,
     key: keyOf(entry.kind, String(rest).padStart(6, "0")),
-    seenBy: entry.did === undefined ? [] : [entry.did],
+    visibleTo: entry.did === undefined ? [] : [entry.did],
   });
   const owners = files.roots.flatMap(({ name, owner }) =>
     owner === undefined ? [] : [{ did: canonicalDid(owner), grants: [{ with: `file://${name}/`, can: "*" }] }],
@@ -116,7 +116,7 @@ function issuedTokens(venue: OperationParts): Placed[] {
 /** Tells those who may see a token that it was made or revoked. */
 export function publishToken(change: "issued" | "revoked", listed: ListedAccess, venue: OperationParts): void {
   if (venue.events?.wants("auth") !== true) return;
-  const { entry, seenBy } = placedToken(listed, venue);
+  const { entry, visibleTo: seenBy } = placedToken(listed, venue);
   venue.events.publish("auth", { data: { ...entry, change }, audience: seenBy });
 }
 
@@ -133,7 +133,7 @@ function placedToken({ entry, isLink, lastUsed, revoked }: ListedAccess, venue: 
       ...(isLink ? { pending: true } : {}),
     },
     key: timeKey(kind, created, id),
-    seenBy: [did, by],
+    visibleTo: [did, by],
   };
 }
 
@@ -146,7 +146,7 @@ function signedUcans({ access }: OperationParts): Placed[] {
         : {}),
     },
     key: timeKey("ucan", created, id),
-    seenBy: [did, by],
+    visibleTo: [did, by],
   }));
 }
 

@@ -30,9 +30,9 @@ const DEFAULT_SECONDS = 3600;
  */
 export function endOfToken(wanted: WantedLifetime, bounds: LifetimeBounds): number | undefined {
   const { now, maxLifetime, restsUntil } = bounds;
-  const asked = askedEnd(wanted, bounds);
+  const requested = askedEnd(wanted, bounds);
   const latest = restsUntil ?? Number.POSITIVE_INFINITY;
-  const end = asked ?? Math.min(now + Math.min(DEFAULT_SECONDS, maxLifetime), latest);
+  const end = requested ?? Math.min(now + Math.min(DEFAULT_SECONDS, maxLifetime), latest);
   return end > latest || end <= now ? undefined : end;
 }
 

@@ -32,7 +32,7 @@ export interface StateFormat {
  * format of their own.
  */
 export interface Migration {
-  /** What it changes: names in the directory. */
+  /** Names in the directory that it changes. */
   readonly changes: readonly string[];
   run(directory: string): void;
 }
@@ -71,7 +71,7 @@ function checkUnused(directory: string, { number }: StateFormat): void {
 }
 
 function migrateOnce(directory: string, { changes, run }: Migration, { number, isUnderWay }: StateFormat): void {
-  // What stands there while a migration is under way is the only whole copy.
+  // A copy from before an unfinished migration is the only complete one, so it is not replaced.
   if (!isUnderWay) copyBefore(directory, changes, number);
   writeFormat(directory, `${number}>${number + 1}`);
   run(directory);

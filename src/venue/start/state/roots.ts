@@ -47,8 +47,8 @@ export function rootsStateOf(config: VenueConfig, { env, log, journals }: RootsS
             journals === false ? NOT_OPENED : { openState: () => journalState(config, env), byDefault: true, log },
         }),
     onRecovery(root, { outcome, paths }) {
-      const told = paths.slice(0, MOST_LOGGED).map((one) => one.join("/"));
-      const fields = { root, outcome, count: paths.length, paths: told };
+      const shownPaths = paths.slice(0, MOST_LOGGED).map((one) => one.join("/"));
+      const fields = { root, outcome, count: paths.length, paths: shownPaths };
       if (outcome === "undone") log.warn(fields, "a process died in a group of changes; they were undone");
       else if (outcome === "interrupted")
         log.error(fields, "a process died in a group of changes; these paths could not be put back and need a look");

@@ -13,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Secret {
   readonly key: string;
   readonly path: string;
-  /** What a caller with access to it could do. */
+  /** The danger of access to it. */
   readonly danger: string;
 }
 

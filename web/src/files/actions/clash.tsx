@@ -1,4 +1,4 @@
-// What to do when something has the name already: replace, keep both or skip, and for all that follow.
+// Asks what to do when a name is taken: replace, keep both or skip, and whether for all that follow.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

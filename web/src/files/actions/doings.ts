@@ -1,4 +1,4 @@
-// What can be done with chosen entries, for menus and keys alike. What is not held is not offered.
+// Actions on chosen entries, for menus and keys alike. Actions without the right are not offered.
 
 import { Copy, Download, FolderInput, GitCompareArrows, Pencil, Trash2 } from "lucide";
 import { offers } from "../../api/catalogue.js";

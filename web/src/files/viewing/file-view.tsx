@@ -117,7 +117,7 @@ function WithHeader({
   );
 }
 
-/** What can be done with every file. */
+/** Actions on every file. */
 export function FileButtons({ root, path }: Place): JSX.Element {
   return (
     <>

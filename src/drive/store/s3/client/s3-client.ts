@@ -146,7 +146,7 @@ export function createS3Client(options: S3Options): S3Client {
       await delay(Math.random() * Math.min(MAX_WAIT_MS, patience.waitMs * 2 ** (tries - 1)));
     }
   };
-  const asked = async (ask: Ask): Promise<Answer> => {
+  const request = async (ask: Ask): Promise<Answer> => {
     const answer = await tried(ask, () => true);
     if (answer === "unknown") throw noAnswer("no answer");
     return answer;
@@ -156,7 +156,7 @@ export function createS3Client(options: S3Options): S3Client {
     const search = new URLSearchParams({ "list-type": "2", prefix: `${prefix}${folder}` });
     if (delimiter !== "") search.set("delimiter", delimiter);
     if (token !== undefined) search.set("continuation-token", token);
-    const listed = await asked({ method: "GET", key: "", search: `?${search}`, maxBytes: MAX_ANSWER_BYTES });
+    const listed = await request({ method: "GET", key: "", search: `?${search}`, maxBytes: MAX_ANSWER_BYTES });
     if (listed.status === 404) throw answerError({ status: 404, code: "", writes: false });
     return parseListPage(listed.body.toString(), prefix);
   };
@@ -172,24 +172,24 @@ export function createS3Client(options: S3Options): S3Client {
 
   return {
     async get(key, maxBytes) {
-      const { status, body, etag } = await asked({ method: "GET", key, maxBytes });
+      const { status, body, etag } = await request({ method: "GET", key, maxBytes });
       return status === 404 ? undefined : { bytes: body, etag };
     },
     async getChanged(key, known, maxBytes) {
       const condition = { "if-none-match": known };
-      const { status, body, etag } = await asked({ method: "GET", key, condition, accepts: [304], maxBytes });
+      const { status, body, etag } = await request({ method: "GET", key, condition, accepts: [304], maxBytes });
       if (status === 304) return "same";
       return status === 404 ? undefined : { bytes: body, etag };
     },
     async getRange(key, offset, length) {
       const range = `bytes=${offset}-${offset + length - 1}`;
-      const { status, body } = await asked({ method: "GET", key, range, maxBytes: length });
+      const { status, body } = await request({ method: "GET", key, range, maxBytes: length });
       if (status === 404) return undefined;
       if (status !== 206 || body.length !== length) throw storeDamaged("an object is too short");
       return body;
     },
     async put(key, body) {
-      const { status } = await asked({ method: "PUT", key, body, maxBytes: MAX_ANSWER_BYTES });
+      const { status } = await request({ method: "PUT", key, body, maxBytes: MAX_ANSWER_BYTES });
       if (status === 404) throw answerError({ status, code: "NoSuchBucket", writes: true });
     },
     async putOnce(key, body) {
@@ -212,7 +212,7 @@ export function createS3Client(options: S3Options): S3Client {
       return isDone ? { isDone, etag: answer.etag } : { isDone, isSure };
     },
     async remove(key) {
-      await asked({ method: "DELETE", key, maxBytes: MAX_ANSWER_BYTES });
+      await request({ method: "DELETE", key, maxBytes: MAX_ANSWER_BYTES });
     },
     async *objects(folder) {
       for await (const { objects } of pages(folder, "")) yield* objects;

@@ -29,7 +29,7 @@ export interface ObjectCollectParts extends CompactParts {
   readonly now: () => number;
 }
 
-/** What the roots of all owners need. */
+/** Packs and cells that the roots of all owners need. */
 interface Needed {
   /** Number of roots that list a pack, by pack id. */
   readonly packs: Map<string, number>;

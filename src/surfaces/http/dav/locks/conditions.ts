@@ -7,7 +7,7 @@ import { DavError } from "../errors.js";
 import { addressOf, type Target } from "../target.js";
 import { type Condition, type ConditionList, parseIf } from "./if-header.js";
 
-/** What holds of a request, and what the operation must check again when it makes the change. */
+/** Evaluated preconditions, and those that the operation must check again when it makes the change. */
 export interface Conditions {
   /** Lock tokens that the request names. */
   readonly tokens: ReadonlySet<string>;

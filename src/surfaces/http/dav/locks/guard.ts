@@ -9,7 +9,7 @@ import type { Lock } from "./locks.js";
 
 type Place = Pick<Target, "space" | "root" | "segments">;
 
-/** What a request changes at a place. */
+/** A place that a request changes, and how. */
 export interface Touched {
   readonly place: Place;
   /** Everything below it too. */

@@ -33,7 +33,7 @@ async function take(
   { body, seconds }: { readonly body: XmlElement; readonly seconds: number },
 ): Promise<FastifyReply> {
   const { target, host, caller, locks } = call;
-  const asked = lockInfo(body);
+  const requested = lockInfo(body);
   const isDeep = isDeepOf(call);
   // Judged before anything is said of other locks. What is missing is created below.
   const found = await undefinedFor(
@@ -45,14 +45,14 @@ async function take(
   }
   const isCollection = found?.type === "directory";
   const spot = call.spotOf(target);
-  const conflict = locks.conflicting({ spot, isDeep, isExclusive: asked.isExclusive })[0];
+  const conflict = locks.conflicting({ spot, isDeep, isExclusive: requested.isExclusive })[0];
   if (conflict !== undefined) throw conflicting(conflict);
   if (found === undefined) await call.requireDrive(target);
   if (found === undefined) await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: true }]);
-  const again = locks.conflicting({ spot, isDeep, isExclusive: asked.isExclusive })[0];
+  const again = locks.conflicting({ spot, isDeep, isExclusive: requested.isExclusive })[0];
   if (again !== undefined) throw conflicting(again);
   const href = hrefOf(host, target, isCollection);
-  const taken = locks.add({ ...{ spot, href, isDeep, seconds, caller: caller.did }, ...asked });
+  const taken = locks.add({ ...{ spot, href, isDeep, seconds, caller: caller.did }, ...requested });
   if (taken === undefined) throw new HttpError(507, "Too many locks");
   try {
     if (found === undefined) await create(call, taken);

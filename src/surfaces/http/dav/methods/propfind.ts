@@ -36,13 +36,13 @@ const CHUNK_CHARS = 32_768;
 
 export async function propfind(call: DavCall): Promise<FastifyReply> {
   const depth = depthOf(call);
-  const asked = propertyRequest(await xmlBody(call));
-  const top = await resourceAt(call, asked);
+  const wanted = propertyRequest(await xmlBody(call));
+  const top = await resourceAt(call, wanted);
   const rows = depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top);
   const { request, reply } = call.exchange;
   reply.code(207).headers({ ...COMMON_HEADERS, "content-type": XML_TYPE });
   await sendChunks(
-    multistatus(rows, (resource) => responseOf(call, resource, asked)),
+    multistatus(rows, (resource) => responseOf(call, resource, wanted)),
     {
       ...{ request, reply, stallMs: STALL_MS },
       onBegin: () => {},
@@ -69,7 +69,7 @@ export async function xmlBody({ exchange }: DavCall): Promise<XmlElement | undef
 }
 
 /** The target of a request, as it is. @throws HttpError 404 */
-async function resourceAt(call: DavCall, asked: PropertyRequest): Promise<Resource> {
+async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Resource> {
   const { target } = call;
   if (target.root === undefined) return { place: target, isCollection: true };
   const found = await foundAt(call, target);
@@ -78,14 +78,15 @@ async function resourceAt(call: DavCall, asked: PropertyRequest): Promise<Resour
     throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
   }
   const isCollection = found.type === "directory";
-  const wantsHash = !isCollection && found.hash === undefined && found.size <= MOST_HASHED_BYTES && asksForEtag(asked);
+  const wantsHash =
+    !isCollection && found.hash === undefined && found.size <= MOST_HASHED_BYTES && asksForEtag(request);
   const hashed = wantsHash ? await call.stat(target, true) : undefined;
-  const quota = asksForQuota(asked) ? await quotaOf(call, target) : undefined;
+  const quota = asksForQuota(request) ? await quotaOf(call, target) : undefined;
   return { place: target, isCollection, found: { ...found, ...hashed }, ...(quota === undefined ? {} : { quota }) };
 }
 
-const asksForQuota = (asked: PropertyRequest): boolean =>
-  asked.kind === "named" && asked.names.some(({ local }) => QUOTA_NAMES.includes(local));
+const asksForQuota = (request: PropertyRequest): boolean =>
+  request.kind === "named" && request.names.some(({ local }) => QUOTA_NAMES.includes(local));
 
 /** Quota and use of the root that holds a place, or of all drives of the caller. */
 async function quotaOf(call: DavCall, target: Target): Promise<Quota | undefined> {
@@ -99,7 +100,7 @@ async function quotaOf(call: DavCall, target: Target): Promise<Quota | undefined
   return quota?.bytes === undefined ? undefined : { limit: quota.bytes, used: quota.usedBytes ?? 0 };
 }
 
-/** What is at a place. A file is not found by a URL that ends in a slash. */
+/** The entry at a place. A file is not found by a URL that ends in a slash. */
 export async function foundAt(call: DavCall, target: Target): Promise<Found | undefined> {
   const { space, root, segments, isSlashed } = target;
   if (space === "dlfs" && segments.length === 0 && root !== undefined) {
@@ -122,8 +123,8 @@ export async function typeAt(call: DavCall, target: Target): Promise<string | un
   }
 }
 
-const asksForEtag = (asked: PropertyRequest): boolean =>
-  asked.kind !== "names" && (asked.kind === "all" || asked.names.some(({ local }) => local === "getetag"));
+const asksForEtag = (request: PropertyRequest): boolean =>
+  request.kind !== "names" && (request.kind === "all" || request.names.some(({ local }) => local === "getetag"));
 
 async function* topOnly(top: Resource): AsyncGenerator<Resource> {
   yield top;
@@ -180,8 +181,8 @@ async function* multistatus(
   yield Buffer.from(`${text}</D:multistatus>\n`);
 }
 
-function responseOf(call: DavCall, resource: Resource, asked: PropertyRequest): Markup {
-  const { found, missing } = propertiesOf(call, resource, asked);
+function responseOf(call: DavCall, resource: Resource, request: PropertyRequest): Markup {
+  const { found, missing } = propertiesOf(call, resource, request);
   const groups = [
     ...(found.length > 0 || missing.length === 0 ? [propstat(found, FOUND)] : []),
     ...(missing.length > 0 ? [propstat(missing, MISSING)] : []),
@@ -203,10 +204,10 @@ interface Properties {
   readonly missing: readonly Markup[];
 }
 
-function propertiesOf(call: DavCall, resource: Resource, asked: PropertyRequest): Properties {
+function propertiesOf(call: DavCall, resource: Resource, request: PropertyRequest): Properties {
   const { place, isCollection } = resource;
   const dead = place.root === undefined ? NO_PROPERTIES : call.properties.of(call.spotOf(place), isCollection);
-  if (asked.kind === "all" && asked.include.length === 0 && dead.size === 0) {
+  if (request.kind === "all" && request.include.length === 0 && dead.size === 0) {
     return { found: LIVE_NAMES.flatMap((local) => liveProperty(local, resource, call) ?? []), missing: [] };
   }
   const propertyOf = (name: XmlName): Markup | undefined => {
@@ -218,9 +219,9 @@ function propertiesOf(call: DavCall, resource: Resource, asked: PropertyRequest)
     const live = LIVE_NAMES.map((local) => ({ namespace: DAV, local }));
     return [...live.filter((name) => propertyOf(name) !== undefined), ...[...dead.keys()].map(fromClark)];
   };
-  if (asked.kind === "names") return { found: all().map((name) => namedElement(name)), missing: [] };
-  const included = asked.kind === "all" ? asked.include : [];
-  const names = asked.kind === "named" ? asked.names : [...all(), ...included.filter((name) => !isIn(all(), name))];
+  if (request.kind === "names") return { found: all().map((name) => namedElement(name)), missing: [] };
+  const included = request.kind === "all" ? request.include : [];
+  const names = request.kind === "named" ? request.names : [...all(), ...included.filter((name) => !isIn(all(), name))];
   const pairs = names.map((name) => ({ name, value: propertyOf(name) }));
   return {
     found: pairs.flatMap(({ value }) => value ?? []),

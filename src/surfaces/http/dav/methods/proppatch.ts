@@ -23,7 +23,7 @@ interface Instruction {
   readonly node?: XmlElement;
 }
 
-/** What an instruction comes to. */
+/** Planned result of an instruction. */
 interface Planned {
   readonly name: XmlName;
   /** Absent: it can be done. */

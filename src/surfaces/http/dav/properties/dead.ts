@@ -133,7 +133,7 @@ export class DeadProperties {
   }
 
   #saveLater(): void {
-    // What was forgotten or moved is not worth a failed request; the next save writes it.
+    // A failed save must not fail the request; the next save writes the change.
     this.#save().catch(() => {});
   }
 
@@ -175,7 +175,7 @@ function serialize(trees: Trees): string {
   return JSON.stringify({ version: 1, trees: Object.fromEntries(all) });
 }
 
-/** What cannot be read is no property: nothing depends on it. */
+/** Unreadable entries are dropped: nothing depends on them. */
 function parse(text: string): Trees {
   const trees: Trees = new Map();
   for (const [tree, paths] of entriesOf(membersOf(text)["trees"])) {

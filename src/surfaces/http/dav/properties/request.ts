@@ -17,8 +17,8 @@ export function propertyRequest(body: XmlElement | undefined): PropertyRequest {
   const [prop, allprop, propname, include] = ["prop", "allprop", "propname", "include"].map((local) =>
     childrenOf(body).filter((child) => isNamed(child, DAV, local)),
   );
-  const asked = [prop, allprop, propname].map((found) => found?.length ?? 0);
-  if (asked.reduce((sum, count) => sum + count) !== 1) {
+  const counts = [prop, allprop, propname].map((found) => found?.length ?? 0);
+  if (counts.reduce((sum, count) => sum + count) !== 1) {
     throw badRequest("DAV:propfind must hold exactly one of DAV:prop, DAV:allprop and DAV:propname");
   }
   if (propname?.length === 1) return { kind: "names" };

@@ -16,7 +16,7 @@ export function standalone(node: XmlElement): Markup {
   return write(language === undefined || hasOwn ? node : { ...node, attributes: [...attributes, lang] }, EMPTY);
 }
 
-/** What an element holds. */
+/** Content of an element. */
 export const contentOf = ({ content }: XmlElement): Markup =>
   Markup.trusted(content.map((part) => textOf(typeof part === "string" ? part : write(part, EMPTY))).join(""));
 
