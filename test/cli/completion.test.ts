@@ -1,6 +1,6 @@
 // Completion scripts, in the shells that are here, and what they ask the program for.
 import { execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { describeWhere, needs } from "../needs.js";
@@ -76,6 +76,62 @@ describeWhere(has("bash"), "there is no bash")("in bash", () => {
   ])("%s", async (line, expected) => {
     expect(await offered(line)).toEqual(expect.arrayContaining(expected));
     if (expected.length === 0) expect(await offered(line)).toEqual([]);
+  });
+});
+
+/** The built program as a command. */
+function programFolder(): string {
+  const bin = makeFolder({ "venue-files": `#!/bin/sh\nexec "${process.execPath}" "${CLI}" "$@"\n` });
+  chmodSync(join(bin, "venue-files"), 0o755);
+  return bin;
+}
+
+describeWhere(has("fish"), "there is no fish")("in fish", () => {
+  test.each([
+    ["venue-files se", ["serve"]],
+    ["venue-files drive ex", ["export", "export-key"]],
+    ["venue-files init --for cl", ["claude-code", "claude-desktop"]],
+    ["venue-files cat --root docs=./docs d", ["docs:"]],
+    ["venue-files cat --root docs=./docs docs:s", ["docs:sea.txt", "docs:sub/"]],
+  ])("%s", (line, expected) => {
+    const text = "venue-files completion fish | source; complete -C $argv[1]";
+    const output = execFileSync("fish", ["--no-config", "-c", text, line], {
+      cwd: folder,
+      env: { PATH: `${programFolder()}:${BARE.PATH}`, HOME: folder },
+      encoding: "utf8",
+    });
+    const offered = output.split("\n").map((one) => one.split("\t")[0]);
+    expect(offered).toEqual(expect.arrayContaining(expected));
+  });
+});
+
+describeWhere(has("zsh"), "there is no zsh")("in zsh", () => {
+  // A shell at a terminal of its own: what is typed, with TAB at the end, becomes what was meant, and nothing is complained about.
+  test.each([
+    ["venue-files compl", "venue-files completion"],
+    ["venue-files drive verif", "venue-files drive verify"],
+    ["venue-files init --for zed", "venue-files init --for zed"],
+    ["venue-files cat --root docs=./docs docs:se", "venue-files cat --root docs=./docs docs:sea.txt"],
+    ["venue-files put docs/sea", "venue-files put docs/sea.txt"],
+  ])("%s", (typed, completed) => {
+    const text = `
+      zmodload zsh/zpty
+      zpty shell zsh -f -i
+      zpty -w shell 'PS1= RPS1=; setopt no_beep; autoload -Uz compinit; compinit -u -D; eval "$(venue-files completion zsh)"; print RE""ADY'
+      zpty -r shell shown "*READY*"
+      zpty -w -n shell "$1"$'\t'
+      zpty -r shell shown "*$2*"
+      print -r -- "$shown"
+      zpty -d shell`;
+    const output = execFileSync("zsh", ["-f", "-c", text, "zsh", typed, completed], {
+      cwd: folder,
+      env: { PATH: `${programFolder()}:${BARE.PATH}`, HOME: folder, TERM: "dumb" },
+      encoding: "utf8",
+      // What is not completed is waited for in vain.
+      timeout: 60_000,
+    });
+    expect(output).toContain(completed);
+    expect(output).not.toMatch(/bad |not found|not an identifier|error/);
   });
 });
 

@@ -113,15 +113,20 @@ const zshScript = (all: Tables): string => `#compdef venue-files
 _venue_files_words() {
 ${posixBody(all)}
 }
-_venue_files() {
+_venue_files_offer() {
   setopt localoptions ksharrays
-  local at=$((CURRENT - 1)) files= candidates= asked=
+  local at=$((CURRENT - 1)) candidates= asked=
   local current=\${words[at]} before=\${words[at-1]}
   _venue_files_words
   local -a list
   if [ -n "$asked" ]; then list=("\${(@f)candidates}"); else list=("\${(@s: :)candidates}"); fi
-  [ -n "$candidates" ] && compadd -S '' -q -- "\${list[@]}"
-  [ -n "$files" ] && _files
+  if [ -n "$candidates" ]; then compadd -S '' -q -- "\${list[@]}"; fi
+}
+# Outside of ksharrays, with which functions of zsh do not work.
+_venue_files() {
+  local files=
+  _venue_files_offer
+  if [ -n "$files" ]; then _files; fi
 }
 compdef _venue_files venue-files
 `;
