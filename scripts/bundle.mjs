@@ -5,6 +5,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { minify } from "@swc/core";
 import { build } from "esbuild";
+import ts from "typescript";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 const SRC = fileURLToPath(new URL("../src/", import.meta.url));
@@ -63,7 +64,25 @@ function reachable(files) {
   return found;
 }
 
-const types = [...reachable(LIBRARY.map((name) => `${DIST}${name}.d.ts`))].map((file) => relative(DIST, file));
+/** Declaration files whose exports these pass on: what users see. */
+function passedOn(files) {
+  const named = (file) => [...readFileSync(file, "utf8").matchAll(/^export [^;]*?from "(\.{1,2}\/[^"]+)\.js"/gms)];
+  return new Set(
+    files.flatMap((file) => [file, ...named(file).map(([, path]) => join(dirname(file), `${path}.d.ts`))]),
+  );
+}
+
+/** A declaration file without its comments. */
+function withoutComments(file) {
+  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest);
+  return ts.createPrinter({ removeComments: true }).printFile(source);
+}
+
+const entryTypes = LIBRARY.map((name) => `${DIST}${name}.d.ts`);
+const typeFiles = reachable(entryTypes);
+const seen = passedOn(entryTypes);
+for (const file of typeFiles) if (!seen.has(file)) writeFileSync(file, withoutComments(file));
+const types = [...typeFiles].map((file) => relative(DIST, file));
 const kept = [...code, ...types].map((file) => `!/${file}`).sort();
 writeFileSync(
   `${DIST}.npmignore`,
