@@ -11,6 +11,8 @@ const LATENCY = [
   ["read 100 KB, binary", "blob-100k", 0.4],
   ["read 5 MB, binary", "blob-5m", 0.4],
   ["list 1,000", "list-1000", 0.6],
+  ["list 1,000 in the default format / names and sizes", "list-lines", 1],
+  ["list 1,000 in the default format / bare names", "list-plain", 2.5],
   ["tree of 5,000", "tree-5k", 0.15],
   ["tree at default caps in 100,000", "tree-100k", 0.02],
   ["append 1 KB to 100 KB", "append-1k", 0.1],
@@ -36,6 +38,7 @@ const IN_FLIGHT = [
 /** Ratios of medians, the library to the program of the system. */
 const NATIVE = [
   ["grep 13 MB for a text, library / `rg` and its start", "grep-13m", 1.2],
+  ["grep 100 MB in 20,000 files, library / `rg` and its start", "grep-100m", 1.5],
   ["du of 100,000, library / `du` and its start", "du-100k", 1.8],
   ["copy, library / `cp` and its start", "copy-1g", 1.1],
 ];

@@ -5,7 +5,7 @@ import { BIG_TREE, LISTED, TREE } from "../fixture.mjs";
 
 /** Rows that say what is in directories. */
 export function enumerationRows(fixture) {
-  return [listRow(fixture), plainListRow(fixture), treeRow(fixture), bigTreeRow(fixture)];
+  return [listRow(fixture), linesRow(fixture), plainListRow(fixture), treeRow(fixture), bigTreeRow(fixture)];
 }
 
 /** Names, types and sizes: server-filesystem's answer to the same question is `list_directory_with_sizes`. */
@@ -52,6 +52,25 @@ function listRow({ at, listed }) {
   };
 }
 
+/** The same question, answered as models get it: a line for each entry. */
+function linesRow(fixture) {
+  return {
+    id: "list-lines",
+    title: "list 1,000, in the default format",
+    scale: "list",
+    forms: { ours: linesForm(fixture), theirs: listRow(fixture).forms.theirs },
+  };
+}
+
+function linesForm({ listed }) {
+  const expected = [...listed].map(([name, { type, size }]) => (type === "directory" ? `${name}/` : `${name} ${size}`));
+  return {
+    run: (tool) => tool("file_list", { root: "bench", path: LISTED.path }),
+    check: (result) =>
+      expectEqual(textOf(result, "file_list").trimEnd().split("\n").toSorted(), expected.toSorted(), "list"),
+  };
+}
+
 /** Names and types only, which venue-files has no operation for: shown for whoever compares with `list_directory`. */
 function plainListRow(fixture) {
   const { at, listed } = fixture;
@@ -62,7 +81,7 @@ function plainListRow(fixture) {
     title: "list 1,000, against list_directory (no sizes)",
     scale: "list",
     forms: {
-      ours: listRow(fixture).forms.ours,
+      ours: linesForm(fixture),
       theirs: {
         run: (tool) => tool("list_directory", { path }),
         check: (result) =>

@@ -13,6 +13,7 @@ const SCALES = {
   tree: { rounds: 12, calls: 2, checks: 1, warmup: 3 },
   bigTree: { rounds: 4, calls: 1, checks: 0, warmup: 0 },
   search: { rounds: 15, calls: 3, checks: 1, warmup: 5 },
+  manyFiles: { rounds: 6, calls: 1, checks: 1, warmup: 1 },
   append: { rounds: 20, calls: 10, warmup: 300 },
   flush: { rounds: 10, calls: 10, warmup: 10 },
   throughput: { rounds: 15, calls: 400, warmup: 1_600 },

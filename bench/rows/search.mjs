@@ -20,11 +20,24 @@ const execute = promisify(execFile);
 const output = async (file, args, options) => (await execute(file, args, { maxBuffer: 64 * MB, ...options })).stdout;
 
 const NEEDLE = "releaseTheHandle";
-const SOURCES = { path: "sources", directories: 100, files: 1_000, bytes: 13 * KB, hits: 950 };
+const SOURCES = { path: "sources", parts: 10, files: 1_000, bytes: 13 * KB, hits: 950 };
+const MANY_SOURCES = { path: "many-sources", parts: 5, files: 20_000, bytes: 5 * KB, hits: 950 };
 
 /** Rows that look for something, or sum it up, next to the programs of the system that do. */
 export function searchRows(fixture, { quick }) {
-  return [globRow(fixture), grepRow(fixture), duRow(fixture), copyRow(fixture, quick ? 64 * MB : 1024 * MB)];
+  const grep = { id: "grep-13m", title: "grep 13 MB for a text with 950 hits" };
+  const grepMany = {
+    id: "grep-100m",
+    title: "grep 100 MB in 20,000 files for a text with 950 hits",
+    scale: "manyFiles",
+  };
+  return [
+    globRow(fixture),
+    { ...grepRow(fixture, SOURCES), ...grep },
+    ...(quick ? [] : [{ ...grepRow(fixture, MANY_SOURCES), ...grepMany }]),
+    duRow(fixture),
+    copyRow(fixture, quick ? 64 * MB : 1024 * MB),
+  ];
 }
 
 function globRow({ at }) {
@@ -48,12 +61,11 @@ function globRow({ at }) {
   };
 }
 
-/** 13 MB in 1,000 files, 950 lines with a hit in 190 of them. */
-function makeSources(directory) {
+/** Files of one size: 100 in each package, spread over its parts. 190 of the first ones have five lines with a hit each. */
+function makeSources(directory, { parts, files, bytes, hits }) {
   if (existsSync(directory)) return;
-  const { directories, files, bytes, hits } = SOURCES;
   for (let index = 0; index < files; index++) {
-    const folder = join(directory, `package-${Math.floor(index / 100)}`, `part-${index % (directories / 10)}`);
+    const folder = join(directory, `package-${Math.floor(index / 100)}`, `part-${index % parts}`);
     mkdirSync(folder, { recursive: true });
     const lines = makeText(bytes, 500 + index).split("\n");
     const hitsHere = index % 5 === 0 && index / 5 < hits / 5 ? 5 : 0;
@@ -63,10 +75,10 @@ function makeSources(directory) {
 }
 
 /** server-filesystem does not look into files. */
-function grepRow({ at }) {
-  const { path, files, hits } = SOURCES;
-  const input = { root: "bench", path, pattern: NEEDLE, literal: true, limit: 2_000 };
-  const before = () => makeSources(at(path));
+function grepRow({ at }, sources) {
+  const { path, files, hits } = sources;
+  const input = { root: "bench", path, pattern: NEEDLE, literal: true, limit: 2_000, timeoutMs: 60_000 };
+  const before = () => makeSources(at(path), sources);
   const flags = [
     "--no-config",
     "--hidden",
@@ -79,8 +91,6 @@ function grepRow({ at }) {
     "./",
   ];
   return {
-    id: "grep-13m",
-    title: "grep 13 MB for a text with 950 hits",
     scale: "search",
     forms: {
       library: {
