@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs core and surfaces on the other supported versions of Node. Their binaries come as packages from the npm registry and
+# Runs core, surfaces and what uses native libraries on the other supported versions of Node. Their binaries come as packages from the npm registry and
 # are kept in the cache folder. A version that cannot be had is skipped, with its reason.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 VERSIONS=(20.19 22 24)
-SUITES=(test/dist test/core test/path test/schema test/dispatch test/ops test/surfaces/http test/surfaces/mcp)
+SUITES=(test/jail/native test/jail/beneath test/drive/store/embedded test/dist test/core test/path test/schema test/dispatch test/ops test/surfaces/http test/surfaces/mcp)
 
 platform=$(node -p 'process.platform + "-" + process.arch')
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/venue-files/node"

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import autocannon from "autocannon";
-import { startVenue } from "./process.mjs";
+import { startBareFiles, startVenue } from "./process.mjs";
 
 const CONNECTIONS = 16;
 const HEADERS = { "content-type": "application/json" };
@@ -23,42 +23,62 @@ function fill(docs) {
   }
 }
 
+/** Rounds of each call, by turns with the bare server, so that whatever else the machine does hits both. */
+const ROUNDS = 10;
+
 /**
- * Many callers of large answers at once: `calls` in all, half of them lists and half trees.
+ * Many callers of large answers at once: `calls` in all, half of them lists and half trees, beside the bare framework over
+ * node:fs/promises.
  *
- * @returns of each, requests per second and the time of the event loop for one, in ms; the resident size of the venue at its
- * peak and after a collection, in bytes
+ * @returns of each, requests per second, the median of their ratios to the bare server's, and the time of the event loop for one,
+ * in ms; the resident size of the venue at its peak and after a collection, in bytes
  */
 export async function measureCrowd(folder, { calls }) {
   const docs = join(folder, "docs");
   fill(docs);
   const venue = await startVenue(folder, { file: { roots: { docs } } }, { probe: true });
+  const bare = await startBareFiles(folder, docs);
   let peak = 0;
   const timer = setInterval(() => {
     peak = Math.max(peak, venue.rssBytes());
   }, SAMPLE_MS);
   const perSecond = {};
+  const ratio = {};
   const loopMs = {};
   for (const [name, call] of Object.entries(CALLS)) {
+    const amount = Math.max(CONNECTIONS, Math.round(calls / 2 / ROUNDS));
+    const rounds = { venue: [], bare: [] };
     const before = venue.loopCpuMs();
-    const result = await autocannon({
-      url: `${venue.url}/api/v1/invoke`,
-      method: "POST",
-      headers: HEADERS,
-      body: JSON.stringify(call),
-      connections: CONNECTIONS,
-      amount: calls / 2,
-      // A busy machine is slow, not wrong.
-      timeout: 60,
-    });
-    if (result.non2xx > 0 || result.errors > 0)
-      throw new Error(`${result.non2xx} wrong answers, ${result.errors} errors`);
-    perSecond[name] = result.requests.total / result.duration;
-    loopMs[name] = (venue.loopCpuMs() - before) / result.requests.total;
+    for (let round = 0; round < ROUNDS; round++) {
+      rounds.venue.push(await fire(venue.url, call, amount));
+      rounds.bare.push(await fire(bare.url, call, amount));
+    }
+    perSecond[name] = middleOf(rounds.venue);
+    ratio[name] = middleOf(rounds.venue.map((own, round) => own / rounds.bare[round]));
+    loopMs[name] = (venue.loopCpuMs() - before) / (amount * ROUNDS);
   }
   clearInterval(timer);
   await venue.collected();
   const memory = await venue.collected();
   await venue.stop();
-  return { connections: CONNECTIONS, calls, perSecond, loopMs, peak, after: memory.rss, memory };
+  await bare.stop();
+  return { connections: CONNECTIONS, calls, perSecond, ratio, loopMs, peak, after: memory.rss, memory };
 }
+
+async function fire(url, call, amount) {
+  const result = await autocannon({
+    url: `${url}/api/v1/invoke`,
+    method: "POST",
+    headers: HEADERS,
+    body: JSON.stringify(call),
+    connections: CONNECTIONS,
+    amount,
+    // A busy machine is slow, not wrong.
+    timeout: 60,
+  });
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${result.non2xx} wrong answers, ${result.errors} errors`);
+  return result.requests.total / result.duration;
+}
+
+const middleOf = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];

@@ -8,6 +8,7 @@ import { adopt, disown } from "../lifetime.mjs";
 
 const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const PROBE = new URL("heap-probe.mjs", import.meta.url).href;
+const BARE_FILES = fileURLToPath(new URL("../servers/bare-files.mjs", import.meta.url));
 const BARE = fileURLToPath(new URL("../servers/bare-fastify.mjs", import.meta.url));
 
 /**
@@ -30,6 +31,11 @@ export function startBare(folder, answer) {
   const file = join(folder, "answer.json");
   writeFileSync(file, JSON.stringify(answer));
   return start([BARE, file], folder, /listens on (http\S+)\n/);
+}
+
+/** Starts the bare framework over node:fs/promises, which lists directories below a folder. */
+export function startBareFiles(folder, root) {
+  return start([BARE_FILES, root], folder, /listens on (http\S+)\n/);
 }
 
 async function start(args, cwd, pattern) {
