@@ -62,12 +62,12 @@ describe("while a directory is exchanged with a link to the outside, in the thre
 describe("control: while a directory is exchanged with a link to the outside, real path and then open", () => {
   const { pivot, rounds } = ROUNDS.directory;
   const some = rounds.filter(({ name }) => ["list", "read", "write"].includes(name));
-  test.each(some.map((round) => [round.name, round] as const))("%s gets out", async (name, round) => {
+  test.each(some.map((round) => [round.name, round] as const))("%s gets out", async (_name, round) => {
     const tally = await race(round, {
       engine: "naive",
       pivot,
-      durationMs: name === "write" ? 2 * DURATION_MS : 0,
-      until: ({ escapes }) => name === "write" || escapes > 0,
+      durationMs: 0,
+      until: ({ escapes }) => escapes > 0,
     });
     expect(tally.escapes).toBeGreaterThan(0);
   });

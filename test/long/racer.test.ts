@@ -32,7 +32,7 @@ describe.each(Object.entries(ROUNDS))(
       for (const round of able) {
         test(`${round.name} ${engine === "naive" ? "is counted" : "stays inside"}`, async () => {
           const until = round.neverRefused ? ({ done }: Tally) => done > 0 : sawBoth;
-          const tally = await race(round, { engine, pivot, durationMs: DURATION_MS, until });
+          const tally = await race(round, { engine, pivot, durationMs: DURATION_MS, isLong: true, until });
           const refused = Object.values(tally.refused).reduce((sum, count) => sum + count, 0);
           note([kind, round.name, engine, tally.calls, tally.done, refused, tally.escapes]);
           if (engine !== "naive") expect(tally.escapes).toBe(0);

@@ -13,8 +13,11 @@ type Method = "write" | "append";
 const MEBIBYTE = 1_048_576;
 
 /** Bytes in which a lost, repeated or displaced piece is detectable. */
-const pattern = (length: number): Buffer =>
-  Buffer.from(Array.from({ length }, (_, index) => (index * 31 + (index >> 8)) & 255));
+function pattern(length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  for (let index = 0; index < length; index++) bytes[index] = (index * 31 + (index >> 8)) & 255;
+  return bytes;
+}
 
 /** How write and append handle content. */
 export function contentSuite(scenario: Scenario, method: Method): void {

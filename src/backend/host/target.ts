@@ -8,6 +8,7 @@ import {
   type Place,
   parentMissing,
   permissionDenied,
+  symlinkEscape,
 } from "../../core/errors/texts.js";
 import type { Awaitable, Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
@@ -84,11 +85,13 @@ export function locate(change: Change, found: Reached, options: { parents: boole
   return { name: found.missing.at(-1) ?? "", parents, old: undefined };
 }
 
-/** @throws IS_A_DIRECTORY, NOT_A_FILE, PERMISSION_DENIED unless `old` is a file that may be changed */
+/** @throws IS_A_DIRECTORY, NOT_A_FILE, SYMLINK_ESCAPE, PERMISSION_DENIED unless `old` is a file that may be changed */
 export function* checkFile(change: Change, old: Pinned | undefined): Io<void> {
   const { place } = change.access;
   if (old === undefined) return;
   if (old.stat.isDirectory()) throw isADirectory(place);
+  // The walk resolves links: this one was put there since.
+  if (old.stat.isSymbolicLink()) throw symlinkEscape(place);
   if (!old.stat.isFile()) throw notAFile(place);
   if (!(yield* change.jail.sys.mayWrite(old.path))) throw permissionDenied(place);
 }
