@@ -6,12 +6,12 @@ import { aborted } from "../../../core/errors/texts.js";
 import { hashText } from "../../../core/etag.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
-import type { Uploaded, UploadInput } from "../../../core/ports/transfer.js";
+import { PART_BYTES, type Uploaded, type UploadInput } from "../../../core/ports/transfer.js";
 import { sendContinue } from "../admission/expect.js";
 import type { HttpFiles, HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { badRequest } from "../plumbing/http-error.js";
+import { badRequest, tooManyRequests } from "../plumbing/http-error.js";
 import { isRead } from "../plumbing/is-read.js";
 import { unlimitBody } from "../plumbing/node-server.js";
 import { partsOf } from "./file-parts.js";
@@ -55,6 +55,7 @@ export const patchFile = (host: HttpHost, exchange: Exchange): Promise<FastifyRe
     const { operationId: _, ...options } = input;
     const body = uploadOf(exchange.request.raw);
     const { offset: first, length } = partOf(exchange, body);
+    holdMemory(exchange, Math.min(body.length ?? HELD_BYTES, HELD_BYTES));
     let [conditions, offset, created]: [typeof options, number, boolean] = [options, first, false];
     for await (const part of partsOf(body)) {
       const uploaded = await files.upload({ ...conditions, offset, length }, part, context);
@@ -66,6 +67,23 @@ export const patchFile = (host: HttpHost, exchange: Exchange): Promise<FastifyRe
     }
     return { written: offset - first, created, size: offset };
   });
+
+/** One part that is being added, and the next one that comes meanwhile. */
+const HELD_BYTES = 2 * PART_BYTES;
+/** Suggested delay before retrying when memory is short, in milliseconds. */
+const BUSY_RETRY_MS = 1000;
+
+/** Counts what a request is going to hold. @throws HttpError 429 when memory is short */
+function holdMemory({ memory }: Exchange, bytes: number): void {
+  let isShort = false;
+  memory.onDrop = () => {
+    isShort = true;
+  };
+  memory.receive(bytes);
+  memory.received();
+  memory.onDrop = () => {};
+  if (isShort) throw tooManyRequests(BUSY_RETRY_MS);
+}
 
 interface Receiving {
   readonly files: HttpFiles;

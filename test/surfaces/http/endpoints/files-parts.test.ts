@@ -198,3 +198,33 @@ test("a part that breaks off adds nothing, and stands in the audit", async () =>
   expect(aborted("docs")).toMatchObject([{ operation: "file:upload", outcome: "ABORTED" }]);
   expect(onDisk("there.txt")).toBe("0123456789");
 });
+
+test("what it holds counts as in flight", async () => {
+  const narrow = await createVenue(
+    {
+      ...{ port: 0, stateDir: "narrow", maxRequestBytes: 100_000, maxInFlightBytes: 1_048_576 },
+      file: { roots: { docs: { path: "docs" } } },
+    },
+    { baseDir: base },
+  );
+  try {
+    const { url: own } = await narrow.listen();
+    const authorization = `Bearer ${readFileSync(join(base, "narrow/local-token"), "utf8").trim()}`;
+    const headers = { authorization, "upload-offset": "0" };
+    const send = (size: number) =>
+      fetch(`${own}/api/v1/files/docs/narrow`, { method: "PATCH", headers, body: new Uint8Array(size) });
+    const other = connect(Number(new URL(own).port), "127.0.0.1");
+    other.write(
+      [
+        ...["PATCH /api/v1/files/docs/other HTTP/1.1", "Host: 127.0.0.1", `Authorization: ${authorization}`],
+        ...["Upload-Offset: 0", "Content-Length: 2000000", "Expect: 100-continue", "", ""],
+      ].join("\r\n"),
+    );
+    await new Promise((resolve) => other.once("data", resolve));
+    expect((await send(2_000_000)).status).toBe(429);
+    other.destroy();
+    expect((await send(1000)).status).toBe(201);
+  } finally {
+    await narrow.close();
+  }
+});
