@@ -20,7 +20,7 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
   /** From where each request went on. */
   const offsets: number[] = [];
   /** Bytes of a body that pass before its connection breaks, or nothing more comes. */
-  let fate: { readonly after: number; readonly end: "break" | "hold" } | undefined;
+  let fate: { readonly after: number; readonly end: "break" | "hold"; until?: () => Promise<void> } | undefined;
   let held: () => void = () => {};
   /** Called for each request that does not begin at the start. */
   let goesOn: () => void = () => {};
@@ -55,8 +55,8 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
         passed += Math.min(room, chunk.length);
         if (own !== undefined && passed >= own.after) {
           request.pause();
-          if (own.end === "break") request.socket.destroy();
-          else held();
+          held();
+          if (own.end === "break") void own.until?.().then(() => request.socket.destroy());
         } else if (!isFlowing) {
           request.pause();
           to.once("drain", () => request.resume());
@@ -99,14 +99,16 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
     await page.getByText("This folder is empty").waitFor();
     return page;
   }
-  const arrived = async (path: string, bytes: number) => {
-    while ((statSync(stage.at(path), { throwIfNoEntry: false })?.size ?? 0) < bytes)
-      await new Promise((resolve) => setImmediate(resolve));
+  /** Resolves when so many bytes of the upload into a folder are there. */
+  const arrived = async (folder: string, bytes: number) => {
+    const size = () => statSync(stage.at(`${folder}/${partOf(folder)}`), { throwIfNoEntry: false })?.size ?? 0;
+    while (size() < bytes) await new Promise((resolve) => setImmediate(resolve));
   };
 
   test("after a broken connection it goes on where it was, and nothing is seen under the name before all is there", async () => {
     const page = await openFolder("broken");
-    fate = { after: 4 * PART + 1000, end: "break" };
+    const until = () => arrived("broken", 4 * PART);
+    fate = { after: 4 * PART + 1000, end: "break", until };
     let isEarly = true;
     goesOn = () => {
       isEarly = existsSync(stage.at("broken/large.bin"));
@@ -127,7 +129,7 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
     const holding = nextHeld();
     await choose(page);
     await holding;
-    await arrived(`reloaded/${partOf("reloaded")}`, 5 * PART);
+    await arrived("reloaded", 5 * PART);
     await page.reload();
     fate = undefined;
     const hint = tray(page).getByText("41.9 MB of 75.5 MB are there. Choose the file again to go on.");
@@ -151,7 +153,7 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
     const holding = nextHeld();
     await choose(page);
     await holding;
-    await arrived(`paused/${partOf("paused")}`, 2 * PART);
+    await arrived("paused", 2 * PART);
     await tray(page).getByRole("button", { name: "Pause large.bin" }).click();
     await tray(page).getByText("paused").waitFor();
     fate = { after: PART + 1000, end: "hold" };
@@ -159,7 +161,7 @@ suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${
     await tray(page).getByRole("button", { name: "Resume large.bin" }).click();
     await holdingAgain;
     expect(offsets).toEqual([0, 2 * PART]);
-    await arrived(`paused/${partOf("paused")}`, 3 * PART);
+    await arrived("paused", 3 * PART);
     await tray(page).getByRole("button", { name: "Cancel large.bin" }).click();
     await tray(page).getByText("cancelled").waitFor();
     await page.getByText("This folder is empty").waitFor();
