@@ -2,8 +2,9 @@
 // What it costs to decide whether a caller may do something, beside one bare check of a signature.
 import { sign, verify } from "node:crypto";
 import { parseArgs } from "node:util";
-import { Authoriser, readCaps } from "../dist/authz/authorise.js";
+import { Authoriser } from "../dist/authz/authorise.js";
 import { createAuthorities } from "../dist/authz/authorities.js";
+import { readCaps } from "../dist/authz/caps-list.js";
 import { createFileVerifier } from "../dist/authz/file-verifier.js";
 import { createPublicKeys } from "../dist/ucan/verify/public-keys.js";
 import { describeMachine } from "./machine.mjs";

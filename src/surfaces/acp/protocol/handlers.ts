@@ -109,7 +109,7 @@ async function serve(
 ): Promise<unknown> {
   const named = sessionIdOf(params);
   const sessionId = named ?? "";
-  const asked: Request["info"] = { method, sessionId };
+  const info: Request["info"] = { method, sessionId };
   const trace: Trace = { sessionId: sessionId.slice(0, MAX_SHOWN), bytes: 0 };
   // Reading the clock costs more than most of this function, so it is skipped without an audit hook.
   const startedMs = peer.onAudit === undefined ? 0 : peer.host.clock.monotonicMs();
@@ -120,9 +120,9 @@ async function serve(
     if (handler === undefined || !offer[handler.offer]) throw new NotOffered();
     if (named === undefined) throw new InvalidParams("'sessionId' must be a string");
     const session = peer.session(sessionId) ?? (await newSession(peer, sessionId));
-    return await handler.handle({ params, signal, session, mounts, peer, trace, info: asked });
+    return await handler.handle({ params, signal, session, mounts, peer, trace, info });
   } catch (error) {
-    const answered = answerFor(error, asked);
+    const answered = answerFor(error, info);
     outcome = answered.outcome;
     if (answered.cause !== undefined) peer.host.log.error({ err: answered.cause, method }, "internal error");
     throw answered.error;
@@ -158,8 +158,8 @@ function audit(
 }
 
 /** @throws OutsideRoots if the path is not below a directory of the session */
-function placeIn({ session, mounts, trace, info: asked }: Request, sent: string): AcpPlace {
-  asked.path = sent;
+function placeIn({ session, mounts, trace, info }: Request, sent: string): AcpPlace {
+  info.path = sent;
   trace.path = sent.slice(0, MAX_SHOWN);
   const place = findPlace(mounts, sent);
   if (place === undefined) throw new OutsideRoots();
@@ -225,8 +225,8 @@ function onTerminal(act: (terminals: Terminals, id: string, signal: AbortSignal)
   return (request) => act(request.session.terminals, terminalOf(request), request.signal);
 }
 
-function terminalOf({ params, info: asked }: Request): string {
+function terminalOf({ params, info }: Request): string {
   const { terminalId } = parseTerminalParams(params);
-  asked.terminalId = terminalId;
+  info.terminalId = terminalId;
   return terminalId;
 }

@@ -77,7 +77,7 @@ function sight({ context, venue }: Pick<OperationCall, "context" | "venue">): (o
   // Whoever is narrowed sees its own access token, and not what its DID has.
   if (!actsInFull(context, venue)) return ({ entry }) => entry.kind === "access" && entry.did === caller;
   if (isOperator(context, venue)) return () => true;
-  return ({ entry, visibleTo: seenBy }) => entry.kind === "public" || seenBy.includes(caller);
+  return ({ entry, visibleTo }) => entry.kind === "public" || visibleTo.includes(caller);
 }
 
 const keyOf = (kind: Kind, rest: string): string => `${KINDS.indexOf(kind)} ${rest}`;
@@ -116,8 +116,8 @@ function issuedTokens(venue: OperationParts): Placed[] {
 /** Tells those who may see a token that it was made or revoked. */
 export function publishToken(change: "issued" | "revoked", listed: ListedAccess, venue: OperationParts): void {
   if (venue.events?.wants("auth") !== true) return;
-  const { entry, visibleTo: seenBy } = placedToken(listed, venue);
-  venue.events.publish("auth", { data: { ...entry, change }, audience: seenBy });
+  const { entry, visibleTo } = placedToken(listed, venue);
+  venue.events.publish("auth", { data: { ...entry, change }, audience: visibleTo });
 }
 
 function placedToken({ entry, isLink, lastUsed, revoked }: ListedAccess, venue: OperationParts): Placed {
