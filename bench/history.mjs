@@ -4,6 +4,7 @@
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { costRows } from "./history/costs.mjs";
+import { driveRows } from "./history/drives.mjs";
 import { longRows } from "./history/long.mjs";
 import { openHome } from "./history/roots.mjs";
 import { togetherRows } from "./history/together.mjs";
@@ -22,7 +23,7 @@ const home = await openHome();
 try {
   const { cpu, cores, kernel, node, fileSystem, load } = describeMachine(home.path);
   console.log(`${cpu}, ${cores} cores, ${kernel}, Node ${node}, ${fileSystem}, load ${load.toFixed(1)}\n`);
-  const rows = [...costRows(home), ...togetherRows(home), ...longRows(home)].filter(
+  const rows = [...costRows(home), ...togetherRows(home), ...longRows(home), ...driveRows(home)].filter(
     ({ title }) => values.only === undefined || title.includes(values.only),
   );
   for (const row of rows) show(row, await row.measure(values.quick));

@@ -284,6 +284,7 @@ describe("drive:verify", () => {
     await ground.call("dlfs:write", { drive: "notes", path: "a/b", content: "12345", parents: true });
     expect(await ground.call("drive:verify", { drive: "notes" })).toEqual({
       ...{ files: 1, directories: 2, bytes: 5, damaged: [], damagedCount: 0 },
+      history: { entries: 1, damaged: false },
     });
     expect(await ground.call("drive:verify", { drive: "none" })).toMatchObject({ files: 0, directories: 1 });
   });

@@ -47,7 +47,7 @@ export async function verifyDrives(command: CommandOf<"drive verify">, work: Dri
     for (const drive of command.drive === undefined ? all : [command.drive]) {
       const report = await owner.verify(drive, ({ bytes }) => progress.at(bytes));
       progress.end();
-      damaged += report.damagedCount;
+      damaged += report.damagedCount + (report.history.damaged ? 1 : 0);
       const paths = report.damaged.map((path) => path.join("/"));
       if (command.json) await print(context, `${JSON.stringify({ drive, ...report, damaged: paths })}\n`);
       else await print(context, describe(drive, report, paths));
@@ -77,18 +77,20 @@ interface Counts {
   readonly directories: number;
   readonly bytes: number;
   readonly damagedCount: number;
+  readonly history: { readonly damaged: boolean };
 }
 
 function describe(
   drive: string,
-  { files, directories, bytes, damagedCount }: Counts,
+  { files, directories, bytes, damagedCount, history }: Counts,
   paths: readonly string[],
 ): string {
   const counts = `${files} files, ${directories} directories, ${bytes} bytes`;
-  if (damagedCount === 0) return `${escapeText(drive)}: whole. ${counts}\n`;
+  const past = history.damaged ? "  its history is damaged: not everything can be undone\n" : "";
+  if (damagedCount === 0) return `${escapeText(drive)}: whole. ${counts}\n${past}`;
   const more = damagedCount > paths.length ? `  and ${damagedCount - paths.length} more\n` : "";
   const named = paths.map((path) => `  ${path === "" ? "/" : escapeText(path)}\n`).join("");
-  return `${escapeText(drive)}: ${damagedCount} damaged. Whole are ${counts}\n${named}${more}`;
+  return `${escapeText(drive)}: ${damagedCount} damaged. Whole are ${counts}\n${named}${more}${past}`;
 }
 
 const noDrive = (drive: string): Error =>

@@ -64,4 +64,6 @@ export interface DriveCheck {
   /** Paths of unreadable entries, up to a limit; `damagedCount` has all. */
   readonly damaged: readonly (readonly string[])[];
   readonly damagedCount: number;
+  /** The log of the drive: entries that can be read, and whether a part of it, or content that it keeps, cannot. */
+  readonly history: { readonly entries: number; readonly damaged: boolean };
 }

@@ -16,6 +16,7 @@ import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, type ImportReport, importFiles } from "./exchange/import.js";
 import { type VerifyReport, verifyTree } from "./exchange/verify.js";
+import { type VerifiedLog, verifyLog } from "./exchange/verify-log.js";
 import { explain, isDamage, withExplainedErrors } from "./fault.js";
 import type { Noted } from "./log/entry.js";
 import { createOwnerLog, type DriveLog } from "./log/owner-log.js";
@@ -71,11 +72,16 @@ export interface OwnerDrives {
   /** The key that signs the drives, in hex. @throws NOT_FOUND, READ_ONLY_ROOT */
   exportKey(): Promise<{ readonly publicKey: string; readonly seed: string }>;
   /**
-   * Reads a whole drive and reports damage.
+   * Reads a whole drive, and what its log keeps, and reports damage.
    * @param onStep called before each part is read; throwing ends the verification
    * @throws INVALID_PATH
    */
-  verify(drive: string, onStep?: (seen: VerifyReport) => void): Promise<VerifyReport>;
+  verify(drive: string, onStep?: (seen: VerifyReport) => void): Promise<VerifiedDrive>;
+}
+
+/** What was found in a drive, and in its log. */
+export interface VerifiedDrive extends VerifyReport {
+  readonly history: VerifiedLog;
 }
 
 /** Maximum run time of one change's work, since later changes wait for it. */
@@ -232,14 +238,22 @@ interface Verifying {
   readonly onStep: ((seen: VerifyReport) => void) | undefined;
 }
 
-async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Promise<VerifyReport> {
+async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Promise<VerifiedDrive> {
   checkDrive(drive);
-  return withExplainedErrors({ drive, path: [] }, () =>
-    withDrives(queue, parts, async (drives, _, overlay) => {
-      const root = drives.get(drive) ?? null;
-      return verifyTree(cellOf(root ?? createDrive(null, { at: 0 })).ref, { store: parts.store, overlay, onStep });
-    }),
-  );
+  const { store } = parts;
+  return withExplainedErrors({ drive, path: [] }, async () => {
+    const { state, release } = await queue.load({ mayBeStale: true });
+    try {
+      const overlay = { find: (hash: string) => state.merged.get(hash) };
+      const root = (await drivesOf(state, createScope(parts.pool, overlay))).get(drive) ?? null;
+      const ref = cellOf(root ?? createDrive(null, { at: 0 })).ref;
+      const report = await verifyTree(ref, { store, overlay, onStep });
+      const step = (): void => onStep?.(report);
+      return { ...report, history: await verifyLog(drive, [...state.roots.values()].flat(), { store, overlay, step }) };
+    } finally {
+      release();
+    }
+  });
 }
 
 async function readOne(drive: string, queue: OwnerQueue, parts: EngineParts): Promise<DriveSnapshot> {

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import type { DriveEngine, LogEntry } from "../../../src/drive/engine/engine.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
+import { createMemoryStore } from "../../../src/drive/store/memory.js";
 import { openBucket } from "../store/s3/bucket.js";
-import { ALICE, clockAt, openEngine } from "./engines.js";
+import { ALICE, clockAt, openEngine, tapped } from "./engines.js";
 
 jest.setTimeout(120_000);
 
@@ -92,6 +93,18 @@ describe("the log of an owner's drives", () => {
     expect(idsOf(await entriesOf(engine, 1))).toEqual([fresh]);
     expect(await engine.owner(ALICE).log.entry(old)).toBeUndefined();
     expect(await contentBefore(engine, fresh)).toBe("one");
+  });
+
+  test("is verified with the drive, and so is what only it keeps", async () => {
+    const { store, tap } = tapped(createMemoryStore());
+    const engine = openEngine({ store });
+    await write(engine, "f", "z".repeat(5000));
+    const chunk = tap.puts.find(({ bytes }) => bytes.length > 4000);
+    await write(engine, "f", "new");
+    const verify = () => engine.owner(ALICE).verify("notes");
+    expect(await verify()).toMatchObject({ damagedCount: 0, history: { entries: 2, damaged: false } });
+    tap.lost.add(chunk?.hash ?? "");
+    expect(await verify()).toMatchObject({ damagedCount: 0, history: { entries: 2, damaged: true } });
   });
 
   test("is committed with the root on disk, and survives collections and a new start", async () => {

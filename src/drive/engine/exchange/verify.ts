@@ -18,7 +18,7 @@ export interface VerifyReport {
 
 /** Maximum paths in a report. */
 const MAX_NAMED = 100;
-const WINDOW_BYTES = 4 * 2 ** 20;
+export const WINDOW_BYTES = 4 * 2 ** 20;
 
 interface Verifying {
   readonly pool: CellPool;
