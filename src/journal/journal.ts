@@ -106,7 +106,7 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   get facts(): JournalFacts {
-    return { ...this.#store.totals, unkept: this.#unkept, lost: this.#store.lost };
+    return { ...this.#store.totals, unkept: this.#unkept, lost: this.#store.lost, isDamaged: this.#store.isDamaged };
   }
 
   add(record: IdentifiedRecord, kept?: Kept): void {
@@ -160,16 +160,27 @@ export class RootJournal implements Journal, JournalWriter {
       const bytes = this.#store.image(entry.id);
       return bytes === undefined ? "pruned" : { size, open: () => fileOf(bytes, entry) };
     }
-    const name = this.trashName(entry.id);
-    const found = await this.#options.bin.open(name, kept.version);
+    return this.#imageIn(this.trashName(entry.id), kept.version);
+  }
+
+  imageBelow(entry: JournalEntry, names: readonly string[], version: string): Awaitable<Image | NotUndoable> {
+    this.#store.flush();
+    if (!entry.undoable) return entry.reason ?? "not_kept";
+    const isThere = this.#store.kept(entry.id)?.in === "trash";
+    return isThere ? this.#imageIn(this.trashName(entry.id), version, names) : "pruned";
+  }
+
+  async #imageIn(name: string, version: string | undefined, below?: readonly string[]): Promise<Image | NotUndoable> {
+    const { bin } = this.#options;
+    const found = await bin.open(name, version, below);
     if (typeof found === "string") return found === "missing" ? "pruned" : "altered";
     found.close();
     const open = async (): Promise<OpenFile> => {
-      const file = await this.#options.bin.open(name, kept.version);
+      const file = await bin.open(name, version, below);
       if (typeof file === "string") throw Object.assign(new Error("The content is gone"), { code: "NOT_FOUND" });
       return file;
     };
-    return { size, open };
+    return { size: found.size, open };
   }
 
   keptAt({ id, undoable }: JournalEntry): readonly string[] | undefined {

@@ -5,7 +5,7 @@ import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { Journal, JournalEntry, JournalQuery } from "../../src/core/ports/changes/journal.js";
 import type { HistoryOutput } from "../../src/schema/types.js";
 import { type Dispatch, dispatchOn } from "../dispatch/fake.js";
-import { failureOf } from "./ground.js";
+import { failureOf, useGround } from "./ground.js";
 
 const START = 1_700_000_000_000;
 
@@ -123,5 +123,41 @@ describe("file:history", () => {
     expect(await pathsOf(dispatch, { root: "r" })).toEqual({ entries: [], complete: true });
     expect(await failureOf(pathsOf(dispatch, { root: "x" }))).toMatchObject({ code: "UNKNOWN_ROOT" });
     expect(await failureOf(pathsOf(dispatch, { path: "a" }))).toMatchObject({ code: "INVALID_INPUT" });
+  });
+});
+
+describe("a version of a file whose folder is gone", () => {
+  const ground = useGround({ journal: true });
+  const { run } = ground;
+  const newest = async (path: string) => (await run("history", { path, limit: 1 })).entries[0]?.id ?? "";
+
+  test("is read from the trash, and put back", async () => {
+    await run("write", { path: "a/b/f", content: "one", parents: true });
+    const first = await newest("a/b/f");
+    await run("write", { path: "a/b/f", content: "two" });
+    const second = await newest("a/b/f");
+    await run("delete", { path: "a", recursive: true });
+    const read = (version: string) => run("read", { path: "a/b/f", version });
+    expect(await read(`${second}:after`)).toMatchObject({ content: "two" });
+    expect(await read(`${first}:after`)).toMatchObject({ content: "one" });
+    await run("write", { path: "a/b/f", content: "three", parents: true });
+    expect(await read(`${second}:after`)).toMatchObject({ content: "two" });
+    await run("restore", { path: "a/b/f", to: second });
+    expect(ground.get("a/b/f").toString()).toBe("two");
+  });
+
+  test("is read where the folder was moved to, and not if it was changed there", async () => {
+    await run("write", { path: "d/e/f", content: "one", parents: true });
+    const id = await newest("d/e/f");
+    await run("move", { path: "d", to: "moved" });
+    await run("move", { path: "moved", to: "again" });
+    expect(await run("read", { path: "d/e/f", version: `${id}:after` })).toMatchObject({ content: "one" });
+    await run("write", { path: "again/e/f", content: "two" });
+    expect(await run("read", { path: "d/e/f", version: `${id}:after` })).toMatchObject({ content: "one" });
+    ground.put("again/e/f", "theirs");
+    const other = await newest("again/e/f");
+    await expect(run("read", { path: "again/e/f", version: `${other}:after` })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
   });
 });

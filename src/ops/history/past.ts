@@ -28,6 +28,12 @@ const MOST_FOLLOWED = 64;
 const PAGE = 200;
 const MOST_PAGES = 20;
 
+/** A tree that was taken away, and the names of a file in it. */
+interface Above {
+  readonly tree: JournalEntry;
+  readonly names: readonly string[];
+}
+
 /** Looks up past content. @param reads a call that may read a real path now; `undefined`: the caller may not */
 export class PastContents {
   readonly #journal: Journal;
@@ -87,11 +93,42 @@ export class PastContents {
     const current = await this.#current(entry.path, after);
     if (current !== undefined) return current;
     const next = await this.#next(entry);
+    const above = await this.#nextAbove(entry);
+    if (above !== undefined && (next === undefined || above.tree.id < next.id)) {
+      return this.#afterAbove(entry, above, left);
+    }
     if (next === undefined) return "not_kept";
     if (!isSamePath(next.path, entry.path)) return next.action === "moved" ? this.#after(next, left - 1) : "not_kept";
     if (next.before === null || !mayBeSame(next.before, after)) return "not_kept";
     const past = await this.#before(next, left - 1);
     return typeof past === "string" ? past : { ...past, ...factsOf(after), size: past.size };
+  }
+
+  /** A directory above it was moved with all that was in it, or deleted and lies in the trash. */
+  #afterAbove(entry: JournalEntry, { tree, names }: Above, left: number): Promise<Past> {
+    const { after } = entry;
+    if (tree.action === "moved") {
+      return this.#after({ ...entry, path: [...tree.path, ...names], id: tree.id, time: tree.time }, left - 1);
+    }
+    return this.#inTrash(tree, names, after);
+  }
+
+  async #inTrash(tree: JournalEntry, names: readonly string[], state: EntryState | null): Promise<Past> {
+    if (state?.version === undefined) return "not_kept";
+    const image = (await this.#journal.imageBelow?.(tree, names, state.version)) ?? "not_kept";
+    return typeof image === "string" ? image : { ...factsOf(state), size: image.size, open: () => image.open() };
+  }
+
+  /** The change that came next and took a directory above a path away. */
+  async #nextAbove({ id, path, time }: JournalEntry): Promise<Above | undefined> {
+    let next: Above | undefined;
+    for (let length = path.length - 1; length > 0; length--) {
+      const directory = path.slice(0, length);
+      const tree = await this.#oldest(directory, time, (one) => one.id > id && takesAway(one, directory));
+      if (tree !== undefined && (next === undefined || tree.id < next.tree.id))
+        next = { tree, names: path.slice(length) };
+    }
+    return next;
   }
 
   async #current(path: readonly string[], state: EntryState): Promise<PastContent | undefined> {
@@ -110,19 +147,34 @@ export class PastContents {
   }
 
   /** The change of the same path that came next. */
-  async #next({ id, path, time }: JournalEntry): Promise<JournalEntry | undefined> {
+  #next({ id, path, time }: JournalEntry): Promise<JournalEntry | undefined> {
+    return this.#oldest(path, time, (one) => one.id > id && changes(one, path));
+  }
+
+  /** The oldest entry at a path or below, of those since a time. */
+  async #oldest(
+    path: readonly string[],
+    since: number,
+    sees: (entry: JournalEntry) => boolean,
+  ): Promise<JournalEntry | undefined> {
     let oldest: JournalEntry | undefined;
     let before: string | undefined;
     for (let page = 0; page < MOST_PAGES; page++) {
-      const query = { path, since: time, limit: PAGE, sees: (one: JournalEntry) => one.id > id && changes(one, path) };
-      const found = await this.#journal.query({ ...query, ...(before === undefined ? {} : { before }) });
+      const query = { path, since, limit: PAGE, sees, ...(before === undefined ? {} : { before }) };
+      const found = await this.#journal.query(query);
       oldest = found.entries.at(-1) ?? oldest;
-      if (found.next === undefined || found.next <= id) return oldest;
+      if (found.next === undefined) return oldest;
       before = found.next;
     }
     return undefined;
   }
 }
+
+/** Whether an entry has deleted or moved a directory. */
+const takesAway = ({ path, from, action, kind }: JournalEntry, directory: readonly string[]): boolean =>
+  kind === "directory" &&
+  ((action === "deleted" && isSamePath(path, directory)) ||
+    (action === "moved" && from !== undefined && isSamePath(from, directory)));
 
 /** Whether an entry changed what a path itself held. */
 const changes = ({ path, from, action }: JournalEntry, at: readonly string[]): boolean =>

@@ -16,6 +16,13 @@ const MOST_LATER = 1000;
 /** Change times of directories may be this much later than the time of the entry that explains them. */
 const SLACK_MS = 20;
 
+/** File times go by ticks of at most this many milliseconds. */
+const TICK_MS = 20;
+/** Largest file in bytes that is compared by content although its version is the same. */
+const MOST_COMPARED = 1_048_576;
+/** A larger number is a time in nanoseconds. */
+const LATEST_MS = 1e15;
+
 export interface StandingParts {
   readonly journal: Journal;
   /** Ids of newer entries that are undone first. */
@@ -34,13 +41,30 @@ export async function standsAt(
   if (after === null || now === undefined) return after === null && now === undefined;
   if (now.kind !== kind || isOtherMode(after, now.state)) return false;
   if (kind === "directory") return standsAsDirectory(parts, entry, now);
-  if (areSame(after, now.state)) return true;
+  if (areSame(after, now.state)) return !isDoubtful(entry, now) || (await hasContent(parts, after, now));
   // A rename in the plan changes nothing but the change time.
   if ((kind === "link" || now.isPlanned === true) && isUnmoved(after, now.state)) return true;
   if (kind === "link") return false;
   if (await hasContent(parts, after, now)) return true;
   if (await hasTail(parts, entry, now)) return "tail";
   return isAgain(parts, entry, now.state);
+}
+
+/**
+ * A change within the same tick of the clock of file times leaves the version as it is where the size is the same. So
+ * what was just made when its version was taken is compared by content, unless it is large.
+ */
+function isDoubtful({ after, time, addition }: JournalEntry, now: Outlook): boolean {
+  const { version, sha256, size = 0 } = after ?? {};
+  if (version === undefined || version !== now.state.version) return false;
+  if (sha256 === undefined || addition !== undefined || now.disk === undefined || size > MOST_COMPARED) return false;
+  return time - changedMsIn(version) < TICK_MS;
+}
+
+/** The change time, in milliseconds, at the end of a version, which has it in them or in nanoseconds. */
+function changedMsIn(version: string): number {
+  const time = Number(version.slice(version.lastIndexOf(":") + 1));
+  return time > LATEST_MS ? time / 1e6 : time;
 }
 
 const isOtherMode = (one: EntryState, other: EntryState): boolean =>

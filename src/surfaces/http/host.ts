@@ -146,10 +146,19 @@ export interface WorkspacePage {
   asset(name: string): WorkspaceAsset | undefined;
 }
 
+/** A root as the operator sees it. */
+export interface RootStatus {
+  readonly name: string;
+  readonly readOnly: boolean;
+  readonly drive?: true;
+  /** A part of its journal cannot be read. */
+  readonly journal?: "damaged";
+}
+
 /** The state of a venue, without host paths. */
 export interface OperatorStatus {
   readonly uptimeMs: number;
-  readonly roots: readonly { readonly name: string; readonly readOnly: boolean; readonly drive?: true }[];
+  readonly roots: readonly RootStatus[];
   readonly jobs: { readonly kept: number; readonly running: number };
   /** Number of open event streams. */
   readonly streams: number;

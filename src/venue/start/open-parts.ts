@@ -1,6 +1,5 @@
 // Opens the parts of a venue that have files of their own: audit, assets, log, tickets.
 
-import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuditFile } from "../../audit/audit-file.js";
 import type { AuditLog } from "../../audit/log.js";
 import { ConfigError } from "../../config/errors.js";
@@ -8,6 +7,7 @@ import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
+import type { Root } from "../../core/ports/operation.js";
 import type { OperatorStatus } from "../../surfaces/http/host.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import { createAssets, type VenueAssets } from "../assets/assets.js";
@@ -57,16 +57,17 @@ export async function openAuditLog(audit: AuditFile | undefined): Promise<AuditL
 
 /** Roots and tokens, as the status tells the operator. */
 export function overviewOf(
-  { roots }: Pick<HostedFileAdapter, "roots">,
+  { roots }: { readonly roots: readonly Pick<Root, "name" | "readOnly" | "drive" | "journal">[] },
   { accessTokens }: Pick<Access, "accessTokens">,
 ): Pick<OperatorStatus, "roots" | "tokens"> {
   const inForce = (accessTokens?.list() ?? []).filter(({ state, isLink }) => state === "live" && !isLink);
   const sessions = inForce.filter(({ entry }) => entry.caps === undefined).length;
   return {
-    roots: roots.map(({ name, readOnly, drive }) => ({
+    roots: roots.map(({ name, readOnly, drive, journal }) => ({
       name,
       readOnly,
       ...(drive === undefined ? {} : { drive: true }),
+      ...(journal?.facts?.()?.isDamaged === true ? { journal: "damaged" } : {}),
     })),
     tokens: { access: inForce.length - sessions, sessions },
   };

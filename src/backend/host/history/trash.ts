@@ -11,6 +11,7 @@ import { TRASH } from "../../../jail/staging/folder.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { kindOf } from "../changes/report.js";
+import { findBelow } from "../group/intent.js";
 import { countTree } from "../quota.js";
 
 /** The folder, for changes. `undefined`: this root can have none. */
@@ -51,9 +52,13 @@ export class HostTrash implements TrashFolder {
     return this.#inTrash((jail, folder) => listItems(jail, folder, prefix), []);
   }
 
-  open(name: string, version: string | undefined): Awaitable<OpenFile | "missing" | "altered"> {
+  open(
+    name: string,
+    version: string | undefined,
+    below: readonly string[] = [],
+  ): Awaitable<OpenFile | "missing" | "altered"> {
     return this.#inTrash<OpenFile | "missing" | "altered">(
-      (jail, folder) => openItem(jail, folder, { name, version }),
+      (jail, folder) => openItem(jail, folder, { names: [name, ...below], version }),
       "missing",
     );
   }
@@ -107,16 +112,17 @@ function* listItems(jail: Jail, folder: Pinned, prefix: string): Io<TrashItem[]>
 function* openItem(
   jail: Jail,
   folder: Pinned,
-  { name, version }: { readonly name: string; readonly version: string | undefined },
+  { names, version }: { readonly names: readonly string[]; readonly version: string | undefined },
 ): Io<OpenFile | "missing" | "altered"> {
-  const item = yield* jail.handles.pin(folder, name);
-  if (item === undefined) return "missing";
+  const found = yield* findBelow(jail, folder, names);
+  if (found === undefined) return "missing";
+  const { object } = found;
   try {
-    if (!item.stat.isFile() || (version !== undefined && item.stat.version !== version)) return "altered";
-    const fd = yield* jail.handles.reopen(item, READ);
-    return new KeptFile(jail, fd, item);
+    if (!object.stat.isFile() || (version !== undefined && object.stat.version !== version)) return "altered";
+    const fd = yield* jail.handles.reopen(object, READ);
+    return new KeptFile(jail, fd, object);
   } finally {
-    release(item);
+    found.close();
   }
 }
 

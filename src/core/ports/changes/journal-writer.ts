@@ -57,8 +57,12 @@ export interface TrashFolder {
   readonly folder: readonly string[];
   /** Items whose names begin with `prefix`. */
   list(prefix: string): Awaitable<readonly TrashItem[]>;
-  /** Opens a file if it still has this version. */
-  open(name: string, version: string | undefined): Awaitable<OpenFile | "missing" | "altered">;
+  /** Opens a file if it still has this version. @param below its names below the item, if that is a directory */
+  open(
+    name: string,
+    version: string | undefined,
+    below?: readonly string[],
+  ): Awaitable<OpenFile | "missing" | "altered">;
   /** Bytes of a file or of all files in a tree. */
   measure(name: string): Awaitable<number>;
   /** Removes items for good. Never fails: what cannot be removed stays. */

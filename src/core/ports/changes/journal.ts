@@ -92,6 +92,8 @@ export interface JournalFacts {
   readonly unkept: number;
   /** Entries that could not be written. */
   readonly lost: number;
+  /** A part of it cannot be read. */
+  readonly isDamaged: boolean;
 }
 
 /** Who purges, and what. */
@@ -124,6 +126,11 @@ export interface Journal {
   group(id: string): Awaitable<readonly JournalEntry[]>;
   /** Content of a file before or after an entry; or why there is none. */
   image(entry: JournalEntry, side: Side): Awaitable<Image | NotUndoable>;
+  /**
+   * Content of a file in a tree that an entry has deleted. @param names of the file below the tree, without links
+   * @param version the file must still have it. Absent where that cannot be looked up
+   */
+  imageBelow?(entry: JournalEntry, names: readonly string[], version: string): Awaitable<Image | NotUndoable>;
   /**
    * Where the deleted entry or replaced file itself lies, for a {@link GroupChange} "restore": names below the staging
    * directory of the root. `undefined`: it is kept in another way, see {@link image}, or not at all.

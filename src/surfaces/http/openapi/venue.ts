@@ -228,7 +228,13 @@ function statusSchemas(): JsonObject {
         stats: object({ assets: count, users: count, ops: count, jobs: count }),
         operator: object({
           uptimeMs: count,
-          roots: { type: "array", items: object({ name: text, readOnly: flag, drive: flag }, ["drive"]) },
+          roots: {
+            type: "array",
+            items: object({ name: text, readOnly: flag, drive: flag, journal: { const: "damaged" } }, [
+              "drive",
+              "journal",
+            ]),
+          },
           jobs: object({ kept: count, running: count }),
           streams: count,
           tokens: object({ access: count, sessions: count }),

@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "@jest/globals";
+import type { Journal, JournalEntry } from "../../../src/core/ports/changes/journal.js";
+import type { PathCall } from "../../../src/core/ports/operation.js";
+import { standsAt } from "../../../src/ops/undoing/standing.js";
+
+const TIME = 1_700_000_000_000;
+
+/** Whether a change still stands whose file has the same version and size. */
+function stands({
+  now,
+  age,
+  size = now.length,
+}: {
+  now: string;
+  age: number;
+  size?: number;
+}): Promise<boolean | "tail"> {
+  const version = `1:2:${size}:${(TIME - age) * 1e6}:${(TIME - age) * 1e6}`;
+  const sha256 = createHash("sha256").update("ours").digest("hex");
+  const state = { size, modified: TIME, mode: 0o644, version };
+  const entry = {
+    id: "1",
+    kind: "file",
+    path: ["f"],
+    time: TIME,
+    after: { ...state, sha256 },
+  } as unknown as JournalEntry;
+  const content = Buffer.from(now);
+  const file = {
+    size: content.length,
+    read: (at: number, length: number) => content.subarray(at, at + length),
+    close() {},
+  };
+  const call = { root: { backend: { open: async () => file } } } as unknown as PathCall;
+  const journal = { query: async () => ({ entries: [], complete: true }) } as unknown as Journal;
+  const parts = { journal, planned: new Set<string>(), reads: () => call };
+  return Promise.resolve(standsAt(parts, entry, { state, kind: "file", disk: ["f"] }));
+}
+
+describe("a file that looks as a change has left it", () => {
+  test("is compared by content where its time is so new that another change may have the same", async () => {
+    expect(await stands({ now: "ours", age: 1 })).toBe(true);
+    expect(await stands({ now: "them", age: 1 })).toBe(false);
+  });
+
+  test("is believed where its time is older, or it is large", async () => {
+    expect(await stands({ now: "them", age: 1000 })).toBe(true);
+    expect(await stands({ now: "them", age: 1, size: 2_000_000 })).toBe(true);
+  });
+});
