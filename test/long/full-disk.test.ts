@@ -83,3 +83,37 @@ describe(`a full disk with something in the trash${reason}`, () => {
     }
   });
 });
+
+describe(`a full disk of the state directory${reason}`, () => {
+  const state = mkdtempSync(join(tmpdir(), "venue-full-state-"));
+  const there = mkdtempSync(join(tmpdir(), "venue-full-root-"));
+  afterAll(() => {
+    for (const path of [state, there]) rmSync(path, { recursive: true, force: true });
+  });
+
+  const withFullState = async (root: object, work: (child: Child) => Promise<void>): Promise<void> => {
+    const child = await startChild({
+      config: { stateDir: state, roots: { [ROOT]: { path: there, durability: "none", journal: "on", ...root } } },
+      under: mounted(`mount -t tmpfs -o size=512k,mode=700 tmpfs ${state}`),
+    });
+    try {
+      // Each of them replaces what the journal keeps as a value.
+      for (let count = 0; count < 40; count++) {
+        const content = `${count}`.padEnd(60_000, "x");
+        expect(await child.invoke("write", { path: "file", content })).toMatchObject({ code: "ok" });
+      }
+      await work(child);
+    } finally {
+      await child.close();
+    }
+  };
+
+  maybe("stops no change", () =>
+    withFullState({}, async (child) => {
+      expect(await child.invoke("append", { path: "file", content: "more" })).toMatchObject({ code: "ok" });
+      expect(await child.invoke("move", { path: "file", to: "moved" })).toMatchObject({ code: "ok" });
+      expect(await child.invoke("delete", { path: "moved" })).toMatchObject({ code: "ok" });
+      expect(await child.invoke("list", {})).toMatchObject({ output: { total: 0 } });
+    }),
+  );
+});
