@@ -79,7 +79,7 @@ const QUERIES = [
   ["all", {}],
   ["a rare caller", { actor: "did:key:z6MkRare" }],
   ["failures", { outcome: "NOT_FOUND" }],
-  ["a folder", { under: "file://docs/d7/e7" }],
+  ["a folder", { under: ["file://docs/d7/e7"] }],
   ["a caller that never came", { actor: "did:key:z6MkNobody" }],
 ];
 

@@ -15,6 +15,7 @@ import {
 import type { EventSink } from "../../core/ports/changes/events.js";
 import type { Access } from "../identity/access.js";
 import type { CredentialChain } from "./credentials.js";
+import { factsOf, type QuestionSeal } from "./question-seal.js";
 
 const MOST_PENDING = 1_000;
 const MOST_OF_CALLER = 100;
@@ -46,8 +47,6 @@ export interface Approval {
   /** DID of who decided. */
   by?: string;
   note?: string;
-  /** Asked of the user of the client that made the call. */
-  question?: { readonly token: string; readonly until: number };
 }
 
 /** How the user of a client ended a question. `dismissed`: without a decision. */
@@ -61,6 +60,8 @@ export interface ApprovalsOptions {
   credentialsOf(context: SurfaceContext): CredentialChain;
   /** Whether a caller may see an approval: it asked for it, or holds the ability to decide. */
   maySee(approval: Approval, context: SurfaceContext): boolean;
+  /** For questions to the users of clients. */
+  readonly seal: QuestionSeal;
   /** Default: no. */
   readonly isForClients?: boolean;
 }
@@ -79,6 +80,8 @@ export class Approvals implements ApprovalDesk {
   /** In the order in which they were asked for. */
   readonly #all = new Map<string, Approval>();
   readonly #waiting = new Map<string, Set<() => void>>();
+  /** Questions that were answered, with their end: each is taken once. */
+  readonly #answered = new Map<string, number>();
 
   constructor(options: ApprovalsOptions) {
     this.#options = options;
@@ -135,10 +138,8 @@ export class Approvals implements ApprovalDesk {
   question(id: string): string | undefined {
     const approval = this.find(id);
     if (approval?.state !== "pending") return undefined;
-    const now = this.#options.clock.nowMs();
-    const isOpen = approval.question !== undefined && approval.question.until > now;
-    if (!isOpen) approval.question = { token: randomBytes(32).toString("base64url"), until: now + QUESTION_MS };
-    return approval.question?.token;
+    const { clock, seal } = this.#options;
+    return seal.seal({ id, until: clock.nowMs() + QUESTION_MS, facts: factsIn(approval) });
   }
 
   /**
@@ -146,15 +147,18 @@ export class Approvals implements ApprovalDesk {
    * @returns the approval to repeat the call with; `undefined`: there is no such question, or no decision
    */
   answer(token: string, answer: ClientAnswer, context: SurfaceContext): string | undefined {
-    const now = this.#options.clock.nowMs();
-    const caller = this.#options.callerOf(context);
-    const pending = [...this.#all.values()].find(
-      (one) => one.question?.token === token && one.question.until > now && one.caller === caller,
-    );
-    if (pending === undefined) return undefined;
-    delete pending.question;
-    if (answer !== "dismissed") this.decide(pending.id, { allows: answer === "allowed", by: BY_CLIENT });
-    return answer === "dismissed" ? undefined : pending.id;
+    const { clock, seal, callerOf } = this.#options;
+    const now = clock.nowMs();
+    const question = seal.open(token);
+    if (question === undefined || question.until <= now || this.#answered.has(token)) return undefined;
+    const pending = this.find(question.id);
+    const isAbout = pending?.caller === callerOf(context) && factsIn(pending).equals(question.facts);
+    if (!isAbout || pending.state !== "pending") return undefined;
+    for (const [old, until] of this.#answered) if (until <= now) this.#answered.delete(old);
+    this.#answered.set(token, question.until);
+    if (answer === "dismissed") return undefined;
+    this.decide(pending.id, { allows: answer === "allowed", by: BY_CLIENT });
+    return pending.id;
   }
 
   /** One that is kept, with its state as of now. */
@@ -230,6 +234,10 @@ export class Approvals implements ApprovalDesk {
     }
   }
 }
+
+/** What a question is about, so that its answer holds for nothing else. */
+const factsIn = ({ caller, request: { operation, digest, parts } }: Approval): Buffer =>
+  factsOf([caller, operation, digest, ...parts.map(({ root, before, after }) => [root, before, after])]);
 
 /** Whether one that waits already is about the same call, and all that it is about to do now. */
 const isSame = (one: Approval["request"], { digest, parts }: ApprovalRequest): boolean =>

@@ -7,6 +7,7 @@ import type { EventSink } from "../../core/ports/changes/events.js";
 import type { Access } from "../identity/access.js";
 import { Approvals, type ApprovalsOptions, driveOwnerOf } from "./approvals.js";
 import { chainOf } from "./credentials.js";
+import { createQuestionSeal } from "./question-seal.js";
 
 export interface OpenApprovalsOptions {
   readonly access: Pick<
@@ -28,7 +29,7 @@ export async function openApprovals(
   const needsApprovals = listens || Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
   if (!needsApprovals) return undefined;
   return new Approvals({
-    ...{ clock: systemClock, events, isForClients: !listens },
+    ...{ clock: systemClock, events, isForClients: !listens, seal: createQuestionSeal(access.key?.privateKey) },
     callerOf: ({ callerDID }) => (callerDID === undefined ? access.operator : access.canonicalDid(callerDID)),
     driveOwnerOf: (context) => driveOwnerOf(context, access),
     credentialsOf: (context) => chainOf(context, access),

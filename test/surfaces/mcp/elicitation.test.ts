@@ -177,10 +177,10 @@ describe.each(Object.keys(CLIENTS))("a client on standard input and output that 
 describe("a client by URL", () => {
   const ground = useGround();
   const { issue, open, textOf: fileOf, logIn } = approvalsOf(ground);
-  const connect = async (bearer: string, onForm: OnForm): Promise<Call> => {
+  const connect = async (bearer: string, onForm: OnForm, mode: object = NEWEST): Promise<Call> => {
     const requestInit = { headers: { authorization: `Bearer ${bearer}` } };
     const url = new URL(`${ground.venue.url}/mcp`);
-    return connect2(onForm, NEWEST, new StreamableHTTPClientTransport(url, { requestInit }));
+    return connect2(onForm, mode, new StreamableHTTPClientTransport(url, { requestInit }));
   };
   const DOCS_WRITE = { root: "docs", path: "sub/a.txt", content: "new\n" };
 
@@ -203,6 +203,21 @@ describe("a client by URL", () => {
     expect(fileOf("sub/a.txt")).toBe("new\n");
     const listed = await ground.call("approval:list", { state: "all" }, { bearer: await logIn() });
     expect(listed.output).toMatchObject({ approvals: [{ state: "used", by: "client" }] });
+  });
+
+  test("of a protocol of 2025 is told of the approval: there is no stream by which its user could be asked", async () => {
+    await open({ for: ["overwrite"], elicit: true });
+    const { token } = await issue({ label: "agent", caps: [ALL] });
+    const refuse: OnForm = () => {
+      throw new Error("asked");
+    };
+    const call = await connect(token, refuse, {});
+    const answer = await call("file_write", DOCS_WRITE);
+    expect(textOf(answer)).toContain("venue-files approvals");
+    const [, id = ""] = /"approvalId":"([0-9a-f]{32})"/.exec(JSON.stringify(answer._meta)) ?? [];
+    await ground.call("approval:decide", { id, decision: "once" }, { bearer: await logIn() });
+    expect((await call("file_write", { ...DOCS_WRITE, approval: id })).isError).not.toBe(true);
+    expect(fileOf("sub/a.txt")).toBe("new\n");
   });
 
   test("answers its own questions alone, each once, and no approval's id is one", async () => {

@@ -15,7 +15,7 @@ const HEARTBEAT_MS = 14_000;
 /** How often a reader's credential is looked at. */
 const JUDGE_MS = 500;
 /** Events share a write: after one the next follows no sooner than this. */
-const GATHER_MS = 20;
+const GATHER_MS = 50;
 /** Most events of one write. What a slow reader does not take stays in the rings. */
 const MOST_AT_ONCE = 500;
 const MOST_TOPICS = 32;
@@ -82,6 +82,17 @@ function topicOf(name: string): EventTopic {
   if (root === undefined || /[\r\n\0]/.test(name))
     throw badRequest(`Unknown topic: ${echo(name)}. Use files:<root>[/<path>], audit, job, auth or approval`);
   return { name, kind: "files", root, path };
+}
+
+/** Many streams tell of the same events, which never change. */
+const JSON_OF = new WeakMap<object, string>();
+
+function jsonOf(data: object): string {
+  const known = JSON_OF.get(data);
+  if (known !== undefined) return known;
+  const made = JSON.stringify(data);
+  JSON_OF.set(data, made);
+  return made;
 }
 
 /** Writes what a reader may see, no faster than its client takes it. */
@@ -161,7 +172,7 @@ class EventStream {
     for (const { position, topic, data } of reader.read(this.#position)) {
       if (parts.length === MOST_AT_ONCE) return { text: parts.join(""), isCut: true };
       this.#position = position;
-      parts.push(`id: ${reader.cursorAt(position)}\nevent: ${topic}\ndata: ${JSON.stringify(data)}\n\n`);
+      parts.push(`id: ${reader.cursorAt(position)}\nevent: ${topic}\ndata: ${jsonOf(data)}\n\n`);
     }
     this.#position = end;
     return { text: parts.join(""), isCut: false };
