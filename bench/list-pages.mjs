@@ -4,7 +4,7 @@ import { lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFileAdapter } from "venue-files";
 import { expectEqual } from "./expect.mjs";
-import { temporaryDirectory } from "./lifetime.mjs";
+import { cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
 import { describeMachine } from "./machine.mjs";
 import { median } from "./measure.mjs";
 
@@ -45,6 +45,7 @@ async function measure(home, [entries, limit]) {
   return { wall: of(({ ms }) => ms), ms: median(rounds.map(({ own }) => own.ms)) };
 }
 
+cleanUpWhateverHappens();
 const home = temporaryDirectory();
 for (const entries of new Set(CASES.map(([count]) => count))) {
   mkdirSync(join(home, `d${entries}`));
