@@ -67,7 +67,8 @@ async function renew(folder: string): Promise<void> {
   const trashKey = quietly(() => readFileSync(join(folder, TRASH_KEY), "latin1"));
   const more = trashKey === undefined ? [] : [trashKey];
   for (const verb of ["entries", "contents"]) {
-    for (const end of ["newest", "oldest"]) if (await run(verb, old, next, end, ...more)) break;
+    // A damaged page may end a process, or look like the end of the table: only the other end shows what is behind it.
+    for (const end of ["newest", "oldest"]) await run(verb, old, next, end, ...more);
   }
   for (const name of namesIn(folder, DAMAGED)) remove(folder, name);
   renameSync(old, join(folder, `${DAMAGED}${new Date().toISOString().replaceAll(":", "-")}`));

@@ -140,7 +140,8 @@ describe("a damaged journal", () => {
     writeFileSync(path, bytes);
     const { middle } = await work(["middle"]);
     expect(middle).toMatchObject({ complete: false, reason: "damaged", newest: "undo", content: "a", broken: 0 });
-    expect(middle?.count).toBeGreaterThan(CHANGES / 2);
+    // Fewer than a third are lost: the damaged pages, and a batch before them from either end.
+    expect(middle?.count).toBeGreaterThan((CHANGES * 2) / 3);
     expect(asideOf("middle")).toHaveLength(1);
   }, 120_000);
 
