@@ -2,7 +2,7 @@
 
 import { createRequire } from "node:module";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
-import type { Gauge, Histogram, Registry } from "prom-client";
+import type { Gauge, Histogram, Registry } from "@platformatic/prom-client";
 import type { JournalFacts } from "../../core/ports/changes/journal.js";
 import type { Root } from "../../core/ports/operation.js";
 import type { MetricsSources, OperationTally, RootTally } from "./metrics-sources.js";
@@ -29,7 +29,7 @@ export interface MetricsReportOptions {
   readonly watchesLoop: boolean;
 }
 
-type Prometheus = typeof import("prom-client");
+type Prometheus = typeof import("@platformatic/prom-client");
 
 /** The registry of one venue, and the library. */
 interface Register {
@@ -56,7 +56,7 @@ const LOOP_RESOLUTION_MS = 20;
 
 /** Loads the library and registers all metrics. Each venue has a registry of its own. */
 export function openMetricsReport(options: MetricsReportOptions): MetricsReport {
-  const prometheus: Prometheus = createRequire(import.meta.url)("prom-client");
+  const prometheus: Prometheus = createRequire(import.meta.url)("@platformatic/prom-client");
   const registry = new prometheus.Registry();
   const register: Register = { prometheus, registry };
   const durations = addCalls(register, options);
