@@ -2,11 +2,12 @@ import { contentTooLarge } from "../core/errors/texts.js";
 import { expectedOf } from "../core/etag.js";
 import type { AppendOptions } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
-import type { UploadBody } from "../core/ports/streams.js";
+import type { BodyRoom, UploadBody } from "../core/ports/streams.js";
 import { PART_BYTES, type Uploaded, type UploadInput } from "../core/ports/transfer.js";
 
 /** A sender must bring at least so many bytes within each operation timeout; each time the deadline is renewed. */
 const PROGRESS_BYTES = 65_536;
+const NOTHING = Buffer.alloc(0);
 
 /** `upload`: streams a whole file in, and puts it in place when it is complete; or adds a part, with an offset. */
 export const upload: Operation<UploadInput, Uploaded> = {
@@ -44,16 +45,21 @@ async function addPart(
 ): Promise<Uploaded> {
   const { access, limits, path, root } = call;
   const options = { parents, expected, expectedSize };
-  const load = () => readWhole(body.length, limitBody(body, call, PART_BYTES));
+  const read = (room?: BodyRoom) => readWhole(body.length, limitBody(body, call, PART_BYTES), room);
+  const content = { load: () => read(), borrow: () => read(body.room) };
   const whole = Math.max(length, expectedSize + (body.length ?? 0));
   if (whole > limits.maxUploadBytes) throw contentTooLarge(access.place, whole, limits.maxUploadBytes);
-  const { bytes, created, size = expectedSize + bytes } = await root.backend.append(path, { load }, options, access);
+  const { bytes, created, size = expectedSize + bytes } = await root.backend.append(path, content, options, access);
   return { written: bytes, created, size };
 }
 
 /** A whole body, in a buffer that is made once where its length is announced: a part is megabytes in small pieces. */
-async function readWhole(length: number | undefined, chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  let all = Buffer.allocUnsafe(length ?? PROGRESS_BYTES);
+async function readWhole(
+  length = PROGRESS_BYTES,
+  chunks: AsyncIterable<Uint8Array>,
+  room: BodyRoom = { buffer: NOTHING },
+): Promise<Buffer> {
+  let all = room.buffer.length < length ? Buffer.allocUnsafe(length) : room.buffer;
   let size = 0;
   for await (const chunk of chunks) {
     const needed = size + chunk.length;
@@ -61,6 +67,7 @@ async function readWhole(length: number | undefined, chunks: AsyncIterable<Uint8
     all.set(chunk, size);
     size = needed;
   }
+  room.buffer = all;
   return all.subarray(0, size);
 }
 

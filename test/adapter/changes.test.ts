@@ -60,6 +60,14 @@ describe("changes", () => {
     expect(heard[0]?.via).toBe(heard[3]?.via);
   });
 
+  test("of an append say where it begins, and hash what was added for a journal alone", async () => {
+    await invoke("write", { path: "log", content: "one " });
+    await invoke("append", { path: "log", content: "two" });
+    expect(heard[1]).toMatchObject({ op: "append", action: "modified" });
+    expect(heard[1]?.addition).toEqual({ offset: 4 });
+    await invoke("delete", { path: "log" });
+  });
+
   test("of a caller on its own drive name it, and the owner of the drive", async () => {
     const context = { callerDID: ALICE, credential: { kind: "identity", id: "token-1" } };
     await adapter.invoke("file:write" as string, { root: "own", path: "n.txt", content: "x" }, context as object);

@@ -1,7 +1,8 @@
 // Appends to a file of the host.
 
 import { hardLinked, ioError, noSpace } from "../../../core/errors/texts.js";
-import { type Io, wait } from "../../../core/io.js";
+import type { Sha256 } from "../../../core/etag.js";
+import { type Awaitable, type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
@@ -47,7 +48,7 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
   yield* checkFile(change, target.old);
   yield* checkEarly(change, target.old, expected);
   if (target.old === undefined) requireMissingSize(change, expectedSize);
-  const data = yield* collect(change, yield* wait(options.body.load()));
+  const data = yield* collect(change, yield* wait(options.body.borrow?.() ?? options.body.load()));
   change.access.scope.checkpoint();
   requireRoom(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 });
   yield* createParents(change, target.parents);
@@ -123,10 +124,11 @@ function* createNow(
     throw error;
   }
   let size = 0;
+  const sum = sha256Of(data);
   try {
     yield* inheritRights(change, fd);
     size = yield* writeOnce(change, { fd, size: 0, data });
-    yield* reportAppended(change, { name, fd, data });
+    yield* reportAppended(change, { name, fd, data, sum });
   } catch (error) {
     yield* quietly(finishWithReserve(undoCreate(change, fd, name)));
     throw error;
@@ -134,8 +136,7 @@ function* createNow(
     closeNow(fd);
   }
   yield* flushDirectory(change, walk.directory);
-  const sha256 = yield* wait(sha256Of(data));
-  return { bytes: data.length, created: true, size, ...(size === data.length ? { sha256 } : {}) };
+  return { bytes: data.length, created: true, size, ...(size === data.length ? { sha256: yield* wait(sum) } : {}) };
 }
 
 /** Removes the file that could not be filled, unless another process has appended to it or taken its name. */
@@ -171,8 +172,10 @@ function* appendInPlace(
     yield* guard();
     const held = reserve(change, { bytes: data.length, files: 0 });
     change.access.scope.commit();
+    // Only a journal compares what was added. Large content is hashed while it is written.
+    const sum = change.journal === undefined ? undefined : sha256Of(data);
     const size = yield* withReservation(held, writeOnce(change, { fd, size: before, data }));
-    yield* reportAppended(change, { name, fd, data, old: statBefore });
+    yield* reportAppended(change, { name, fd, data, sum, old: statBefore });
     const isAllSeen = found?.hash !== undefined && size === before + data.length;
     const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
     return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };
@@ -181,15 +184,16 @@ function* appendInPlace(
   }
 }
 
-/** @param what `old`: the file before, absent for a new one */
+/** @param what `sum`: hash of the data; `old`: the file before, absent for a new one */
 function* reportAppended(
   change: Change,
-  { name, fd, data, old }: { name: string; fd: number; data: Buffer; old?: Stat },
+  what: { name: string; fd: number; data: Buffer; sum: Awaitable<Sha256> | undefined; old?: Stat },
 ): Io<void> {
+  const { name, fd, data, old } = what;
   if (!isReported(change)) return;
   const now = yield* change.jail.sys.fstat(fd);
   const offset = old?.size ?? 0;
-  const sha256 = yield* wait(sha256Of(data));
+  const sha256 = yield* wait(what.sum);
   // Otherwise another process has appended too, and nobody knows where the data went.
   const isOurs = now.size === offset + data.length;
   const keeping = keepNothing(change, isOurs || old === undefined ? undefined : "concurrent");
@@ -199,7 +203,7 @@ function* reportAppended(
     path: realPath(change, name),
     before: old === undefined ? null : stateOf(old),
     after: stateOf(now, old === undefined && isOurs ? sha256 : undefined),
-    ...(isOurs && old !== undefined ? { addition: { offset, sha256 } } : {}),
+    ...(isOurs && old !== undefined ? { addition: { offset, ...(sha256 === undefined ? {} : { sha256 }) } } : {}),
   };
   yield* report(change, made, keeping);
 }

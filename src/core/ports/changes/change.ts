@@ -24,8 +24,8 @@ export interface EntryState {
 export interface Addition {
   /** Size in bytes before the append. */
   readonly offset: number;
-  /** Of the bytes that were added. */
-  readonly sha256: Sha256;
+  /** Of the bytes that were added; absent where nothing keeps a journal. */
+  readonly sha256?: Sha256;
 }
 
 /** One committed change, as its backend saw it. Paths are real ones: names from the top of the root, links resolved. */

@@ -1,11 +1,13 @@
 // Cuts a body into the parts in which it is added to a file, so that what has come stays when the connection breaks.
 
-import type { UploadBody } from "../../../core/ports/streams.js";
+import type { BodyRoom, UploadBody } from "../../../core/ports/streams.js";
 import { PART_BYTES } from "../../../core/ports/transfer.js";
 
 /** The parts of a body, one after the other: each is to be read to its end. There is always one, if only an empty one. */
 export async function* partsOf({ length, chunks }: UploadBody): AsyncGenerator<UploadBody> {
   const source = new ReadAhead(chunks);
+  // Fresh memory for each part costs more than what is copied into it.
+  const room: BodyRoom = { buffer: Buffer.alloc(0) };
   /** Read, and of a later part. */
   let rest: Uint8Array | undefined;
   const next = async (): Promise<Uint8Array | undefined> => {
@@ -26,7 +28,7 @@ export async function* partsOf({ length, chunks }: UploadBody): AsyncGenerator<U
   try {
     for (let done = 0; ; done += PART_BYTES) {
       const size = length === undefined ? {} : { length: Math.min(PART_BYTES, length - done) };
-      yield { ...size, chunks: part() };
+      yield { ...size, chunks: part(), room };
       rest ??= await next();
       if (rest === undefined) return;
     }

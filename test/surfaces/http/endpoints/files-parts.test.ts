@@ -4,9 +4,11 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Body } from "../../../../src/core/ports/backend.js";
 import type { UploadBody } from "../../../../src/core/ports/streams.js";
 import { PART_BYTES } from "../../../../src/core/ports/transfer.js";
 import { createVenue, type Venue } from "../../../../src/index.js";
+import { upload } from "../../../../src/ops/upload.js";
 import { partsOf } from "../../../../src/surfaces/http/endpoints/file-parts.js";
 import { readRecords } from "../../../audit/records.js";
 
@@ -140,6 +142,28 @@ describe("a body of several parts", () => {
   test("has no empty part at its end, and one if it is empty", async () => {
     expect((await read(all([body.subarray(0, PART_BYTES)]))).map(({ bytes }) => bytes.length)).toEqual([PART_BYTES]);
     expect((await read(all([]))).map(({ bytes }) => bytes.length)).toEqual([0]);
+  });
+
+  test("is gathered in one buffer, which a backend may borrow, part after part", async () => {
+    const stored: Buffer[] = [];
+    const lenders = new Set<ArrayBufferLike>();
+    const append = async (_path: unknown, { borrow }: Body) => {
+      const part = await borrow?.();
+      if (part === undefined) throw new Error("nothing is lent");
+      lenders.add(part.buffer);
+      stored.push(Buffer.from(part));
+      return { bytes: part.length, created: false };
+    };
+    const access = { scope: { renew: () => {} }, place: { root: "r", path: "p" } };
+    const shared = { path: "p", access, limits: { maxUploadBytes: MOST }, root: { backend: { append } } };
+    let offset = 0;
+    for await (const part of partsOf(all([body], body.length))) {
+      const input = { root: "r", path: "p", offset };
+      const call = { ...shared, transfer: { body: part } } as never;
+      offset = (await upload.run(input, call)).size ?? 0;
+    }
+    expect(Buffer.concat(stored).equals(body)).toBe(true);
+    expect(lenders.size).toBe(1);
   });
 
   test("stays as far as it has come when the connection breaks, and goes on from there", async () => {
