@@ -46,6 +46,10 @@ class Watch implements PlaceWatch {
     this.#coverage = parts.feed.cover(parts.place, parts.root);
   }
 
+  get ring(): number {
+    return this.#parts.feed.ring.number;
+  }
+
   get isComplete(): boolean {
     return this.#coverage.isComplete;
   }

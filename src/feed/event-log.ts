@@ -21,6 +21,7 @@ export type CursorFault = "malformed" | "start" | "binding";
 /** The events of one process. */
 export class EventLog {
   #position = 0;
+  #rings = 0;
   #cursors: CursorCipher | undefined;
   /** Gives the next position to a ring. */
   readonly #next = (): number => ++this.#position;
@@ -31,7 +32,7 @@ export class EventLog {
   }
 
   ring<Event>(size = RING_EVENTS): EventRing<Event> {
-    return new EventRing(size, this.#next, () => this.#position);
+    return new EventRing(size, { number: ++this.#rings, next: this.#next, now: () => this.#position });
   }
 
   /** A cursor at a position. @param binding what it can be used for; default: anything */
@@ -105,8 +106,16 @@ export interface Placed<Event> {
   readonly event: Event;
 }
 
+interface RingPlace {
+  /** Tells the rings of a log apart. */
+  readonly number: number;
+  readonly next: () => number;
+  readonly now: () => number;
+}
+
 /** The latest events of one topic. */
 export class EventRing<Event> {
+  readonly number: number;
   readonly #size: number;
   readonly #next: () => number;
   readonly #now: () => number;
@@ -117,7 +126,8 @@ export class EventRing<Event> {
   #lostUntil: number;
   readonly #listeners = new Set<() => void>();
 
-  constructor(size: number, next: () => number, now: () => number) {
+  constructor(size: number, { number, next, now }: RingPlace) {
+    this.number = number;
     this.#size = size;
     this.#next = next;
     this.#now = now;

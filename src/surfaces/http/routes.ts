@@ -5,6 +5,7 @@ import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { isDav, mountDav } from "./dav/dav.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./endpoints/assets.js";
+import { EventStreams } from "./endpoints/event-streams.js";
 import { getVenueEvents } from "./endpoints/events.js";
 import { getFile, patchFile, putFile, ticketOf } from "./endpoints/files.js";
 import { health, metrics } from "./endpoints/health.js";
@@ -129,7 +130,8 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
 
 function eventRoutes({ events }: HttpHost): Route[] {
   if (events === undefined) return [];
-  return [{ url: "/api/v1/events", methods: { GET: (host, exchange) => getVenueEvents(host, events, exchange) } }];
+  const parts = { events, streams: new EventStreams() };
+  return [{ url: "/api/v1/events", methods: { GET: (host, exchange) => getVenueEvents(host, parts, exchange) } }];
 }
 
 function loginRoutes({ login }: HttpHost): Route[] {

@@ -73,6 +73,7 @@ interface Topic {
 
 class Reader implements EventReader {
   readonly ready: Promise<void>;
+  readonly sight: string;
   readonly #of: ReaderOf;
   readonly #topics: readonly Topic[];
   readonly #watches: readonly PlaceWatch[];
@@ -94,6 +95,7 @@ class Reader implements EventReader {
       return [{ name: topic.name, source: watch as unknown as EventSource<JsonObject> }];
     });
     this.#watches = watches;
+    this.sight = JSON.stringify([of.caller, of.context, this.#topics.map(({ name, source }) => [name, source.ring])]);
     this.ready = settleWithin(Promise.all(watches.map(({ ready }) => ready)), READY_MS);
   }
 
@@ -165,6 +167,7 @@ class Reader implements EventReader {
     const { caller, context, parts } = this.#of;
     const ring = parts.bus.ring(topic);
     return {
+      ring: ring.number,
       *read(after) {
         const now = parts.rejudge(context);
         if (now === undefined) return;

@@ -20,6 +20,8 @@ export interface TopicEvent {
 export interface EventReader {
   /** Resolves once changes by others are seen, or after a second. */
   readonly ready: Promise<void>;
+  /** Equal for readers of one caller and the same topics, which see the same at any moment. */
+  readonly sight: string;
   /** Position of the newest event. */
   readonly end: number;
   /** Events behind a position, of all topics in order. Rights are judged now. */

@@ -20,6 +20,8 @@ export interface PlacedEvent<Event> {
 
 /** Events that one reader may see. */
 export interface EventSource<Event> {
+  /** Number of the ring that its events come from. */
+  readonly ring: number;
   /** Events behind a position, oldest first. Rights are judged now. */
   read(after: number): Iterable<PlacedEvent<Event>>;
   /** Whether a reader at a position has missed something. */
