@@ -23,6 +23,7 @@ const { values } = parseArgs({
     quick: { type: "boolean", default: false },
     memory: { type: "boolean", default: false },
     flush: { type: "boolean", default: false },
+    imports: { type: "boolean", default: false },
   },
 });
 const SIZES = values.quick ? [10_000] : [10_000, 100_000];
@@ -195,6 +196,14 @@ function reportMany(count, found) {
   row(`list ${count} with sizes`, list, { beside: `${beside(list, hostList)}, names only`, most, cpu: cpu.list });
 }
 
+/** Ends the report. */
+async function importRows(folder, openStore) {
+  const imports = await openStore(join(folder, "import"));
+  await measureImport(imports, values.quick ? 10_000 : 100_000);
+  await imports.close();
+  printReport(folder, { store: values.memory ? "memory" : `embedded, flush ${values.flush ? "on" : "off"}` });
+}
+
 async function main() {
   const folder = mkdtempSync(join(tmpdir(), "vf-drives-"));
   mkdirSync(join(folder, "host"));
@@ -203,6 +212,10 @@ async function main() {
     const path = join(folder, "store");
     const openStore = (at) =>
       values.memory ? createMemoryStore({ maxBytes: 2 ** 32 }) : openEmbeddedStore({ path: at, flush: values.flush });
+    if (values.imports) {
+      await importRows(folder, openStore);
+      return;
+    }
     const { store, cells } = watchCells(await openStore(path));
     const engine = openEngine(store);
     const drives = Object.fromEntries(SIZES.map((count) => [`many-${count}`, { dlfs: `many-${count}` }]));
@@ -220,10 +233,7 @@ async function main() {
     await files.close();
     await store.close();
     if (!values.quick) measureMerge();
-    const imports = await openStore(join(folder, "import"));
-    await measureImport(imports, values.quick ? 10_000 : 100_000);
-    await imports.close();
-    printReport(folder, { store: values.memory ? "memory" : `embedded, flush ${values.flush ? "on" : "off"}` });
+    await importRows(folder, openStore);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

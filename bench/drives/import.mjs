@@ -6,9 +6,25 @@ import { row } from "./report.mjs";
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** How long the event loop is held at most while something is done, in milliseconds, and how long that takes. */
+const MIB = 2 ** 20;
+
+/** In use or not yet collected, without what the store maps into memory, in bytes. */
+function memoryNow() {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/**
+ * How long the event loop is held at most while something is done, in milliseconds, how long that takes, and by how many
+ * bytes memory grows at most.
+ */
 async function heldBy(work) {
   let [last, longest, isRunning] = [performance.now(), 0, true];
+  const before = memoryNow();
+  let highest = before;
+  const watch = setInterval(() => {
+    highest = Math.max(highest, memoryNow());
+  }, 20);
   const tick = () => {
     const now = performance.now();
     longest = Math.max(longest, now - last);
@@ -19,7 +35,8 @@ async function heldBy(work) {
   const start = performance.now();
   await work();
   isRunning = false;
-  return { ms: performance.now() - start, longest };
+  clearInterval(watch);
+  return { ms: performance.now() - start, longest, growth: highest - before };
 }
 
 async function* pieces(bytes) {
@@ -46,8 +63,9 @@ export async function measureImport(store, entries) {
     ["a drive that exists", "b"],
   ]) {
     const bytes = exported(entries, side);
-    const { ms, longest } = await heldBy(() => owner.importDrive([pieces(bytes)], { drive: "import" }));
+    const { ms, longest, growth } = await heldBy(() => owner.importDrive([pieces(bytes)], { drive: "import" }));
     row(`import ${entries} entries into ${what}`, [ms]);
     row("… longest hold of the event loop", [longest], { most: 50 });
+    row("… more memory meanwhile (MiB)", [growth / MIB]);
   }
 }

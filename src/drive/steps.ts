@@ -4,6 +4,8 @@ export interface Step {
   readonly wanted: readonly Uint8Array[];
   /** MISSING_CELL for a branch that it cannot go on without; it looks again when it is resumed. */
   readonly missing?: unknown;
+  /** Work that ends before the computation goes on. Only computations that were given such work ask for it. */
+  readonly wait?: () => Promise<void>;
 }
 
 /**

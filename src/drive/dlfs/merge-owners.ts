@@ -8,7 +8,7 @@ import { PUBLIC_KEY_BYTES } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
 import { runSteps, STEP, type Steps, stepOf } from "../steps.js";
-import { type MergeOptions, mergeSteps } from "./merge.js";
+import { type MergeOptions, type MergeStepsOptions, mergeSteps } from "./merge.js";
 import { notANode, openValue } from "./node.js";
 import { Signed, sign, verify } from "./signed.js";
 
@@ -30,7 +30,7 @@ export const mergeDrives = (a: Value, b: Value, options: MergeOptions = {}): Cad
   runSteps(mergeDrivesSteps(a, b, options));
 
 /** Like {@link mergeDrives}, as steps: callers can yield to other work between them and fetch the cells they need. */
-export function* mergeDrivesSteps(a: Value, b: Value, options: MergeOptions = {}): Steps<CadMap> {
+export function* mergeDrivesSteps(a: Value, b: Value, options: MergeStepsOptions = {}): Steps<CadMap> {
   let drives = yield* stepOf(() => mapOf(a));
   const others = yield* stepOf(() => mapOf(b));
   for (const [name, theirs] of others) {

@@ -4,7 +4,7 @@ import { cellOf } from "../cad3/encoding/cell.js";
 import { sameKey } from "../cad3/maps/index-key.js";
 import type { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexEntry } from "../cad3/maps/index-node.js";
-import { unite } from "../cad3/maps/index-union.js";
+import { type Both, unite } from "../cad3/maps/index-union.js";
 import { hashOfRef, sameBytes, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { runSteps, STEP, type Steps, stepOf } from "../steps.js";
@@ -34,6 +34,9 @@ export interface MergeOptions {
   readonly importRule?: "parent-time" | undefined;
 }
 
+/** Options of a merge that runs in steps. */
+export interface MergeStepsOptions extends MergeOptions, Pick<Both, "settle"> {}
+
 /** A node of one side, and its Ref. */
 interface Side {
   readonly node: Value;
@@ -48,6 +51,7 @@ interface ViewedSide extends Side {
 interface Task {
   readonly ties: "hash" | "own";
   readonly parentTime: boolean;
+  readonly settle: Both["settle"];
   /** Merged directories by their Refs: a directory that occurs repeatedly is merged once. */
   readonly done: Map<string, Side>;
   /** Directories that must be merged before the current one. */
@@ -84,8 +88,9 @@ interface Moved extends Side {
 export const merge = (a: Value, b: Value, options: MergeOptions = {}): Value => runSteps(mergeSteps(a, b, options));
 
 /** Like {@link merge}, as steps: callers can yield to other work between them and fetch the cells they need. */
-export function* mergeSteps(a: Value, b: Value, { ties = "hash", importRule }: MergeOptions = {}): Steps<Value> {
-  const task: Task = { ties, parentTime: importRule === "parent-time", done: new Map(), waiting: [] };
+export function* mergeSteps(a: Value, b: Value, options: MergeStepsOptions = {}): Steps<Value> {
+  const { ties = "hash", importRule, settle } = options;
+  const task: Task = { ties, parentTime: importRule === "parent-time", settle, done: new Map(), waiting: [] };
   const [own, other] = [
     { node: a, ref: cellOf(a).ref },
     { node: b, ref: cellOf(b).ref },
@@ -156,6 +161,7 @@ function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task
   const united = yield* unite(own.entries, other.entries, {
     both: (one, two) => stepOf(() => mergeEntries(one, two, pair)),
     isKept: () => task.waiting.length === 0,
+    settle: task.settle,
   });
   const entries = yield* placeMoved(united, pair);
   if (task.waiting.length > 0) return side;

@@ -29,6 +29,10 @@ export const lazyCell = (cell: ParsedCell, ref: Uint8Array, source: Source): Laz
 export const lazyRef = (ref: Uint8Array, source: Source): LazyValue =>
   new LazyValue(ref, isBranch(ref) ? undefined : parseCell(ref), openerOf(source));
 
+/** Stands for a node of an index whose cell the source has, or will have. @param ref of a branch */
+export const indexStub = (ref: Uint8Array, { depth }: Pick<IndexNode, "depth">, source: Source): IndexStub =>
+  new PartOfIndex({ bytes: ref, cell: undefined }, depth - 1, openerOf(source));
+
 function openerOf(source: Source): Opener {
   const opener: Opener = {
     source,
@@ -151,6 +155,10 @@ class PartOfIndex implements IndexStub {
   load(): IndexNode {
     this.#node ??= this.#open();
     return this.#node;
+  }
+
+  forget(): void {
+    this.#node = undefined;
   }
 
   #open(): IndexNode {

@@ -172,7 +172,8 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     }
   };
   /** Fetches the cells a step requests. Optional ones that are missing are reported when used. */
-  const supply = async ({ wanted, missing }: Step): Promise<void> => {
+  const supply = async ({ wanted, missing, wait }: Step): Promise<void> => {
+    await wait?.();
     if (wanted.length > 0) await fetch(wanted);
     if (missing === undefined) return;
     const hash = missingHash(missing);

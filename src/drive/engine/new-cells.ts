@@ -4,7 +4,7 @@ import { cellOf, emitCells } from "../cad3/encoding/cell.js";
 import { LazyValue } from "../cad3/lazy.js";
 import { CadMap } from "../cad3/maps/hash-map.js";
 import { CadIndex } from "../cad3/maps/index-map.js";
-import type { IndexChild } from "../cad3/maps/index-node.js";
+import type { IndexChild, IndexNode } from "../cad3/maps/index-node.js";
 import { type Cell, hashOfRef, isBranch, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { Signed } from "../dlfs/signed.js";
@@ -25,7 +25,17 @@ type Part = { readonly value: Value } | { readonly node: IndexChild };
  *
  * @param isStored whether the cell with this hash is stored with everything below it
  */
-export function* newCells(root: Value, isStored: (hash: string) => boolean): Generator<NewCell> {
+export function newCells(root: Value, isStored: (hash: string) => boolean): Generator<NewCell> {
+  // Encoding first gives every index node its cell.
+  cellOf(root);
+  return cellsIn({ value: root }, isStored);
+}
+
+/** Those of a part of an index that has been encoded. */
+export const newCellsOfNode = (node: IndexNode, isStored: (hash: string) => boolean): Generator<NewCell> =>
+  cellsIn({ node }, isStored);
+
+function* cellsIn(first: Part, isStored: (hash: string) => boolean): Generator<NewCell> {
   let found: NewCell[] = [];
   /** @returns whether there may be new cells below */
   const take = ({ ref, bytes }: Cell): boolean => {
@@ -35,9 +45,7 @@ export function* newCells(root: Value, isStored: (hash: string) => boolean): Gen
     found.push({ hash, bytes });
     return true;
   };
-  // Encoding first gives every index node its cell.
-  cellOf(root);
-  const waiting: Part[] = [{ value: root }];
+  const waiting: Part[] = [first];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
     for (const below of "value" in part ? inValue(part.value, take) : inNode(part.node, take)) waiting.push(below);
     yield* found;

@@ -5,7 +5,6 @@ import type { Log } from "../../core/ports/log.js";
 import { cellOf, encode } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
 import type { Cell } from "../cad3/ref.js";
-import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
 import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";
 import type { CellStore, RootRecord } from "../store/cell-store.js";
 import { type CellPool, createScope } from "./cells.js";
@@ -13,7 +12,16 @@ import type { DriveLimits, LogQuota } from "./drives.js";
 import { explain, quotaExceeded, storeUnavailable } from "./fault.js";
 import { appendToLog, type LogChange, type LogGround } from "./log/append.js";
 import type { Noted } from "./log/entry.js";
-import { cellsOf, type DraftBase, type Made, putNew, tooManyTries, usedBytesOf, withSizes } from "./owner/made.js";
+import {
+  cellsOf,
+  type DraftBase,
+  type Made,
+  mergeStored,
+  putNew,
+  tooManyTries,
+  usedBytesOf,
+  withSizes,
+} from "./owner/made.js";
 import { limitTries } from "./owner/tries.js";
 import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
@@ -249,7 +257,7 @@ export class OwnerQueue {
         state = pinned.state;
         base = this.#base(state, base.writes);
         const [ours, theirs] = [await base.scope.open(cellOf(drives).ref), await drivesOf(state, base.scope)];
-        drives = await base.scope.runSteps(mergeDrivesSteps(ours, theirs, { ties: "hash" }));
+        drives = await mergeStored(ours, theirs, base);
         usedBytes = undefined;
       }
     } finally {

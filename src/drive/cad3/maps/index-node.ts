@@ -43,6 +43,8 @@ export interface IndexStub {
   readonly ref: Uint8Array;
   /** @throws MISSING_CELL; BAD_FORMAT if the cell does not belong here */
   load(): IndexNode;
+  /** Lets go of what was loaded, which is loaded again where it is needed. */
+  forget(): void;
 }
 
 export type IndexChild = IndexNode | IndexStub;

@@ -22,6 +22,11 @@ export interface Both {
   both(own: IndexEntry, other: IndexEntry): Steps<IndexEntry>;
   /** Whether the result will be kept; its nodes are then encoded one at a time as they are made. */
   isKept(): boolean;
+  /**
+   * Takes a node that is complete with all that is below it. What it returns stands in its place, so that a large union
+   * need not be in memory as a whole. Absent: nodes stay.
+   */
+  settle?: ((node: IndexNode) => Steps<IndexChild>) | undefined;
 }
 
 /**
@@ -122,20 +127,33 @@ function* joinNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNo
   let count = own.count + (own.own === undefined && entry !== undefined ? 1 : 0);
   for (const [digit, pair] of pairs.entries()) {
     const before = childAt(own, digit);
-    const after = pair === undefined ? before : yield* uniteChildren(pair, task);
-    if (after === undefined) continue;
+    if (pair === undefined) {
+      if (before !== undefined) children.push(before);
+      continue;
+    }
+    const countBefore = before === undefined ? 0 : (yield* stepOf(() => nodeOf(before))).count;
+    const after = yield* uniteChildren(pair, task);
     children.push(after);
-    if (after === before) continue;
-    changed = true;
-    const countBefore = before === undefined ? 0 : nodeOf(before).count;
-    count += (yield* stepOf(() => nodeOf(after))).count - countBefore;
+    if (after !== before) {
+      changed = true;
+      count += (yield* stepOf(() => nodeOf(after))).count - countBefore;
+    }
+    for (const done of [before, pair.other]) if (done !== undefined && "load" in done) done.forget();
   }
   if (!changed) return own;
   const node: IndexNode = { count, own: entry, depth: own.depth, mask: own.mask | other.mask, children };
+  if (!task.isKept()) return node;
   // Encoded here, node by node, rather than all at the end.
-  if (task.isKept()) cellOfNode(node, { cellOf });
-  return node;
+  cellOfNode(node, { cellOf });
+  if (task.settle === undefined) return node;
+  const settled: IndexChild[] = [];
+  for (const child of children) settled.push(isNew(child) ? yield* task.settle(child) : child);
+  return { ...node, children: settled };
 }
+
+/** Whether it was made here and is a cell of its own; what is embedded goes with its container. */
+const isNew = (child: IndexChild): child is IndexNode =>
+  !("load" in child) && child.cell !== undefined && isBranch(child.cell.ref);
 
 function* uniteChildren({ own, other }: ChildPair, task: Both): Steps<IndexChild> {
   if (own === undefined) return other;

@@ -14,6 +14,7 @@ import { callStore } from "../cells.js";
 import { quotaExceeded } from "../fault.js";
 import { drivesIn, type Found, findDrives, type NamedDrive } from "../found-drives.js";
 import { isLive, type Owning } from "../owner/lifetime.js";
+import { settleIn } from "../owner/made.js";
 import { createWholeChanges, type WholeChange } from "../owner/whole-changes.js";
 import { type Draft, type EngineParts, REPEATABLE } from "../owner-queue.js";
 import { createTurn } from "../turns.js";
@@ -202,8 +203,8 @@ async function mergeAll(draft: Draft, incoming: readonly Incoming[], merging: Me
   let [isAllNew, newBytes] = [true, 0];
   for (const { name, ref, extent } of incoming) {
     const [ours, theirs] = [draft.drives.get(name) ?? null, await draft.scope.open(ref)];
-    const root =
-      ours === null ? theirs : await draft.scope.runSteps(mergeSteps(ours, theirs, { ties: "hash", importRule }));
+    const rules = { ties: "hash", importRule, settle: settleIn(draft) } as const;
+    const root = ours === null ? theirs : await draft.scope.runSteps(mergeSteps(ours, theirs, rules));
     const [used, limit] = [draft.drives.size, parts.limits.maxDrives];
     if (ours === null && used >= limit) throw quotaExceeded(name, { used, limit, requested: 1, unit: "drives" });
     if (ours === null || !isSame(root, ours)) draft.drives = draft.drives.with(name, root);

@@ -1,11 +1,17 @@
 // The results of the changes in one swap of the root.
 
 import { adapterError } from "../../../core/errors/errors.js";
+import { cellOf } from "../../cad3/encoding/cell.js";
 import type { CadMap } from "../../cad3/maps/hash-map.js";
+import { cellOfNode, type IndexChild, type IndexNode } from "../../cad3/maps/index-node.js";
+import type { Value } from "../../cad3/value.js";
+import { mergeDrivesSteps } from "../../dlfs/merge-owners.js";
+import { indexStub } from "../../dlfs/open.js";
+import type { Steps } from "../../steps.js";
 import type { CellScope, Overlay } from "../cells.js";
 import type { LogChange } from "../log/append.js";
 import type { Noted } from "../log/entry.js";
-import { type NewCell, newCells } from "../new-cells.js";
+import { type NewCell, newCells, newCellsOfNode } from "../new-cells.js";
 import type { OwnerState } from "../state.js";
 import type { WriteSet } from "../write-set.js";
 
@@ -36,6 +42,22 @@ export function usedBytesOf({ roots }: OwnerState): number | undefined {
 
 export const putNew = (drives: CadMap, { scope, writes }: DraftBase): Promise<void> =>
   writes.putTree(newCells(drives, (hash) => scope.has(hash) || writes.has(hash)));
+
+/**
+ * Stores the parts of a merge as they are complete, so that what is in memory does not grow with the directories that are
+ * merged.
+ */
+export const settleIn = ({ scope, writes }: Pick<DraftBase, "scope" | "writes">) =>
+  function* (node: IndexNode): Steps<IndexChild> {
+    const isStored = (hash: string): boolean => scope.has(hash) || writes.has(hash);
+    const { ref } = cellOfNode(node, { cellOf });
+    yield { wanted: [], wait: () => writes.putTree(newCellsOfNode(node, isStored)) };
+    return indexStub(ref, node, scope.source);
+  };
+
+/** Merges two maps of drives whose cells are stored. */
+export const mergeStored = (ours: Value, theirs: Value, base: DraftBase): Promise<CadMap> =>
+  base.scope.runSteps(mergeDrivesSteps(ours, theirs, { ties: "hash", settle: settleIn(base) }));
 
 export const cellsOf = (cells: ReadonlyMap<string, Uint8Array>): NewCell[] =>
   Array.from(cells, ([hash, bytes]) => ({ hash, bytes }));
