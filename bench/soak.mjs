@@ -13,7 +13,7 @@ const SAMPLE_MS = 1000;
 /** Collections in a run, spread evenly: few, for each of them makes the resident size smaller too. */
 const COLLECTIONS = 16;
 /** The last quarter may be so much above the second; the first is the warm-up. Allocators are not exact, collections are. */
-const MOST_GROWTH = { heap: 1.1, rss: 1.15 };
+const MAX_GROWTH = { heap: 1.1, rss: 1.15 };
 
 const pick = (list) => list[Math.floor(Math.random() * list.length)];
 
@@ -195,8 +195,8 @@ async function main() {
   for (const [key, count] of [...counts].sort()) process.stdout.write(`${String(count).padStart(8)} ${key}\n`);
   process.stdout.write(`${total} requests by ${values.clients} clients in ${values.minutes} min\n`);
   const faults = [
-    judge("heap after collection", watch.heap, MOST_GROWTH.heap),
-    judge("resident size", watch.rss, MOST_GROWTH.rss),
+    judge("heap after collection", watch.heap, MAX_GROWTH.heap),
+    judge("resident size", watch.rss, MAX_GROWTH.rss),
   ].filter((fault) => fault !== undefined);
   process.stdout.write(
     `at the end, after a collection: heap ${megabytes(after.heapUsed + after.external)}, resident ${megabytes(after.rss)}\n`,

@@ -3,7 +3,7 @@ export const SLACK = 0.2;
 const ROUNDS = 5;
 /** Processor time of one round, in microseconds, and most calls in it. */
 const ROUND_US = 60_000;
-const MOST_CALLS = 2_000;
+const MAX_CALLS = 2_000;
 
 /** Slope of log(cost) over log(size), by least squares. */
 export function slopeOf(sizes, costs) {
@@ -38,7 +38,7 @@ async function callsOfRound(one) {
   let calls = 1;
   for (;;) {
     spentUs += calls * (await timed(one, calls));
-    if (spentUs >= ROUND_US || calls >= MOST_CALLS) break;
+    if (spentUs >= ROUND_US || calls >= MAX_CALLS) break;
     calls *= 2;
   }
   return Math.max(1, calls >> 1);

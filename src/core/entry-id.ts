@@ -5,7 +5,7 @@ const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_DIGITS = 9;
 const COUNT_DIGITS = 4;
 const RANDOM_BYTES = 8;
-const MOST_COUNTED = 32 ** COUNT_DIGITS - 1;
+const MAX_COUNTED = 32 ** COUNT_DIGITS - 1;
 
 /** Begins the id of a group, and never that of an entry: 9 digits of milliseconds begin with it only from the year 2527. */
 const GROUP = "g";
@@ -19,7 +19,7 @@ let count = 0;
 export function newEntryId(nowMs: number): string {
   // A clock that is set back must not change the order within this process.
   if (nowMs > lastMs) [lastMs, count] = [nowMs, 0];
-  else if (count < MOST_COUNTED) count += 1;
+  else if (count < MAX_COUNTED) count += 1;
   else [lastMs, count] = [lastMs + 1, 0];
   return digits(lastMs, TIME_DIGITS) + digits(count, COUNT_DIGITS) + PROCESS;
 }

@@ -10,7 +10,7 @@ import { type FileEvent, isWithin } from "../feed/file-event.js";
 import type { Coverage, RootFeed, WatchedRoot } from "../feed/root-feed.js";
 
 /** Polls of one caller that may wait at the same time. */
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 /** A poll that has something to tell waits so long for more, so that a burst is one answer. */
 const GATHER_MS = 5;
 /** How long an answer waits until changes by others are seen. */
@@ -174,7 +174,7 @@ export class Polls {
   /** Until there is something to read. @throws LIMIT, ABORTED */
   async #wait(watch: PlaceWatch, ms: number, { caller, scope }: { caller: string; scope: CallScope }): Promise<void> {
     const waiting = this.#waiting.get(caller) ?? 0;
-    if (waiting >= MOST_WAITING) throw tooManyPolls(MOST_WAITING);
+    if (waiting >= MAX_WAITING) throw tooManyPolls(MAX_WAITING);
     this.#waiting.set(caller, waiting + 1);
     let wake: () => void = () => {};
     const woken = new Promise<void>((resolve) => {

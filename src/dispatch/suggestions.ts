@@ -9,13 +9,13 @@ import type { PathCall, PlaceRequest, RootFacts } from "../core/ports/operation.
 const require = createRequire(import.meta.url);
 
 /** Folders with more entries are not searched. */
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 /** Most folders that one search lists, and most levels it goes up from the missing path to an existing folder. */
-const MOST_FOLDERS = 4;
-const MOST_LEVELS = 8;
-const MOST_SUGGESTED = 3;
+const MAX_FOLDERS = 4;
+const MAX_LEVELS = 8;
+const MAX_SUGGESTED = 3;
 /** Longer paths and names are neither compared nor suggested. */
-const MOST_CHARS = 200;
+const MAX_CHARS = 200;
 
 interface Suggestion {
   readonly root: string;
@@ -35,7 +35,7 @@ export interface Surroundings {
 export async function withSuggestions(error: unknown, surroundings: Surroundings): Promise<unknown> {
   if (!(error instanceof FileAdapterError) || error.code !== "NOT_FOUND") return error;
   const { root, path } = error.data;
-  if (typeof root !== "string" || typeof path !== "string" || path.length > MOST_CHARS) return error;
+  if (typeof root !== "string" || typeof path !== "string" || path.length > MAX_CHARS) return error;
   try {
     const search = new PathSearch(root, surroundings);
     const suggestions = await search.findNear(path.split("/"));
@@ -70,9 +70,9 @@ class PathSearch {
     if (folder === undefined) return [];
     const found = await this.#findBelow(segments.slice(0, folder), segments.slice(folder));
     return found
-      .slice(0, MOST_SUGGESTED)
+      .slice(0, MAX_SUGGESTED)
       .map((path) => ({ root: this.#root, path: path.join("/") }))
-      .filter(({ path }) => path.length <= MOST_CHARS);
+      .filter(({ path }) => path.length <= MAX_CHARS);
   }
 
   /** The path without the name of a root, or without the host path of one where host paths are no secret. */
@@ -94,7 +94,7 @@ class PathSearch {
 
   /** Number of leading segments of the deepest directory that exists; `undefined`: none that the caller may read. */
   async #deepestFolder(segments: readonly string[]): Promise<number | undefined> {
-    const least = Math.max(0, segments.length - MOST_LEVELS);
+    const least = Math.max(0, segments.length - MAX_LEVELS);
     for (let length = segments.length - 1; length >= least; length--) {
       if ((await this.#typeOf(this.#root, segments.slice(0, length))) === "directory") return length;
     }
@@ -104,10 +104,10 @@ class PathSearch {
   /** Paths below a folder that equal the wanted one but for case; else those whose first missing name is near. */
   async #findBelow(folder: readonly string[], wanted: readonly string[]): Promise<(readonly string[])[]> {
     const [name = "", ...rest] = wanted;
-    if (name.length > MOST_CHARS) return [];
+    if (name.length > MAX_CHARS) return [];
     const names = await this.#findNames(folder, name);
     const same: (readonly string[])[] = [];
-    for (const one of names.same.slice(0, MOST_SUGGESTED)) {
+    for (const one of names.same.slice(0, MAX_SUGGESTED)) {
       const path = [...folder, one];
       if (rest.length === 0 || (await this.#exists(this.#root, [...path, ...rest]))) same.push([...path, ...rest]);
       else if ((await this.#typeOf(this.#root, path)) === "directory")
@@ -118,7 +118,7 @@ class PathSearch {
 
   async #existing(paths: readonly (readonly string[])[]): Promise<(readonly string[])[]> {
     const found: (readonly string[])[] = [];
-    for (const path of paths.slice(0, MOST_SUGGESTED)) {
+    for (const path of paths.slice(0, MAX_SUGGESTED)) {
       if (await this.#exists(this.#root, path)) found.push(path);
     }
     return found;
@@ -128,7 +128,7 @@ class PathSearch {
   async #findNames(folder: readonly string[], wanted: string): Promise<{ same: string[]; near: string[] }> {
     const none = { same: [], near: [] };
     const place = this.#at(this.#root, folder);
-    if (place === undefined || ++this.#folders > MOST_FOLDERS) return none;
+    if (place === undefined || ++this.#folders > MAX_FOLDERS) return none;
     const same: string[] = [];
     const near: { readonly name: string; readonly edits: number }[] = [];
     const distanceTo = createDistance(wanted);
@@ -138,7 +138,7 @@ class PathSearch {
       {
         sizes: false,
         visit: ({ name, unreachable }) => {
-          if (++seen > MOST_ENTRIES) return "stop";
+          if (++seen > MAX_ENTRIES) return "stop";
           if (unreachable === true || name === wanted) return "skip";
           if (foldName(name) === foldName(wanted)) same.push(name);
           else {
@@ -150,7 +150,7 @@ class PathSearch {
       },
       place.access,
     );
-    if (seen > MOST_ENTRIES) return none;
+    if (seen > MAX_ENTRIES) return none;
     near.sort((one, other) => one.edits - other.edits);
     return { same, near: near.map(({ name }) => name) };
   }
@@ -192,7 +192,7 @@ function createDistance(wanted: string): (name: string) => number | undefined {
   return (name) => {
     // `cli` for `cli.ts` is a common slip, however long the ending is.
     if (key.length > 1 && foldName(name).startsWith(`${key}.`)) return 1;
-    if (Math.abs(name.length - wanted.length) > most || name.length > MOST_CHARS) return undefined;
+    if (Math.abs(name.length - wanted.length) > most || name.length > MAX_CHARS) return undefined;
     const edits = distance(key, foldName(name));
     return edits <= most ? edits : undefined;
   };

@@ -42,7 +42,7 @@ export interface FoundStats {
 /** Below this many entries, a round trip to the thread costs more than the work itself. */
 const WORTH_A_THREAD = 200;
 /** With more pending requests than this, a request would wait longer in the thread than in the event loop. */
-const MOST_PENDING = 4;
+const MAX_PENDING = 4;
 const IDLE_MS = 10_000;
 const MEMORY_MB = 64;
 const CODE = compiledFile("jail/directory-worker");
@@ -85,7 +85,7 @@ export class DirectoryThread {
   takes(entries: number): boolean {
     if (entries <= WORTH_A_THREAD || !this.#isBusy()) return false;
     if (this.#worker === undefined) this.#start();
-    return this.#isOnline && this.#pending.size < MOST_PENDING;
+    return this.#isOnline && this.#pending.size < MAX_PENDING;
   }
 
   /**

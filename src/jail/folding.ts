@@ -12,7 +12,7 @@ import { statOfName, statOfOpen } from "./stat.js";
 import { errnoOf, quietly, type Sys } from "./sys.js";
 
 /** Maximum names of the root directory examined to find one with letters of both cases. */
-const MOST_NAMES = 50;
+const MAX_NAMES = 50;
 
 /** Whether the file system of a root folds names. Decided by trying an existing name in another case. */
 export class Folding {
@@ -107,7 +107,7 @@ const ASCII = /^[\x20-\x7e]+$/;
 function foldsNames(path: string): boolean | undefined {
   const directory = opendirSync(path);
   try {
-    for (let count = 0; count < MOST_NAMES; count++) {
+    for (let count = 0; count < MAX_NAMES; count++) {
       const entry = directory.readSync();
       if (entry === null) break;
       if (swapCase(entry.name) !== entry.name) return isOne(path, entry.name);

@@ -4,9 +4,10 @@ import type { Io } from "../core/io.js";
 import { pool } from "./pool.js";
 import { closeNow } from "./sys.js";
 
-/** Handles waiting or being closed before a change waits for one of them, and before they are closed at once. */
-const MAX_OPEN = 32;
-const MOST_OPEN = 128;
+/** From this many handles that wait or are being closed, a change waits for one of them. */
+const HIGH_WATER_MARK = 32;
+/** From this many, a handle is closed at once. */
+const MAX_OPEN = 128;
 /** Handles handed over together: waking a thread of the pool costs as much as several system calls. */
 const BATCH = 16;
 /** How long a handle waits for others, in milliseconds. */
@@ -26,7 +27,7 @@ export class LateClosing {
   }
 
   readonly add = (fd: number): void => {
-    if (this.#waiting.length + this.#closing >= MOST_OPEN) {
+    if (this.#waiting.length + this.#closing >= MAX_OPEN) {
       closeNow(fd);
       return;
     }
@@ -48,7 +49,7 @@ export class LateClosing {
 
   /** Waits until only a few handles are open, before the walk of a change that may add another. */
   *waitForRoom(): Io<void> {
-    while (this.#waiting.length + this.#closing >= MAX_OPEN) {
+    while (this.#waiting.length + this.#closing >= HIGH_WATER_MARK) {
       this.flush();
       this.#room ??= new Promise((resolve) => {
         this.#onClosed = () => {

@@ -4,7 +4,7 @@ import fs, { type FSWatcher } from "node:fs";
 import { below, type Pinned } from "./handles.js";
 
 /** Most directories that this process watches. */
-const MOST_WATCHED = 8192;
+const MAX_WATCHED = 8192;
 
 let watched = 0;
 
@@ -22,7 +22,7 @@ export interface DirectoryWatch {
  * @returns `undefined` if no more can be watched
  */
 export function watchDirectory(directory: Pinned, onEvent: (name: string) => void): DirectoryWatch | undefined {
-  if (watched >= MOST_WATCHED) return undefined;
+  if (watched >= MAX_WATCHED) return undefined;
   let watcher: FSWatcher;
   try {
     watcher = fs.watch(below(directory, "."), { persistent: false }, (_type, name) => onEvent(name ?? "."));

@@ -33,7 +33,7 @@ import { entryOf, rowOf } from "./rows.js";
 import { type JournalStore, openStore, type StoreUser } from "./store.js";
 
 /** Newest entries that are looked through for those since a time. */
-const MOST_SINCE = 20_000;
+const MAX_SINCE = 20_000;
 /** Why nothing is kept where nobody wants it to be. */
 const CHOSEN: ReadonlySet<NotUndoable> = new Set(["off", "permanent", "purged", "denied"]);
 
@@ -123,7 +123,7 @@ export class RootJournal implements Journal, JournalWriter {
     let visited = 0;
     for (const id of this.#store.ids(undefined)) {
       const row = this.#store.entry(id);
-      if (++visited > MOST_SINCE || (row !== undefined && row.time < time)) return;
+      if (++visited > MAX_SINCE || (row !== undefined && row.time < time)) return;
       if (row !== undefined) yield row;
     }
   }

@@ -20,7 +20,7 @@ import type { PendingRow } from "./rows.js";
 const PREFIX = "pending-";
 const CHECK_CHARS = 8;
 /** Files with more than this (bytes) are cut as soon as nothing of them is under way. */
-const MOST_BYTES = 262_144;
+const MAX_BYTES = 262_144;
 
 /** Notes of processes that died, and how to forget them. */
 export interface LeftNotes {
@@ -53,7 +53,7 @@ export class PendingLog {
 
   /** It was not done, or its entry is written. Notes that stay do no harm: their entries are there. */
   end(id: string): void {
-    if (this.#open.delete(id) && this.#open.size === 0 && this.#bytes > MOST_BYTES) this.#cut();
+    if (this.#open.delete(id) && this.#open.size === 0 && this.#bytes > MAX_BYTES) this.#cut();
   }
 
   close(): void {

@@ -6,7 +6,7 @@ import { entryOf, pathText } from "./rows.js";
 import type { JournalStore } from "./store.js";
 
 /** Entries that one query looks at. */
-const MOST_VISITED = 20_000;
+const MAX_VISITED = 20_000;
 const BREATH_STEPS = 500;
 
 /** Entries that match, at most `limit`, and whether there may be more. */
@@ -17,7 +17,7 @@ export async function queryStore(store: JournalStore, query: JournalQuery): Prom
   let last: string | undefined;
   for (const id of candidates(store, query)) {
     if (query.before !== undefined && id >= query.before) continue;
-    if (entries.length === limit || visited === MOST_VISITED) {
+    if (entries.length === limit || visited === MAX_VISITED) {
       const isFull = entries.length === limit;
       return { entries, ...nextPart(last), ...(isFull ? damagedPart(store) : { complete: false, reason: "visited" }) };
     }
@@ -44,7 +44,7 @@ function candidates(store: JournalStore, { group, path, via, actor, before }: Jo
   if (group !== undefined) return store.ids(before, { by: "g", text: group });
   if (path !== undefined && path.length > 0) {
     // Below a path with very many the newest of all are looked through, page by page.
-    return store.idsAt(pathText(path), before, MOST_VISITED) ?? store.ids(before);
+    return store.idsAt(pathText(path), before, MAX_VISITED) ?? store.ids(before);
   }
   if (via !== undefined) return store.ids(before, { by: "v", text: via });
   if (actor !== undefined) return store.ids(before, { by: "a", text: actor });

@@ -23,8 +23,8 @@ import { countedBytes, keptRowOf, putEntry, removeOne } from "./write-rows.js";
 /** How long an entry waits for others, so that they share a transaction. */
 const WAIT_MS = 10;
 /** Entries and bytes of content that wait at most. */
-const MOST_WAITING = 256;
-const MOST_WAITING_BYTES = 4_194_304;
+const MAX_WAITING = 256;
+const MAX_WAITING_BYTES = 4_194_304;
 
 /** An entry that has not been written yet. */
 interface Waiting {
@@ -117,7 +117,7 @@ export class JournalStore {
     const image = kept?.in === "value" ? kept.bytes : undefined;
     this.#waiting.push({ row, kept: keptRowOf(kept, apart), image });
     this.#waitingBytes += image?.length ?? 0;
-    if (this.#waiting.length >= MOST_WAITING || this.#waitingBytes >= MOST_WAITING_BYTES) this.flush();
+    if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), WAIT_MS);
   }
 

@@ -7,7 +7,7 @@ import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { DuInput, DuOutput } from "../schema/types.js";
 import { compareVisits } from "../search/order.js";
-import { HiddenCount, MOST_VISITED, Patience } from "../search/sieve.js";
+import { HiddenCount, MAX_VISITED, Patience } from "../search/sieve.js";
 import { humanSize } from "./content/human-size.js";
 import { EXHAUSTED, hintOf, patienceMs } from "./searching/search.js";
 
@@ -120,7 +120,7 @@ class SizeSum {
   #take(entry: WalkEntry, isNamed: boolean): "enter" | "skip" | "stop" {
     if (isNamed) this.#deniedDepth = Number.POSITIVE_INFINITY;
     if (this.#visited > 0 && this.#patience.isOver) return this.#stop("timeout");
-    if (this.#visited >= MOST_VISITED) return this.#stop("visited");
+    if (this.#visited >= MAX_VISITED) return this.#stop("visited");
     this.#visited++;
     this.#call.access.scope.report?.(this.#visited, undefined, this.#progress);
     const { name, type, depth } = entry;

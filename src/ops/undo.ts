@@ -13,8 +13,8 @@ import { planUndo, type UndoPlan } from "./undoing/plan.js";
 /** Most characters of a diff, for models and for other callers. */
 const DIFF_CHARS_MODEL = 4000;
 const DIFF_CHARS = 16_000;
-const MOST_FILES = 1000;
-const MOST_BLOCKED = 100;
+const MAX_FILES = 1000;
+const MAX_BLOCKED = 100;
 /** Plans that are made anew when others change something between plan and commit. */
 const ATTEMPTS = 3;
 const PATIENCE_MS = 300_000;
@@ -79,7 +79,7 @@ function requireFree(plans: readonly UndoPlan[]): void {
 }
 
 function blockedPart(plans: readonly UndoPlan[]): { blocked?: Blocked[] } {
-  const blocked = plans.flatMap((plan) => [...plan.blocked]).slice(0, MOST_BLOCKED);
+  const blocked = plans.flatMap((plan) => [...plan.blocked]).slice(0, MAX_BLOCKED);
   return blocked.length === 0 ? {} : { blocked };
 }
 
@@ -152,8 +152,8 @@ function answerOf(plans: readonly UndoPlan[], hashes: ReadonlyMap<string, Sha256
   );
   return {
     undone: plans.flatMap(({ entries }) => entries.map(({ id }) => id)),
-    files: files.slice(0, MOST_FILES),
-    ...(files.length > MOST_FILES ? { filesTruncated: true as const } : {}),
+    files: files.slice(0, MAX_FILES),
+    ...(files.length > MAX_FILES ? { filesTruncated: true as const } : {}),
     ...(isMany ? { atomic: false as const } : {}),
   };
 }

@@ -3,7 +3,7 @@
 import { readClass } from "./glob-class.js";
 import { type Glob, type GlobNode, nodesOf, type Repeat } from "./glob-match.js";
 
-const MAX_OF_RANGE = 1000;
+const MAX_RANGE = 1000;
 /** Most parts in a repeated group: each is tried at each character. */
 const MAX_REPEATED = 100;
 
@@ -187,7 +187,7 @@ function readRange(from: string, to: string, start: number): GlobNode {
   const isNumbers = /^-?\d+$/.test(from) && /^-?\d+$/.test(to);
   const [a, b] = isNumbers ? [Number(from), Number(to)] : [from.codePointAt(0) ?? 0, to.codePointAt(0) ?? 0];
   const [low, high] = [Math.min(a, b), Math.max(a, b)];
-  if (high - low >= MAX_OF_RANGE) throw new GlobFault(`a range may have ${MAX_OF_RANGE} members`, start);
+  if (high - low >= MAX_RANGE) throw new GlobFault(`a range may have ${MAX_RANGE} members`, start);
   if (isNumbers) return { kind: "number", low, high };
   const has = (char: string): boolean => {
     const code = char.codePointAt(0) ?? 0;

@@ -11,7 +11,7 @@ export const NO_SANDBOX = "no sandbox available";
 /** Default mount point of the bound root in the sandbox. */
 export const WORKSPACE = "/workspace";
 /** Maximum bytes kept of one command's output. */
-export const MOST_OUTPUT_BYTES = 10 * 1_048_576;
+export const MAX_OUTPUT_BYTES = 10 * 1_048_576;
 
 const TIMED_OUT = 124;
 /** How often the progress of a command is reported. */

@@ -4,7 +4,7 @@ import { parse, stringify } from "lossless-json";
 /** Valid JSON that is refused because one of its numbers could not be preserved. */
 export class UnkeptNumber extends Error {
   override readonly name = "UnkeptNumber";
-  /** `size`: the text has more than {@link MOST_EXACT_CHARS} characters, so parsing it exactly would take too long. */
+  /** `size`: the text has more than {@link MAX_EXACT_CHARS} characters, so parsing it exactly would take too long. */
   readonly reason: "range" | "size" | "depth";
 
   constructor(reason: UnkeptNumber["reason"]) {
@@ -14,13 +14,13 @@ export class UnkeptNumber extends Error {
 }
 
 /** Maximum characters of a text that is parsed exactly; the exact parser is slow and blocks the event loop. */
-export const MOST_EXACT_CHARS = 1_048_576;
+export const MAX_EXACT_CHARS = 1_048_576;
 /** Maximum digits of an integer that is read as `bigint`. */
 const MAX_DIGITS = 1000;
 
 const TEXTS = {
   range: "a number is too large. Send it as a string",
-  size: `integers beyond 2^53 are kept only in JSON of at most ${MOST_EXACT_CHARS} characters. Send them as strings`,
+  size: `integers beyond 2^53 are kept only in JSON of at most ${MAX_EXACT_CHARS} characters. Send them as strings`,
   depth: "it is nested too deeply for integers beyond 2^53. Send them as strings",
 } as const;
 
@@ -35,7 +35,7 @@ const SUSPECT = /\d[\d.]{15}|\d[eE]\+?\d{3}/;
 export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (!SUSPECT.test(text) || !changesNumber(text)) return value;
-  if (text.length > MOST_EXACT_CHARS) throw new UnkeptNumber("size");
+  if (text.length > MAX_EXACT_CHARS) throw new UnkeptNumber("size");
   try {
     return parse(text, undefined, { parseNumber: numberOf, onDuplicateKey: ({ newValue }) => newValue });
   } catch (error) {

@@ -11,7 +11,7 @@ import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "./ignore-rules.js"
 import { Pace, TimeIsUp } from "./pace.js";
 
 /** Most entries that one walk visits. */
-export const MOST_VISITED = 200_000;
+export const MAX_VISITED = 200_000;
 /** Reserved of the call's own time for building the answer. */
 const RESERVE_MS = 250;
 
@@ -155,7 +155,7 @@ export class Sieve {
     const standing = resume?.standing(path) ?? "after";
     if (standing === "before") return OUT;
     if (standing === "after") {
-      if (this.#visited >= MOST_VISITED) return this.stop("visited");
+      if (this.#visited >= MAX_VISITED) return this.stop("visited");
       this.#visited++;
       this.#reached = path;
       this.#options.scope.report?.(this.#visited, undefined, this.#progress);

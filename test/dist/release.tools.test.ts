@@ -9,7 +9,7 @@ import { cleanUp, makeFolder, startNode } from "../cli/process.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-const MOST_BYTES = 25_000_000;
+const MAX_BYTES = 25_000_000;
 
 afterAll(cleanUp);
 
@@ -20,7 +20,7 @@ describe("the bundle", () => {
   beforeAll(async () => {
     const file = join(folder, "it.mcpb");
     execFileSync(process.execPath, [join(ROOT, "scripts/release/mcpb.mjs"), file, "--here"], { stdio: "ignore" });
-    expect(statSync(file).size).toBeLessThan(MOST_BYTES);
+    expect(statSync(file).size).toBeLessThan(MAX_BYTES);
     mkdirSync(unpacked);
     expect(await unpackExtension({ mcpbPath: file, outputDir: unpacked, silent: true })).toBe(true);
   }, 120_000);

@@ -15,7 +15,7 @@ import { type Files, openFiles, ROOT } from "./files.js";
 import { withChild } from "./start-child.js";
 
 /** A descent holds 16 directories; a copy has four: to its source and its target, and below each of them. */
-const MOST_DESCRIPTORS = 80;
+const MAX_DESCRIPTORS = 80;
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -94,7 +94,7 @@ export function deepTreeSuite(LEVELS: number): void {
       try {
         for (const [name, work] of Object.entries(WORK)) {
           const { turns, descriptors } = await observed(() => work(files));
-          expect([name, descriptors <= MOST_DESCRIPTORS, descriptors]).toEqual([name, true, descriptors]);
+          expect([name, descriptors <= MAX_DESCRIPTORS, descriptors]).toEqual([name, true, descriptors]);
           if (name !== "tree") expect([name, turns > 3]).toEqual([name, true]);
         }
         expect(staged(root)).toEqual([]);
@@ -146,7 +146,7 @@ export function deepTreeSuite(LEVELS: number): void {
         const mounted = await backend.mount(relPath([]), { writable: true, keepsStage: false, user }, access);
         fs.chmodSync(`/proc/self/fd/${bottom}/bottom`, 0o4755);
         const { turns, descriptors } = await observed(() => mounted.settle());
-        expect(descriptors).toBeLessThanOrEqual(MOST_DESCRIPTORS);
+        expect(descriptors).toBeLessThanOrEqual(MAX_DESCRIPTORS);
         // The steps of two walks, 256 a turn.
         expect(turns).toBeGreaterThan(((2 * LEVELS) / 256) * 0.75);
         expect(fs.statSync(`/proc/self/fd/${bottom}/bottom`).mode & 0o7777).toBe(0o755);
@@ -169,7 +169,7 @@ export function deepTreeSuite(LEVELS: number): void {
     makeDeepTree(path, "d", LEVELS);
     const { turns, descriptors } = await observed(() => home.discard(path));
     expect(fs.existsSync(path)).toBe(false);
-    expect(descriptors).toBeLessThanOrEqual(MOST_DESCRIPTORS);
+    expect(descriptors).toBeLessThanOrEqual(MAX_DESCRIPTORS);
     expect(turns).toBeGreaterThan(LEVELS / 250);
     const other = home.create("deep-");
     makeDeepTree(other, "d", 1000);

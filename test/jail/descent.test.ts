@@ -4,10 +4,10 @@ import { expect, test } from "@jest/globals";
 import { type Io, runIo } from "../../src/core/io.js";
 import { identity, ProcHandles, release } from "../../src/jail/handles.js";
 import { Sys } from "../../src/jail/sys.js";
-import { Descent, MOST_HELD } from "../../src/jail/walk/descent.js";
+import { Descent, MAX_HELD } from "../../src/jail/walk/descent.js";
 import { expectClosedSoon, inArena, openDescriptors } from "./arena.js";
 
-const LEVELS = 3 * MOST_HELD;
+const LEVELS = 3 * MAX_HELD;
 
 /** Goes down `LEVELS` directories named `d`, then runs `work`. Nothing stays open. */
 async function descended(
@@ -57,7 +57,7 @@ const levels = (count: number): string => Array(count).fill("d").join("/");
 
 test("after a directory was moved, its former parent is found by name", () =>
   descended(function* ({ descent, identities, root }) {
-    const level = LEVELS - MOST_HELD;
+    const level = LEVELS - MAX_HELD;
     mkdirSync(join(root, "elsewhere"));
     renameSync(join(root, levels(level)), join(root, "elsewhere/d"));
     while (descent.depth > level) expect(yield* descent.leave()).toBe(1);
@@ -67,7 +67,7 @@ test("after a directory was moved, its former parent is found by name", () =>
 
 test("levels that can no longer be found are reported as lost", () =>
   descended(function* ({ descent, identities, root }) {
-    const level = LEVELS - MOST_HELD;
+    const level = LEVELS - MAX_HELD;
     mkdirSync(join(root, "elsewhere"));
     renameSync(join(root, levels(level)), join(root, "elsewhere/d"));
     renameSync(join(root, levels(4)), join(root, "elsewhere/e"));

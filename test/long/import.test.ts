@@ -23,8 +23,8 @@ function flat(side: string): Node {
 }
 
 /** In a turn 16 steps are done, of which each may ask for the children of two nodes. */
-const MOST_CELLS_PER_TURN = 16 * 33;
-const MOST_BYTES_PER_TURN = 2 ** 20;
+const MAX_CELLS_PER_TURN = 16 * 33;
+const MAX_BYTES_PER_TURN = 2 ** 20;
 
 interface Watch {
   /** Most cells asked for or put between two turns of the event loop, and most bytes put. */
@@ -96,8 +96,8 @@ test.each(["memory", "embedded"])("an import of 100,000 entries keeps nobody wai
     await owner.importDrive([inPieces(bytes, 65_536)], { drive: "d" });
     stop();
     expect(most.cells).toBeGreaterThan(0);
-    expect(most.cells).toBeLessThanOrEqual(MOST_CELLS_PER_TURN);
-    expect(most.bytes).toBeLessThanOrEqual(MOST_BYTES_PER_TURN);
+    expect(most.cells).toBeLessThanOrEqual(MAX_CELLS_PER_TURN);
+    expect(most.bytes).toBeLessThanOrEqual(MAX_BYTES_PER_TURN);
   }
   for await (const { bytes } of owner.exportDrive({ top: "drive", drive: "d" })) {
     expect(bytes).toEqual(merged);

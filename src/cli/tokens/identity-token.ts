@@ -14,7 +14,7 @@ import { checkTokenOutput, putToken } from "./token-output.js";
 /** Default lifetime, as of Covia clients; short, since whoever holds the token is that caller. */
 const LIFETIME_SECONDS = 300;
 /** Maximum lifetime that a venue accepts by default. */
-const USUAL_MOST_SECONDS = 3600;
+const DEFAULT_MAX_SECONDS = 3600;
 
 /** `venue-files token identity`: mints the bearer token that authenticates the holder of a key to a venue. */
 export async function tokenIdentity(
@@ -32,7 +32,7 @@ export async function tokenIdentity(
   context.stderr.write(
     `Whoever holds this token is ${shortDid(key.did)} to ${shortDid(to)} until ${end} (${printDuration(lifetimeSeconds)})\n`,
   );
-  const most = config?.auth.maxIdentityLifetime ?? USUAL_MOST_SECONDS;
+  const most = config?.auth.maxIdentityLifetime ?? DEFAULT_MAX_SECONDS;
   if (lifetimeSeconds > most) {
     const who = config === undefined ? "most venues take" : "this venue takes";
     context.stderr.write(`Warning: ${who} no identity token that lives longer than ${printDuration(most)}\n`);

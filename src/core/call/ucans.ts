@@ -2,8 +2,8 @@
 
 import { invalidInput } from "../errors/texts.js";
 
-const MOST_TOKENS = 8;
-const MOST_BYTES = 32_768;
+const MAX_TOKENS = 8;
+const MAX_BYTES = 32_768;
 
 /**
  * The tokens of a call, deduplicated. Duplicates in the list count towards the limits, so that the limits are the same
@@ -19,14 +19,14 @@ export function readUcans(
 ): readonly string[] | { readonly fault: "malformed" | "too_large" } {
   if (!Array.isArray(ucans)) return { fault: "malformed" };
   // Checked first, so that a huge list is never iterated.
-  if (ucans.length > MOST_TOKENS) return { fault: "too_large" };
+  if (ucans.length > MAX_TOKENS) return { fault: "too_large" };
   const tokens = [...known.filter((token) => !ucans.includes(token)), ...ucans];
-  if (tokens.length > MOST_TOKENS) return { fault: "too_large" };
+  if (tokens.length > MAX_TOKENS) return { fault: "too_large" };
   let total = 0;
   for (const token of tokens) {
     if (typeof token !== "string") return { fault: "malformed" };
     total += Buffer.byteLength(token);
-    if (total > MOST_BYTES) return { fault: "too_large" };
+    if (total > MAX_BYTES) return { fault: "too_large" };
   }
   return [...new Set([...known, ...tokens])];
 }
@@ -44,6 +44,6 @@ export function parseUcans(ucans: unknown): readonly string[] {
 }
 
 function tooLarge() {
-  const expected = `at most ${MOST_TOKENS} tokens and ${MOST_BYTES} bytes together`;
+  const expected = `at most ${MAX_TOKENS} tokens and ${MAX_BYTES} bytes together`;
   return invalidInput(`'ucans' is too_large: ${expected}`, "/ucans", expected);
 }

@@ -16,12 +16,12 @@ export interface DescribedError {
 
 import { packageFile } from "../package-files.js";
 
-const MOST_INPUT_CHARS = 4096;
-const MOST_MESSAGE_CHARS = 500;
-const MOST_WORD_CHARS = 80;
-const MOST_FRAMES = 12;
-const MOST_CAUSES = 3;
-const MOST_ERRORS = 4;
+const MAX_INPUT_CHARS = 4096;
+const MAX_MESSAGE_CHARS = 500;
+const MAX_WORD_CHARS = 80;
+const MAX_FRAMES = 12;
+const MAX_CAUSES = 3;
+const MAX_ERRORS = 4;
 
 const PATH = "<path>";
 const TOKEN = "<token>";
@@ -38,7 +38,7 @@ const PACKAGE_PATH = decodeURIComponent(new URL(PACKAGE_URL).pathname);
  * that have no slash remain.
  */
 export function describeError(error: unknown): DescribedError {
-  return describe(error, MOST_CAUSES);
+  return describe(error, MAX_CAUSES);
 }
 
 function describe(error: unknown, depth: number): DescribedError {
@@ -66,7 +66,7 @@ function describeThing(error: object, depth: number): DescribedError {
     ...(stack.length === 0 ? {} : { stack }),
     ...(cause === undefined || cause === null || depth === 0 ? {} : { cause: describe(cause, depth - 1) }),
     ...(Array.isArray(errors) && depth > 0
-      ? { errors: errors.slice(0, MOST_ERRORS).map((one) => describe(one, depth - 1)) }
+      ? { errors: errors.slice(0, MAX_ERRORS).map((one) => describe(one, depth - 1)) }
       : {}),
   };
 }
@@ -99,7 +99,7 @@ function knownPaths(error: object): string[] {
 }
 
 function wordOf(text: string, paths: readonly string[]): string {
-  return cut(redact(text, paths), MOST_WORD_CHARS);
+  return cut(redact(text, paths), MAX_WORD_CHARS);
 }
 
 const cut = (text: string, chars: number): string => (text.length > chars ? `${text.slice(0, chars)}…` : text);
@@ -140,14 +140,14 @@ const JSON_EXCERPT = /,? *(?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON/s;
 
 function redact(text: string, paths: readonly string[]): string {
   // The last word may be the truncated start of a path or token that would otherwise have been recognised.
-  let clean = text.length > MOST_INPUT_CHARS ? text.slice(0, MOST_INPUT_CHARS).replace(/\S*$/, "…") : text;
+  let clean = text.length > MAX_INPUT_CHARS ? text.slice(0, MAX_INPUT_CHARS).replace(/\S*$/, "…") : text;
   for (const path of paths) clean = clean.replaceAll(path, PATH);
   clean = clean.replace(JSON_EXCERPT, ": not valid JSON").replace(PATHS, (...found) => {
     const { scheme, host, quote = "" }: { scheme?: string; host?: string; quote?: string } = found.at(-1);
     return scheme === undefined ? `${quote}${PATH}${quote}` : `${scheme}://${host}`;
   });
   clean = clean.replace(NAMES_OR_TOKENS, (_found, name?: string) => name ?? TOKEN);
-  return cut(clean, MOST_MESSAGE_CHARS);
+  return cut(clean, MAX_MESSAGE_CHARS);
 }
 
 /** A stack frame of V8: an optional function name, and a location with line and column. */
@@ -157,12 +157,12 @@ const FRAME = /^ +at (?:(?<name>[^()/\\]{1,120}) \()?(?<place>\S.*):(?<line>\d+)
 function framesOf(stack = ""): string[] {
   const frames: string[] = [];
   const start = Math.max(0, stack.search(/^ +at /m));
-  for (const text of stack.slice(start, start + 2 * MOST_INPUT_CHARS).split("\n")) {
+  for (const text of stack.slice(start, start + 2 * MAX_INPUT_CHARS).split("\n")) {
     const { name, place, line, column } = FRAME.exec(text)?.groups ?? {};
     if (place === undefined) continue;
     const at = `${placeOf(place)}:${line}:${column}`;
-    frames.push(cut(name === undefined ? at : `${redact(name, [])} (${at})`, 2 * MOST_WORD_CHARS));
-    if (frames.length === MOST_FRAMES) break;
+    frames.push(cut(name === undefined ? at : `${redact(name, [])} (${at})`, 2 * MAX_WORD_CHARS));
+    if (frames.length === MAX_FRAMES) break;
   }
   return frames;
 }

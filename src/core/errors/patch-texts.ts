@@ -3,8 +3,8 @@
 import { adapterError, FileAdapterError } from "./errors.js";
 import { escapeText, type Place } from "./texts.js";
 
-const MOST_TOLD = 10;
-const MOST_LINES_TOLD = 5;
+const MAX_SHOWN = 10;
+const MAX_LINES_TOLD = 5;
 
 const at = ({ root, path }: Place) => ({ root, path });
 const shown = ({ path }: Place): string => `"${escapeText(path)}"`;
@@ -51,8 +51,8 @@ export function hunkAmbiguous(
   place: Place,
   { hunk, of, found, lines }: HunkPlace & { found: number; lines?: readonly number[] },
 ) {
-  const shownLines = lines?.slice(0, MOST_LINES_TOLD).join(", ");
-  const where = shownLines === undefined ? "" : ` (lines ${shownLines}${found > MOST_LINES_TOLD ? ", …" : ""})`;
+  const shownLines = lines?.slice(0, MAX_LINES_TOLD).join(", ");
+  const where = shownLines === undefined ? "" : ` (lines ${shownLines}${found > MAX_LINES_TOLD ? ", …" : ""})`;
   return adapterError(
     "AMBIGUOUS_MATCH",
     `Hunk ${hunk + 1} of ${of} matches ${shown(place)} in ${found} places${where}. Add lines around it, or a line above it behind @@`,
@@ -80,7 +80,7 @@ export function patchFailed(failed: readonly FailedSection[], of: number): FileA
   if (first === undefined) throw new TypeError("No section failed");
   const { code, data, sentence } = first.error;
   const where = of === 1 ? "" : `Section ${first.section} of ${of}: `;
-  const more = others.slice(0, MOST_TOLD - 1);
+  const more = others.slice(0, MAX_SHOWN - 1);
   const hint = more.map(({ section, error }) => `Section ${section}: ${error.message} [${error.code}]`).join("\n");
   const count =
     others.length === 0 ? "" : `. ${others.length} more ${others.length === 1 ? "section fails" : "sections fail"}`;
@@ -91,7 +91,7 @@ export function patchFailed(failed: readonly FailedSection[], of: number): FileA
       ...data,
       section: first.section,
       failures: failed
-        .slice(0, MOST_TOLD)
+        .slice(0, MAX_SHOWN)
         .map(({ section, error }) => ({ section, ...error.data, code: error.code, message: error.message })),
       ...(hint === "" ? {} : { hint }),
     },

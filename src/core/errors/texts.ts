@@ -25,15 +25,15 @@ export function escapeText(text: string): string {
 }
 
 /** Maximum characters of a path in a message; the error data has the full path. */
-const MOST_SHOWN = 200;
+const MAX_SHOWN = 200;
 
 /** A path for a one-line message: escaped, `/` for the root, a long one shortened in the middle. */
 export function pathText(path: string): string {
   if (path === "") return "/";
-  const points = path.length <= MOST_SHOWN ? [] : [...path];
-  if (points.length <= MOST_SHOWN) return escapeText(path);
-  const head = MOST_SHOWN / 2;
-  return escapeText(`${points.slice(0, head).join("")}…${points.slice(head + 1 - MOST_SHOWN).join("")}`);
+  const points = path.length <= MAX_SHOWN ? [] : [...path];
+  if (points.length <= MAX_SHOWN) return escapeText(path);
+  const head = MAX_SHOWN / 2;
+  return escapeText(`${points.slice(0, head).join("")}…${points.slice(head + 1 - MAX_SHOWN).join("")}`);
 }
 
 const at = (place: Place) => ({ root: place.root, path: place.path });

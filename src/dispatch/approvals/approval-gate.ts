@@ -17,7 +17,7 @@ import type { ClientApproval, Effect } from "../../core/ports/effect.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 
 /** Most characters of the differences of several roots together. */
-const MOST_DIFF_CHARS = 64_000;
+const MAX_DIFF_CHARS = 64_000;
 
 /** Effects of one commit of a call. */
 export interface Intent {
@@ -90,7 +90,7 @@ export class ApprovalGate {
 
   /** As {@link pass}, for a command that may change what is there. @returns whether somebody has allowed it */
   passRun(rules: ApprovalRules, { root, path }: Pick<Effect, "root" | "path">): boolean {
-    const command = commandIn(this.#options.context)?.slice(0, MOST_COMMAND_CHARS);
+    const command = commandIn(this.#options.context)?.slice(0, MAX_COMMAND_CHARS);
     this.pass(rules, { effects: [{ root, path, action: "exec", ...(command === undefined ? {} : { command }) }] });
     return this.#allowed.has(root);
   }
@@ -147,7 +147,7 @@ export class ApprovalGate {
       parts: [...earlier.map(({ part }) => part), partOf(intent)],
       effects: [...before, ...intent.effects],
       ...(before.length === 0 ? {} : { allowed: before.length }),
-      ...(diffs.length === 0 ? {} : { diff: diffs.join("").slice(0, MOST_DIFF_CHARS) }),
+      ...(diffs.length === 0 ? {} : { diff: diffs.join("").slice(0, MAX_DIFF_CHARS) }),
     };
   }
 
@@ -170,7 +170,7 @@ function partOf({ effects, state = "" }: Intent): ApprovalPart {
 }
 
 /** Longest part of a command that is shown. */
-const MOST_COMMAND_CHARS = 1000;
+const MAX_COMMAND_CHARS = 1000;
 
 /** The command of a call that runs one: what is typed, or its arguments. */
 function commandIn({ transfer }: SurfaceContext): string | undefined {

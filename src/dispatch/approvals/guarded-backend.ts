@@ -76,7 +76,7 @@ export interface GuardOptions {
 }
 
 /** Times that a change is looked at again when something else changed the target meanwhile. */
-const MOST_LOOKS = 3;
+const MAX_LOOKS = 3;
 
 class Guard {
   readonly #inner: Backend;
@@ -227,7 +227,7 @@ class Guard {
         return await act(found, given ?? pin);
       } catch (error) {
         const isOurs = given === undefined && error instanceof FileAdapterError && error.code === "CONFLICT";
-        const again = isOurs && !this.#options.gate.isApproved && once?.isSpent !== true && looks < MOST_LOOKS;
+        const again = isOurs && !this.#options.gate.isApproved && once?.isSpent !== true && looks < MAX_LOOKS;
         if (!again) throw isOurs ? this.#options.gate.explain(error) : error;
       }
     }

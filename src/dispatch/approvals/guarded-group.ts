@@ -8,7 +8,7 @@ import type { Intent } from "./approval-gate.js";
 import { contentDiff, readTarget, type TargetState } from "./target-state.js";
 
 /** Most characters of all differences together. */
-const MOST_DIFF_CHARS = 64_000;
+const MAX_DIFF_CHARS = 64_000;
 
 interface Planned {
   readonly change: GroupChange;
@@ -38,7 +38,7 @@ export async function planGroup(
   for (const change of changes) planned.push(await planOne(root, change, look));
   const diff = (): string | undefined => {
     const text = planned.map((one) => one.diff ?? "").join("");
-    return text === "" ? undefined : text.slice(0, MOST_DIFF_CHARS);
+    return text === "" ? undefined : text.slice(0, MAX_DIFF_CHARS);
   };
   const state = planned.map(({ tree = "" }) => tree).join(";");
   return {

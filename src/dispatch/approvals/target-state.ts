@@ -21,10 +21,10 @@ export interface TargetState {
 
 const CHUNK = 262_144;
 /** Most bytes of a file of which a difference is made. */
-const MOST_TEXT = 1_048_576;
-const MOST_DIFF_CHARS = 16_000;
+const MAX_TEXT = 1_048_576;
+const MAX_DIFF_CHARS = 16_000;
 /** Entries of a tree that are counted; a larger one is told by this many. */
-const MOST_ENTRIES = 100_000;
+const MAX_ENTRIES = 100_000;
 
 /**
  * @param itself a link is looked at, not what it leads to: for what removes or moves an entry
@@ -53,12 +53,12 @@ export async function readTarget(backend: Backend, at: At, itself = false): Prom
       const bytes = await file.read(size, CHUNK);
       sum.update(bytes);
       size += bytes.length;
-      if (size <= MOST_TEXT) kept.push(bytes);
+      if (size <= MAX_TEXT) kept.push(bytes);
       if (bytes.length < CHUNK) break;
     }
     const sha256 = sum.digest("hex");
     const state: EffectState = { type: "file", etag: etagOf(sha256), size };
-    return { state, sha256, ...(size <= MOST_TEXT ? { content: Buffer.concat(kept) } : {}) };
+    return { state, sha256, ...(size <= MAX_TEXT ? { content: Buffer.concat(kept) } : {}) };
   } finally {
     file.close();
   }
@@ -78,7 +78,7 @@ async function readTree(backend: Backend, { path, access }: At): Promise<TargetS
         entries += 1;
         size += entry.size ?? 0;
         latest = Math.max(latest, entry.modified ?? 0);
-        return entries < MOST_ENTRIES ? "enter" : "stop";
+        return entries < MAX_ENTRIES ? "enter" : "stop";
       },
     },
     access,
@@ -96,7 +96,7 @@ export function contentDiff(path: string, found: TargetState, content: Buffer, a
   const start = commonLines(before, after);
   const end = commonEnd(before, after, start);
   const replacements = [{ start, end: before.length - end, text: after.slice(start, after.length - end) }];
-  return unifiedDiff(before, { path, replacements, maxChars: MOST_DIFF_CHARS }).diff;
+  return unifiedDiff(before, { path, replacements, maxChars: MAX_DIFF_CHARS }).diff;
 }
 
 function textOf(bytes: Buffer): string | undefined {

@@ -14,7 +14,7 @@ const RESOLVE_NO_SYMLINKS = 0x04;
 const RESOLVE_BENEATH = 0x08;
 const EAGAIN = 11;
 /** Retries while the kernel reports EAGAIN because of concurrent renames. */
-const MOST_TRIES = 128;
+const MAX_TRIES = 128;
 /** Walks after which loading the native library pays off. */
 export const WALKS_BEFORE_LOADING = 1000;
 
@@ -106,7 +106,7 @@ function loadOpenBeneath(): OpenBeneath | undefined {
 export function retryDisturbed(call: () => number, isDisturbed: () => boolean): number {
   for (let tries = 1; ; tries++) {
     const fd = call();
-    if (fd >= 0 || tries === MOST_TRIES || !isDisturbed()) return fd;
+    if (fd >= 0 || tries === MAX_TRIES || !isDisturbed()) return fd;
   }
 }
 

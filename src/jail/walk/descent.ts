@@ -6,7 +6,7 @@ import { type Handles, identity, type Pinned, release } from "../handles.js";
 import { quietly } from "../sys.js";
 
 /** Maximum directories a descent holds open besides its start; the deepest are kept. */
-export const MOST_HELD = 16;
+export const MAX_HELD = 16;
 const BREATH_STEPS = 128;
 
 interface Level {
@@ -48,7 +48,7 @@ export class Descent {
   push(directory: Pinned, name: string | Buffer): void {
     this.#levels.push({ name, held: directory, identity: undefined });
     // Handles without descriptors cost nothing to keep.
-    if (directory.fd >= 0) this.#keep(MOST_HELD);
+    if (directory.fd >= 0) this.#keep(MAX_HELD);
   }
 
   /** Releases all directories but the deepest and the start. */

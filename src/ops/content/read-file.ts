@@ -6,7 +6,7 @@ import { notJson, notText, type Place, tooLargeToRead } from "../../core/errors/
 import { type Awaitable, after, runIo } from "../../core/io.js";
 import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
+import { MAX_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, isShownAsImage, mostBase64 } from "../rendering/describe-file.js";
 import { isPdf, readPdf } from "../rendering/read-pdf.js";
@@ -135,7 +135,7 @@ function parseJson(bytes: Buffer, { call, encoding }: Reading): unknown {
 function unkeptNumber({ reason }: UnkeptNumber, text: string, place: Place): FileAdapterError {
   if (reason !== "size") return notJson(place, "it holds a number that cannot be kept here. Pass mode: text");
   const advice = "It holds integers beyond 2^53: pass mode: text";
-  return tooLargeToRead(place, text.length, MOST_EXACT_CHARS, advice);
+  return tooLargeToRead(place, text.length, MAX_EXACT_CHARS, advice);
 }
 
 /** Reads from the start: text is cut at the budget, images and other bytes are returned whole or not at all. */

@@ -24,9 +24,9 @@ export interface PastContent {
 export type Past = PastContent | NotUndoable | "nothing";
 
 /** Most changes of one file that are followed to find a content. */
-const MOST_FOLLOWED = 64;
+const MAX_FOLLOWED = 64;
 const PAGE = 200;
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 /** A tree that was taken away, and the names of a file in it. */
 interface Above {
@@ -66,11 +66,11 @@ export class PastContents {
   }
 
   before(entry: JournalEntry): Promise<Past> {
-    return this.#before(entry, MOST_FOLLOWED);
+    return this.#before(entry, MAX_FOLLOWED);
   }
 
   after(entry: JournalEntry): Promise<Past> {
-    return this.#after(entry, MOST_FOLLOWED);
+    return this.#after(entry, MAX_FOLLOWED);
   }
 
   async #before(entry: JournalEntry, left: number): Promise<Past> {
@@ -159,7 +159,7 @@ export class PastContents {
   ): Promise<JournalEntry | undefined> {
     let oldest: JournalEntry | undefined;
     let before: string | undefined;
-    for (let page = 0; page < MOST_PAGES; page++) {
+    for (let page = 0; page < MAX_PAGES; page++) {
       const query = { path, since, limit: PAGE, sees, ...(before === undefined ? {} : { before }) };
       const found = await this.#journal.query(query);
       oldest = found.entries.at(-1) ?? oldest;

@@ -7,7 +7,7 @@ import type { Access, Backend, WalkEntry, WalkOptions, WalkStep } from "../../co
 import type { Globs } from "../../search/globs.js";
 import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
 import { Pace } from "../../search/pace.js";
-import { HiddenCount, MOST_VISITED } from "../../search/sieve.js";
+import { HiddenCount, MAX_VISITED } from "../../search/sieve.js";
 import { fairShares } from "./fair-shares.js";
 
 export interface SurveyOptions {
@@ -232,7 +232,7 @@ export class TreeSurvey {
 
   #visit(entry: WalkEntry, take: Take): Awaitable<WalkStep> {
     this.#options.access.scope.report?.(++this.#looked, undefined, this.#progress);
-    if (this.#visited++ === MOST_VISITED) {
+    if (this.#visited++ === MAX_VISITED) {
       this.#isTired = true;
       return "stop";
     }

@@ -8,7 +8,7 @@ import { type JournalView, journalsOf, visibleRoot } from "../history/visible-en
 
 const PAGE = 100;
 /** Most pages that are looked at for the newest changes of a caller. */
-const MOST_PAGES = 50;
+const MAX_PAGES = 50;
 const OPERATOR = "operator";
 
 /** Entries of one root to undo, newest first. */
@@ -119,7 +119,7 @@ async function newestEntries(
   const counts = (entry: JournalEntry): boolean =>
     isInForce(entry) && entry.undoes === undefined && entry.op !== "purge" && sees(entry);
   let before: string | undefined;
-  for (let page = 0; page < MOST_PAGES && units.size < most; page++) {
+  for (let page = 0; page < MAX_PAGES && units.size < most; page++) {
     const query = { ...maker, limit: PAGE, sees: counts, ...(before === undefined ? {} : { before }) };
     const { entries, next } = await journal.query(query);
     for (const entry of entries) {

@@ -6,15 +6,15 @@ import { streamOf } from "./body.js";
 import type { FileTurn } from "./plan.js";
 
 /** Longer files are left out of the diff. */
-const MOST_BYTES = 524_288;
-const MOST_FILES = 200;
+const MAX_BYTES = 524_288;
+const MAX_FILES = 200;
 
 /** @param maxChars of the whole */
 export async function diffOfTurns(turns: readonly FileTurn[], maxChars: number): Promise<UnifiedDiff> {
   let diff = "";
   const shown = turns.filter(({ isPlain }) => isPlain !== true);
-  let isCut = shown.length > MOST_FILES;
-  for (const { path, now, next } of shown.slice(0, MOST_FILES)) {
+  let isCut = shown.length > MAX_FILES;
+  for (const { path, now, next } of shown.slice(0, MAX_FILES)) {
     if (diff.length >= maxChars) return { diff, diffTruncated: true };
     const [old, text] = [await textOf(now), await textOf(next)];
     if (old === undefined || text === undefined) {
@@ -38,7 +38,7 @@ export const textDiff = (
 /** `undefined`: it is not text, too long, or cannot be read. */
 async function textOf(content: PastContent | "kept" | undefined): Promise<string | undefined> {
   if (content === undefined) return "";
-  if (content === "kept" || content.size > MOST_BYTES) return undefined;
+  if (content === "kept" || content.size > MAX_BYTES) return undefined;
   const bytes = await streamOf(content);
   if (!Buffer.isBuffer(bytes) || bytes.includes(0)) return undefined;
   const text = bytes.toString("utf8");

@@ -22,7 +22,7 @@ export interface Outlook {
 type Planned = Outlook | "gone";
 
 /** The largest directory that is looked through to find whether it will be empty. */
-const MOST_NAMES = 10_000;
+const MAX_NAMES = 10_000;
 
 export class OutlookOfRoot {
   readonly #reads: (path: readonly string[]) => PathCall | undefined;
@@ -97,7 +97,7 @@ export class OutlookOfRoot {
     if (call === undefined) return false;
     const { entries, total, denied } = await call.root.backend.list(
       call.path,
-      { offset: 0, limit: MOST_NAMES },
+      { offset: 0, limit: MAX_NAMES },
       call.access,
     );
     if (total > entries.length || (denied ?? 0) > 0) return false;

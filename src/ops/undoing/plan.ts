@@ -14,7 +14,7 @@ import { type Outlook, OutlookOfRoot } from "./outlook.js";
 import { isOfTree, standsAsRoot, standsAt } from "./standing.js";
 
 /** Entries that are named as blocked. */
-const MOST_BLOCKED = 100;
+const MAX_BLOCKED = 100;
 const PAGE = 50;
 /** Entries that are planned before others get their turn. */
 const TURN = 100;
@@ -252,7 +252,7 @@ class Planner {
   /** Names who has changed it since, as far as the caller may know. */
   async #block(entry: JournalEntry, path: readonly string[]): Promise<void> {
     this.#blockedCount += 1;
-    if (this.#blocked.length === MOST_BLOCKED) return;
+    if (this.#blocked.length === MAX_BLOCKED) return;
     const sees = (one: JournalEntry): boolean => one.id > entry.id && this.#of.sees(one);
     const { entries } = await this.#of.journal.query({ path, since: entry.time, limit: PAGE, sees });
     const later = entries.find((one) => one.undoneBy === undefined) ?? entries[0];

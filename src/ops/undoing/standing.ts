@@ -9,17 +9,17 @@ import { areSame, hashRange } from "../history/states.js";
 import type { Outlook } from "./outlook.js";
 
 /** Undos that are followed back to find that a state is an older one again. */
-const MOST_FOLLOWED = 50;
+const MAX_FOLLOWED = 50;
 const PAGE = 500;
 /** Entries of a tree that were changed after it was made and are looked up one by one. */
-const MOST_LATER = 1000;
+const MAX_LATER_ENTRIES = 1000;
 /** Change times of directories may be this much later than the time of the entry that explains them. */
 const SLACK_MS = 20;
 
 /** File times go by ticks of at most this many milliseconds. */
 const TICK_MS = 20;
 /** Largest file in bytes that is compared by content although its version is the same. */
-const MOST_COMPARED = 1_048_576;
+const MAX_COMPARED = 1_048_576;
 /** A larger number is a time in nanoseconds. */
 const LATEST_MS = 1e15;
 
@@ -57,7 +57,7 @@ export async function standsAt(
 function isDoubtful({ after, time, addition }: JournalEntry, now: Outlook): boolean {
   const { version, sha256, size = 0 } = after ?? {};
   if (version === undefined || version !== now.state.version) return false;
-  if (sha256 === undefined || addition !== undefined || now.disk === undefined || size > MOST_COMPARED) return false;
+  if (sha256 === undefined || addition !== undefined || now.disk === undefined || size > MAX_COMPARED) return false;
   return time - changedMsIn(version) < TICK_MS;
 }
 
@@ -117,7 +117,7 @@ async function isAgain({ journal }: StandingParts, entry: JournalEntry, now: Ent
   const sees = (one: JournalEntry): boolean => one.id > id && one.undoes !== undefined;
   const { entries: undos } = await journal.query({ path, since: time, limit: PAGE, sees });
   let state: EntryState | null = now;
-  for (let left = MOST_FOLLOWED; left > 0 && state !== null; left--) {
+  for (let left = MAX_FOLLOWED; left > 0 && state !== null; left--) {
     const current: EntryState = state;
     const undo = undos.find((one) => isSamePath(one.path, path) && one.after !== null && areSame(one.after, current));
     const undone = undo?.undoes?.length ? await oldestAt(journal, undo.undoes, path) : undefined;
@@ -172,13 +172,13 @@ async function isTreeUnchanged(
         if (changed > entry.time) {
           later.push({ path: [...disk, ...names], isDirectory: type === "directory", version, changed });
         }
-        return later.length > MOST_LATER ? "stop" : "enter";
+        return later.length > MAX_LATER_ENTRIES ? "stop" : "enter";
       },
     },
     call.access,
   );
   if (later.length === 0) return true;
-  return later.length <= MOST_LATER && (await areExplained(journal, entry, { disk, later, planned }));
+  return later.length <= MAX_LATER_ENTRIES && (await areExplained(journal, entry, { disk, later, planned }));
 }
 
 /** Whether changes that have been undone, or will be, are all that was made at some paths of a tree. */

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { shellEnvironment } from "../../core/ports/sandbox.js";
-import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
+import { commandTool, endOf, exitCodeOf, MAX_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
 import type { BoundRoot, ProfileShell, ProfileTool } from "../profile.js";
 import { cleanOutput } from "./clean-output.js";
 import { describeTool } from "./describe-tool.js";
@@ -36,7 +36,7 @@ async function run(args: JsonObject, { paths, shell, root }: BashParts & { reado
   const process = await root.exec(
     {
       ...{ sandbox: await shell.sandbox, argv: ["/bin/bash", "-c", script], command, cwd: place, env },
-      ...{ timeoutMs: seconds * 1000, outputBytes: MOST_OUTPUT_BYTES, keep: "tail" },
+      ...{ timeoutMs: seconds * 1000, outputBytes: MAX_OUTPUT_BYTES, keep: "tail" },
     },
     place,
   );

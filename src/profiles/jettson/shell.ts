@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { type SandboxExit, type SandboxOutput, shellEnvironment } from "../../core/ports/sandbox.js";
-import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
+import { commandTool, endOf, exitCodeOf, MAX_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
 import type { BoundRoot } from "../profile.js";
 import { type ProfileShell, type ProfileTool, ToolError } from "../profile.js";
 import { isBlocked } from "./blocklist.js";
@@ -33,7 +33,7 @@ async function run(
   if (isBlocked(command)) throw new ToolError("DENIED_BY_POLICY", BLOCKED);
   const process = await root.exec({
     ...{ sandbox: await shell.sandbox, argv: ["/bin/sh", "-c", command], command, cwd: WORKSPACE, env: ENV, timeoutMs },
-    ...{ outputBytes: MOST_OUTPUT_BYTES, keep: "head" },
+    ...{ outputBytes: MAX_OUTPUT_BYTES, keep: "head" },
   });
   return resultOf(await endOf(process, root), process.output());
 }

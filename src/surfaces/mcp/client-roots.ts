@@ -6,7 +6,7 @@ import type { LineTransport } from "./line-transport.js";
 
 /** Answer of a client to `roots/list`. */
 export interface ClientRoots {
-  /** URIs as the client sent them, unchecked; an empty string for what is none. At most {@link MOST_ROOTS}. */
+  /** URIs as the client sent them, unchecked; an empty string for what is none. At most {@link MAX_ROOTS}. */
   readonly uris: readonly string[];
   /** Length of the client's list, which may be longer. */
   readonly total: number;
@@ -15,7 +15,7 @@ export interface ClientRoots {
 }
 
 /** Roots of a client that are looked at, in its order. */
-const MOST_ROOTS = 32;
+const MAX_ROOTS = 32;
 
 /** How the question ends where no answer comes. */
 export interface Patience {
@@ -79,7 +79,7 @@ function answerOf(transport: LineTransport): Promise<ClientRoots> {
 function parseRoots({ roots }: Readonly<Record<string, unknown>>): ClientRoots {
   if (!Array.isArray(roots)) return noRoots("its answer is no list");
   if (roots.length === 0) return noRoots("its list is empty");
-  const uris = roots.slice(0, MOST_ROOTS).map((root: unknown) => {
+  const uris = roots.slice(0, MAX_ROOTS).map((root: unknown) => {
     const uri = isObject(root) ? root["uri"] : undefined;
     return typeof uri === "string" ? uri : "";
   });

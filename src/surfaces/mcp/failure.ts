@@ -6,8 +6,8 @@ import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.j
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import { fitTokens } from "./token-estimate.js";
 
-const MOST_TOKENS = 75;
-const MOST_NEAREST_CHARS = 600;
+const MAX_TOKENS = 75;
+const MAX_NEAREST_CHARS = 600;
 
 /**
  * The content of a failed call: the text and the code, then what helps to mend the call. The tools of a profile answer
@@ -17,7 +17,7 @@ export function failureContent(error: FileAdapterError, tool: OperationMetadata)
   if (tool.isVerbatim === true) return [text(error.message)];
   const code = ` [${error.code}]`;
   const help = helpOf(error);
-  const said = fitTokens(phrase(error.sentence, wordingOf(tool)), MOST_TOKENS, code);
+  const said = fitTokens(phrase(error.sentence, wordingOf(tool)), MAX_TOKENS, code);
   return [text(said), ...(help === "" ? [] : [text(help)])];
 }
 
@@ -52,8 +52,8 @@ function nearestLines(nearest: unknown): string[] {
 
 /** Cut between characters. */
 function firstChars(found: string): string {
-  if (found.length <= MOST_NEAREST_CHARS) return found;
-  return found.slice(0, MOST_NEAREST_CHARS).replace(/[\ud800-\udbff]$/, "");
+  if (found.length <= MAX_NEAREST_CHARS) return found;
+  return found.slice(0, MAX_NEAREST_CHARS).replace(/[\ud800-\udbff]$/, "");
 }
 
 function currentLines(current: unknown): string[] {

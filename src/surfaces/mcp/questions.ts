@@ -14,7 +14,7 @@ import type { ToolRequest } from "./tool-calls.js";
 /** Name of the form among what is asked, and of its field. */
 const FORM = "approval";
 const FIELD = "allow";
-const MOST_DIFF_CHARS = 4000;
+const MAX_DIFF_CHARS = 4000;
 /** How long a user has on a connection that waits for the answer. */
 export const ANSWER_MS = 300_000;
 
@@ -57,9 +57,9 @@ export const createQuestion = (question: ClientQuestion): InputRequiredResult =>
 function messageOf({ operation, effects, diff }: ClientQuestion): string {
   const lines = [`Allow ${operation} once?`, ...effects.map(lineOf)];
   if (diff === undefined) return lines.join("\n");
-  const isCut = diff.length > MOST_DIFF_CHARS;
-  const shown = diff.slice(0, MOST_DIFF_CHARS).split("\n").map(escapeText).join("\n");
-  return [...lines, "", isCut ? `${shown}\n... ${diff.length - MOST_DIFF_CHARS} more characters` : shown].join("\n");
+  const isCut = diff.length > MAX_DIFF_CHARS;
+  const shown = diff.slice(0, MAX_DIFF_CHARS).split("\n").map(escapeText).join("\n");
+  return [...lines, "", isCut ? `${shown}\n... ${diff.length - MAX_DIFF_CHARS} more characters` : shown].join("\n");
 }
 
 function lineOf({ root, path, action, to, command, before, after }: Effect): string {

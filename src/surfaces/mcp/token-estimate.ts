@@ -6,7 +6,7 @@ const WORD_CHARS = 12;
 const SHORTEST_CHARS = 16;
 
 /** Texts are not looked at further: nothing longer would fit. */
-const MOST_CHARS = 2000;
+const MAX_CHARS = 2000;
 
 const RUNS = /[A-Za-z0-9]+|[!-/:-@[-`{-~]+|[^!-~]/gu;
 
@@ -37,7 +37,7 @@ function costOf(run: string): number {
  */
 export function fitTokens(text: string, most: number, ending: string): string {
   const room = most - estimateTokens(ending);
-  const words = text.slice(0, MOST_CHARS).toWellFormed().split(" ");
+  const words = text.slice(0, MAX_CHARS).toWellFormed().split(" ");
   while (estimateTokens(words.join(" ")) > room) {
     const sizes = words.map((word) => [...word].length);
     const size = Math.max(...sizes);

@@ -3,7 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 
 /** Queued requests from which the surface stops reading input. */
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 
 export interface IntakeRules<Request> {
   /** Whether the next request may start now. */
@@ -27,7 +27,7 @@ export class Intake<Request> {
 
   /** Whether the queue is so long that input should be paused. */
   get isFull(): boolean {
-    return this.#waiting.length >= MOST_WAITING;
+    return this.#waiting.length >= MAX_WAITING;
   }
 
   /** Whether another request begins within a turn. */

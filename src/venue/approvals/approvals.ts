@@ -17,10 +17,10 @@ import type { Access } from "../identity/access.js";
 import type { CredentialChain } from "./credentials.js";
 import { factsOf, type QuestionSeal } from "./question-seal.js";
 
-const MOST_PENDING = 1_000;
-const MOST_OF_CALLER = 100;
+const MAX_PENDING = 1_000;
+const MAX_PER_CALLER = 100;
 /** Most that are kept, decided ones included. */
-const MOST_KEPT = 4_000;
+const MAX_KEPT = 4_000;
 const MINUTE_MS = 60_000;
 /** How long the user of a client has for an answer. */
 const QUESTION_MS = 5 * MINUTE_MS;
@@ -99,8 +99,8 @@ export class Approvals implements ApprovalDesk {
     const same = pending.find((one) => one.caller === caller && isSame(one.request, request));
     // A model that calls again and again asks once.
     if (same !== undefined) return { id: same.id, expires: same.expires };
-    if (pending.length >= MOST_PENDING || this.#all.size >= MOST_KEPT) return undefined;
-    if (pending.filter((one) => one.caller === caller).length >= MOST_OF_CALLER) return undefined;
+    if (pending.length >= MAX_PENDING || this.#all.size >= MAX_KEPT) return undefined;
+    if (pending.filter((one) => one.caller === caller).length >= MAX_PER_CALLER) return undefined;
     const created = clock.nowMs();
     const { context: _, ...kept } = request;
     const approval: Approval = {

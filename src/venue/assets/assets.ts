@@ -16,9 +16,9 @@ import { AssetRegistry, costOf, ownerCost } from "./registry.js";
 import type { AssetStore } from "./store.js";
 
 /** Maximum bytes of metadata in total: it stays in memory even when content is stored in files. */
-const MOST_METADATA_TOTAL_BYTES = 268_435_456;
+const MAX_METADATA_TOTAL_BYTES = 268_435_456;
 /** Maximum owners of one asset: each additional owner rewrites the whole record. */
-const MOST_OWNERS = 10_000;
+const MAX_OWNERS = 10_000;
 
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT"]);
 
@@ -57,7 +57,7 @@ class StoredAssets implements VenueAssets {
   readonly #store: AssetStore;
   readonly #registry = new AssetRegistry();
   readonly #total: ByteBudget;
-  readonly #metadata = new ByteBudget(MOST_METADATA_TOTAL_BYTES);
+  readonly #metadata = new ByteBudget(MAX_METADATA_TOTAL_BYTES);
   readonly #turns = new Turns();
   #lastAt = 0;
 
@@ -162,7 +162,7 @@ class StoredAssets implements VenueAssets {
     const old = this.#registry.record(id);
     const record = { id, json, registered: at, ...old, owners: [...(old?.owners ?? []), { did, at }] };
     const bytes = old === undefined ? costOf(record) : ownerCost(did);
-    if (record.owners.length > MOST_OWNERS || !this.#take(bytes)) throw new AssetError("full");
+    if (record.owners.length > MAX_OWNERS || !this.#take(bytes)) throw new AssetError("full");
     try {
       await this.#store.save(record);
     } catch (error) {

@@ -6,11 +6,11 @@ import { stringifyExact } from "../../schema/exact-json.js";
 import { assetIdOf } from "./id.js";
 
 /** Maximum bytes of metadata as JSON. */
-const MOST_METADATA_BYTES = 1_048_576;
+const MAX_METADATA_BYTES = 1_048_576;
 /** Maximum nesting, so that no recursive walk of metadata can overflow the stack. */
-const MOST_DEPTH = 256;
+const MAX_DEPTH = 256;
 /** Maximum characters of each text in a list. */
-const MOST_SHOWN_CHARS = 1000;
+const MAX_SHOWN_CHARS = 1000;
 
 /** Checked metadata. */
 export interface ParsedMetadata {
@@ -38,7 +38,7 @@ export function parseMetadata(metadata: JsonObject, given?: string): ParsedMetad
   if (reason !== undefined) throw new AssetError("invalid_metadata", { reason });
   const text = given ?? stringifyExact(metadata);
   const size = Buffer.byteLength(text, "utf8");
-  if (size > MOST_METADATA_BYTES) throw new AssetError("too_large", { size, limit: MOST_METADATA_BYTES });
+  if (size > MAX_METADATA_BYTES) throw new AssetError("too_large", { size, limit: MAX_METADATA_BYTES });
   // Not from Buffer's shared pool: a small buffer would keep a whole pool slab alive.
   const json = Buffer.allocUnsafeSlow(size);
   json.write(text, "utf8");
@@ -86,8 +86,8 @@ function texts<K extends string>(object: JsonObject, keys: readonly K[]): { read
 }
 
 function cut(text: string): string {
-  if (text.length <= MOST_SHOWN_CHARS) return text;
-  const start = text.slice(0, MOST_SHOWN_CHARS).replace(/[\ud800-\udbff]$/, "");
+  if (text.length <= MAX_SHOWN_CHARS) return text;
+  const start = text.slice(0, MAX_SHOWN_CHARS).replace(/[\ud800-\udbff]$/, "");
   // Copied: a slice would keep the whole string in memory.
   return `${Buffer.from(start, "utf8").toString("utf8")}…`;
 }
@@ -100,7 +100,7 @@ function faultOf(metadata: JsonObject): string | undefined {
     const fault = scalarFault(value);
     if (fault !== undefined) return fault;
     if (typeof value !== "object" || value === null) continue;
-    if (depth > MOST_DEPTH) return `nested deeper than ${MOST_DEPTH} levels`;
+    if (depth > MAX_DEPTH) return `nested deeper than ${MAX_DEPTH} levels`;
     for (const key of Array.isArray(value) ? [] : Object.keys(value)) if (!key.isWellFormed()) return NOT_UNICODE;
     for (const child of Object.values(value)) rest.push({ value: child, depth: depth + 1 });
   }

@@ -127,13 +127,13 @@ function offerOfProfile({ host }: McpParts, profile: string): Offer {
 }
 
 /** Characters of a refusal that are logged: it may repeat what the client sent. */
-const MOST_REASON_CHARS = 200;
+const MAX_REASON_CHARS = 200;
 
 /** Logs what goes wrong over HTTP: mistakes of clients in one line for debugging, faults of the venue as errors. */
 export function mcpReports(log: Log, logInternal: McpParts["logInternal"]): McpReports {
   return {
     onError: (error) => logInternal(error, "mcp"),
-    onRefusal: ({ message }) => log.debug({ reason: message.slice(0, MOST_REASON_CHARS) }, "MCP request refused"),
+    onRefusal: ({ message }) => log.debug({ reason: message.slice(0, MAX_REASON_CHARS) }, "MCP request refused"),
   };
 }
 

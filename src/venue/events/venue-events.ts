@@ -10,7 +10,7 @@ import type { EventLog } from "../../feed/event-log.js";
 import type { EventBus } from "./event-bus.js";
 
 /** Readers of one caller. */
-const MOST_OF_CALLER = 64;
+const MAX_PER_CALLER = 64;
 /** How long a reader waits until changes by others are seen. */
 const READY_MS = 1000;
 
@@ -42,7 +42,7 @@ export function createVenueEvents(parts: VenueEventsParts): ClosableEvents {
     servesAnonymous: parts.servesAnonymous,
     open(topics, caller, context) {
       const count = openOf.get(caller.did) ?? 0;
-      if (count >= MOST_OF_CALLER || isClosed) return undefined;
+      if (count >= MAX_PER_CALLER || isClosed) return undefined;
       const reader = new Reader(topics, { parts, caller, context }, () => {
         readers.delete(reader);
         const left = (openOf.get(caller.did) ?? 1) - 1;

@@ -34,9 +34,9 @@ const LINK_MS = 15 * MINUTE_MS;
 const KEPT_MS = 7 * DAY_MS;
 const SWEEP_MS = HOUR_MS;
 const MOST = 10_000;
-const MOST_OF_MAKER = 1_000;
+const MAX_PER_MAKER = 1_000;
 /** Failed logins a minute, of all callers together. */
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 
 const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");
 const isSameHash = (one: string, other: string): boolean =>
@@ -163,7 +163,7 @@ class Tokens implements AccessTokens {
     const entry = { ...signed, venue: this.#venue };
     const ucans = this.#store.ucans();
     const [oldest] = [...ucans].sort((one, other) => one.created - other.created);
-    if (ucans.length >= MOST_OF_MAKER && oldest !== undefined) this.#store.removeUcan(oldest.id);
+    if (ucans.length >= MAX_PER_MAKER && oldest !== undefined) this.#store.removeUcan(oldest.id);
     this.#store.putUcan(entry);
   }
 
@@ -193,7 +193,7 @@ class Tokens implements AccessTokens {
     const others = [...this.#store.tokens().values(), ...this.#store.links().values()];
     if (others.length >= MOST) return undefined;
     const ofMaker = others.filter((one) => isSameMaker(one.maker, entry.maker) && this.#stateOf(one) === "live");
-    if (entry.maker.kind !== "operator" && ofMaker.length >= MOST_OF_MAKER) return undefined;
+    if (entry.maker.kind !== "operator" && ofMaker.length >= MAX_PER_MAKER) return undefined;
     const secret = (kind === "token" ? PREFIX : "") + newSecret();
     const whole = { ...entry, sha256: hashOf(secret) };
     this.#store.put(kind, whole);
@@ -215,7 +215,7 @@ class Tokens implements AccessTokens {
   #refuse(now: number): LoginFault {
     this.#failures = this.#failures.filter((at) => at > now - MINUTE_MS);
     const [oldest = now] = this.#failures;
-    if (this.#failures.length >= MOST_FAILURES) return { fault: "too many", retryMs: oldest + MINUTE_MS - now };
+    if (this.#failures.length >= MAX_FAILURES) return { fault: "too many", retryMs: oldest + MINUTE_MS - now };
     this.#failures.push(now);
     return { fault: "wrong" };
   }

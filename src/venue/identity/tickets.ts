@@ -13,10 +13,10 @@ const PURPOSE = "venue-files ticket ";
 const ID_BYTES = 16;
 const TICKET = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{86})$/;
 /** Maximum tickets per caller; the oldest is dropped first. */
-const MOST_OF_CALLER = 100;
+const MAX_PER_CALLER = 100;
 const MOST = 4096;
 /** Maximum size of the stored contexts as JSON, in characters: UCANs sent with a call can be long. */
-const MOST_CHARS = 16_777_216;
+const MAX_CHARS = 16_777_216;
 
 export interface TicketOptions {
   readonly key: SigningKey;
@@ -56,9 +56,9 @@ export function createTickets({ key, clock, url, rejudge }: TicketOptions): Venu
     const now = clock.nowMs();
     endWhere(({ expires }) => expires <= now);
     const own = [...issued].filter(([, one]) => one.context.callerDID === context.callerDID);
-    for (const [id] of own.slice(0, Math.max(0, own.length - MOST_OF_CALLER + 1))) end(id);
+    for (const [id] of own.slice(0, Math.max(0, own.length - MAX_PER_CALLER + 1))) end(id);
     for (const id of issued.keys()) {
-      if (issued.size < MOST && chars <= MOST_CHARS) return;
+      if (issued.size < MOST && chars <= MAX_CHARS) return;
       end(id);
     }
   };

@@ -71,8 +71,8 @@ export function createJobs(options: JobsOptions): Jobs {
 /** Minimum limit on running jobs, where fewer records than this are kept. */
 const LEAST_RUNNING = 64;
 /** Maximum open event streams; each occupies a connection. */
-const MOST_WATCHERS = 512;
-const MOST_WATCHERS_OF_JOB = 32;
+const MAX_WATCHERS = 512;
+const MAX_WATCHERS_OF_JOB = 32;
 /** Suggested delay before retrying a refused request, in milliseconds. */
 const RETRY_MS = 1000;
 /** Time that closing waits for cancelled jobs, in milliseconds: a commit in progress may need a flush. */
@@ -185,7 +185,7 @@ class JobStore implements Jobs {
     const job = this.#lookUp(id, caller);
     if (!(job instanceof KeptJob)) return job;
     if (job.finished) return { ...this.#show(job, caller), stop: () => {} };
-    if (this.#watchers >= MOST_WATCHERS || job.watchers >= MOST_WATCHERS_OF_JOB) {
+    if (this.#watchers >= MAX_WATCHERS || job.watchers >= MAX_WATCHERS_OF_JOB) {
       throw new Overloaded("Too many streams are open", RETRY_MS);
     }
     this.#watchers += 1;

@@ -8,7 +8,7 @@ import type { Outcome } from "./record.js";
 /** setTimeout's maximum delay (2^31 - 1 ms); longer delays fire immediately. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-const MOST_TURNS = 8;
+const MAX_TURNS = 8;
 
 /** Hears of each job that begins and ends, but for private ones. It must not throw. @param owners DIDs whose job it is */
 export type HearJob = (record: JobRecord, owners: readonly string[]) => void;
@@ -124,7 +124,7 @@ export class KeptJob implements RecordedJob {
     const result = this.#result;
     this.#awaiting += 1;
     // Operations without I/O end within a few microtasks, and then no timer is needed.
-    for (let turn = 0; turn < MOST_TURNS && !this.finished; turn += 1) await undefined;
+    for (let turn = 0; turn < MAX_TURNS && !this.finished; turn += 1) await undefined;
     const record = await this.ended(ms, gone);
     this.#awaiting -= 1;
     // It may have ended in the instant since the wait did.

@@ -5,7 +5,7 @@ const PLACE_BYTES = 8;
 const STRING_BYTES = 16;
 const SCALAR_BYTES = 8;
 /** Maximum values visited; also ends the walk of a cyclic value. */
-const MOST_VALUES = 5_000_000;
+const MAX_VALUES = 5_000_000;
 
 /**
  * Estimates the bytes a value keeps alive; a character counts as one byte, and each key as a string of its own. Nothing is encoded, so long texts cost no
@@ -39,7 +39,7 @@ export function estimateBytes(value: unknown): number {
         count(Reflect.get(container, key));
       }
     }
-    if (values > MOST_VALUES) return Number.POSITIVE_INFINITY;
+    if (values > MAX_VALUES) return Number.POSITIVE_INFINITY;
   }
   return bytes;
 }

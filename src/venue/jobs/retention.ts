@@ -24,7 +24,7 @@ export interface RetainedRecords {
 /** setTimeout's maximum delay (2^31 - 1 ms); longer delays fire immediately. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 /** Stale queue entries (of records already removed) from which the queue is compacted. */
-const MOST_GONE = 256;
+const MAX_GONE = 256;
 
 /** A queue entry of a finished job. It holds only the id: nothing else of a forgotten job may stay in memory. */
 interface Finished {
@@ -73,7 +73,7 @@ export class JobRetention {
   noteRemoved(bytes: number): void {
     this.#bytes -= bytes;
     this.#gone += 1;
-    if (this.#gone >= MOST_GONE && this.#gone * 2 >= this.#finished.length - this.#head) this.#compact();
+    if (this.#gone >= MAX_GONE && this.#gone * 2 >= this.#finished.length - this.#head) this.#compact();
   }
 
   /** Drops expired records and those over the limits. */
@@ -90,7 +90,7 @@ export class JobRetention {
       if (isGone) this.#gone -= 1;
       else this.#bytes -= this.#records.drop(next.id);
     }
-    if (this.#head >= MOST_GONE && this.#head * 2 >= this.#finished.length) {
+    if (this.#head >= MAX_GONE && this.#head * 2 >= this.#finished.length) {
       this.#finished.splice(0, this.#head);
       this.#head = 0;
     }

@@ -7,7 +7,7 @@ import type { KeptJob } from "./kept.js";
 import { estimateBytes } from "./record-size.js";
 
 /** Maximum bytes of input of all running jobs; a single job may always exceed it if it runs alone. */
-const MOST_INPUT_BYTES = 256 * 1024 * 1024;
+const MAX_INPUT_BYTES = 256 * 1024 * 1024;
 /** Suggested delay before retrying, in milliseconds: jobs are short. */
 const RETRY_MS = 1000;
 
@@ -30,8 +30,8 @@ export class RunningJobs {
   /** @throws Overloaded */
   start(id: string, input: unknown, submitter: Abortable | undefined): JobRun {
     // Capped, so that a larger input can run when nothing else does.
-    const inputBytes = Math.min(estimateBytes(input), MOST_INPUT_BYTES);
-    const isHeavy = this.#inputBytes + inputBytes > MOST_INPUT_BYTES;
+    const inputBytes = Math.min(estimateBytes(input), MAX_INPUT_BYTES);
+    const isHeavy = this.#inputBytes + inputBytes > MAX_INPUT_BYTES;
     if (isHeavy || this.#runs.size >= this.#most) throw new Overloaded("Too many jobs are running", RETRY_MS);
     const run = new JobRun(id, inputBytes, submitter);
     this.#runs.set(id, run);

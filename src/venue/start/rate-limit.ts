@@ -6,10 +6,10 @@ import { isIP } from "node:net";
 import type { RateLimitConfig } from "../../config/types.js";
 
 /** Maximum number of senders remembered. */
-const MOST_SENDERS = 65_536;
+const MAX_SENDERS = 65_536;
 
 /** Longer sender names are stored as their hash: a DID can be as long as a header. */
-const MOST_SENDER_CHARS = 64;
+const MAX_SENDER_CHARS = 64;
 
 /** setTimeout's maximum delay, in seconds. */
 const LONGEST_WINDOW_SECONDS = 2_147_483;
@@ -29,7 +29,7 @@ export type SenderLimit = (sender: string) => Promise<number>;
  * @param mostSenders maximum number of senders remembered
  * @returns for each request the milliseconds to wait; refused requests count too
  */
-export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSenders = MOST_SENDERS): SenderLimit {
+export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSenders = MAX_SENDERS): SenderLimit {
   const library: typeof import("rate-limiter-flexible") = createRequire(import.meta.url)("rate-limiter-flexible");
   const duration = Math.min(burst / perSecond, LONGEST_WINDOW_SECONDS);
   const limiter = new library.RateLimiterMemory({ points: burst, duration, keyPrefix: "" });
@@ -46,7 +46,7 @@ export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSende
     recent = new Set();
   };
   return async (sender) => {
-    const key = sender.length > MOST_SENDER_CHARS ? hashOf(sender) : sender;
+    const key = sender.length > MAX_SENDER_CHARS ? hashOf(sender) : sender;
     remember(key);
     const { msBeforeNext } = await limiter.consume(key).then(() => NO_WAIT, parseRefusal);
     return msBeforeNext;

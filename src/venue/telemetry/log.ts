@@ -58,7 +58,7 @@ const SECRET = [
 ];
 
 /** Maximum characters of a text field; text from callers can be as long as a request. */
-const MOST_TEXT_CHARS = 2000;
+const MAX_TEXT_CHARS = 2000;
 
 /**
  * Opens a structured log: one JSON line per event, with `level`, `time` (milliseconds since the epoch), the fields, and
@@ -114,7 +114,7 @@ function createLogger(level: LogLevel, destination: { write(line: string): unkno
 function shortenFields(fields: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(fields).map(([name, value]) => [
     name,
-    typeof value === "string" && value.length > MOST_TEXT_CHARS ? `${value.slice(0, MOST_TEXT_CHARS)}…` : value,
+    typeof value === "string" && value.length > MAX_TEXT_CHARS ? `${value.slice(0, MAX_TEXT_CHARS)}…` : value,
   ]);
   return Object.fromEntries(entries);
 }

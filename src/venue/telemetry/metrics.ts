@@ -13,7 +13,7 @@ export interface VenueMetrics extends AuditSink, Pick<HttpMetrics, "text"> {
 }
 
 /** Durations are buffered until a scrape, or until this many. */
-const MOST_WAITING = 1000;
+const MAX_WAITING = 1000;
 
 /** Label of operations that do not exist. */
 const UNKNOWN = "unknown";
@@ -56,7 +56,7 @@ class CountedMetrics implements VenueMetrics {
     const root = this.#roots.get(name) ?? this.#rootTally(name);
     root.operations++;
     root.bytes += record.bytes;
-    if (++this.#waiting >= MOST_WAITING) this.#hand();
+    if (++this.#waiting >= MAX_WAITING) this.#hand();
   }
 
   async text(): Promise<{ contentType: string; body: string }> {

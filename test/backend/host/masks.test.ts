@@ -8,10 +8,10 @@ import { runIo } from "../../../src/core/io.js";
 import type { Access } from "../../../src/core/ports/backend.js";
 import { Jail } from "../../../src/jail/jail.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
-import { MOST_HELD } from "../../../src/jail/walk/descent.js";
+import { MAX_HELD } from "../../../src/jail/walk/descent.js";
 import { expectClosedSoon, inArena, openDescriptors } from "../../jail/arena.js";
 
-const LEVELS = 4 * MOST_HELD;
+const LEVELS = 4 * MAX_HELD;
 const down = (levels: number): string[] => Array(levels).fill("d");
 
 /** Makes `a`, `d` and `z.key` at each of many levels, and looks for entries named `*.key`. */
@@ -54,7 +54,7 @@ test("what is denied in a deep tree is found with a few handles", () =>
     const keys = Array.from({ length: LEVELS }, (_, level) => [...down(level + 1), "z.key"].join("/"));
     expect(masks).toEqual(keys.sort());
     // Besides: the root, and a directory just entered.
-    expect(most).toBeLessThanOrEqual(MOST_HELD + 2);
+    expect(most).toBeLessThanOrEqual(MAX_HELD + 2);
     expect(most).toBeGreaterThan(2);
     expect(openDescriptors().length).toBe(before);
   }));

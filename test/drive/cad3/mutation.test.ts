@@ -15,7 +15,7 @@ import { codeOf } from "./code-of.js";
 import { toHex } from "./notation.js";
 
 const REFUSALS = ["BAD_FORMAT", "UNSUPPORTED_CELL", "MISSING_CELL", "LIMIT"];
-const MOST_BYTES = 1 << 20;
+const MAX_BYTES = 1 << 20;
 
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
@@ -83,7 +83,7 @@ function isHandled(read: () => Value, check: (result: Value) => void): void {
   const code = codeOf(() => {
     result = read();
   });
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * MOST_BYTES);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * MAX_BYTES);
   if (code === undefined) check(result);
   else expect(REFUSALS).toContain(code);
 }

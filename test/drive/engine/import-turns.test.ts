@@ -57,7 +57,7 @@ const clashing = (side: string, entries: number): Node =>
   );
 
 /** In a turn 16 steps are done, of which each may ask for the children of two nodes. */
-const MOST_CELLS_PER_TURN = 16 * 33;
+const MAX_CELLS_PER_TURN = 16 * 33;
 
 /** Counts the cells that are read and put between two turns. */
 function watchTurns(tap: Tap): { most: number; stop(): void } {
@@ -97,7 +97,7 @@ test.each([
   await engine.owner(ALICE).importDrive([once(toMultiCell(other))], { drive: "d" });
   watch.stop();
   expect(tap.gets.length - getsBefore).toBeGreaterThan(500);
-  expect(watch.most).toBeLessThanOrEqual(MOST_CELLS_PER_TURN);
+  expect(watch.most).toBeLessThanOrEqual(MAX_CELLS_PER_TURN);
   expect(await topOf(engine)).toEqual(encode(merge(own, other)));
 });
 

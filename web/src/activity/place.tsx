@@ -16,7 +16,7 @@ import { addressOf } from "../ui/router.js";
 import { Empty, Failure, Skeleton } from "../ui/states.js";
 import { VirtualRows } from "../ui/virtual.js";
 
-const MOST_KEPT = 5000;
+const MAX_KEPT = 5000;
 const FIRST_PAGE = 200;
 /** Where no events arrive, the newest are asked for so often. */
 const LOOK_MS = 3000;
@@ -56,7 +56,7 @@ function useFeed(isPaused: boolean): Feed {
     const stop = follow(["audit"], ({ name, data }) => {
       if (name === "overflow") void load();
       else if (name === "audit") waiting.current.push(data as AuditRecord);
-      if (waiting.current.length > MOST_KEPT) waiting.current.splice(0, waiting.current.length - MOST_KEPT);
+      if (waiting.current.length > MAX_KEPT) waiting.current.splice(0, waiting.current.length - MAX_KEPT);
     });
     return () => {
       clearInterval(timer);
@@ -67,7 +67,7 @@ function useFeed(isPaused: boolean): Feed {
     if (isPaused) return;
     const timer = setInterval(() => {
       const some = waiting.current.splice(0).reverse();
-      if (some.length > 0) setRecords((before) => [...some, ...(before ?? [])].slice(0, MOST_KEPT));
+      if (some.length > 0) setRecords((before) => [...some, ...(before ?? [])].slice(0, MAX_KEPT));
     }, SHOW_MS);
     return () => clearInterval(timer);
   }, [isPaused]);

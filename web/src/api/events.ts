@@ -33,7 +33,7 @@ export const isLive = signal(false);
 let running: AbortController | undefined;
 let lastId = "";
 /** The venue takes no more in one stream. */
-const MOST_TOPICS = 32;
+const MAX_TOPICS = 32;
 /** Topics change together when one moves from place to place. */
 const SETTLE_MS = 50;
 let settling: ReturnType<typeof setTimeout> | undefined;
@@ -61,7 +61,7 @@ async function start(): Promise<void> {
   isLive.value = false;
   // Places ask for what is there when they open, so nothing is missed between two sets of topics.
   lastId = "";
-  const topics = [...new Set([...followers].flatMap((one) => one.topics))].slice(0, MOST_TOPICS);
+  const topics = [...new Set([...followers].flatMap((one) => one.topics))].slice(0, MAX_TOPICS);
   if (topics.length === 0 || !offersEvents.value) return;
   const own = new AbortController();
   running = own;

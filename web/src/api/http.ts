@@ -11,7 +11,7 @@ export const online = signal(true);
 /** The venue refused the token in the middle of the work: sign in again, over what is there. */
 export const refused = signal(false);
 
-const MOST_WAITS = 3;
+const MAX_WAITS = 3;
 const LONGEST_WAIT_MS = 30_000;
 
 export interface Request {
@@ -30,7 +30,7 @@ export async function request(path: string, options: Request = {}): Promise<Resp
     if (response.ok) return response;
     const error = await errorOf(response);
     // 429 is sent before any effect, so that a change may be sent again too.
-    const mayWait = error.status === 429 && waits < MOST_WAITS && options.isImpatient !== true;
+    const mayWait = error.status === 429 && waits < MAX_WAITS && options.isImpatient !== true;
     if (!mayWait) throw error;
     await delay(Math.min(error.retryAfterMs || 1000, LONGEST_WAIT_MS), options.signal);
   }

@@ -21,7 +21,7 @@ interface ChosenProps {
 
 const NARROW = 900;
 /** Files whose differences are shown at once; the others open on request. */
-const MOST_OPEN = 6;
+const MAX_OPEN = 6;
 
 export function Chosen({ entries, reload }: ChosenProps): JSX.Element {
   const [isSplit, setSplit] = useState(innerWidth >= 1400);
@@ -63,7 +63,7 @@ export function Chosen({ entries, reload }: ChosenProps): JSX.Element {
             key={`${file.before ?? ""} ${file.after ?? ""}`}
             file={file}
             isSplit={isSplit && innerWidth >= NARROW}
-            isOpen={index < MOST_OPEN}
+            isOpen={index < MAX_OPEN}
             reload={reload}
           />
         ))}

@@ -161,7 +161,7 @@ function SessionCard({ session, chosen, onChosen }: CardProps): JSX.Element {
         <small>{texts.session(files, entries.length)}</small>
       </button>
       <ul>
-        {entries.slice(0, MOST_SHOWN).map((entry) => (
+        {entries.slice(0, MAX_SHOWN).map((entry) => (
           <li key={entry.id}>
             <button
               type="button"
@@ -181,4 +181,4 @@ function SessionCard({ session, chosen, onChosen }: CardProps): JSX.Element {
   );
 }
 
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;

@@ -77,7 +77,7 @@ async function undoOne(root: string, ids: readonly string[]): Promise<void> {
   notify(texts.undoneCount(files.length), redo === undefined ? undefined : { label: texts.redo, run: again });
 }
 
-const MOST_NAMED = 12;
+const MAX_NAMED = 12;
 
 async function confirm(plans: readonly Plan[]): Promise<boolean> {
   const blocked = plans.flatMap((plan) => plan.blocked);
@@ -101,18 +101,18 @@ async function confirm(plans: readonly Plan[]): Promise<boolean> {
     >
       <p>{isNothing ? texts.undoNothing : texts.undoWill(files.length)}</p>
       <ul class="names">
-        {files.slice(0, MOST_NAMED).map(({ path }) => (
+        {files.slice(0, MAX_NAMED).map(({ path }) => (
           <li key={path}>
             <Name text={path} />
           </li>
         ))}
-        {files.length > MOST_NAMED ? <li>…</li> : null}
+        {files.length > MAX_NAMED ? <li>…</li> : null}
       </ul>
       {blocked.length === 0 ? null : (
         <>
           <p class="warning">{texts.undoBlocked(blocked.length)}</p>
           <ul class="names">
-            {blocked.slice(0, MOST_NAMED).map(({ id, path, by = "" }) => (
+            {blocked.slice(0, MAX_NAMED).map(({ id, path, by = "" }) => (
               <li key={id}>{by === "" ? <Name text={path} /> : texts.blockedBy(path, personOf(by))}</li>
             ))}
           </ul>

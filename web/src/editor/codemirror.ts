@@ -119,12 +119,12 @@ export function createState(options: EditorOptions): EditorState {
 }
 
 /** Largest text that is coloured: beyond, the parser would cost more than it gives. */
-const MOST_COLOURED = 2_000_000;
+const MAX_COLOURED = 2_000_000;
 
 /** Shows a state, and colours it when its language is there. */
 export function createView(parent: HTMLElement, state: EditorState, path: string): EditorView {
   const view = new EditorView({ parent, state });
-  if (state.doc.length <= MOST_COLOURED) {
+  if (state.doc.length <= MAX_COLOURED) {
     void languageOf(path).then((found) => {
       if (found !== undefined && view.dom.isConnected) view.dispatch({ effects: language.reconfigure(found) });
     });

@@ -81,13 +81,13 @@ async function loadPages(
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 /** Beyond this, names are compared by code unit: a collator takes a second for 100,000. */
-const MOST_COLLATED = 20_000;
+const MAX_COLLATED = 20_000;
 
 /** Directories first, then by the chosen column. @param filter part of a name, in any case */
 export function arrange(entries: readonly Entry[], { by, descending }: Sorting, filter: string): readonly Entry[] {
   const wanted = filter.toLowerCase();
   const chosen = wanted === "" ? entries : entries.filter(({ name }) => name.toLowerCase().includes(wanted));
-  const names = chosen.length > MOST_COLLATED ? byCodeUnit : byCollator;
+  const names = chosen.length > MAX_COLLATED ? byCodeUnit : byCollator;
   const compare = by === "name" ? names : (one: Entry, other: Entry) => one[by] - other[by] || names(one, other);
   const sorted = (some: Entry[]) => (descending ? some.sort((one, other) => compare(other, one)) : some.sort(compare));
   const directories = chosen.filter(({ type }) => type === "directory");

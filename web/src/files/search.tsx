@@ -20,7 +20,7 @@ interface Found {
 }
 
 const QUIET_MS = 150;
-const MOST_SHOWN = 200;
+const MAX_SHOWN = 200;
 
 interface SearchProps {
   readonly root: string;
@@ -104,7 +104,7 @@ async function searchFor({ root, path, text, isAll }: Question, signal: AbortSig
     root,
     ...(path === "" ? {} : { path }),
     ignore: isAll ? ("none" as const) : ("gitignore" as const),
-    limit: MOST_SHOWN,
+    limit: MAX_SHOWN,
   };
   const pattern = `**/*${text.replace(/[\\*?[\]{}!()]/g, "\\$&")}*`;
   const [names, content] = await Promise.all([

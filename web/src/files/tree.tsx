@@ -15,7 +15,7 @@ import { whenListed } from "./listing.js";
 
 const ROW = 28;
 /** A folder with more entries than this shows the folders among the first. */
-const MOST_LISTED = 10_000;
+const MAX_LISTED = 10_000;
 
 /** Subfolders by `root/path`. */
 const children = signal<ReadonlyMap<string, readonly string[]>>(new Map());
@@ -31,7 +31,7 @@ interface Node {
 
 async function load(root: string, path: string): Promise<void> {
   await whenListed();
-  const page = await read("file:list", { root, ...(path === "" ? {} : { path }), limit: MOST_LISTED }).catch(
+  const page = await read("file:list", { root, ...(path === "" ? {} : { path }), limit: MAX_LISTED }).catch(
     () => undefined,
   );
   if (page === undefined) return;

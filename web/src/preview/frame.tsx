@@ -18,7 +18,7 @@ interface FromFrame {
 }
 
 const RENDER_MS = 150;
-const MOST_IMAGES = 200;
+const MAX_IMAGES = 200;
 
 interface FrameProps {
   readonly buffer: Buffer;
@@ -48,12 +48,7 @@ export function PreviewFrame({ buffer, kind }: FrameProps): JSX.Element {
     let images = 0;
     port1.onmessage = ({ data }: MessageEvent<FromFrame>) => {
       if (data.type === "link" && typeof data.href === "string") followPreviewLink(buffer, data.href);
-      if (
-        data.type === "image" &&
-        typeof data.src === "string" &&
-        typeof data.id === "number" &&
-        images < MOST_IMAGES
-      ) {
+      if (data.type === "image" && typeof data.src === "string" && typeof data.id === "number" && images < MAX_IMAGES) {
         images += 1;
         void sendImage(buffer, port1, data.src, data.id);
       }

@@ -136,10 +136,10 @@ interface Job {
   readonly error?: string;
 }
 
-const MOST_JOBS = 20;
+const MAX_JOBS = 20;
 
 async function loadJobs(): Promise<Job[]> {
-  const newest = await request(`/api/v1/jobs?limit=${MOST_JOBS}`);
+  const newest = await request(`/api/v1/jobs?limit=${MAX_JOBS}`);
   const { items } = (await newest.json()) as { readonly items: readonly string[] };
   const found = await Promise.all(
     items.map((id) =>

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 
 /** Rows made beyond each end of the view, so that scrolling shows none that is blank. */
 const OVERSCAN = 12;
-const MOST_ROWS = 96;
+const MAX_ROWS = 96;
 
 interface VirtualProps {
   readonly count: number;
@@ -62,7 +62,7 @@ export function VirtualRows({
   }, [active, rowHeight]);
   const first = Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN);
   const seen = Math.ceil(view.height / rowHeight) + 2 * OVERSCAN + 4;
-  const last = Math.max(first, Math.min(count, first + Math.min(seen, MOST_ROWS)));
+  const last = Math.max(first, Math.min(count, first + Math.min(seen, MAX_ROWS)));
   const slots = Math.max(1, last - first);
   const rows = Array.from({ length: last - first }, (_, at) => {
     const index = first + at;

@@ -9,7 +9,7 @@ import { inDirectory, isSameDirectory, type WatchedDirectory } from "./watched-d
 
 const INTERVAL_MS = 2000;
 /** Most entries that are looked at. */
-const MOST_ENTRIES = 20_000;
+const MAX_ENTRIES = 20_000;
 /** A round is followed by a pause of this multiple of the time it took: 2 % of a core. */
 const PAUSE = 49;
 /** How long the event loop may be blocked, in milliseconds. */
@@ -65,7 +65,7 @@ export class Polling {
     let busyMs = 0;
     let since = began;
     for (const directory of directories) {
-      if (entries > MOST_ENTRIES) break;
+      if (entries > MAX_ENTRIES) break;
       if (!this.#directories.has(directory)) continue;
       entries += directory.entries.size + 1;
       yield* inDirectory(this.#parts.jail(), directory.path, (pinned) => this.#compare(pinned, directory));
@@ -75,7 +75,7 @@ export class Polling {
       since = performance.now();
     }
     busyMs += performance.now() - since;
-    this.#isComplete = entries <= MOST_ENTRIES;
+    this.#isComplete = entries <= MAX_ENTRIES;
     if (this.#directories.size > 0)
       this.#timer = this.#schedule(Math.max(INTERVAL_MS - (performance.now() - began), busyMs * PAUSE));
   }

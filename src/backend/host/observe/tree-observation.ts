@@ -16,9 +16,9 @@ import { Breath, inDirectory, isSameDirectory, keyOf, type WatchedDirectory } fr
 /** Events are collected for so long: several come with each change, and those of the venue's own are known by then. */
 const COLLECT_MS = 40;
 /** A name that changes while the venue itself changes something is looked at so often before it is reported. */
-const MOST_LOOKS = 8;
+const MAX_LOOKS = 8;
 /** More events than this at once may be all that the kernel kept, with others lost. */
-const MOST_EVENTS = 16_000;
+const MAX_EVENTS = 16_000;
 /** How long the event loop may be blocked, in milliseconds. */
 const BREATH_MS = 10;
 
@@ -145,7 +145,7 @@ export class TreeObservation implements Observation {
 
   #flush(): void {
     this.#timer = undefined;
-    const isTooMuch = this.#events >= MOST_EVENTS;
+    const isTooMuch = this.#events >= MAX_EVENTS;
     this.#events = 0;
     if (isTooMuch) this.restart();
     else this.#run(() => this.#lookAtDirty());
@@ -185,7 +185,7 @@ export class TreeObservation implements Observation {
     const path = [...directory.path, name];
     const key = keyOf(path);
     const looks = (this.#looks.get(key) ?? 0) + 1;
-    const isOver = looks > MOST_LOOKS || !this.#observer.isBusy();
+    const isOver = looks > MAX_LOOKS || !this.#observer.isBusy();
     if (isOver || this.#observer.knows(path, stat?.version ?? null) !== false) {
       this.#looks.delete(key);
       return false;

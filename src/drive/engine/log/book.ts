@@ -51,7 +51,7 @@ const DAY_MS = 86_400_000;
 /** Characters of a text that is surely one cell. */
 const MAX_CELL_TEXT = 1024;
 /** Records that go at once, so that no change waits long for it. */
-const MOST_PRUNED = 64;
+const MAX_PRUNED = 64;
 
 /** The value of a top cell. Its branches are read on demand. */
 export const topValue = (bytes: Uint8Array, scope: CellScope): LazyValue =>
@@ -246,7 +246,7 @@ export class LogEdit {
     const since = nowMs - days * DAY_MS;
     const { p: apart } = this.book.facts;
     if (apart !== undefined && timeOfId(apart) < nowMs - DAY_MS) await this.#setApart(undefined);
-    for (let left = MOST_PRUNED; left > 0; left--) {
+    for (let left = MAX_PRUNED; left > 0; left--) {
       const [first] = await this.#scope.run(() => firstEntries(indexOf(this.book.old), 1));
       if (first === undefined) break;
       const key = String(first.key);
@@ -257,7 +257,7 @@ export class LogEdit {
       const freed = gone.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
       this.book = { ...this.book, old, facts: { ...facts, n: facts.n - gone.length, b: Math.max(0, facts.b - freed) } };
     }
-    for (let left = MOST_PRUNED; left > 0 && this.book.facts.b > bytes; left--) {
+    for (let left = MAX_PRUNED; left > 0 && this.book.facts.b > bytes; left--) {
       const { c: after } = this.book.facts;
       const found = await this.#scope.run(() =>
         firstEntries(indexOf(this.book.old), 2, after === "" ? undefined : after),

@@ -11,7 +11,7 @@ import type { PackReader } from "./pack-reader.js";
 const BYTES_PER_TURN = 262_144;
 const CELLS_PER_TURN = 128;
 /** Most milliseconds between yields: while V8 marks a large heap, each buffer that is made can cost milliseconds. */
-const MOST_MS_PER_TURN = 10;
+const MAX_MS_PER_TURN = 10;
 
 export interface ReadParts {
   readonly tables: Tables;
@@ -75,7 +75,7 @@ function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<
   return (bytes) => {
     done += bytes;
     cells += 1;
-    const isShort = done < BYTES_PER_TURN && cells < CELLS_PER_TURN && performance.now() - since < MOST_MS_PER_TURN;
+    const isShort = done < BYTES_PER_TURN && cells < CELLS_PER_TURN && performance.now() - since < MAX_MS_PER_TURN;
     return isShort ? undefined : yieldToOthers();
   };
 }

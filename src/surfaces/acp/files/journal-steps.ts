@@ -7,7 +7,7 @@ import type { Change, Held } from "../review/changes.js";
 import { allowedCalls, codeOf, type FileCalls } from "./files.js";
 
 /** Newest entries of a file that are looked through for that of a change. */
-const MOST_LOOKED = 20;
+const MAX_EXAMINED = 20;
 /** Failures that mean that the journal cannot take a change back: there is none, or it has not kept the content. */
 const NOT_HERE = new Set(["NOT_SUPPORTED", "NOT_FOUND", "UNKNOWN_OPERATION", "CAPABILITY_DENIED"]);
 
@@ -30,7 +30,7 @@ async function findEntry({ id: via }: FileSession, calls: FileCalls, change: Cha
   const { root, key } = change.place;
   const path = key.slice(root.length + 1);
   const etag = etagIn(change.after);
-  const { entries } = await invoke<HistoryOutput>(calls, "file:history", { root, path, via, limit: MOST_LOOKED });
+  const { entries } = await invoke<HistoryOutput>(calls, "file:history", { root, path, via, limit: MAX_EXAMINED });
   const found = entries.find((one) => one.path === path && one.op === "write" && one.undoneBy === undefined);
   return found?.undoable === true && etag !== undefined && found.after?.etag === etag ? found.id : undefined;
 }

@@ -8,9 +8,9 @@ import { tooManyConnections } from "../plumbing/http-error.js";
 import { linger } from "./linger.js";
 
 /** Default limit. Each connection takes a file descriptor, and the path jail needs some too. */
-const MOST_CONNECTIONS = 1024;
+const MAX_CONNECTIONS = 1024;
 /** Connections over the limit that may wait for a request: many clients would lose a response sent before it. */
-const MOST_REFUSED = 256;
+const MAX_REFUSED = 256;
 /** Time such a connection may wait, in milliseconds. */
 const REFUSED_MS = 2000;
 const REFUSED_LINGER = { ms: 1000, bytes: 1_048_576 };
@@ -21,7 +21,7 @@ export class Connections {
   #open = 0;
   readonly #refused = new Set<Socket>();
 
-  constructor(most = MOST_CONNECTIONS) {
+  constructor(most = MAX_CONNECTIONS) {
     this.#most = most;
   }
 
@@ -32,7 +32,7 @@ export class Connections {
         socket.once("close", () => {
           this.#open -= 1;
         });
-      } else if (this.#refused.size < MOST_REFUSED) this.#await(socket);
+      } else if (this.#refused.size < MAX_REFUSED) this.#await(socket);
       else answerSocket(socket, tooManyConnections());
     });
   }

@@ -5,7 +5,7 @@ import { parseExact, UnkeptNumber } from "../../../schema/exact-json.js";
 import { invalidJson } from "../plumbing/http-error.js";
 
 /** Maximum bytes of a body that is also tried as JSON5, whose parser is slow. */
-const MOST_JSON5_BYTES = 65_536;
+const MAX_JSON5_BYTES = 65_536;
 
 /**
  * Parses a request body as strict JSON or, if that fails and the body is small, as JSON5. Integers that a double cannot
@@ -34,7 +34,7 @@ export async function parseJsonText(
   try {
     return { value: parseExact(text), text };
   } catch (error) {
-    if (error instanceof UnkeptNumber || !options.json5 || body.length > MOST_JSON5_BYTES)
+    if (error instanceof UnkeptNumber || !options.json5 || body.length > MAX_JSON5_BYTES)
       throw invalidJson(reasonOf(error));
   }
   const { default: JSON5 } = await import("json5");

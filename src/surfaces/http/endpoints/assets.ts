@@ -11,7 +11,7 @@ import { parsePage } from "../plumbing/page.js";
 import { askAssets } from "./asset-answer.js";
 
 /** Maximum bytes of metadata in one list; a single asset's may be 1 MiB. */
-const MOST_EXPANDED_BYTES = 8 * 1024 * 1024;
+const MAX_EXPANDED_BYTES = 8 * 1024 * 1024;
 
 export { getContent, putContent } from "./content.js";
 
@@ -46,7 +46,7 @@ function expand(host: HttpHost, ids: readonly string[]): string {
   for (const id of ids) {
     const metadata = host.assets.metadataJson(id);
     bytes += metadata.length;
-    if (bytes > MOST_EXPANDED_BYTES && shown.length > 0) break;
+    if (bytes > MAX_EXPANDED_BYTES && shown.length > 0) break;
     shown.push(`{"id":"${id}","metadata":${textOf(metadata)}}`);
   }
   return `[${shown.join(",")}]`;

@@ -9,7 +9,7 @@ const TOKEN = "[\\w!#$%&'*+.^`|~-]{1,127}";
 const MEDIA_TYPE = new RegExp(
   `^${TOKEN}/${TOKEN}(?:[ \\t]{0,8};[ \\t]{0,8}${TOKEN}=(?:${TOKEN}|"[^"\\\\\\x00-\\x1f\\x7f-\\uffff]{0,127}")){0,8}$`,
 );
-const MOST_NAME_CHARS = 200;
+const MAX_NAME_CHARS = 200;
 
 /**
  * Caching headers of asset content: immutable, since an id always names the same bytes, but private. What one page
@@ -101,5 +101,5 @@ function disposition(kind: string, fileName: string | undefined): string {
 /** The file name without slashes, and without control and bidi characters that would disguise it. */
 function safeName(fileName: string): string {
   const plain = fileName.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}/\\]/gu, "_");
-  return [...plain].slice(0, MOST_NAME_CHARS).join("");
+  return [...plain].slice(0, MAX_NAME_CHARS).join("");
 }

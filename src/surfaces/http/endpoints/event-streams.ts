@@ -11,11 +11,11 @@ const JUDGE_MS = 500;
 /** Events share a write: the next turn begins no sooner than this after one. */
 const LEAST_GATHER_MS = 50;
 /** And no later than this, however long the turn took. */
-const MOST_GATHER_MS = 250;
+const MAX_GATHER_MS = 250;
 /** In between a turn is followed by so many times its own duration, so that many streams leave time for calls. */
 const GATHER_FACTOR = 100;
 /** Most events of one write. What a slow reader does not take stays in the rings. */
-const MOST_AT_ONCE = 500;
+const MAX_AT_ONCE = 500;
 
 /** One stream to be written. */
 export interface StreamParts {
@@ -63,7 +63,7 @@ export class EventStreams {
     const began = performance.now();
     for (const stream of due) stream.write(turn);
     const ended = performance.now();
-    this.#next = ended + Math.min(Math.max(LEAST_GATHER_MS, GATHER_FACTOR * (ended - began)), MOST_GATHER_MS);
+    this.#next = ended + Math.min(Math.max(LEAST_GATHER_MS, GATHER_FACTOR * (ended - began)), MAX_GATHER_MS);
   }
 
   #startIntervals(): void {
@@ -129,7 +129,7 @@ function pieceOf(reader: EventReader, after: number): Piece {
   const parts: string[] = [];
   let last = after;
   for (const { position, topic, data } of reader.read(after)) {
-    if (parts.length === MOST_AT_ONCE) return { bytes: Buffer.from(parts.join("")), position: last, isCut: true };
+    if (parts.length === MAX_AT_ONCE) return { bytes: Buffer.from(parts.join("")), position: last, isCut: true };
     last = position;
     parts.push(`id: ${reader.cursorAt(position)}\nevent: ${topic}\ndata: ${JSON.stringify(data)}\n\n`);
   }

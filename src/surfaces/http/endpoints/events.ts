@@ -10,7 +10,7 @@ import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, badRequest, echo, tooManyRequests } from "../plumbing/http-error.js";
 import type { EventStreams } from "./event-streams.js";
 
-const MOST_TOPICS = 32;
+const MAX_TOPICS = 32;
 /** Asked of a reader with too many streams, in milliseconds. */
 const RETRY_MS = 5000;
 
@@ -69,7 +69,7 @@ function topicsOf(query: unknown): EventTopic[] {
   const given: unknown = typeof query === "object" && query !== null && "topic" in query ? query.topic : undefined;
   const names = (Array.isArray(given) ? given : [given]).filter((name) => typeof name === "string");
   if (names.length === 0) throw badRequest("'topic' is required: files:<root>[/<path>], audit, job, auth or approval");
-  if (names.length > MOST_TOPICS) throw badRequest(`At most ${MOST_TOPICS} topics`);
+  if (names.length > MAX_TOPICS) throw badRequest(`At most ${MAX_TOPICS} topics`);
   return [...new Set(names)].map(topicOf);
 }
 

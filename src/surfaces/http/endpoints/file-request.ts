@@ -11,7 +11,7 @@ import { badRequest, HttpError, malformedTarget, ticketTakenBack } from "../plum
 
 /** Path segments before the root's name, including the empty one before the first slash: `/api/v1/files/`. */
 const FIXED_SEGMENTS = 4;
-const MOST_TICKET_CHARS = 512;
+const MAX_TICKET_CHARS = 512;
 
 /** The file a request names, and the context it acts in. */
 export interface FileRequest {
@@ -50,7 +50,7 @@ function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["red
 /** The `ticket` parameter of a request, if any. Too long a value becomes `""`, which is no valid ticket. */
 export function ticketOf({ query }: FastifyRequest): string | undefined {
   const ticket = queryValue(query, "ticket");
-  return ticket === undefined || ticket.length <= MOST_TICKET_CHARS ? ticket : "";
+  return ticket === undefined || ticket.length <= MAX_TICKET_CHARS ? ticket : "";
 }
 
 /** The value of a query parameter; the last one if it is repeated. */

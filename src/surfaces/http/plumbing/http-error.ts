@@ -3,7 +3,7 @@
 import { escapeText } from "../../../core/errors/texts.js";
 
 /** Maximum characters of a caller's text repeated in a response. */
-const MOST_ECHO_CHARS = 512;
+const MAX_ECHO_CHARS = 512;
 
 /** A request that failed without a job, with its whole response. Thrown only inside this surface. */
 export class HttpError extends Error {
@@ -28,7 +28,7 @@ export class HttpError extends Error {
 
 /** Makes a caller's text safe to repeat: escaped to one line, of bounded length. */
 export function echo(text: string): string {
-  return escapeText(text.length > MOST_ECHO_CHARS ? `${text.slice(0, MOST_ECHO_CHARS)}…` : text);
+  return escapeText(text.length > MAX_ECHO_CHARS ? `${text.slice(0, MAX_ECHO_CHARS)}…` : text);
 }
 
 export const badRequest = (text: string): HttpError => new HttpError(400, text);

@@ -4,7 +4,7 @@ import type { Page } from "../../../core/call/page.js";
 import { badRequest } from "./http-error.js";
 
 /** Maximum items of a list in one response. */
-const MOST_ITEMS = 1000;
+const MAX_ITEMS = 1000;
 
 /**
  * Parses `offset` (default 0) and `limit` (default `max`) of a query; other parameters are ignored.
@@ -12,7 +12,7 @@ const MOST_ITEMS = 1000;
  * @param options.max maximum and default `limit`
  * @throws HttpError 400 for anything but one decimal integer each
  */
-export function parsePage(query: unknown, { max }: { readonly max: number } = { max: MOST_ITEMS }): Page {
+export function parsePage(query: unknown, { max }: { readonly max: number } = { max: MAX_ITEMS }): Page {
   const { offset, limit }: { offset?: unknown; limit?: unknown } =
     typeof query === "object" && query !== null ? query : {};
   return {

@@ -20,7 +20,7 @@ interface IssueInput {
 
 const NAME = "auth:issue";
 const HOUR_SECONDS = 3600;
-const MOST_SECONDS = 366 * 24 * HOUR_SECONDS;
+const MAX_SECONDS = 366 * 24 * HOUR_SECONDS;
 
 /**
  * Issues an access token with capabilities, or without them a session of the caller. What the token lets its bearer do
@@ -74,7 +74,7 @@ function parseCaps(caps: readonly unknown[]): readonly Capability[] {
 
 /** Without a wish, an hour for a token, and as long as sessions last for a session. */
 function lifetimeMs({ caps, lifetimeSeconds }: IssueInput): number {
-  const mostSeconds = caps === undefined ? SESSION_MS / 1000 : MOST_SECONDS;
+  const mostSeconds = caps === undefined ? SESSION_MS / 1000 : MAX_SECONDS;
   const seconds = lifetimeSeconds ?? (caps === undefined ? mostSeconds : HOUR_SECONDS);
   if (seconds <= mostSeconds) return seconds * 1000;
   const expected = `1..${mostSeconds}`;

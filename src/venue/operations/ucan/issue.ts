@@ -26,7 +26,7 @@ interface IssueInput extends WantedLifetime {
 }
 
 const NAME = "ucan:issue";
-const MOST_GRANTS = 32;
+const MAX_GRANTS = 32;
 
 /**
  * Delegates grants that the caller holds in roots of the venue to another DID, signed with the venue's key. The token
@@ -98,8 +98,8 @@ const KEY_ENDS =
 
 /** @throws INVALID_INPUT naming the first invalid capability */
 function parseGrants(att: readonly unknown[]): readonly Grant[] {
-  if (att.length === 0 || att.length > MOST_GRANTS) {
-    const expected = `1 to ${MOST_GRANTS} capabilities`;
+  if (att.length === 0 || att.length > MAX_GRANTS) {
+    const expected = `1 to ${MAX_GRANTS} capabilities`;
     throw invalidInput(`'att' must hold ${expected}`, "/att", expected);
   }
   return att.map((entry, index) => {

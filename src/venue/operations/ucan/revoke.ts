@@ -14,9 +14,9 @@ interface RevokeInput {
 }
 
 const NAME = "ucan:revoke";
-const MOST_ID_CHARS = 512;
+const MAX_ID_CHARS = 512;
 /** Entries that callers other than the operator may fill; the rest of the list is reserved for the operator. */
-const MOST_ENTRIES_BY_OTHERS = 10_000;
+const MAX_ENTRIES_BY_OTHERS = 10_000;
 
 /**
  * Revokes a token, effective at once. The operator may name any token, or a DID; other callers only a token whose chain
@@ -35,7 +35,7 @@ export const ucanRevoke: VenueOperation<RevokeInput> = {
     if (isAnonymous(context) || !actsInFull(context, venue)) throw notYours();
     if (!isOperator(context, venue)) {
       if (!mayRevoke(signers ?? knownSigners(id, venue), caller)) throw notYours();
-      if (revocations.size >= MOST_ENTRIES_BY_OTHERS) throw listIsFull();
+      if (revocations.size >= MAX_ENTRIES_BY_OTHERS) throw listIsFull();
     }
     if (signal?.aborted === true) throw aborted();
     await revocations.add([id]);
@@ -52,7 +52,7 @@ function targetOf(
     throw invalidInput("Only one of 'id' and 'token' may be supplied", "/token", "nothing, beside 'id'");
   }
   if (id !== undefined) {
-    if (id.length <= MOST_ID_CHARS && isRevocable(id)) return { id };
+    if (id.length <= MAX_ID_CHARS && isRevocable(id)) return { id };
     throw invalidInput("'id' must be the id of a token, or a DID", "/id", "43 characters of base64url, or a DID");
   }
   if (token === undefined) throw invalidInput("Exactly one of 'id' and 'token' is required", "/id", "a value");

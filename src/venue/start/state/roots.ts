@@ -7,7 +7,7 @@ import type { JournalPlace } from "../../../journal/open-journal.js";
 import type { RootsState } from "../../../roots/groups.js";
 import { journalState, openState, stateDirOf } from "./place.js";
 
-const MOST_LOGGED = 10;
+const MAX_LOGGED = 10;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -47,7 +47,7 @@ export function rootsStateOf(config: VenueConfig, { env, log, journals }: RootsS
             journals === false ? NOT_OPENED : { openState: () => journalState(config, env), byDefault: true, log },
         }),
     onRecovery(root, { outcome, paths }) {
-      const shownPaths = paths.slice(0, MOST_LOGGED).map((one) => one.join("/"));
+      const shownPaths = paths.slice(0, MAX_LOGGED).map((one) => one.join("/"));
       const fields = { root, outcome, count: paths.length, paths: shownPaths };
       if (outcome === "undone") log.warn(fields, "a process died in a group of changes; they were undone");
       else if (outcome === "interrupted")

@@ -76,7 +76,7 @@ function ClashDialog({ name, isMany, close }: ClashProps): JSX.Element {
   );
 }
 
-const MOST_TRIES = 1000;
+const MAX_TRIES = 1000;
 
 /** `a (2).txt`, the first that is free. */
 export async function freeName(
@@ -84,7 +84,7 @@ export async function freeName(
   name: string,
 ): Promise<string> {
   const dot = name.lastIndexOf(".") > 0 ? name.lastIndexOf(".") : name.length;
-  for (let number = 2; number < MOST_TRIES; number += 1) {
+  for (let number = 2; number < MAX_TRIES; number += 1) {
     const candidate = `${name.slice(0, dot)} (${number})${name.slice(dot)}`;
     const { exists } = await read("file:stat", { root, path: joinPath(path, candidate) });
     if (!exists) return candidate;

@@ -12,7 +12,7 @@ import { rootNamed } from "../roots.js";
 import { clearSelection } from "../selection.js";
 import { refreshTree } from "../tree.js";
 
-const MOST_NAMED = 8;
+const MAX_NAMED = 8;
 
 /** Whether deleted entries of a root can come back. */
 export function hasTrash(root: string): boolean {
@@ -80,12 +80,12 @@ async function confirm(root: string, paths: readonly string[]): Promise<boolean>
       }
     >
       <ul class="names">
-        {paths.slice(0, MOST_NAMED).map((path) => (
+        {paths.slice(0, MAX_NAMED).map((path) => (
           <li key={path}>
             <Name text={path} />
           </li>
         ))}
-        {paths.length > MOST_NAMED ? <li>…</li> : null}
+        {paths.length > MAX_NAMED ? <li>…</li> : null}
       </ul>
       <p class={hasTrash(root) ? "" : "warning"}>{hasTrash(root) ? texts.deleteToTrash : texts.deleteForGood}</p>
     </Dialog>

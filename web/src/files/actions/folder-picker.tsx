@@ -53,7 +53,7 @@ function FolderPicker({
   );
 }
 
-const MOST_LISTED = 10_000;
+const MAX_LISTED = 10_000;
 
 /** Walks folders. A place with an empty root stands for the list of roots. */
 export function FolderChooser({
@@ -69,7 +69,7 @@ export function FolderChooser({
     const own = new AbortController();
     setFolders(undefined);
     if (root !== "") {
-      read("file:list", { root, ...(path === "" ? {} : { path }), limit: MOST_LISTED }, { signal: own.signal }).then(
+      read("file:list", { root, ...(path === "" ? {} : { path }), limit: MAX_LISTED }, { signal: own.signal }).then(
         ({ entries }) => setFolders(entries.filter(({ type }) => type === "directory").map(({ name }) => name)),
         () => own.signal.aborted || setFolders([]),
       );

@@ -189,7 +189,7 @@ function TrashTable({ entries, chosen, onChosen }: TableProps): JSX.Element {
 }
 
 /** One call takes this many. */
-const MOST_AT_ONCE = 500;
+const MAX_AT_ONCE = 500;
 
 /** Brings deleted entries back, each by itself where together they cannot: what stands there now is never replaced. */
 async function restore(root: string, entries: readonly TrashEntry[]): Promise<void> {
@@ -229,8 +229,8 @@ async function purge(root: string, entries: readonly TrashEntry[], isAll: boolea
   if (isSure !== true) return;
   try {
     const ids = entries.map(({ id }) => id);
-    for (let at = 0; at < ids.length; at += MOST_AT_ONCE)
-      await change("file:purge", { root, ids: ids.slice(at, at + MOST_AT_ONCE) });
+    for (let at = 0; at < ids.length; at += MAX_AT_ONCE)
+      await change("file:purge", { root, ids: ids.slice(at, at + MAX_AT_ONCE) });
     notify(texts.trashPurged(entries.length));
   } catch (error) {
     notifyFailure(error);

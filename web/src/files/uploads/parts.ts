@@ -14,7 +14,7 @@ export const PARTS_FROM = 67_108_864;
 /** The end of what is there is compared with the file before it goes on. */
 const COMPARED_BYTES = 65_536;
 /** A connection that breaks so often is given up, until one tries again. */
-const MOST_BREAKS = 5;
+const MAX_BREAKS = 5;
 
 interface Sending {
   readonly signal: AbortSignal;
@@ -49,7 +49,7 @@ export async function sendParts(one: Unfinished, file: File, { signal, onSent }:
     } catch (error) {
       // A part of a connection that broke may arrive after its size was asked for.
       const isBreak = isOffline(error) || codeOf(error) === "CONFLICT";
-      if (!isBreak || breaks === MOST_BREAKS) throw error;
+      if (!isBreak || breaks === MAX_BREAKS) throw error;
       breaks += 1;
       await whenOnline(signal);
     }

@@ -4,7 +4,7 @@ import { venuePath } from "../../api/base.js";
 import { ApiError } from "../../api/errors.js";
 import { delay, lost, refused, token } from "../../api/http.js";
 
-const MOST_WAITS = 3;
+const MAX_WAITS = 3;
 const LONGEST_WAIT_MS = 30_000;
 
 export interface Sending {
@@ -24,7 +24,7 @@ export async function sendFile(sending: Sending): Promise<string | null> {
     if (call.status < 300) return call.getResponseHeader("upload-offset");
     const error = failureOf(call);
     // 429 is sent before any effect.
-    if (error.status !== 429 || waits === MOST_WAITS) throw error;
+    if (error.status !== 429 || waits === MAX_WAITS) throw error;
     await delay(Math.min(error.retryAfterMs || 1000, LONGEST_WAIT_MS), sending.signal);
   }
 }

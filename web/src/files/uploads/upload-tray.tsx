@@ -11,7 +11,7 @@ import { Name } from "../../ui/name.js";
 import { notify } from "../../ui/notices.js";
 import { cancel, clearDone, findUnfinished, goOn, pause, retry, retryFailed, type Upload, uploads } from "./uploads.js";
 
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 const ENDED = ["done", "skipped", "cancelled"];
 
 export function UploadTray(): JSX.Element | null {
@@ -35,7 +35,7 @@ export function UploadTray(): JSX.Element | null {
         </button>
       </header>
       <ul>
-        {order.slice(0, MOST_SHOWN).map((one) => (
+        {order.slice(0, MAX_SHOWN).map((one) => (
           <UploadRow key={one.id} upload={one} />
         ))}
       </ul>

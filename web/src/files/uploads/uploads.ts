@@ -39,7 +39,7 @@ export interface Upload {
 type Condition = "new" | "replace";
 
 export const uploads = signal<readonly Upload[]>([]);
-const MOST_AT_ONCE = 3;
+const MAX_AT_ONCE = 3;
 let nextId = 0;
 const running = new Map<number, AbortController>();
 const askers = new Map<number, ClashAsker>();
@@ -90,7 +90,7 @@ const update = (id: number, change: Partial<Upload>): void => {
 
 function pump(): void {
   const active = uploads.value.filter(({ state }) => state === "running").length;
-  const next = uploads.value.filter(({ state }) => state === "waiting").slice(0, Math.max(0, MOST_AT_ONCE - active));
+  const next = uploads.value.filter(({ state }) => state === "waiting").slice(0, Math.max(0, MAX_AT_ONCE - active));
   for (const one of next) void begin(one);
 }
 

@@ -2,8 +2,8 @@
 
 import { badRequest, type HttpError } from "../../plumbing/http-error.js";
 
-const MOST_CHARS = 8192;
-const MOST_CONDITIONS = 100;
+const MAX_CHARS = 8192;
+const MAX_CONDITIONS = 100;
 
 /** A state token or an entity tag, which the resource must have, or must not. */
 export interface Condition {
@@ -22,7 +22,7 @@ export interface ConditionList {
 
 /** @throws HttpError 400 */
 export function parseIf(header: string): readonly ConditionList[] {
-  if (header.length > MOST_CHARS) throw malformed(`longer than ${MOST_CHARS} characters`);
+  if (header.length > MAX_CHARS) throw malformed(`longer than ${MAX_CHARS} characters`);
   const reader = new IfReader(header);
   return reader.read();
 }
@@ -66,7 +66,7 @@ class IfReader {
   }
 
   #condition(): Condition {
-    if (++this.#count > MOST_CONDITIONS) throw malformed(`more than ${MOST_CONDITIONS} conditions`);
+    if (++this.#count > MAX_CONDITIONS) throw malformed(`more than ${MAX_CONDITIONS} conditions`);
     const isNegated = this.#text.slice(this.#at, this.#at + 3).toLowerCase() === "not";
     if (isNegated) {
       this.#at += 3;

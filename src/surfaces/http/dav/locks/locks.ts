@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Markup } from "../xml/write.js";
 
-const MOST_PER_CALLER = 1000;
+const MAX_PER_CALLER = 1000;
 
 /** A place in a tree of files, whatever URL names it. */
 export interface Spot {
@@ -131,7 +131,7 @@ export class Locks {
   }
 
   #hasRoom(caller: string): boolean {
-    return this.#byToken.size < this.#most && this.#count(caller) < MOST_PER_CALLER;
+    return this.#byToken.size < this.#most && this.#count(caller) < MAX_PER_CALLER;
   }
 
   #sweep(): void {

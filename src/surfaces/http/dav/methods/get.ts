@@ -12,7 +12,7 @@ import { element, type Markup } from "../xml/write.js";
 
 /** Time a client may take for each chunk, in milliseconds. */
 const STALL_MS = 60_000;
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 export async function get(call: DavCall): Promise<FastifyReply> {
   const { target, exchange } = call;
@@ -22,7 +22,7 @@ export async function get(call: DavCall): Promise<FastifyReply> {
     const sent = await undefinedFor(["IS_A_DIRECTORY"], sendWhole(call));
     if (sent !== undefined) return exchange.reply;
   }
-  const { entries } = await call.list(target, { offset: 0, limit: MOST_ENTRIES });
+  const { entries } = await call.list(target, { offset: 0, limit: MAX_ENTRIES });
   return sendListing(
     call,
     entries.filter(({ unreachable }) => unreachable !== true),

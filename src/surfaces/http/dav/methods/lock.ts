@@ -13,10 +13,10 @@ import { hrefOf } from "../target.js";
 import { childOf, childrenOf, isNamed, type XmlElement } from "../xml/read.js";
 import { contentOf } from "../xml/serialize.js";
 import { DAV, element, Markup, NAMESPACES } from "../xml/write.js";
-import { MOST_HASHED_BYTES, xmlBody } from "./propfind.js";
+import { MAX_HASHED_BYTES, xmlBody } from "./propfind.js";
 
 const DEFAULT_SECONDS = 600;
-const MOST_OWNER_BYTES = 1024;
+const MAX_OWNER_BYTES = 1024;
 
 export async function lock(call: DavCall): Promise<FastifyReply> {
   const { target } = call;
@@ -56,7 +56,7 @@ async function take(
   if (taken === undefined) throw new HttpError(507, "Too many locks");
   try {
     if (found === undefined) await create(call, taken);
-    else if (found.type === "file" && found.size <= MOST_HASHED_BYTES) {
+    else if (found.type === "file" && found.size <= MAX_HASHED_BYTES) {
       taken.hash = found.hash ?? (await call.stat(target, true))?.hash;
     }
   } catch (error) {
@@ -110,8 +110,8 @@ function lockInfo(body: XmlElement): { readonly isExclusive: boolean; readonly o
     throw new DavError(422, "Locks are exclusive or shared write locks");
   }
   const markup = owner === undefined ? Markup.trusted("") : contentOf(owner);
-  if (Buffer.byteLength(markup.text) > MOST_OWNER_BYTES) {
-    throw new HttpError(507, `DAV:owner must have at most ${MOST_OWNER_BYTES} bytes`);
+  if (Buffer.byteLength(markup.text) > MAX_OWNER_BYTES) {
+    throw new HttpError(507, `DAV:owner must have at most ${MAX_OWNER_BYTES} bytes`);
   }
   return { isExclusive, owner: markup };
 }

@@ -11,7 +11,7 @@ import { DavError } from "../errors.js";
 import { LIVE_NAMES, liveProperty, QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
 import { type PropertyRequest, propertyRequest } from "../properties/request.js";
 import { childOf, hrefOf, type Target } from "../target.js";
-import { MOST_XML_BYTES, readXml, type XmlElement } from "../xml/read.js";
+import { MAX_XML_BYTES, readXml, type XmlElement } from "../xml/read.js";
 import {
   clark,
   DAV,
@@ -30,7 +30,7 @@ const PAGE = 5000;
 /** A listing that is not taken for so long is cut off, in milliseconds. */
 const STALL_MS = 60_000;
 /** Files up to this size are hashed for an ETag. */
-export const MOST_HASHED_BYTES = 8_388_608;
+export const MAX_HASHED_BYTES = 8_388_608;
 /** Bytes of XML gathered before they are sent. */
 const CHUNK_CHARS = 32_768;
 
@@ -64,7 +64,7 @@ function depthOf(call: DavCall): 0 | 1 {
 export async function xmlBody({ exchange }: DavCall): Promise<XmlElement | undefined> {
   const { request, memory } = exchange;
   if (!announcesBody(request.raw)) return undefined;
-  const bytes = await readBody(request, { limit: MOST_XML_BYTES, lease: memory });
+  const bytes = await readBody(request, { limit: MAX_XML_BYTES, lease: memory });
   return bytes.length === 0 ? undefined : readXml(bytes);
 }
 
@@ -78,8 +78,7 @@ async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Reso
     throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
   }
   const isCollection = found.type === "directory";
-  const wantsHash =
-    !isCollection && found.hash === undefined && found.size <= MOST_HASHED_BYTES && asksForEtag(request);
+  const wantsHash = !isCollection && found.hash === undefined && found.size <= MAX_HASHED_BYTES && asksForEtag(request);
   const hashed = wantsHash ? await call.stat(target, true) : undefined;
   const quota = asksForQuota(request) ? await quotaOf(call, target) : undefined;
   return { place: target, isCollection, found: { ...found, ...hashed }, ...(quota === undefined ? {} : { quota }) };

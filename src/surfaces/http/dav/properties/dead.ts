@@ -3,10 +3,10 @@
 import type { DavFile } from "../../host.js";
 import type { Spot } from "../locks/locks.js";
 
-const MOST_PROPERTY_BYTES = 8192;
-const MOST_RESOURCE_BYTES = 65_536;
-const MOST_PROPERTIES = 100;
-const MOST_BYTES = 16_777_216;
+const MAX_PROPERTY_BYTES = 8192;
+const MAX_RESOURCE_BYTES = 65_536;
+const MAX_PROPERTIES = 100;
+const MAX_BYTES = 16_777_216;
 
 /** Properties of one resource: their XML, by name in Clark notation. */
 type Properties = ReadonlyMap<string, string>;
@@ -57,8 +57,8 @@ export class DeadProperties {
     const after = applyChanges(this.of(spot, isCollection), changes);
     const own = sizeOf(after);
     const total = this.#bytes - sizeOf(this.of(spot, isCollection)) + own;
-    const isEachSmall = [...changes.values()].every((xml) => Buffer.byteLength(xml ?? "") <= MOST_PROPERTY_BYTES);
-    return isEachSmall && own <= MOST_RESOURCE_BYTES && after.size <= MOST_PROPERTIES && total <= MOST_BYTES;
+    const isEachSmall = [...changes.values()].every((xml) => Buffer.byteLength(xml ?? "") <= MAX_PROPERTY_BYTES);
+    return isEachSmall && own <= MAX_RESOURCE_BYTES && after.size <= MAX_PROPERTIES && total <= MAX_BYTES;
   }
 
   async change(spot: Spot, isCollection: boolean, changes: PropertyChanges): Promise<void> {
@@ -73,7 +73,7 @@ export class DeadProperties {
   /** Whether a copy of all properties at and below a place stays within the limits. */
   hasRoomForCopy(spot: Spot): boolean {
     const size = this.#within(spot).reduce((sum, [, { properties }]) => sum + sizeOf(properties), 0);
-    return this.#bytes + size <= MOST_BYTES;
+    return this.#bytes + size <= MAX_BYTES;
   }
 
   /** Properties at and below a place go to another. @param isCopied they stay at the first one too */

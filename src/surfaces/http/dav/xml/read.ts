@@ -4,10 +4,10 @@ import { type SaxesOptions, SaxesParser, type SaxesTagNS } from "saxes";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 
 /** Maximum bytes of an XML body. */
-export const MOST_XML_BYTES = 1_048_576;
-const MOST_LEVELS = 100;
-const MOST_ELEMENTS = 1000;
-const MOST_ATTRIBUTES = 100;
+export const MAX_XML_BYTES = 1_048_576;
+const MAX_LEVELS = 100;
+const MAX_ELEMENTS = 1000;
+const MAX_ATTRIBUTES = 100;
 const XMLNS = "http://www.w3.org/2000/xmlns/";
 
 /** An attribute; declarations of namespaces are not among them. */
@@ -87,7 +87,7 @@ class XmlReader {
     });
     parser.on("opentagstart", () => this.#count());
     parser.on("attribute", () => {
-      if (++this.#attributes > MOST_ATTRIBUTES) throw tooMuch(`${MOST_ATTRIBUTES} attributes in an element`);
+      if (++this.#attributes > MAX_ATTRIBUTES) throw tooMuch(`${MAX_ATTRIBUTES} attributes in an element`);
     });
     parser.on("opentag", (tag) => this.#begin(tag));
     parser.on("closetag", () => this.#end());
@@ -104,8 +104,8 @@ class XmlReader {
 
   #count(): void {
     this.#attributes = 0;
-    if (++this.#elements > MOST_ELEMENTS) throw tooMuch(`${MOST_ELEMENTS} elements`);
-    if (this.#open.length >= MOST_LEVELS) throw tooMuch(`${MOST_LEVELS} levels`);
+    if (++this.#elements > MAX_ELEMENTS) throw tooMuch(`${MAX_ELEMENTS} elements`);
+    if (this.#open.length >= MAX_LEVELS) throw tooMuch(`${MAX_LEVELS} levels`);
   }
 
   #begin(tag: SaxesTagNS): void {
