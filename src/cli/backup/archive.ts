@@ -1,10 +1,11 @@
 // A backup is one tar archive, encrypted or not, whose last entry lists all others with their sizes and digests.
 
 import { createHash } from "node:crypto";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { ReadableStream } from "node:stream/web";
 import { createTarDecoder, createTarPacker, type ParsedTarEntry, type TarPackController } from "modern-tar";
 import { MAGIC, SealBroken, sealStream, unsealStream } from "./seal.js";
+import { writeWholeFile } from "./whole-file.js";
 
 /** The list at the end of a backup. */
 export interface Manifest {
@@ -43,14 +44,12 @@ const SAFE =
   /^(?:seed|revocations|(?:state|drives|roots\/[A-Za-z0-9][A-Za-z0-9._-]{0,62})(?:\/(?!\.{1,2}(?:\/|$))[^/\\\0]+)+)$/;
 
 /** Writes a new file, mode 0600, whole and on disk or not at all. @throws the system's error */
-export async function writeBackup(
+export function writeBackup(
   file: string,
   content: { readonly sources: AsyncIterable<Source>; readonly about: Omit<Manifest, "format" | "entries"> },
   passphrase: string | undefined,
 ): Promise<Manifest> {
-  const { unlink } = await import("node:fs/promises");
-  const handle = await open(file, "wx", 0o600);
-  try {
+  return writeWholeFile(file, async (handle) => {
     const { readable, controller } = createTarPacker();
     const filling = fill(controller, content).catch((error: Error) => {
       controller.error(error);
@@ -58,14 +57,8 @@ export async function writeBackup(
     });
     const stream = passphrase === undefined ? readable : sealStream(readable, passphrase);
     const [manifest] = await Promise.all([filling, writeAll(handle, stream)]);
-    await handle.sync();
     return manifest;
-  } catch (error) {
-    await unlink(file);
-    throw error;
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 async function writeAll(handle: FileHandle, stream: AsyncIterable<Uint8Array>): Promise<void> {

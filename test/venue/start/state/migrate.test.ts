@@ -95,17 +95,18 @@ test("one process migrates at a time", () => {
   expect(readdirSync(state)).not.toContain("format.lock");
 });
 
-test("killed in any call of the file system: the state is old or new, never half", () => {
+test("killed in any call of the file system, and again while it goes on: the state is old or new, never half", () => {
   const { stdout, stderr } = spawnSync(process.execPath, [CHILD, state, "rounds"], { encoding: "utf8" });
   expect(stderr).toBe("");
-  const rounds = JSON.parse(stdout) as { killed: Look; after: Look }[];
-  expect(rounds.length).toBeGreaterThan(40);
-  for (const { killed, after } of rounds) {
-    const { format, tokens, copies } = killed;
-    // Between two formats it is read by no version, and the copy is whole.
-    if (format === "1>2") expect(copies[0]).toEqual([1, 1, 1]);
-    else if (format === "2>3") expect(copies[1]).toEqual([2, 2, 2]);
-    else expect(tokens).toEqual([Number(format), Number(format), Number(format)]);
+  const rounds = JSON.parse(stdout) as { killed: Look; killedAgain: Look; after: Look }[];
+  expect(rounds.length).toBeGreaterThan(200);
+  for (const { killed, killedAgain, after } of rounds) {
+    for (const { format, tokens, copies } of [killed, killedAgain]) {
+      // Between two formats it is read by no version, and the copy is whole.
+      if (format === "1>2") expect(copies[0]).toEqual([1, 1, 1]);
+      else if (format === "2>3") expect(copies[1]).toEqual([2, 2, 2]);
+      else expect(tokens).toEqual([Number(format), Number(format), Number(format)]);
+    }
     expect(after).toEqual({
       format: "3",
       tokens: [3, 3, 3],

@@ -1,5 +1,6 @@
 // Migrates a state directory by two steps and is killed: `migration-child.mjs DIRECTORY rounds` in every call of the file system in turn,
-// as if the process had ended there (nothing that it does afterwards reaches the disk); `… kill N` really, in call N.
+// as if the process had ended there (nothing that it does afterwards reaches the disk), and again in some calls of the next try;
+// `… kill N` really, in call N.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
@@ -46,28 +47,34 @@ if (mode === "kill") {
   migrate();
 } else {
   const found = [];
-  for (let round = 1; ; round++) {
-    killAt = Infinity;
+  /** Migrates until the given call. @returns whether it came to its end */
+  const migrateUntil = (call) => {
+    calls = 0;
+    killAt = call;
+    try {
+      migrate();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error;
+      return false;
+    } finally {
+      killAt = Infinity;
+      // The lock is that of a living process here; a dead one's is passed over, as the kills by signal show.
+      real.rmSync(join(directory, "format.lock"), { force: true });
+    }
+  };
+  for (let isDone = false, round = 0; !isDone; round++) {
     real.rmSync(directory, { recursive: true, force: true });
     real.mkdirSync(join(directory, "tokens"), { recursive: true });
     for (const name of ["a", "b", "c"]) real.writeFileSync(join(directory, "tokens", name), `${name} of format 1\n`);
     real.writeFileSync(join(directory, "format"), "1\n");
-    calls = 0;
-    killAt = round;
-    let isDone = true;
-    try {
-      migrate();
-    } catch (error) {
-      if (!(error instanceof Killed)) throw error;
-      isDone = false;
-    }
-    killAt = Infinity;
+    // Four second kills for each first one.
+    isDone = migrateUntil(Math.floor(round / 4) + 1);
     const killed = look();
-    // The lock is that of a living process here; a dead one's is passed over, as the kills by signal show.
-    real.rmSync(join(directory, "format.lock"), { force: true });
+    if (!isDone) migrateUntil((round % 4) * 6 + 2);
+    const killedAgain = look();
     migrate();
-    found.push({ killed, after: look() });
-    if (isDone) break;
+    found.push({ killed, killedAgain, after: look() });
   }
   process.stdout.write(JSON.stringify(found));
 }

@@ -1,0 +1,44 @@
+// A backup that is killed while it is made: no file of that name is there, or a whole one.
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "@jest/globals";
+import { CLI, cleanUp, type Finished, makeFolder, run, startNode } from "./process.js";
+
+afterAll(cleanUp);
+
+const KILLED_IN = new URL("killed-in.mjs", import.meta.url).href;
+const CONFIG = `{ stateDir: "./state", file: { roots: { docs: "./docs" } } }`;
+const ENV = { PASSPHRASE: "correct horse battery" };
+const folder = makeFolder({ "venue.json5": CONFIG, "docs/a.txt": "alpha" });
+const target = makeFolder();
+const file = join(target, "it.backup");
+const options = ["--passphrase", "env:PASSPHRASE", "--config", "venue.json5"];
+const create = ["backup", "create", file, "--roots", "docs", ...options];
+
+const killedIn = (call: string): Promise<Finished> =>
+  startNode(["--import", KILLED_IN, CLI, ...create], { cwd: folder, env: { ...ENV, KILLED_IN: call } }).ended;
+const again = (): Promise<Finished> => run(create, { cwd: folder, env: ENV });
+
+test.each(["open", "write:2", "link"])(
+  "before '%s' there is none, and the next try makes it",
+  async (call) => {
+    expect(await killedIn(call)).toMatchObject({ signal: "SIGKILL" });
+    expect(readdirSync(target).filter((name) => name !== "it.backup.part")).toEqual([]);
+    expect(await again()).toMatchObject({ status: 0, stderr: "" });
+    expect(readdirSync(target)).toEqual(["it.backup"]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    rmSync(file);
+  },
+  120_000,
+);
+
+test("once it has its name, it is whole", async () => {
+  expect(await killedIn("rm:2")).toMatchObject({ signal: "SIGKILL" });
+  const elsewhere = makeFolder({ "venue.json5": CONFIG, "docs/.keep": "" });
+  rmSync(join(elsewhere, "docs/.keep"));
+  const restored = await run(["backup", "restore", file, ...options], { cwd: elsewhere, env: ENV });
+  expect(restored).toMatchObject({ status: 0, stderr: "" });
+  expect(readFileSync(join(elsewhere, "docs/a.txt"), "utf8")).toBe("alpha");
+  expect(await again()).toMatchObject({ status: 78 });
+  expect(readdirSync(target)).toEqual(["it.backup"]);
+}, 120_000);
