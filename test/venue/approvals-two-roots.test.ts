@@ -16,11 +16,13 @@ const there = (place: string): string | undefined => {
 const untouched = { from: "docs", to: "old\n" };
 const places = () => ({ from: there("docs/sub/a.txt"), to: there("archive/a.txt") });
 
-async function open(owners: { readonly docs?: Person; readonly archive?: Person } = {}): Promise<CallOptions> {
+type Both<T> = { readonly docs?: T; readonly archive?: T };
+
+async function open(owners: Both<Person> = {}, asks: Both<readonly ("delete" | "all")[]> = {}): Promise<CallOptions> {
   mkdirSync(join(ground.base, "archive"));
   writeFileSync(join(ground.base, "archive/a.txt"), "old\n");
   const root = (name: "docs" | "archive") => ({
-    ...{ path: name, approve: { for: ["all" as const] } },
+    ...{ path: name, approve: { for: asks[name] ?? ["all" as const] } },
     ...(owners[name] === undefined ? {} : { owner: owners[name].did }),
   });
   await ground.open({ file: { roots: { docs: root("docs"), archive: root("archive") } } });
@@ -37,49 +39,72 @@ describe("a call that two roots ask about", () => {
     person = { bearer: await logIn() };
   });
 
-  test("is done with one approval, which shows all that it does", async () => {
-    const first = asked(await move());
-    expect(first.effect).toMatchObject([{ path: "sub/a.txt", action: "move" }]);
-    await decide(first.approvalId, person);
-    const second = asked(await move({ approval: first.approvalId }));
-    expect(second.approvalId).not.toBe(first.approvalId);
-    expect(second.effect).toMatchObject([
-      { path: "sub/a.txt", action: "move" },
-      { path: "a.txt", action: "overwrite", before: { type: "file", size: 4 } },
+  test("is asked about once, with all that it does in both", async () => {
+    const { approvalId, effect } = asked(await move());
+    expect(effect).toMatchObject([
+      { path: "sub/a.txt", action: "move", before: { type: "file", size: 4 } },
+      { root: "archive", path: "a.txt", action: "overwrite", before: { type: "file", size: 4 } },
     ]);
     expect(places()).toEqual(untouched);
-    await decide(second.approvalId, person);
-    expect((await move({ approval: second.approvalId })).error).toBeUndefined();
-    expect(places()).toEqual({ from: undefined, to: "docs" });
-    expect((await move({ approval: second.approvalId })).error).toBeDefined();
-  });
-
-  test("is asked about once more for the second root, and both approvals are used up", async () => {
-    const { approvalId: first } = asked(await move());
-    await decide(first, person);
-    const { approvalId: second } = asked(await move({ approval: first }));
-    expect(await move({ approval: first })).toMatchObject({ errorData: { reason: "used" } });
     // Called too early, with the approval or without, it is the same one that has to be waited for.
-    expect(asked(await move({ approval: second })).approvalId).toBe(second);
-    expect(asked(await move()).approvalId).toBe(second);
-    await decide(second, person);
-    expect((await move({ approval: second })).error).toBeUndefined();
+    expect(asked(await move({ approval: approvalId })).approvalId).toBe(approvalId);
+    expect(asked(await move()).approvalId).toBe(approvalId);
+    const { output } = await ground.call("approval:get", { id: approvalId }, person);
+    expect(output["effect"]).toMatchObject([{ root: "docs" }, { root: "archive" }]);
+    await decide(approvalId, person);
+    expect((await move({ approval: approvalId })).error).toBeUndefined();
+    expect(places()).toEqual({ from: undefined, to: "docs" });
     writeFileSync(join(ground.base, "docs/sub/a.txt"), "docs");
     writeFileSync(join(ground.base, "archive/a.txt"), "old\n");
-    expect(await move({ approval: second })).toMatchObject({ errorData: { reason: "used" } });
+    expect(await move({ approval: approvalId })).toMatchObject({ errorData: { reason: "used" } });
     expect(places()).toEqual(untouched);
   });
 
   test.each(["docs/sub/a.txt", "archive/a.txt"])("is not done when %s has changed in between", async (changed) => {
-    const { approvalId: first } = asked(await move());
-    await decide(first, person);
-    const { approvalId: second } = asked(await move({ approval: first }));
-    await decide(second, person);
+    const { approvalId } = asked(await move());
+    await decide(approvalId, person);
     writeFileSync(join(ground.base, changed), "somebody else\n");
     const before = places();
-    expect(await move({ approval: second })).toMatchObject({ errorData: { reason: "changed" } });
+    expect(await move({ approval: approvalId })).toMatchObject({ errorData: { reason: "changed" } });
     expect(places()).toEqual(before);
   });
+
+  test("of a folder shows the folder and what it replaces", async () => {
+    const { approvalId, effect } = asked(await move({ path: "sub", to: "sub" }));
+    expect(effect).toMatchObject([
+      { path: "sub", action: "move", before: { type: "directory", entries: 1 } },
+      { root: "archive", path: "sub", action: "create", after: { type: "directory" } },
+    ]);
+    expect(there("archive/sub/a.txt")).toBeUndefined();
+    await decide(approvalId, person);
+    expect((await move({ path: "sub", to: "sub", approval: approvalId })).error).toBeUndefined();
+    expect([there("docs/sub/a.txt"), there("archive/sub/a.txt")]).toEqual([undefined, "docs"]);
+  });
+
+  test("is not asked about where it is refused anyway", async () => {
+    expect(await move({ overwrite: false })).toMatchObject({ errorCode: "ALREADY_EXISTS" });
+    expect((await ground.call("approval:list", {}, person)).output["entries"]).toEqual([]);
+  });
+
+  test("needs who may decide on both", async () => {
+    const half = { bearer: (await issue({ label: "half", caps: [{ with: "file://docs/", can: "approve" }] })).token };
+    const { approvalId } = asked(await move());
+    expect((await decide(approvalId, half)).errorCode).toBe("CAPABILITY_DENIED");
+    expect(await decide(approvalId, person)).toMatchObject({ output: { state: "once" } });
+  });
+});
+
+test("a move is asked about for what is taken away, where the other root asks about other changes only", async () => {
+  const agent = await open({}, { archive: ["delete"] });
+  const person = { bearer: await logIn() };
+  const move = (more: object = {}) => ground.call("file:move", { ...MOVE, ...more }, agent);
+  const { approvalId, effect } = asked(await move());
+  expect(effect).toMatchObject([{ path: "sub/a.txt", action: "move" }]);
+  expect(effect).toHaveLength(1);
+  expect(places()).toEqual(untouched);
+  await decide(approvalId, person);
+  expect((await move({ approval: approvalId })).error).toBeUndefined();
+  expect(places()).toEqual({ from: undefined, to: "docs" });
 });
 
 describe("a call on roots of two owners", () => {

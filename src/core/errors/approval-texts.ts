@@ -14,7 +14,11 @@ export interface RequiredApproval {
   readonly diff?: string;
 }
 
-const shown = ({ root: _, ...effect }: Effect) => effect;
+/** The root is told once for all effects in it, and beside those in another one. */
+const shownIn =
+  (root: string | undefined) =>
+  ({ root: own, ...effect }: Effect) =>
+    own === root ? effect : { root: own, ...effect };
 
 /** The call changed nothing: a person has to allow it first. */
 export function approvalRequired({ effects, pending, hint, diff }: RequiredApproval): FileAdapterError {
@@ -25,7 +29,7 @@ export function approvalRequired({ effects, pending, hint, diff }: RequiredAppro
   return adapterError("APPROVAL_REQUIRED", `A person has to allow this: ${what}${more}${next}`, {
     ...(first === undefined ? {} : { root: first.root }),
     ...(pending === undefined ? {} : { approvalId: pending.id, expires: pending.expires }),
-    effect: effects.slice(0, SHOWN_EFFECTS).map(shown),
+    effect: effects.slice(0, SHOWN_EFFECTS).map(shownIn(first?.root)),
     ...(diff === undefined ? {} : { diff }),
     ...(hint === undefined ? {} : { hint }),
   });

@@ -48,14 +48,23 @@ interface Allowed {
   readonly diff: () => string | undefined;
 }
 
+/** What a root is about to be asked. */
+interface Question {
+  readonly rules: ApprovalRules;
+  readonly intent: Intent;
+}
+
 /**
- * One call at the gate. Once an approval is used, all may happen that the same input makes it do in these roots. Where
+ * One call at the gate. Two roots of one owner are asked about together. Once an approval is used, all may happen that the same input makes it do in these roots. Where
  * another root asks then, a new approval covers what both were asked about, so that the call needs no more than that.
  */
 export class ApprovalGate {
   readonly #options: GateOptions;
   /** By root. */
   readonly #allowed = new Map<string, Allowed>();
+  /** Owners of the roots that ask about this call, by root. */
+  readonly #owners = new Map<string, string | undefined>();
+  #held: Question | undefined;
   #hasUsed = false;
 
   constructor(options: GateOptions) {
@@ -66,26 +75,57 @@ export class ApprovalGate {
     return this.#allowed.size > 0;
   }
 
+  /** A root that asks takes part in the call. @param owner `undefined`: the operator */
+  join(root: string, owner: string | undefined): void {
+    this.#owners.set(root, owner);
+  }
+
   /** @throws APPROVAL_REQUIRED, APPROVAL_DENIED; nothing has been changed then */
   pass(rules: ApprovalRules, intent: Intent): void {
+    const question = { rules, intent };
+    const needsAsking = this.#needsAsking(question);
+    const held = this.#held;
+    if (held !== undefined && partOf(held.intent).root !== partOf(intent).root) {
+      this.#held = undefined;
+      throw this.#ask(needsAsking ? [held, question] : [held]);
+    }
+    if (needsAsking) throw this.#ask([question]);
+  }
+
+  /**
+   * As {@link pass}, for what a call reads in one root in order to change another one, and changes after that. Where the
+   * other one asks too, there is one question, once it is known what is to happen there.
+   */
+  passOrHold(rules: ApprovalRules, intent: Intent): void {
+    const question = { rules, intent };
+    if (!this.#needsAsking(question)) return;
+    const { root } = partOf(intent);
+    const isJoint = [...this.#owners].some(([other, owner]) => other !== root && owner === this.#owners.get(root));
+    if (!isJoint) throw this.#ask([question]);
+    this.#held = question;
+  }
+
+  /** Uses what has been allowed. @throws APPROVAL_DENIED */
+  #needsAsking({ rules, intent }: Question): boolean {
     const { desk, approval, context } = this.#options;
     const isAllowed = (root: string): boolean => this.#allowed.has(root) || root === context.allowedRoot;
-    if (intent.effects.every(({ root }) => isAllowed(root)) || !isCovered(rules, intent.effects)) return;
+    if (intent.effects.every(({ root }) => isAllowed(root)) || !isCovered(rules, intent.effects)) return false;
     if (this.#clientOf(rules)?.hasAllowed === true) {
       this.#approve(intent, BY_CLIENT);
-      return;
+      return false;
     }
-    if (approval === undefined) throw this.#ask(rules, intent);
+    if (approval === undefined) return true;
     const call = { digest: this.#digest(), context, part: partOf(intent) };
     const fault = desk === undefined ? "expired" : desk.use(approval, call, this.#hasUsed);
-    if (fault !== undefined) {
-      if (fault === "pending" || fault === "uncovered") throw this.#ask(rules, intent);
-      // The tool of a profile may make several calls, and each of them asks.
-      const isAnother = context.tool !== undefined && (fault === "other_input" || fault === "used");
-      throw isAnother ? this.#ask(rules, intent) : approvalDenied(approval, fault);
+    if (fault === undefined) {
+      this.#hasUsed = true;
+      this.#approve(intent, desk?.decidedBy(approval) ?? "");
+      return false;
     }
-    this.#hasUsed = true;
-    this.#approve(intent, desk?.decidedBy(approval) ?? "");
+    if (fault === "pending" || fault === "uncovered") return true;
+    // The tool of a profile may make several calls, and each of them asks.
+    if (context.tool !== undefined && (fault === "other_input" || fault === "used")) return true;
+    throw approvalDenied(approval, fault);
   }
 
   /** As {@link pass}, for a command that may change what is there. @returns whether somebody has allowed it */
@@ -113,16 +153,20 @@ export class ApprovalGate {
     this.#options.progress.approvedBy = by;
   }
 
-  /** The client whose user may decide here, by the operator's word. */
+  /** The client whose user may decide here, by the operator's word in each of the roots. */
+  #clientOfAll(questions: readonly Question[]): ClientApproval | undefined {
+    return questions.map(({ rules }) => this.#clientOf(rules)).reduce((one, other) => one && other);
+  }
+
   #clientOf({ elicit }: ApprovalRules): ClientApproval | undefined {
     const { client } = this.#options.context;
     return (elicit ?? client?.isLocal) === true ? client : undefined;
   }
 
-  #ask(rules: ApprovalRules, intent: Intent): FileAdapterError {
+  #ask(questions: readonly Question[]): FileAdapterError {
     const { desk } = this.#options;
-    const client = this.#clientOf(rules);
-    const request = this.#request(rules, intent);
+    const client = this.#clientOfAll(questions);
+    const request = this.#request(questions);
     const { effects, diff } = request;
     const details = { effects, ...(diff === undefined ? {} : { diff }) };
     const isNobody = desk === undefined || (desk.isForClients && client?.ask === undefined);
@@ -137,15 +181,17 @@ export class ApprovalGate {
   }
 
   /** What is asked: all that an approval allowed this call before, and what it is about to do. */
-  #request({ minutes }: ApprovalRules, intent: Intent): ApprovalRequest {
+  #request(questions: readonly Question[]): ApprovalRequest {
+    const intents = questions.map(({ intent }) => intent);
+    const minutes = Math.min(...questions.map(({ rules }) => rules.minutes));
     const { name: operation, context } = this.#options;
     const earlier = [...this.#allowed.values()];
     const before = earlier.flatMap(({ effects }) => effects);
-    const diffs = [...earlier.map(({ diff }) => diff()), intent.diff?.()].filter((one) => one !== undefined);
+    const diffs = [...earlier, ...intents].map((one) => one.diff?.()).filter((one) => one !== undefined);
     return {
       ...{ operation, digest: this.#digest(), context, minutes },
-      parts: [...earlier.map(({ part }) => part), partOf(intent)],
-      effects: [...before, ...intent.effects],
+      parts: [...earlier.map(({ part }) => part), ...intents.map(partOf)],
+      effects: [...before, ...intents.flatMap(({ effects }) => effects)],
       ...(before.length === 0 ? {} : { allowed: before.length }),
       ...(diffs.length === 0 ? {} : { diff: diffs.join("").slice(0, MAX_DIFF_CHARS) }),
     };

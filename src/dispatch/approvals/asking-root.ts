@@ -32,6 +32,7 @@ export function askingRoot(
   // Without a getter of the root being run: some of its facts are looked up when they are asked for.
   const askToRun = (path: RelPath): boolean => gate.passRun(rules, { root: name, path: path.text });
   const askToPurge = (paths: readonly string[]): void => gate.passPurge(rules, name, paths);
+  gate.join(name, root.owner);
   const guarded = guardedBackend(backend, { root: name, rules, gate });
   return Object.create(root, {
     backend: { value: guarded },

@@ -140,12 +140,13 @@ class Guard {
     });
   }
 
-  /** The source of a move to another tree is asked about before it is copied. */
+  /** The source of a move to another tree is asked about before it is copied, or with the target. */
   async source(at: At, options: SourceOptions): Promise<TreeSource> {
     if (at.access.verb === "move") {
       const { state, tree } = await readTarget(this.#inner, at, true);
       const effects = [this.#effect(at, { action: "move", ...stateOf("before", state) })];
-      this.#pass({ effects, ...(tree === undefined ? {} : { state: tree }) });
+      const { gate, rules } = this.#options;
+      gate.passOrHold(rules, { effects, ...(tree === undefined ? {} : { state: tree }) });
     }
     return this.#inner.source(at.path, options, at.access);
   }
