@@ -5,6 +5,7 @@ import { extrasLines, machineLines, OFFICIAL, RAW, rowTable, verdictTable, wireT
 export function markdownReport(report) {
   const sections = [
     text("introduction"),
+    text("pages"),
     "## Targets",
     text("targets"),
     table(verdictTable(report)),

@@ -150,6 +150,8 @@ const hostileRows = hostile.map(({ name, bytes, times: { run, beside }, checks, 
 const lines = [
   "# Performance of capabilities",
   "",
+  "All pages of figures: [performance.md](performance.md).",
+  "",
   "Fast: a chain that was judged before costs microseconds. Not fast: the first look at a chain costs a check of a signature for each link.",
   "",
   "What it costs to decide whether a caller may do something, measured by `npm run bench:ucan`, which prints this page. It is",

@@ -1,11 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import autocannon from "autocannon";
 import { startBareFiles, startVenue } from "./process.mjs";
 
 const CONNECTIONS = 16;
 const HEADERS = { "content-type": "application/json" };
 const SAMPLE_MS = 100;
+const SETTLE_MS = 20_000;
 
 const CALLS = {
   list: { operation: "v/ops/file/list", input: { root: "docs", path: "list", limit: 1000 } },
@@ -30,14 +32,15 @@ const ROUNDS = 10;
  * Many callers of large answers at once: `calls` in all, half of them lists and half trees, beside the bare framework over
  * node:fs/promises.
  *
+ * @param options.alone leaves the bare server out, for the memory only
  * @returns of each, requests per second, the median of their ratios to the bare server's, and the time of the event loop for one,
- * in ms; the resident size of the venue at its peak and after a collection, in bytes
+ * in ms; the resident size of the venue at its peak, when it has had nothing to do for 20 s, and after a collection then, in bytes
  */
-export async function measureCrowd(folder, { calls }) {
+export async function measureCrowd(folder, { calls, alone = false }) {
   const docs = join(folder, "docs");
   fill(docs);
   const venue = await startVenue(folder, { file: { roots: { docs } } }, { probe: true });
-  const bare = await startBareFiles(folder, docs);
+  const bare = alone ? undefined : await startBareFiles(folder, docs);
   let peak = 0;
   const timer = setInterval(() => {
     peak = Math.max(peak, venue.rssBytes());
@@ -51,18 +54,21 @@ export async function measureCrowd(folder, { calls }) {
     const before = venue.loopCpuMs();
     for (let round = 0; round < ROUNDS; round++) {
       rounds.venue.push(await fire(venue.url, call, amount));
-      rounds.bare.push(await fire(bare.url, call, amount));
+      if (bare !== undefined) rounds.bare.push(await fire(bare.url, call, amount));
     }
     perSecond[name] = middleOf(rounds.venue);
-    ratio[name] = middleOf(rounds.venue.map((own, round) => own / rounds.bare[round]));
+    if (bare !== undefined) ratio[name] = middleOf(rounds.venue.map((own, round) => own / rounds.bare[round]));
     loopMs[name] = (venue.loopCpuMs() - before) / (amount * ROUNDS);
   }
   clearInterval(timer);
+  // Its thread for directories ends when it has had nothing to do, and V8 gives back what it does not use.
+  await sleep(SETTLE_MS);
+  const settled = venue.rssBytes();
   await venue.collected();
-  const memory = await venue.collected();
+  const { rss: after } = await venue.collected();
   await venue.stop();
-  await bare.stop();
-  return { connections: CONNECTIONS, calls, perSecond, ratio, loopMs, peak, after: memory.rss, memory };
+  await bare?.stop();
+  return { connections: CONNECTIONS, calls, perSecond, ratio, loopMs, peak, settled, after };
 }
 
 async function fire(url, call, amount) {

@@ -1,7 +1,6 @@
 // Swaps of the shared root (head) by conditional puts.
 
 import { randomBytes } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { sameBytes } from "../../../cad3/ref.js";
 import type { RootRecord } from "../../cell-store.js";
 import type { HashText } from "../../mark.js";
@@ -11,6 +10,7 @@ import type { PutIfResult, S3Client } from "../client/s3-client.js";
 import { PackBuilder } from "../packs/builder.js";
 import { encodeManifest, manifestId, newSalt, type PackInfo } from "../packs/manifest.js";
 import type { Uploads } from "../packs/uploads.js";
+import { type ConflictWaits, createConflictWaits } from "./conflict-waits.js";
 import type { OwnerHeads } from "./owner-heads.js";
 import {
   carriedBytes,
@@ -31,6 +31,7 @@ export interface HeadSwapParts {
   readonly roots: OwnerHeads;
   readonly uploads: Uploads;
   readonly now: () => number;
+  readonly waits?: ConflictWaits;
 }
 
 /** The new content of a head, and the head it replaces. */
@@ -46,8 +47,6 @@ interface NextHead {
 
 /** Maximum times that a compaction may intervene by relocating the cells of a root. */
 const MAX_MOVES = 4;
-const FIRST_WAIT_MS = 10;
-const MAX_WAIT_MS = 300;
 /** How long a manifest can be used after it was put; far less than any collection waits. */
 const UNUSED_MS = 30_000;
 
@@ -55,12 +54,11 @@ const UNUSED_MS = 30_000;
  * Swaps an owner's single root with conditional puts. Every put has a number that later heads retain. If a response is
  * lost, the current head therefore tells whether the put succeeded, even if others have swapped since.
  */
-export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): RootSwap {
+export function createHeadSwap(parts: HeadSwapParts): RootSwap {
+  const { client, roots, uploads, now, waits = createConflictWaits() } = parts;
   const self = randomBytes(16).toString("hex");
   const alone = createTurns();
   let puts = 0;
-  /** Conflicts since the last swap, by owner. */
-  const conflicts = new Map<string, number>();
   /** By owner, the manifest put last that no root has: a change that is tried again often lists the same packs. */
   const unused = new Map<string, { readonly id: string; readonly packs: readonly PackInfo[]; readonly at: number }>();
 
@@ -155,23 +153,12 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
     }
     return "conflict";
   };
-  /** Backs off after repeated conflicts. */
-  const paced = async (
-    owner: string,
-    work: () => Promise<RootRecord | "conflict">,
-  ): Promise<RootRecord | "conflict"> => {
-    const result = await work();
-    if (result !== "conflict") {
-      conflicts.delete(owner);
-      return result;
-    }
-    const count = conflicts.get(owner) ?? 0;
-    conflicts.set(owner, count + 1);
-    await delay(Math.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** count));
-    return result;
-  };
   return {
-    swap: (owner, expected, change) => paced(owner, () => alone(owner, () => swapNow(owner, expected, change))),
+    async swap(owner, expected, change) {
+      const result = await alone(owner, () => swapNow(owner, expected, change));
+      await waits.after(owner, result === "conflict");
+      return result;
+    },
     move: (owner, from, packs) =>
       alone(owner, async () => {
         const before = roots.known(owner)?.find(isHead);
