@@ -250,7 +250,7 @@ describe("file:patch in a root with a quota", () => {
   const ground = useGround({ root: { quota: { bytes: 100, files: 3 } } });
 
   test("is refused as a whole if it would exceed that", async () => {
-    ground.put("a", "x".repeat(40));
+    await ground.run("write", { path: "a", content: "x".repeat(40) });
     await ground.run("patch", { changes: [{ op: "write", path: "b", content: "y".repeat(40) }] });
     const over = [
       { op: "write" as const, path: "a", content: "z" },
@@ -258,6 +258,8 @@ describe("file:patch in a root with a quota", () => {
     ];
     expect(await ground.fail("patch", { changes: over })).toMatchObject({ code: "QUOTA_EXCEEDED" });
     expect(ground.get("a").toString()).toBe("x".repeat(40));
+    // Nothing is left that would keep its bytes counted when it goes.
+    expect(statSync(join(ground.dir, "a")).nlink).toBe(1);
     const swapped = [
       { op: "delete" as const, path: "a" },
       { op: "write" as const, path: "c", content: "z".repeat(60) },

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,12 +16,20 @@ const shown = ({ events }: Watched) =>
     [type, path, from, origin === "external" ? origin : ""].join(" ").trim(),
   );
 
-/** A cursor from which on nothing but the test's own changes will be told: what it has made before has been seen. */
+/** A cursor from which on nothing but the test's own changes is told: a directory made last has been told, then nothing more. */
 async function start(input: object = {}): Promise<string> {
-  let { cursor, events } = await on.run("watch", input);
-  do ({ cursor, events } = await on.run("watch", { ...input, cursor, waitMs: 100 }));
+  let { cursor } = await on.run("watch", {});
+  const last = `made-last-${randomUUID()}`;
+  mkdirSync(join(on.dir, last));
+  for (let isTold = false; !isTold; ) {
+    const answer = await on.run("watch", { cursor, waitMs: 2000 });
+    isTold = answer.events.some(({ path }) => path === last);
+    cursor = answer.cursor;
+  }
+  let { cursor: after, events } = await on.run("watch", input);
+  do ({ cursor: after, events } = await on.run("watch", { ...input, cursor: after, waitMs: 100 }));
   while (events.length > 0);
-  return cursor;
+  return after;
 }
 
 /** Polls until so many events have come. */

@@ -9,6 +9,10 @@ const suite = skipReason === undefined ? describe : describe.skip;
 let stage: Stage;
 let agent: Client;
 let page: Page;
+let letStreamsOpen: () => void = () => {};
+const asked = new Promise<void>((resolve) => {
+  letStreamsOpen = resolve;
+});
 
 interface Answer {
   readonly isError: boolean;
@@ -51,6 +55,11 @@ suite("approvals", () => {
     const issued = await call(stage.venue, "auth:issue", { label: "person", link: true }, stage.venue.localToken);
     page = await stage.visit("", { as: "nobody" });
     await page.goto("about:blank");
+    // What is asked before the page has its stream of events is shown all the same.
+    await page.route("**/api/v1/events?*", async (route) => {
+      await asked;
+      await route.continue().catch(() => {});
+    });
     await page.goto((issued as { readonly url: string }).url);
     await page.locator(".card").first().waitFor();
   });
@@ -64,6 +73,7 @@ suite("approvals", () => {
 
   test("what waits is counted wherever one is, shown as a difference, and allowed once", async () => {
     const id = await ask("allowed.txt", "one\nthree\n");
+    letStreamsOpen();
     await page.getByTitle("1 waiting for a decision").waitFor();
     await page.getByRole("link", { name: /^Access/ }).click();
     await card("allowed.txt").locator("del", { hasText: "-two" }).waitFor();

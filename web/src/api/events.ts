@@ -31,6 +31,7 @@ const followers = new Set<Follower>();
 /** Whether events arrive. */
 export const isLive = signal(false);
 let running: AbortController | undefined;
+/** Kept when the topics change, so that nothing is missed between two streams. */
 let lastId = "";
 /** The venue takes no more in one stream. */
 const MAX_TOPICS = 32;
@@ -59,8 +60,6 @@ function renew(): void {
 async function start(): Promise<void> {
   running?.abort();
   isLive.value = false;
-  // Places ask for what is there when they open, so nothing is missed between two sets of topics.
-  lastId = "";
   const topics = [...new Set([...followers].flatMap((one) => one.topics))].slice(0, MAX_TOPICS);
   if (topics.length === 0 || !offersEvents.value) return;
   const own = new AbortController();
@@ -95,11 +94,19 @@ async function stream(topics: readonly string[], signal: AbortSignal): Promise<b
 function deliver(block: string): boolean {
   const fields = block.split("\n").map((line) => /^(\w+): ?(.*)$/.exec(line));
   const field = (name: string) => fields.filter((one) => one?.[1] === name).map((one) => one?.[2] ?? "");
-  const [name] = field("event");
+  const isFirst = lastId === "";
   lastId = field("id")[0] ?? lastId;
-  if (name === undefined) return true;
-  const data: unknown = JSON.parse(field("data").join("\n") || "null");
-  const isForAll = name === "overflow" || name === "end";
-  for (const { topics, listener } of [...followers]) if (isForAll || topics.includes(name)) listener({ name, data });
+  const [name] = field("event");
+  if (name === undefined) {
+    // What happened after a place asked, and before there was a stream, is in no stream.
+    if (isFirst && lastId !== "") tell({ name: "overflow", data: {} });
+    return true;
+  }
+  tell({ name, data: JSON.parse(field("data").join("\n") || "null") });
   return name !== "end";
+}
+
+function tell(event: VenueEvent): void {
+  const isForAll = event.name === "overflow" || event.name === "end";
+  for (const { topics, listener } of [...followers]) if (isForAll || topics.includes(event.name)) listener(event);
 }

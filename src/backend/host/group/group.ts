@@ -97,11 +97,14 @@ class Group {
       for (const held of this.#held) held.keep();
       if (this.#members.length > 1) this.#access.beginGroup?.();
       for (const member of this.#members) yield* reportMember(this.#rules, intent, member);
-      return this.#effects;
-    } finally {
+    } catch (error) {
       for (const held of this.#held) held.undo();
-      intent.end(this.#isSettled);
+      // Until its links are gone, files that stay as they were have two names, and would not count as freed when deleted.
+      yield* wait(intent.end(this.#isSettled)?.catch(() => {}));
+      throw error;
     }
+    intent.end(this.#isSettled);
+    return this.#effects;
   }
 
   /** Walks to every place, authorises it, and checks what does not depend on earlier steps. */

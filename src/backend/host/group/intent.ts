@@ -180,13 +180,13 @@ export class Intent {
   }
 
   /** Removes the folder after the answer; one that could not be settled stays for the next start. */
-  end(isSettled: boolean): void {
+  end(isSettled: boolean): Promise<void> | undefined {
     const { jail } = this.#ground;
     for (const fd of this.#unflushed.splice(0)) closeNow(fd);
     release(this.folder);
     if (!isSettled) {
       this.#stage.release();
-      return;
+      return undefined;
     }
     const purge = async (): Promise<void> => {
       await yieldToLoop();
@@ -196,7 +196,9 @@ export class Intent {
         this.#stage.release();
       }
     };
-    jail.trackBackground(purge());
+    const purging = purge();
+    jail.trackBackground(purging);
+    return purging;
   }
 }
 

@@ -1,6 +1,7 @@
 // Kills processes in the middle of patches, and looks at what the next one makes of it.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,13 +18,18 @@ const CHILD = `
   // Slow renames, so that most kills hit between the first and the last one of a patch.
   const { renameSync } = fs;
   const lock = new Int32Array(new SharedArrayBuffer(4));
+  let left = Number(process.argv[4]);
   fs.renameSync = (from, to) => {
+    if (--left === 0) {
+      fs.writeSync(1, "now");
+      Atomics.wait(lock, 0, 0, 60_000);
+    }
     Atomics.wait(lock, 0, 0, 1);
     renameSync(from, to);
   };
   const [path, durability] = process.argv.slice(1);
   const files = await createFileAdapter({ roots: { r: { path, durability } } });
-  process.stdout.write("ready");
+  fs.writeSync(1, "ready");
   for (let round = Number(process.argv[3]); ; round++) {
     const changes = Array.from({ length: ${FILES} }, (_, index) => ({ op: "write", path: "f" + index, content: String(round) }));
     changes.push({ op: "move", path: "at-" + (round - 1), to: "at-" + round }, { op: "write", path: "d" + round + "/new", content: String(round) });
@@ -48,9 +54,13 @@ export async function killPatches(
     await start.close();
     let round = 0;
     for (let kill = 0; kill < kills; kill++) {
-      const child = spawn(process.execPath, ["--input-type=module", "-e", CHILD, path, durability, String(round + 1)]);
-      await ready(child);
-      await pause(Math.random() * 60);
+      // By turns at any moment, and before a rename in the middle of a patch.
+      const before = kill % 2 === 0 ? randomInt(2, FILES) : 0;
+      const child = spawn(process.execPath, [
+        ...["--input-type=module", "-e", CHILD, path, durability, String(round + 1), String(before)],
+      ]);
+      await told(child, before === 0 ? "ready" : "now");
+      if (before === 0) await pause(Math.random() * 60);
       child.kill("SIGKILL");
       await new Promise((resolve) => child.once("exit", resolve));
       const wasHalf = readdirSync(join(path)).includes(".venue-files") && hasRecord(path);
@@ -69,9 +79,13 @@ export async function killPatches(
   }
 }
 
-const ready = (child: ChildProcess): Promise<unknown> =>
+const told = (child: ChildProcess, word: string): Promise<unknown> =>
   new Promise((resolve, reject) => {
-    child.stdout?.once("data", resolve);
+    let text = "";
+    child.stdout?.on("data", (chunk) => {
+      text += chunk;
+      if (text.includes(word)) resolve(text);
+    });
     child.once("exit", (code) => reject(new Error(`The process ended by itself, with ${code}`)));
   });
 

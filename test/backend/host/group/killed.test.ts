@@ -10,7 +10,7 @@ test.each([
     const { halves, undone } = await killPatches(kills, durability);
     expect(halves).toEqual([]);
     // Else the kills came too early or too late to tell anything.
-    expect(undone).toBeGreaterThan(0);
+    expect(undone).toBeGreaterThan(kills / 3);
   },
   60_000,
 );
