@@ -33,10 +33,14 @@ const report = (what, measured, bar, unit = "ms") => {
   console.log(`${isMet ? " ok " : "OVER"} ${what}: ${rows.at(-1).measured} (${rows.at(-1).bar})`);
 };
 
+const PARTS = ["paint", "folders", "scroll", "text", "diff", "events", "upload", "heap"];
+const asked = PARTS.filter((name) => process.argv.includes(name));
+const does = (name) => asked.length === 0 || asked.includes(name);
+
 function makeFiles() {
   for (const [name, many] of [
-    ["ten", 10_000],
-    ["hundred", 100_000],
+    ["ten", does("folders") ? 10_000 : 0],
+    ["hundred", does("folders") || does("scroll") ? 100_000 : 0],
     ["few", 50],
   ]) {
     mkdirSync(at(name), { recursive: true });
@@ -279,9 +283,8 @@ async function heap() {
 
 try {
   const parts = { paint, folders, scroll, text, diff, events, upload, heap };
-  const asked = Object.keys(parts).filter((name) => process.argv.includes(name));
   const tools = { call, headers, open, visit, whenShown, goTo, repeat, report, quick };
-  for (const name of asked.length === 0 ? Object.keys(parts) : asked) await parts[name](tools);
+  for (const name of PARTS.filter(does)) await parts[name](tools);
   console.table(rows);
 } finally {
   await browser.close();

@@ -130,7 +130,7 @@ export class ProcHandles implements Handles {
 
   *enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
     try {
-      return yield* this.#open(parent, name, O_PATH | O_NOFOLLOW | O_DIRECTORY);
+      return (yield* this.#open(parent, name, O_PATH | O_NOFOLLOW | O_DIRECTORY)) ?? "missing";
     } catch (error) {
       const code = errnoOf(error);
       if (code === "ENOENT") return "missing";
@@ -152,9 +152,15 @@ export class ProcHandles implements Handles {
     return this.#sys.open(object.path, flags | O_NONBLOCK);
   }
 
-  *#open(parent: Pinned, name: string | Buffer, flags: number): Io<Pinned> {
-    const fd =
-      this.#sys.native?.calls?.open(parent.fd, name, flags) ?? (yield* this.#sys.open(entryPath(parent, name), flags));
+  *#open(parent: Pinned, name: string | Buffer, flags: number): Io<Pinned | undefined> {
+    const calls = this.#sys.native?.calls;
+    let fd = calls?.open(parent.fd, name, flags);
+    if (fd === undefined) {
+      const path = entryPath(parent, name);
+      // Most often there is no such name. An error costs Node more than a stat that says so.
+      if (calls !== undefined && (yield* this.#sys.lstat(path)) === undefined) return undefined;
+      fd = yield* this.#sys.open(path, flags);
+    }
     if (!this.#sys.pooled) return this.pinned(fd);
     try {
       return new ProcHandle(fd, `${this.#descriptors}${fd}`, { stat: yield* this.#sys.fstat(fd) });

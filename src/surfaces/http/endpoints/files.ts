@@ -2,18 +2,17 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
-import { aborted } from "../../../core/errors/texts.js";
 import { hashText } from "../../../core/etag.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import { PART_BYTES, type Uploaded, type UploadInput } from "../../../core/ports/transfer.js";
-import { sendContinue } from "../admission/expect.js";
 import type { HttpFiles, HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, tooManyRequests } from "../plumbing/http-error.js";
 import { isRead } from "../plumbing/is-read.js";
 import { unlimitBody } from "../plumbing/node-server.js";
+import { BodyChunks } from "./body-chunks.js";
 import { partsOf } from "./file-parts.js";
 import { fileError, fileRequest, queryValue, ticketOf } from "./file-request.js";
 import { sendFile } from "./file-sending.js";
@@ -194,17 +193,5 @@ function hangUpOf({ reply }: Exchange): AbortSignal {
 export function uploadOf(raw: IncomingMessage): UploadBody {
   unlimitBody(raw);
   const length = raw.headers["content-length"];
-  return { ...(length === undefined ? {} : { length: Number(length) }), chunks: bodyOf(raw) };
-}
-
-/** The body as an iterable. Not reading it to the end leaves the connection open, since the response still needs it. */
-async function* bodyOf(raw: IncomingMessage): AsyncGenerator<Uint8Array> {
-  sendContinue(raw);
-  try {
-    yield* raw.iterator({ destroyOnReturn: false });
-  } catch (error) {
-    // Any failure after a disconnect counts as aborted: nobody is left to be told.
-    if (raw.destroyed || raw.errored !== null) throw aborted();
-    throw error;
-  }
+  return { ...(length === undefined ? {} : { length: Number(length) }), chunks: new BodyChunks(raw) };
 }
