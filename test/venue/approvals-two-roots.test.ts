@@ -83,7 +83,7 @@ describe("a call that two roots ask about", () => {
 
   test("is not asked about where it is refused anyway", async () => {
     expect(await move({ overwrite: false })).toMatchObject({ errorCode: "ALREADY_EXISTS" });
-    expect((await ground.call("approval:list", {}, person)).output["entries"]).toEqual([]);
+    expect((await ground.call("approval:list", {}, person)).output["approvals"]).toEqual([]);
   });
 
   test("needs who may decide on both", async () => {
