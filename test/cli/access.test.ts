@@ -48,8 +48,8 @@ function contextIn(folder: string, isTTY: boolean) {
   return { ...ends, context, until, stop: () => stop() };
 }
 
-async function start(isTTY = false) {
-  const folder = makeFolder({ "venue.json5": VENUE, "docs/a.md": "one\n" });
+async function start(isTTY = false, more = "") {
+  const folder = makeFolder({ "venue.json5": VENUE.replace("{", `{ ${more}`), "docs/a.md": "one\n" });
   const own = contextIn(folder, isTTY);
   const command = parseCommandLine(["serve", "--config", join(folder, "venue.json5")]);
   if (command.name !== "serve") throw new Error(`It is '${command.name}'`);
@@ -101,6 +101,24 @@ describe("a venue that runs", () => {
     await expect(run("token", "ls")).rejects.toThrow(Unavailable);
   });
 
+  test("is found by its address too, from anywhere", async () => {
+    const { folder, url, close } = await start();
+    const T = readFileSync(join(folder, "state/local-token"), "utf8").trim();
+    const elsewhere = makeFolder({ "a.txt": "" });
+    const run = async (...args: readonly string[]) => {
+      const { context, texts } = contextIn(elsewhere, false);
+      const parsed = parseCommandLine([...args, "--url", url, "--token", "env:T"]);
+      const code = await access(parsed as Parameters<typeof access>[0], { ...context, env: { ...context.env, T } });
+      return { code, ...texts };
+    };
+    expect(await run("token", "issue", ...RIGHTS)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^vft_/) });
+    const [, id = ""] = /access +([0-9a-f]{32})/.exec((await run("token", "ls")).stdout) ?? [];
+    expect(await run("token", "revoke", id)).toMatchObject({ code: 0, stdout: `${id} is revoked\n` });
+    expect((await run("link")).stdout).toContain(`${url}/workspace/#login=`);
+    expect(await run("approvals")).toMatchObject({ code: 0 });
+    await close();
+  });
+
   test("shows a link at a terminal only, and there never the operator's token to clients of a root that asks", async () => {
     const withTerminal = await start(true);
     const local = readFileSync(join(withTerminal.folder, "state/local-token"), "utf8").trim();
@@ -113,6 +131,9 @@ describe("a venue that runs", () => {
     const without = await start(false);
     expect(without.texts.stdout).not.toMatch(/#login=|vft_/);
     await without.close();
+    const withoutPage = await start(true, "workspace: false,");
+    expect(withoutPage.texts.stdout).not.toContain("#login=");
+    await withoutPage.close();
   });
 
   test("what waits for a person is listed, and allowed at a terminal by the code that is shown", async () => {

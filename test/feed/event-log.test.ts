@@ -23,6 +23,13 @@ describe("a ring", () => {
     expect(valuesAfter(ring, 5)).toEqual([6, 7]);
   });
 
+  test("holds ten thousand", () => {
+    const ring = new EventLog().ring<number>();
+    for (let event = 1; event <= 10_001; event++) ring.append(event);
+    expect(valuesAfter(ring, 0).length).toBe(10_000);
+    expect([0, 1].map((position) => ring.hasLost(position))).toEqual([true, false]);
+  });
+
   test("made later than a reader's position has lost what came before it", () => {
     const log = new EventLog();
     log.ring<number>().append(1);

@@ -50,6 +50,19 @@ describe("a token with caps", () => {
     expect(tokens.list()).toMatchObject([{ state: "ended" }]);
   });
 
+  test("that another process revokes ends here in the next turn, with what was made through it", async () => {
+    const first = session();
+    const second = made(
+      tokens.issue({ label: "x", maker: OPERATOR, lifetimeMs: DAY, caps: CAPS, through: first.entry }),
+    );
+    const other = opened();
+    expect([works(first, other), works(second, other)]).toEqual([true, true]);
+    tokens.revoke(first.entry.id, false);
+    await Promise.resolve();
+    expect([works(first, other), works(second, other)]).toEqual([false, false]);
+    expect(other.inForce(second.entry.id)).toBeUndefined();
+  });
+
   test("does not end by not being used", () => {
     const made = token(30 * DAY);
     now += 29 * DAY;

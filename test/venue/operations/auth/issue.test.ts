@@ -162,6 +162,25 @@ describe("a session", () => {
   });
 });
 
+test("an access token acts on the drives of its maker, and on those alone", async () => {
+  await ground.open({ file: { roots: { mine: { dlfs: "notes" } } }, drives: { store: { path: "drives" } } });
+  for (const [as, content] of [
+    [ground.alice, "hers"],
+    [ground.bob, "his"],
+  ] as const) {
+    await ground.call("dlfs:create-drive", { drive: "notes" }, { as });
+    await ground.call("dlfs:write", { drive: "notes", path: "a", content }, { as });
+  }
+  const caps = ["crud/read", "crud/write"].map((can) => ({ with: "file://mine/", can }));
+  const { token } = await issue({ caps }, { as: ground.bob });
+  expect((await read(token, { root: "mine", path: "a" })).output).toMatchObject({ content: "his" });
+  await ground.call("file:write", { root: "mine", path: "a", content: "his agent's" }, { bearer: token });
+  const contents = [ground.alice, ground.bob].map(async (as) => {
+    return (await ground.call("file:read", { root: "mine", path: "a" }, { as })).output["content"];
+  });
+  expect(await Promise.all(contents)).toEqual(["hers", "his agent's"]);
+});
+
 describe("tokens of a venue", () => {
   test("outlast it where it keeps its key, and are worth nothing in another with the same state", async () => {
     await ground.open();
