@@ -18,7 +18,7 @@ async function main(argv: readonly string[], context: CommandContext): Promise<n
     const source = "source" in command ? command.source : undefined;
     const file = typeof source === "object" ? source.file : undefined;
     if (file === undefined || !(error instanceof ConfigError)) throw error;
-    throw (await import("./cli/load.js")).locateProblems(error, file);
+    throw (await import("./cli/load-config.js")).locateProblems(error, file);
   }
 }
 

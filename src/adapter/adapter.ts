@@ -22,7 +22,7 @@ import type { FileTransfers, TicketOffice } from "../core/ports/transfer.js";
 import { recordOf } from "../dispatch/call/record.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
-import { Repeats } from "../dispatch/repeats.js";
+import { Repeats } from "../dispatch/repeated-calls.js";
 import { WATCH, type WatchInput } from "../dispatch/watches.js";
 import { ChangeFeed } from "../feed/change-feed.js";
 import type { EventLog } from "../feed/event-log.js";

@@ -14,7 +14,7 @@ import { UsageError } from "./arguments/options.js";
 import type { RemoteVenue } from "./arguments/remote.js";
 import type { VenueCalls } from "./calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "./context.js";
-import { loadCaps, loadOneConfig } from "./load.js";
+import { loadCaps, loadOneConfig } from "./load-config.js";
 import { maxMessageBytes } from "./mcp/message-size.js";
 import { ownCaller } from "./own-caller.js";
 import { findProfile } from "./profile.js";

@@ -46,7 +46,7 @@ import { type CallEnd, type Progress, recordOf } from "./call/record.js";
 import { Gates } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
 import { addRemark, hasNullPrecondition, NO_PRECONDITION } from "./preconditions.js";
-import { Repeats } from "./repeats.js";
+import { Repeats } from "./repeated-calls.js";
 import { openForOwner, rootView } from "./root-views.js";
 import { runAdmitted } from "./run-admitted.js";
 import { withSuggestions } from "./suggestions.js";

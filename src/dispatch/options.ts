@@ -17,7 +17,7 @@ import type { ChangeFeed } from "../feed/change-feed.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
 import type { Gate } from "./gate.js";
-import type { Repeats } from "./repeats.js";
+import type { Repeats } from "./repeated-calls.js";
 
 export interface RegisteredOperation {
   readonly operation: AnyOperation;

@@ -9,9 +9,9 @@ import type { TrashFolder, TrashMode } from "../core/ports/changes/journal-write
 import type { Log } from "../core/ports/log.js";
 import { makeFolder } from "../drive/store/embedded/make-folder.js";
 import { refuseNetwork } from "../drive/store/embedded/network-fs.js";
+import { makeSound } from "./check-tables.js";
 import type { RootJournal } from "./journal.js";
 import type { PruneRules } from "./prune.js";
-import { makeSound } from "./soundness.js";
 
 /** Where the journals of a process lie. */
 export interface JournalPlace {

@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
+import { hasDamaged, INDEX, keepTrashKey, markClosed } from "./check-tables.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
 import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
-import { hasDamaged, INDEX, keepTrashKey, markClosed } from "./soundness.js";
 import {
   addTotals,
   decode,

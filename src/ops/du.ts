@@ -6,8 +6,8 @@ import type { Visit, WalkEntry } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { DuInput, DuOutput } from "../schema/types.js";
+import { HiddenCount, MAX_VISITED, Patience } from "../search/entry-filter.js";
 import { compareVisits } from "../search/order.js";
-import { HiddenCount, MAX_VISITED, Patience } from "../search/sieve.js";
 import { humanSize } from "./content/human-size.js";
 import { EXHAUSTED, hintOf, patienceMs } from "./searching/search.js";
 

@@ -8,10 +8,10 @@ import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { GlobInput, GlobOutput } from "../schema/types.js";
 import { type Binding, invalidCursor, type Resume, readCursor, writeCursor } from "../search/cursor.js";
+import { Patience, Sieve } from "../search/entry-filter.js";
 import { compileGlobs, type Globs } from "../search/globs.js";
+import type { Pace } from "../search/match-budget.js";
 import { compareVisits } from "../search/order.js";
-import type { Pace } from "../search/pace.js";
-import { Patience, Sieve } from "../search/sieve.js";
 import {
   baseOf,
   EXHAUSTED,

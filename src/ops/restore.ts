@@ -3,9 +3,9 @@ import { etagOf, expectedOf } from "../core/etag.js";
 import type { Journal } from "../core/ports/changes/journal.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { RestoreInput, RestoreOutput } from "../schema/types.js";
-import { isSamePath } from "./history/past.js";
+import { isSamePath } from "./history/past-content.js";
 import { contentAt } from "./history/version.js";
-import { streamOf } from "./undoing/body.js";
+import { streamOf } from "./undoing/past-body.js";
 
 const PAGE = 500;
 const MAX_PAGES = 20;

@@ -6,9 +6,9 @@ import type { Rendering } from "../core/ports/adapter.js";
 import type { At, GroupChange } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { UndoInput, UndoOutput } from "../schema/types.js";
-import { chooseEntries } from "./undoing/choice.js";
 import { diffOfTurns } from "./undoing/diff.js";
 import { planUndo, type UndoPlan } from "./undoing/plan.js";
+import { chooseEntries } from "./undoing/select-entries.js";
 
 /** Most characters of a diff, for models and for other callers. */
 const DIFF_CHARS_MODEL = 4000;

@@ -4,7 +4,7 @@ import { invalidInput, invalidPattern } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
 import { compileGlob, type GlobMatcher } from "../path/glob-match.js";
 import { type GlobPattern, readGlob } from "./glob-pattern.js";
-import type { Pace } from "./pace.js";
+import type { Pace } from "./match-budget.js";
 
 const MAX_PATTERNS = 20;
 const MAX_CHARS = 1000;

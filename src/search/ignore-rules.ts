@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import type { Io } from "../core/io.js";
 import type { WalkContent } from "../core/ports/backend.js";
 import { type IgnoreRule, readIgnoreLine } from "./ignore-line.js";
-import type { Pace } from "./pace.js";
+import type { Pace } from "./match-budget.js";
 
 /** In order of precedence: a rule of a later kind overrides one of an earlier kind, whatever their directories. */
 export const RULE_FILES = [".gitignore", ".ignore"] as const;

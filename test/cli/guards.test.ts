@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { parseCommandLine } from "../../src/cli/arguments/arguments.js";
-import { loadOneConfig } from "../../src/cli/load.js";
+import { loadOneConfig } from "../../src/cli/load-config.js";
 import { cleanUp, makeFolder, run } from "./process.js";
 
 afterAll(cleanUp);

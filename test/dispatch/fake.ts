@@ -6,7 +6,7 @@ import type { Backend } from "../../src/core/ports/backend.js";
 import type { Journal } from "../../src/core/ports/changes/journal.js";
 import type { Root } from "../../src/core/ports/operation.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
-import type { Repeats } from "../../src/dispatch/repeats.js";
+import type { Repeats } from "../../src/dispatch/repeated-calls.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
 import { loadOperationSchema } from "../../src/schema/load.js";
 import { InputValidator } from "../../src/schema/validate.js";

@@ -4,7 +4,7 @@ import picomatch from "picomatch";
 import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { type Io, runIo } from "../../src/core/io.js";
 import { compileGlobs } from "../../src/search/globs.js";
-import { Pace, TimeIsUp } from "../../src/search/pace.js";
+import { Pace, TimeIsUp } from "../../src/search/match-budget.js";
 
 const matches = async (pattern: string, path: string): Promise<boolean> =>
   compileGlobs(pattern, "pattern").matches(path, false);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import ignore from "ignore";
 import { type Io, runIo } from "../../src/core/io.js";
 import { IgnoreRules } from "../../src/search/ignore-rules.js";
-import { Pace, TimeIsUp } from "../../src/search/pace.js";
+import { Pace, TimeIsUp } from "../../src/search/match-budget.js";
 
 /** Counts how often others may run. */
 class Breath {

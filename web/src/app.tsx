@@ -3,13 +3,13 @@
 import { Activity, Files, Gauge, GitCompareArrows, KeyRound, LogIn, LogOut, User } from "lucide";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { followWaiting, waiting } from "./access/waiting.js";
+import { followWaiting, waiting } from "./access/pending-approvals.js";
 import { isAnonymous, offers, venueName, who } from "./api/catalogue.js";
 import { online, refused } from "./api/http.js";
 import { session, signOut } from "./api/session.js";
 import { isOutdated } from "./api/version.js";
 import { keepAll } from "./editor/buffers.js";
-import { confirmSignOut } from "./editor/leaving.js";
+import { confirmSignOut } from "./editor/confirm-sign-out.js";
 import { FilesPlace } from "./files/place.js";
 import { UploadTray } from "./files/uploads/upload-tray.js";
 import { places } from "./places.js";

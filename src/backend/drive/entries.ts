@@ -11,8 +11,8 @@ import {
 } from "../../core/errors/texts.js";
 import type { At, Removed, RemoveOptions, Standing, TouchOptions, WriteOptions } from "../../core/ports/backend.js";
 import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
-import { expectationError, requireExpected } from "../expected.js";
-import { authoriseParents } from "../parents.js";
+import { authoriseParents } from "../authorise-parents.js";
+import { expectationError, requireExpected } from "../preconditions.js";
 import { checkExpected, checkVersion } from "./conditions.js";
 import { madeDirectories, type Noted, newState, stateOf, withReports } from "./report.js";
 import type { DriveDoor } from "./store.js";

@@ -6,7 +6,7 @@ import type { Access, WalkContent, WalkEntry, WalkOptions } from "../../core/por
 import type { DriveSnapshot } from "../../drive/engine/engine.js";
 import { isReachableName } from "../../path/grammar.js";
 import { sortByName } from "../../path/order.js";
-import { isUnguarded, refusalOf } from "../refusal.js";
+import { isUnguarded, refusalOf } from "../path-policy.js";
 
 const DAMAGE: ReadonlySet<string> = new Set(["STORE_DAMAGED", "MISSING_CELL", "BAD_FORMAT", "UNSUPPORTED_CELL"]);
 

@@ -8,7 +8,7 @@ import type { Io } from "../../core/io.js";
 import { identity, type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { closeNow } from "../../jail/sys.js";
-import { expectationError, MAX_TOLD_BYTES, requireExpected } from "../expected.js";
+import { expectationError, MAX_TOLD_BYTES, requireExpected } from "../preconditions.js";
 import type { Change } from "./target.js";
 
 /** Bytes read per call; small enough to read without the thread pool. */

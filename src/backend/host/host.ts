@@ -36,7 +36,7 @@ import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { EngineName } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { mapErrors } from "../errno.js";
-import { directoryOf, fileOf } from "./arrive.js";
+import { directoryOf, fileOf } from "./authorised-walk.js";
 import { appendFile } from "./changes/append.js";
 import { placeCopy } from "./changes/copy.js";
 import { makeDirectory } from "./changes/directory.js";

@@ -5,7 +5,7 @@ import type { Access, FileStat, Listing } from "../../core/ports/backend.js";
 import { readEntries, readNames } from "../../jail/directory.js";
 import { identity, type Pinned } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { allowedOf } from "./denied.js";
+import { allowedOf } from "./entry-patterns.js";
 import type { KeptNames, ListNames } from "./list-names.js";
 import { stampPart } from "./open.js";
 import type { Arrival } from "./root.js";

@@ -10,7 +10,7 @@ import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { isReservedName, RESERVED_NAME } from "../../path/grammar.js";
-import { detectEntryFolding, isEntryDenied } from "./denied.js";
+import { detectEntryFolding, isEntryDenied } from "./entry-patterns.js";
 
 /** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only. */
 const MAX_DENIED = 1_000;

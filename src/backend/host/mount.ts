@@ -14,7 +14,7 @@ import { closeNow, errnoOf, isExhaustion, quietly, succeeds } from "../../jail/s
 import { Descent } from "../../jail/walk/descent.js";
 import type { Walk } from "../../jail/walk/walk.js";
 import { mapErrors } from "../errno.js";
-import { directoryOf } from "./arrive.js";
+import { directoryOf } from "./authorised-walk.js";
 import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
 import type { Arrival } from "./root.js";

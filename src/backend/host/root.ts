@@ -7,7 +7,7 @@ import { renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { quietly } from "../../jail/sys.js";
 import type { Walk } from "../../jail/walk/walk.js";
-import { arrive } from "./arrive.js";
+import { arrive } from "./authorised-walk.js";
 import type { Reached } from "./target.js";
 
 /** How a call resolves its path; a change also needs the directories on the way. */

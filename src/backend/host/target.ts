@@ -17,8 +17,8 @@ import { below, identity, type Pinned, READ_DIRECTORY, release } from "../../jai
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";
 import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
-import type { Found } from "../../jail/walk/found.js";
 import type { Walk } from "../../jail/walk/walk.js";
+import type { Found } from "../../jail/walk/walk-result.js";
 import type { Usage } from "../quota.js";
 import type { IntentRegister } from "./group/register.js";
 

@@ -8,8 +8,8 @@ import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";
 import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
-import { FileTaker } from "./changes/take.js";
-import { isEntryDenied } from "./denied.js";
+import { FileTaker } from "./changes/read-whole.js";
+import { isEntryDenied } from "./entry-patterns.js";
 
 type Writable<T> = { -readonly [key in keyof T]: T[key] };
 

@@ -6,7 +6,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { AccessCommand } from "../arguments/commands/access.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { type CommandContext, EXIT, print } from "../context.js";
-import { loadCaps } from "../load.js";
+import { loadCaps } from "../load-config.js";
 import { table } from "../output/table.js";
 import { approvals } from "./approvals.js";
 import { type Desk, openRunningCalls } from "./running-calls.js";

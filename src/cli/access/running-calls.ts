@@ -10,7 +10,7 @@ import { createHttpCalls } from "../calls/http-calls.js";
 import { openRemoteCalls } from "../calls/remote-calls.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, Unavailable } from "../context.js";
-import { loadConfigs } from "../load.js";
+import { loadConfigs } from "../load-config.js";
 
 /** A running venue, and where its answers go. */
 export interface Desk {

@@ -13,7 +13,7 @@ import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import type { AuditVerifyCommand } from "../arguments/commands/audit.js";
 import { type CommandContext, codeOf, EXIT, print } from "../context.js";
-import { loadOptionalConfig } from "../load.js";
+import { loadOptionalConfig } from "../load-config.js";
 
 /** `venue-files audit verify`: whether an audit is as it was written. @throws ConfigError */
 export async function auditVerify(command: AuditVerifyCommand, context: CommandContext): Promise<number> {

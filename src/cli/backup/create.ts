@@ -10,7 +10,7 @@ import { touchesSecrets } from "../../venue/start/state/secrets.js";
 import { packageVersion } from "../../version.js";
 import type { BackupCreate } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
-import { loadOneConfig } from "../load.js";
+import { loadOneConfig } from "../load-config.js";
 import { type Manifest, type Source, writeBackup } from "./archive.js";
 import { drivesFolder, stateSources } from "./contents.js";
 import { passphraseOf } from "./passphrase.js";

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { parseVariable, readVariable } from "../variable.js";
+import { parseVariable, readVariable } from "../environment-reference.js";
 
 const MAX_BYTES = 4096;
 const MIN_CHARACTERS = 12;

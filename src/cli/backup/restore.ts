@@ -10,7 +10,7 @@ import { parseRevocations, revokeBefore } from "../../ucan/verify/revocation-lis
 import { revocationPlace } from "../../venue/identity/revocations.js";
 import type { BackupRestore } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
-import { loadOneConfig } from "../load.js";
+import { loadOneConfig } from "../load-config.js";
 import { BackupFault, drain, type Manifest, readBackup } from "./archive.js";
 import { passphraseOf } from "./passphrase.js";
 import { openPlaces } from "./places.js";

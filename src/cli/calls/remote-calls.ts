@@ -6,8 +6,8 @@ import { escapeText } from "../../core/errors/texts.js";
 import { isOpenToOthers, readSecretFile } from "../../venue/start/state/state-dir.js";
 import type { RemoteVenue } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
+import { parseVariable, readVariable } from "../environment-reference.js";
 import { readTokens } from "../tokens/token-files.js";
-import { parseVariable, readVariable } from "../variable.js";
 import { createHttpCalls, travelsOpenly } from "./http-calls.js";
 import type { VenueCalls } from "./venue-calls.js";
 

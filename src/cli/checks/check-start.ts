@@ -6,7 +6,7 @@ import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
 import { bareHost } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
-import { fileErrno, folderErrno, socketErrno } from "../../jail/can-make.js";
+import { fileErrno, folderErrno, socketErrno } from "../../jail/creatable.js";
 import { NO_DATABASE } from "../../venue/start/drives.js";
 import { OPEN_FAILURES } from "../../venue/start/open-parts.js";
 import { NO_CREDENTIALS, s3Access } from "../../venue/start/s3-access.js";

@@ -6,7 +6,7 @@ import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Command } from "../arguments/arguments.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
-import { loadConfigs } from "../load.js";
+import { loadConfigs } from "../load-config.js";
 
 const PATIENCE_MS = 2000;
 

@@ -11,13 +11,13 @@ import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { DriveCommand, DriveUser } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { loadOneConfig } from "../load.js";
+import { loadOneConfig } from "../load-config.js";
 import { keyPlace, openSigningKey } from "../tokens/signing-key.js";
 import { checkTokenOutput } from "../tokens/token-output.js";
+import type { DriveWork } from "./context.js";
 import { exportKey, importKey } from "./key.js";
 import { checkExport, exportDrives, importDrives } from "./move.js";
 import { collectDrives, listDrives, upgradeDrives, verifyDrives } from "./store.js";
-import type { DriveWork } from "./work.js";
 
 /** `venue-files drive …`: works on the drives of a configuration; whoever can read its key has full access. */
 export async function drive(command: DriveCommand, context: CommandContext): Promise<number> {

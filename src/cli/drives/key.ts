@@ -5,7 +5,7 @@ import { EXIT, print } from "../context.js";
 import { shortDid } from "../output/did.js";
 import { keyPlace, readSeed } from "../tokens/signing-key.js";
 import { putToken } from "../tokens/token-output.js";
-import type { DriveWork } from "./work.js";
+import type { DriveWork } from "./context.js";
 
 type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
 

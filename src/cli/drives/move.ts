@@ -9,8 +9,8 @@ import type { DriveCommand } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print, STREAM } from "../context.js";
 import { createProgress } from "../progress.js";
+import type { DriveWork } from "./context.js";
 import { createExportFiles, type ExportFiles, readFileOf } from "./files.js";
-import type { DriveWork } from "./work.js";
 
 type ExportCommand = Extract<DriveCommand, { name: "drive export" }>;
 type ImportCommand = Extract<DriveCommand, { name: "drive import" | "drive merge" }>;

@@ -6,7 +6,7 @@ import type { DriveCommand } from "../arguments/commands/drives.js";
 import { EXIT, print } from "../context.js";
 import { table } from "../output/table.js";
 import { createProgress } from "../progress.js";
-import type { DriveWork } from "./work.js";
+import type { DriveWork } from "./context.js";
 
 type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
 

@@ -10,7 +10,7 @@ import type { FileCommand } from "../arguments/files/options.js";
 import type { RemoteVenue } from "../arguments/remote.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";
-import { loadCaps, loadOneConfig } from "../load.js";
+import { loadCaps, loadOneConfig } from "../load-config.js";
 import { type Paint, paintFor } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
 import { createProgress, type Progress } from "../progress.js";

@@ -10,11 +10,11 @@ import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { OpenVenue } from "../../venue/start/open-venue.js";
 import type { Command } from "../arguments/arguments.js";
 import type { ConfigSource } from "../arguments/remote.js";
+import { warn } from "../config-warnings.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { loadCaps, loadOneConfig } from "../load.js";
+import { loadCaps, loadOneConfig } from "../load-config.js";
 import { ownCaller } from "../own-caller.js";
 import { withProfile } from "../profile.js";
-import { warn } from "../warn.js";
 import { maxHeldBytes, maxMessageBytes } from "./message-size.js";
 
 type McpCommand = Extract<Command, { name: "mcp" }>;

@@ -16,10 +16,10 @@ import { servesWorkspace } from "../../venue/start/workspace.js";
 import type { OpenLog } from "../../venue/telemetry/log.js";
 import { packageVersion } from "../../version.js";
 import type { Command } from "../arguments/arguments.js";
+import { warn } from "../config-warnings.js";
 import { type CommandContext, codeOf, EXIT, print, Unavailable } from "../context.js";
-import { loadConfigs, locateProblems } from "../load.js";
+import { loadConfigs, locateProblems } from "../load-config.js";
 import { banner } from "../output/banner.js";
-import { warn } from "../warn.js";
 import { listenFailure } from "./listen-failure.js";
 import { createSupervisor } from "./supervisor.js";
 

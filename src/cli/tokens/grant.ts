@@ -13,7 +13,7 @@ import type { GrantCommand } from "../arguments/commands/grant.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { loadOptionalConfig } from "../load.js";
+import { loadOptionalConfig } from "../load-config.js";
 import { shortDid } from "../output/did.js";
 import { checkTo } from "./audience.js";
 import { grantWarnings } from "./grant-warnings.js";

@@ -5,7 +5,7 @@ import { mintIdentity } from "../../ucan/mint/identity.js";
 import type { Command } from "../arguments/arguments.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { loadOptionalConfig } from "../load.js";
+import { loadOptionalConfig } from "../load-config.js";
 import { shortDid } from "../output/did.js";
 import { checkTo } from "./audience.js";
 import { keyPlace, openSigningKey } from "./signing-key.js";

@@ -8,7 +8,7 @@ import { decodeToken } from "../../ucan/token/decode.js";
 import type { UcanToken } from "../../ucan/verify/proof.js";
 import type { Command } from "../arguments/arguments.js";
 import { type CommandContext, EXIT, print } from "../context.js";
-import { loadOptionalConfig } from "../load.js";
+import { loadOptionalConfig } from "../load-config.js";
 import { describeToken, type RootRights } from "../output/describe-token.js";
 import { verbsIn } from "../output/rights.js";
 import { type Inspected, type Inspection, inspectIdentity } from "./inspect-identity.js";

@@ -9,9 +9,9 @@ import { openStateDir } from "../../venue/start/state/state-dir.js";
 import type { Command } from "../arguments/arguments.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, codeOf, EXIT, print } from "../context.js";
-import { loadOptionalConfig } from "../load.js";
+import { parseVariable } from "../environment-reference.js";
+import { loadOptionalConfig } from "../load-config.js";
 import { table } from "../output/table.js";
-import { parseVariable } from "../variable.js";
 import { makeNewFile } from "./new-file.js";
 import { isKeyName, type KeyPlace, keyDirectory, keyFile, keyPlace, openSigningKey } from "./signing-key.js";
 

@@ -11,7 +11,7 @@ import { openState } from "../../venue/start/state/place.js";
 import type { Command } from "../arguments/arguments.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print } from "../context.js";
-import { loadOneConfig } from "../load.js";
+import { loadOneConfig } from "../load-config.js";
 import { readTokens } from "./token-files.js";
 
 /** `venue-files revoke`: adds to the revocation list of a configuration; a running venue applies it immediately. */

@@ -9,7 +9,7 @@ import { stateDirOf } from "../../venue/start/state/place.js";
 import { isOpenToOthers, readSecretFile } from "../../venue/start/state/state-dir.js";
 import { UsageError } from "../arguments/options.js";
 import type { CommandContext } from "../context.js";
-import { parseVariable, readVariable } from "../variable.js";
+import { parseVariable, readVariable } from "../environment-reference.js";
 
 /** 64 hex digits and a line ending. */
 const MAX_BYTES = 66;

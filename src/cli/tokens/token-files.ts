@@ -6,7 +6,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import { MAX_TOKEN_BYTES } from "../../ucan/token/decode.js";
 import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { parseVariable, readVariable } from "../variable.js";
+import { parseVariable, readVariable } from "../environment-reference.js";
 
 /** Limits of one request. */
 const MAX_TOKENS = 8;

@@ -40,7 +40,7 @@ import type {
 import { withExplainedErrors } from "./fault.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
 import { type ChangeOptions, createdRoot, deletedRoot, type Moment } from "./owner/change-options.js";
-import { checkSize } from "./stage.js";
+import { checkSize } from "./stage-content.js";
 
 const STAGED_PIECE_BYTES = 2 ** 20;
 

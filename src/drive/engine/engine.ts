@@ -7,11 +7,11 @@ import type { CellStore } from "../store/cell-store.js";
 import { createCellPool } from "./cells.js";
 import { DEFAULT_DRIVE_LIMITS, DEFAULT_LOG_QUOTA, type DriveLimits, type LogQuota } from "./drives.js";
 import { storeUnavailable } from "./fault.js";
+import { tidyRoots } from "./merge-writer-roots.js";
 import { createOwnerDrives, type OwnerDrives } from "./owner-drives.js";
 import { type EngineParts, OwnerQueue } from "./owner-queue.js";
 import { createUsage } from "./quota.js";
 import { signedDrives } from "./state.js";
-import { tidyRoots } from "./tidy.js";
 
 export type {
   DriveChange,

@@ -24,7 +24,7 @@ import { newCells } from "./new-cells.js";
 import type { Moment } from "./owner/change-options.js";
 import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifetime.js";
 import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
-import { stageContent } from "./stage.js";
+import { stageContent } from "./stage-content.js";
 import { drivesOf, type PinnedState } from "./state.js";
 
 /**

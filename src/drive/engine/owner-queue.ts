@@ -21,8 +21,8 @@ import {
   tooManyTries,
   usedBytesOf,
   withSizes,
-} from "./owner/made.js";
-import { limitTries } from "./owner/tries.js";
+} from "./owner/change-results.js";
+import { limitTries } from "./owner/commit-attempts.js";
 import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
 import { createWriteSet, type WriteSet } from "./write-set.js";

@@ -10,10 +10,10 @@ import { below, type Pinned, release, renew } from "../handles.js";
 import { errnoOf } from "../sys.js";
 import { Descent } from "./descent.js";
 import { findDirectly } from "./find-directly.js";
-import type { Found } from "./found.js";
 import { Spelling } from "./spelling.js";
 import { judgeLink, MAX_LINKS } from "./symlink.js";
 import type { WalkOptions, WalkRoot } from "./walk-options.js";
+import type { Found } from "./walk-result.js";
 
 /** Maximum looks at a name that keeps changing its type. */
 const MAX_LOOKS = 40;

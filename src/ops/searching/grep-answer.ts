@@ -5,7 +5,7 @@ import type { Scan, ScanJob } from "../../core/call/scan.js";
 import { type Place, tooMuchToSearch } from "../../core/errors/texts.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
 import { type Binding, type Position, type Resume, writeCursor } from "../../search/cursor.js";
-import type { Sieve } from "../../search/sieve.js";
+import type { Sieve } from "../../search/entry-filter.js";
 import { textOfMatch } from "./grep-text.js";
 import { EXHAUSTED, hintOf } from "./search.js";
 

@@ -4,7 +4,7 @@ import type { LineScanner, Scan, ScanJob } from "../../core/call/scan.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { isPending } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
-import type { Patience } from "../../search/sieve.js";
+import type { Patience } from "../../search/entry-filter.js";
 import type { GrepAnswer, ScannedFile } from "./grep-answer.js";
 
 /** Size of a batch: a message to the worker for each small file would take longer than scanning it. */

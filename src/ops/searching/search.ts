@@ -7,7 +7,7 @@ import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
 import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
-import { Pace } from "../../search/pace.js";
+import { Pace } from "../../search/match-budget.js";
 
 /** The longest time limit that a caller may request. */
 const MAX_PATIENCE_MS = 60_000;

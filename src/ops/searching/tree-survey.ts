@@ -4,10 +4,10 @@ import type { RelPath } from "../../core/call/path.js";
 import { countText } from "../../core/call/progress.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import type { Access, Backend, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
+import { HiddenCount, MAX_VISITED } from "../../search/entry-filter.js";
 import type { Globs } from "../../search/globs.js";
 import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
-import { Pace } from "../../search/pace.js";
-import { HiddenCount, MAX_VISITED } from "../../search/sieve.js";
+import { Pace } from "../../search/match-budget.js";
 import { fairShares } from "./fair-shares.js";
 
 export interface SurveyOptions {

@@ -6,12 +6,12 @@ import { yieldToLoop } from "../../core/io.js";
 import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall, Resolve } from "../../core/ports/operation.js";
-import { type PastContent, PastContents } from "../history/past.js";
+import { type PastContent, PastContents } from "../history/past-content.js";
 import { readsIn } from "../history/version.js";
 import type { JournalView } from "../history/visible-entries.js";
-import { streamOf } from "./body.js";
-import { type Outlook, OutlookOfRoot } from "./outlook.js";
-import { isOfTree, standsAsRoot, standsAt } from "./standing.js";
+import { isOfTree, standsAsRoot, standsAt } from "./conflict-check.js";
+import { streamOf } from "./past-body.js";
+import { type Outlook, OutlookOfRoot } from "./planned-state.js";
 
 /** Entries that are named as blocked. */
 const MAX_BLOCKED = 100;

@@ -20,7 +20,7 @@ import type {
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
 import { JobCallers } from "./callers.js";
 import { createJobIds } from "./id.js";
-import { type HearJob, KeptJob } from "./kept.js";
+import { type HearJob, KeptJob } from "./kept-job.js";
 import { failure, type Outcome, outcomeOf, recordBytes, startRecord } from "./record.js";
 import { JobRetention, type RetentionLimits } from "./retention.js";
 import { type JobRun, RunningJobs } from "./running.js";

@@ -3,7 +3,7 @@
 import type { Abortable } from "../../core/call/abortable.js";
 import type { Cancellation } from "../../core/call/scope.js";
 import { Overloaded } from "../../core/errors/overload.js";
-import type { KeptJob } from "./kept.js";
+import type { KeptJob } from "./kept-job.js";
 import { estimateBytes } from "./record-size.js";
 
 /** Maximum bytes of input of all running jobs; a single job may always exceed it if it runs alone. */

@@ -12,7 +12,7 @@ import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import type { Approvals } from "../approvals/approvals.js";
 import type { HostedCall } from "../catalogue/hosted-adapter.js";
 import type { Access } from "../identity/access.js";
-import type { IssuedTokens } from "./tokens/issued.js";
+import type { IssuedTokens } from "./tokens/issued-tokens.js";
 
 /** Parts of the venue that its own operations use. */
 export interface OperationParts {

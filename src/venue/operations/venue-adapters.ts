@@ -16,7 +16,7 @@ import { authList } from "./auth/list.js";
 import { authRevoke } from "./auth/revoke.js";
 import { authWhoami } from "./auth/whoami.js";
 import type { AnyVenueOperation, OperationParts } from "./operation.js";
-import { createIssuedTokens } from "./tokens/issued.js";
+import { createIssuedTokens } from "./tokens/issued-tokens.js";
 import { ucanIssue } from "./ucan/issue.js";
 import { ucanRevoke } from "./ucan/revoke.js";
 import { ucanVerify } from "./ucan/verify.js";

@@ -27,12 +27,12 @@ import { asConfigError, withConfigErrors } from "./config-fault.js";
 import { davOptions } from "./dav.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
 import { httpOptions } from "./http-options.js";
+import type { OpenVenue, OpenVenueOptions } from "./open-options.js";
 import { openAssets, openAudit, openAuditLog, openTickets, overviewOf } from "./open-parts.js";
-import type { OpenVenue, OpenVenueOptions } from "./opened.js";
 import { applyReload, unappliedKeys } from "./reload.js";
 import { rootsStateOf } from "./state/roots.js";
 
-export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./opened.js";
+export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./open-options.js";
 
 /** Time running jobs get to end when the venue closes, in milliseconds. */
 const CLOSE_GRACE_MS = 5000;

@@ -1,4 +1,4 @@
-import { requireExpected, sizeError } from "../../../src/backend/expected.js";
+import { requireExpected, sizeError } from "../../../src/backend/preconditions.js";
 import { isExpected } from "../../../src/core/etag.js";
 import type { Access, AppendOptions, Written } from "../../../src/core/ports/backend.js";
 import { sha256Of } from "./sha256.js";

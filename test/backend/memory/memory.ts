@@ -1,5 +1,5 @@
-import { expectationError, requireExpected } from "../../../src/backend/expected.js";
-import { authoriseParents } from "../../../src/backend/parents.js";
+import { authoriseParents } from "../../../src/backend/authorise-parents.js";
+import { expectationError, requireExpected } from "../../../src/backend/preconditions.js";
 import { DEFAULT_LIMITS } from "../../../src/core/call/limits.js";
 import type { RelPath } from "../../../src/core/call/path.js";
 import type { Clock } from "../../../src/core/clock.js";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { expectationError, requireExpected } from "../../../src/backend/expected.js";
-import { authoriseParents } from "../../../src/backend/parents.js";
-import { omissionOf, refusalOf } from "../../../src/backend/refusal.js";
+import { authoriseParents } from "../../../src/backend/authorise-parents.js";
+import { omissionOf, refusalOf } from "../../../src/backend/path-policy.js";
+import { expectationError, requireExpected } from "../../../src/backend/preconditions.js";
 import type { RelPath } from "../../../src/core/call/path.js";
 import type { Clock } from "../../../src/core/clock.js";
 import type { FileAdapterError } from "../../../src/core/errors/errors.js";

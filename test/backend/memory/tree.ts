@@ -1,4 +1,4 @@
-import { refusalOf } from "../../../src/backend/refusal.js";
+import { refusalOf } from "../../../src/backend/path-policy.js";
 import type { RelPath } from "../../../src/core/call/path.js";
 import type { FileAdapterError } from "../../../src/core/errors/errors.js";
 import type { Sha256 } from "../../../src/core/etag.js";

@@ -7,7 +7,7 @@ import { merge, mergeSteps } from "../../../src/drive/dlfs/merge.js";
 import { dir, directoryOf, file, type Node } from "../../../src/drive/dlfs/node.js";
 import { createCellPool, createScope } from "../../../src/drive/engine/cells.js";
 import { newCells } from "../../../src/drive/engine/new-cells.js";
-import { settleIn } from "../../../src/drive/engine/owner/made.js";
+import { settleIn } from "../../../src/drive/engine/owner/change-results.js";
 import { createWriteSet } from "../../../src/drive/engine/write-set.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";

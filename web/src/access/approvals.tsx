@@ -9,7 +9,7 @@ import { texts } from "../texts.js";
 import { formatAgo, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
 import { notify, notifyFailure } from "../ui/notices.js";
-import { loadWaiting, waiting, watchWaiting } from "./waiting.js";
+import { loadWaiting, waiting, watchWaiting } from "./pending-approvals.js";
 
 export function Approvals(): JSX.Element | null {
   const approvals = waiting.value;

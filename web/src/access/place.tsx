@@ -17,7 +17,7 @@ import { addressOf, navigate, route } from "../ui/router.js";
 import { Empty, Failure, Skeleton } from "../ui/states.js";
 import { Approvals } from "./approvals.js";
 import { ByPath } from "./by-path.js";
-import { giveAccess } from "./give.js";
+import { giveAccess } from "./grant-access.js";
 import { holderOf, isInForce, sentenceOf } from "./rights.js";
 
 const PAGE = 1000;

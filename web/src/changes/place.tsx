@@ -16,7 +16,7 @@ import { formatAgo, formatMoment, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
 import { route } from "../ui/router.js";
 import { Empty, Failure, Skeleton } from "../ui/states.js";
-import { Chosen } from "./chosen.js";
+import { Chosen } from "./selected-changes.js";
 import { type Session, sessionsOf } from "./sessions.js";
 
 const PAGE = 200;

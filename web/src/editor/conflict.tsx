@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { change } from "../api/call.js";
 import { codeOf } from "../api/errors.js";
-import { freeName } from "../files/actions/clash.js";
+import { freeName } from "../files/actions/name-conflict.js";
 import { texts } from "../texts.js";
 import { Dialog, showDialog } from "../ui/dialog.js";
 import { joinPath, nameOf, parentOf } from "../ui/format.js";

@@ -9,7 +9,7 @@ import { Icon } from "../ui/icon.js";
 import { Name } from "../ui/name.js";
 import { addressOf, navigate } from "../ui/router.js";
 import { VirtualRows } from "../ui/virtual.js";
-import { type Doing, doingsOf } from "./actions/doings.js";
+import { type Doing, doingsOf } from "./actions/entry-actions.js";
 import { dragOut } from "./drag.js";
 import { iconOf } from "./kinds.js";
 import type { Entry, Sorting, SortKey } from "./listing.js";

@@ -9,7 +9,7 @@ import { Icon } from "../ui/icon.js";
 import { Menu } from "../ui/menu.js";
 import { addressOf, navigate } from "../ui/router.js";
 import { hasTrash } from "./actions/delete.js";
-import { doingsOf } from "./actions/doings.js";
+import { doingsOf } from "./actions/entry-actions.js";
 import { newFile, newFolder } from "./actions/new-items.js";
 import { type Entry, list } from "./listing.js";
 import { areRootsKnown, mayChange } from "./roots.js";

@@ -5,7 +5,7 @@ import { type Expected, isExpected } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
 import { type Pinned, READ } from "../../../jail/handles.js";
 import { closeNow } from "../../../jail/sys.js";
-import { requireExpected, requireSize, sizeError } from "../../expected.js";
+import { requireExpected, requireSize, sizeError } from "../../preconditions.js";
 import { checkExpected, hashFile } from "../guard.js";
 import type { Change } from "../target.js";
 

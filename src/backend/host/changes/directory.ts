@@ -5,7 +5,7 @@ import type { Io } from "../../../core/io.js";
 import type { WriteOptions } from "../../../core/ports/backend.js";
 import { below, release } from "../../../jail/handles.js";
 import { quietly } from "../../../jail/sys.js";
-import { expectationError, requireExpected } from "../../expected.js";
+import { expectationError, requireExpected } from "../../preconditions.js";
 import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "../target.js";
 import { isReported, realPath, report, stateOf } from "./report.js";
 

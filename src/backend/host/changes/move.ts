@@ -7,13 +7,13 @@ import type { EntryChange, EntryState } from "../../../core/ports/changes/change
 import { nameOf } from "../../../jail/directory.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { errnoOf } from "../../../jail/sys.js";
-import { requireExpected } from "../../expected.js";
+import { requireExpected } from "../../preconditions.js";
 import { type Guard, hashFile, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
 import { stampPart } from "../open.js";
-import { requireAllAllowed } from "../policy.js";
 import { freedBy } from "../quota.js";
 import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
+import { requireAllAllowed } from "../tree-policy.js";
 import { checkTarget, lockKeys, putInPlace, refuseInside, targetKeys, withParents } from "./put.js";
 import { purge } from "./removal.js";
 import { type Hidden, needsExchange, refuseAround, swapIn } from "./replace.js";

@@ -14,7 +14,7 @@ import type { EntryChange } from "../../../core/ports/changes/change.js";
 import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";
-import { expectationError } from "../../expected.js";
+import { expectationError } from "../../preconditions.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
 import { freedBy, reserve, withReservation } from "../quota.js";

@@ -10,8 +10,8 @@ import type { Stage } from "../../../jail/staging/lock-file.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
 import { requireDeletable, trashDisplaced } from "../history/to-trash.js";
-import { requireAllAllowed } from "../policy.js";
 import type { Change } from "../target.js";
+import { requireAllAllowed } from "../tree-policy.js";
 import { kindOf, realPath, report, stateOf } from "./report.js";
 
 /** Whether something is replaced that a rename would not replace. */

@@ -14,8 +14,8 @@ import { Descent } from "../../../jail/walk/descent.js";
 import type { Walk } from "../../../jail/walk/walk.js";
 import { RESERVED_NAME } from "../../../path/grammar.js";
 import { mapErrors } from "../../errno.js";
-import { omissionOf } from "../../refusal.js";
-import { detectEntryFolding } from "../denied.js";
+import { omissionOf } from "../../path-policy.js";
+import { detectEntryFolding } from "../entry-patterns.js";
 import { openFile } from "../open.js";
 
 const PERMISSION_BITS = 0o777;

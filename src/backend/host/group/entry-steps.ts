@@ -14,15 +14,15 @@ import type { Io } from "../../../core/io.js";
 import type { GroupChange } from "../../../core/ports/backend.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
-import { expectationError, requireExpected } from "../../expected.js";
+import { expectationError, requireExpected } from "../../preconditions.js";
 import type { Amount } from "../../quota.js";
 import { renameNoReplace } from "../changes/put.js";
 import { kindOf, realPath, stateOf } from "../changes/report.js";
 import { checkExpected, checkVersion, type Guard } from "../guard.js";
 import { requireDeletable } from "../history/to-trash.js";
-import { requireAllAllowed } from "../policy.js";
 import { countTree, freedBy } from "../quota.js";
 import { type Change, createParents, locate, makeOne, type WriteRules } from "../target.js";
+import { requireAllAllowed } from "../tree-policy.js";
 import { type Intent, imageOf } from "./intent.js";
 import {
   type Committed,

@@ -14,14 +14,14 @@ import type { Io } from "../../../core/io.js";
 import type { GroupChange, PlaceOptions } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
-import { requireExpected } from "../../expected.js";
+import { requireExpected } from "../../preconditions.js";
 import type { Amount } from "../../quota.js";
 import { checkTarget, putInPlace, refuseInside } from "../changes/put.js";
 import { isReported, kindOf, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { checkVersion, type Guard, hashFile } from "../guard.js";
-import { requireAllAllowed } from "../policy.js";
 import { countTree, freedBy } from "../quota.js";
 import { type Change, createParents, locate, type Target, type WriteRules } from "../target.js";
+import { requireAllAllowed } from "../tree-policy.js";
 import { type Intent, imageOf, type StepRecord } from "./intent.js";
 import {
   type Committed,

@@ -12,8 +12,8 @@ import type { Jail } from "../../../jail/jail.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { recordOf, stateOf } from "../changes/report.js";
 import { type Difference, differencesOf } from "./differences.js";
-import { keepChanges } from "./keeper.js";
-import { changesSince, type KnownChanges } from "./known.js";
+import { keepChanges } from "./keep-replaced.js";
+import { changesSince, type KnownChanges } from "./recorded-changes.js";
 import { SCAN_LIMITS, type Scan, type SeenEntry, scanTree } from "./scan.js";
 import { type TreeSnapshot, takeSnapshot } from "./snapshot.js";
 

@@ -3,7 +3,7 @@
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../../dlfs/limits.js";
 import { driveError } from "../../error.js";
-import type { Built, Weight } from "../built.js";
+import type { Built, Weight } from "../checked-values.js";
 import { makeValue } from "../make-value.js";
 import { isBranch, toHex } from "../ref.js";
 import { BLOB_TAG } from "../scalar.js";

@@ -1,6 +1,6 @@
 // Validates the cells of an import.
 
-import type { Weight } from "../../cad3/built.js";
+import type { Weight } from "../../cad3/checked-values.js";
 import { checkWeight, weightOf } from "../../cad3/encoding/assemble.js";
 import { type Checked, checkParts } from "../../cad3/encoding/check-parts.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";

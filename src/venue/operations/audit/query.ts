@@ -10,7 +10,7 @@ import { accessDid } from "../../identity/access-entry.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationParts, VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
-import { didOfMaker } from "../tokens/maker.js";
+import { didOfMaker } from "../tokens/issue-rights.js";
 
 interface QueryInput {
   readonly actor?: string;

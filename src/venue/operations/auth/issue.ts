@@ -8,7 +8,7 @@ import { accessDid } from "../../identity/access-entry.js";
 import { SESSION_MS } from "../../identity/access-tokens.js";
 import type { VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
-import { didOfMaker, makingBy } from "../tokens/maker.js";
+import { didOfMaker, makingBy } from "../tokens/issue-rights.js";
 import { publishToken } from "./list.js";
 
 interface IssueInput {

@@ -7,7 +7,7 @@ import type { ListedAccess } from "../../identity/access-entry.js";
 import { accessDid } from "../../identity/access-entry.js";
 import { actsInFull, callerOf, isOperator } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
-import { didOfMaker } from "../tokens/maker.js";
+import { didOfMaker } from "../tokens/issue-rights.js";
 
 const KINDS = ["owner", "config", "static", "public", "access", "session", "ucan"] as const;
 type Kind = (typeof KINDS)[number];

@@ -6,7 +6,7 @@ import { accessDid } from "../../identity/access-entry.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall, VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
-import { didOfMaker } from "../tokens/maker.js";
+import { didOfMaker } from "../tokens/issue-rights.js";
 import { ucanRevoke } from "../ucan/revoke.js";
 import { publishToken } from "./list.js";
 

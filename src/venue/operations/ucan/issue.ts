@@ -15,8 +15,8 @@ import type { ChainLink } from "../../../ucan/verify/proof.js";
 import { callerOf, isAnonymous } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
-import { basisOf } from "../tokens/basis.js";
 import { endOfToken, type WantedLifetime } from "../tokens/lifetime.js";
+import { basisOf } from "../tokens/signing-authority.js";
 
 interface IssueInput extends WantedLifetime {
   readonly aud: string;

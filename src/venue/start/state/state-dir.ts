@@ -19,7 +19,7 @@ import { escapeText } from "../../../core/errors/texts.js";
 import { type Identity, identityOf } from "../../../core/identity.js";
 import { isWindows } from "../../../core/system.js";
 import { makeFolder } from "../../../drive/store/embedded/make-folder.js";
-import { fileErrno, folderErrno } from "../../../jail/can-make.js";
+import { fileErrno, folderErrno } from "../../../jail/creatable.js";
 import { placeOnce } from "../../../jail/staging/place-once.js";
 import { errnoOf } from "../../../jail/sys.js";
 

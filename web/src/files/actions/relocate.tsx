@@ -6,9 +6,9 @@ import { texts } from "../../texts.js";
 import { joinPath, nameOf, parentOf } from "../../ui/format.js";
 import { notify, notifyFailure } from "../../ui/notices.js";
 import { clearSelection } from "../selection.js";
-import { type ClashAnswer, ClashAsker, freeName } from "./clash.js";
 import { refreshFolder } from "./delete.js";
 import { pickFolder } from "./folder-picker.js";
+import { type ClashAnswer, ClashAsker, freeName } from "./name-conflict.js";
 
 type How = "move" | "copy";
 

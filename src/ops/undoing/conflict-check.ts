@@ -4,9 +4,9 @@ import { identityInVersion, withoutChangeTime } from "../../core/identity.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall } from "../../core/ports/operation.js";
-import { isSamePath } from "../history/past.js";
+import { isSamePath } from "../history/past-content.js";
 import { areSame, hashRange } from "../history/states.js";
-import type { Outlook } from "./outlook.js";
+import type { Outlook } from "./planned-state.js";
 
 /** Undos that are followed back to find that a state is an older one again. */
 const MAX_FOLLOWED = 50;

@@ -1,6 +1,6 @@
 // Past content as the body of a change.
 
-import type { PastContent } from "../history/past.js";
+import type { PastContent } from "../history/past-content.js";
 
 const CHUNK_BYTES = 262_144;
 /** Up to this size the content is loaded at once. */

@@ -3,7 +3,7 @@
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import type { Io } from "../../core/io.js";
 import type { Pinned } from "../../jail/handles.js";
-import { isUnguarded, refusalOf } from "../refusal.js";
+import { isUnguarded, refusalOf } from "../path-policy.js";
 import type { Change } from "./target.js";
 import { walkEntries } from "./walk.js";
 

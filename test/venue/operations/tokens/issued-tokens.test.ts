@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createIssuedTokens } from "../../../../src/venue/operations/tokens/issued.js";
+import { createIssuedTokens } from "../../../../src/venue/operations/tokens/issued-tokens.js";
 
 test("of the tokens that were issued the last are remembered", () => {
   const issued = createIssuedTokens(2);

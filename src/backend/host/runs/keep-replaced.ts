@@ -4,7 +4,7 @@ import type { Io } from "../../../core/io.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import type { Difference } from "./differences.js";
-import type { KnownChanges } from "./known.js";
+import type { KnownChanges } from "./recorded-changes.js";
 import type { TreeSnapshot } from "./snapshot.js";
 
 /** A difference with the id that its entry will have. */

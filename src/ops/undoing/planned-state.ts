@@ -3,7 +3,7 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import type { ChangedKind, EntryState } from "../../core/ports/changes/change.js";
 import type { PathCall } from "../../core/ports/operation.js";
-import type { PastContent } from "../history/past.js";
+import type { PastContent } from "../history/past-content.js";
 
 /** An entry as it will be at one moment of the plan. */
 export interface Outlook {

@@ -8,7 +8,7 @@ import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { WalkEntry, WalkOptions, WalkStep } from "../core/ports/backend.js";
 import type { Resume } from "./cursor.js";
 import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "./ignore-rules.js";
-import { Pace, TimeIsUp } from "./pace.js";
+import { Pace, TimeIsUp } from "./match-budget.js";
 
 /** Most entries that one walk visits. */
 export const MAX_VISITED = 200_000;

@@ -5,8 +5,8 @@ import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound } from
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { Pinned } from "../../jail/handles.js";
-import type { Found } from "../../jail/walk/found.js";
 import type { Walk } from "../../jail/walk/walk.js";
+import type { Found } from "../../jail/walk/walk-result.js";
 import type { Reached } from "./target.js";
 
 /**

@@ -25,9 +25,9 @@ import type {
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
-import { expectationError } from "../expected.js";
-import { authoriseParents } from "../parents.js";
-import { refusalOf } from "../refusal.js";
+import { authoriseParents } from "../authorise-parents.js";
+import { refusalOf } from "../path-policy.js";
+import { expectationError } from "../preconditions.js";
 import { checkExpected, checkVersion } from "./conditions.js";
 import { madeDirectories, type Note, newState, stateOf, withReports } from "./report.js";
 import type { DriveDoor } from "./store.js";

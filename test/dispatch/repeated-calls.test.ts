@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Clock } from "../../src/core/clock.js";
 import { ioError } from "../../src/core/errors/texts.js";
 import type { Backend, Written } from "../../src/core/ports/backend.js";
-import { Repeats } from "../../src/dispatch/repeats.js";
+import { Repeats } from "../../src/dispatch/repeated-calls.js";
 import { failureOf } from "../ops/ground.js";
 import { deferred, dispatchOn, turn } from "./fake.js";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import type { Journal, JournalEntry } from "../../../src/core/ports/changes/journal.js";
 import type { PathCall } from "../../../src/core/ports/operation.js";
-import { standsAt } from "../../../src/ops/undoing/standing.js";
+import { standsAt } from "../../../src/ops/undoing/conflict-check.js";
 
 const TIME = 1_700_000_000_000;
 
