@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 VERSIONS=(20.19 22 24)
-SUITES=(test/jail/native test/jail/beneath test/drive/store/embedded test/dist test/core test/path test/schema test/dispatch test/ops test/surfaces/http test/surfaces/mcp)
+SUITES=(test/jail/native test/jail/walk/beneath test/drive/store/embedded test/dist test/core test/path test/schema test/dispatch test/ops test/surfaces/http test/surfaces/mcp)
 
 platform=$(node -p 'process.platform + "-" + process.arch')
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/venue-files/node"

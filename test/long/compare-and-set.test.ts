@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { contend } from "../jail/contending.js";
+import { contend } from "../jail/races/contending.js";
 
 describe("100,000 writes that count by compare and set lose no update, and each version has one winner", () => {
   test.each([

@@ -1,4 +1,4 @@
 import { describe } from "@jest/globals";
-import { deepTreeSuite } from "../jail/deep-tree-suite.js";
+import { deepTreeSuite } from "../jail/walk/deep-tree-suite.js";
 
 describe("a tree of 5,000 levels", () => deepTreeSuite(5000));

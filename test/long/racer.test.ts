@@ -2,9 +2,9 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { ENGINES, withFiles } from "../jail/files.js";
-import { type RaceOptions, race, sawBoth, type Tally } from "../jail/race.js";
-import { raceDeletions } from "../jail/race-deletion.js";
-import { ROUNDS } from "../jail/race-rounds.js";
+import { type RaceOptions, race, sawBoth, type Tally } from "../jail/races/race.js";
+import { raceDeletions } from "../jail/races/race-deletion.js";
+import { ROUNDS } from "../jail/races/race-rounds.js";
 
 const DURATION_MS = 5000;
 const DELETIONS = 100;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { inArena, makeArena } from "../jail/arena.js";
-import { ESCAPES, type EscapeRow } from "../jail/escape-rows.js";
+import { ESCAPES, type EscapeRow } from "../jail/attacks/escape-rows.js";
 import { ROOT } from "../jail/files.js";
 import { withChild } from "../jail/start-child.js";
 

@@ -1,7 +1,7 @@
 import { chmodSync, linkSync, readFileSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { contentSuite } from "./content-suite.js";
+import { contentSuite } from "./content/content-suite.js";
 import { failure, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
 

@@ -2,7 +2,7 @@ import { chmodSync, linkSync, readFileSync, readlinkSync, statSync, symlinkSync 
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { etagOf } from "../../src/core/etag.js";
-import { sha256Of } from "./edit-fixture.js";
+import { sha256Of } from "./editing/edit-fixture.js";
 import { failure, useGround } from "./ground.js";
 
 const ABC = "a\nb\nc\n";

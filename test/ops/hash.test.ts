@@ -2,7 +2,7 @@ import { utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { dispatchOn } from "../dispatch/fake.js";
-import { etagOfContent } from "./etags.js";
+import { etagOfContent } from "./content/etags.js";
 import { failure, useGround } from "./ground.js";
 
 const ground = useGround();

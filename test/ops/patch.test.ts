@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { etagOf } from "../../src/core/etag.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { FileInputs } from "../../src/schema/types.js";
-import { sha256Of } from "./edit-fixture.js";
+import { sha256Of } from "./editing/edit-fixture.js";
 import { useGround } from "./ground.js";
 
 const etag = (content: string): string => etagOf(sha256Of(content));

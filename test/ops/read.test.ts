@@ -3,7 +3,7 @@ import { chmodSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { dispatchOn } from "../dispatch/fake.js";
-import { etagOfContent } from "./etags.js";
+import { etagOfContent } from "./content/etags.js";
 import { failure, failureOf, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
 

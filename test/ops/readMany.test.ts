@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ReadManyInput } from "../../src/schema/types.js";
-import { etagOfContent } from "./etags.js";
+import { etagOfContent } from "./content/etags.js";
 import { useGround } from "./ground.js";
 
 const ground = useGround({ limits: { maxReadBytes: 100_000 } });

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, linkSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { contentSuite } from "./content-suite.js";
+import { contentSuite } from "./content/content-suite.js";
 import { failure, useGround } from "./ground.js";
 import { asNobody, testFixed, whileFixed } from "./rights.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { notebookText } from "../../../src/ops/rendering/notebook.js";
-import { etagOfContent } from "../etags.js";
+import { etagOfContent } from "../content/etags.js";
 import { useGround } from "../ground.js";
 
 const ground = useGround();

@@ -2,7 +2,7 @@ import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { compressedPdf, doublingPdf, encryptedPdf, pdfWith } from "../../pdf/make-pdf.js";
-import { etagOfContent } from "../etags.js";
+import { etagOfContent } from "../content/etags.js";
 import { useGround } from "../ground.js";
 
 const ground = useGround();

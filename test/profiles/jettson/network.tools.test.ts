@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { describe, expect } from "@jest/globals";
 import { networkTools } from "../../../src/sandbox/bwrap/user-network.js";
 import { needs } from "../../needs.js";
+import { ADDRESS, noMachine, serveInMachine } from "../../sandbox/bwrap/network.js";
 import { bwrapHere } from "../../sandbox/ground.js";
-import { ADDRESS, noMachine, serveInMachine } from "../../sandbox/network.js";
 
 const { possible, reason } = await bwrapHere();
 const refusal = possible ? noMachine() : reason;

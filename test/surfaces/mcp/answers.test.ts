@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { cleanUp, makeFolder } from "../../cli/process.js";
-import { etagOfContent } from "../../ops/etags.js";
+import { etagOfContent } from "../../ops/content/etags.js";
 import { compressedPdf } from "../../pdf/make-pdf.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { type Answer, restOf, textOf } from "./sessions.js";

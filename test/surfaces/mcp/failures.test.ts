@@ -6,7 +6,7 @@ import { invalidPattern, isADirectory, notFound, parentMissing } from "../../../
 import type { OperationMetadata } from "../../../src/core/ports/adapter.js";
 import { failureContent } from "../../../src/surfaces/mcp/failure.js";
 import { cleanUp, makeFolder } from "../../cli/process.js";
-import { etagOfContent } from "../../ops/etags.js";
+import { etagOfContent } from "../../ops/content/etags.js";
 import { type RawClient, startRaw } from "./raw.js";
 
 const CODE = Array.from({ length: 60 }, (_, line) => `  const value${line} = compute(${line});\n`).join("");

@@ -1,0 +1,171 @@
+// Links, access tokens and approvals of a venue that runs, as commands.
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { access } from "../../../src/cli/access/access.js";
+import { parseCommandLine } from "../../../src/cli/arguments/arguments.js";
+import { type CommandContext, Unavailable } from "../../../src/cli/context.js";
+import { serve } from "../../../src/cli/serve/serve.js";
+import { cleanUp, makeFolder } from "../process.js";
+
+afterAll(cleanUp);
+
+const VENUE = `{ port: 0, seedFile: "venue.seed", stateDir: "state", log: { file: "venue.log" },
+  file: { roots: { docs: { path: "docs", approve: { for: ["overwrite"] } } } } }`;
+
+function streams(isTTY: boolean) {
+  const [stdin, stdout, stderr] = [1, 2, 3].map(() => Object.assign(new PassThrough(), { isTTY }));
+  if (stdin === undefined || stdout === undefined || stderr === undefined) throw new Error("no streams");
+  const texts = { stdout: "", stderr: "" };
+  stdout.on("data", (chunk: Buffer) => {
+    texts.stdout += chunk.toString();
+  });
+  stderr.on("data", (chunk: Buffer) => {
+    texts.stderr += chunk.toString();
+  });
+  return { stdin, stdout, stderr, texts };
+}
+
+function contextIn(folder: string, isTTY: boolean) {
+  const ends = streams(isTTY);
+  let stop = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  const context = {
+    ...{ env: { HOME: folder }, cwd: folder, stdin: ends.stdin, stdout: ends.stdout, stderr: ends.stderr },
+    untilStopped: () => stopped,
+    onReload: () => {},
+  } as unknown as CommandContext;
+  const until = async (wanted: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const found = wanted.exec(ends.texts.stdout);
+      if (found !== null) return found;
+      await new Promise((resolve) => ends.stdout.once("data", resolve));
+    }
+  };
+  return { ...ends, context, until, stop: () => stop() };
+}
+
+async function start(isTTY = false, more = "") {
+  const folder = makeFolder({ "venue.json5": VENUE.replace("{", `{ ${more}`), "docs/a.md": "one\n" });
+  const own = contextIn(folder, isTTY);
+  const command = parseCommandLine(["serve", "--config", join(folder, "venue.json5")]);
+  if (command.name !== "serve") throw new Error(`It is '${command.name}'`);
+  const status = serve(command, own.context);
+  await own.until(/Stop with Ctrl-C/);
+  const [, url = ""] = /listens on (\S+)/.exec(own.texts.stdout) ?? [];
+  const run = async (...args: readonly string[]) => {
+    const { context, texts } = contextIn(folder, false);
+    const parsed = parseCommandLine([...args, "--config", join(folder, "venue.json5")]);
+    const code = await access(parsed as Parameters<typeof access>[0], context);
+    return { code, ...texts };
+  };
+  const call = async (bearer: string, operation: string, input: object) => {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${bearer}` };
+    const body = JSON.stringify({ operation, input });
+    const response = await fetch(`${url}/api/v1/run`, { method: "POST", headers, body });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const close = async () => {
+    own.stop();
+    expect(await status).toBe(0);
+  };
+  return { folder, url, texts: own.texts, run, call, close };
+}
+
+const RIGHTS = ["--with", "file://docs/", "--can", "crud"];
+const WRITE = { root: "docs", path: "a.md", content: "two\n" };
+
+describe("a venue that runs", () => {
+  test("is found by its state directory, issues, lists and revokes, and is not found when it has stopped", async () => {
+    const { folder, run, call, close } = await start();
+    const file = join(folder, "state/venue-files/running.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: process.pid, url: expect.any(String) });
+    const issued = await run("token", "issue", ...RIGHTS, "--label", "indexer", "--for", "10m");
+    expect(issued).toMatchObject({ code: 0, stderr: expect.stringMatching(/ends in (9 min|10 min)/) });
+    const token = issued.stdout.trim();
+    expect((await call(token, "file:read", { root: "docs", path: "a.md" })).status).toBe(200);
+    const listed = await run("token", "ls");
+    expect(listed.stdout).toMatch(/access {2,}[0-9a-f]{32} {2}indexer +crud file:\/\/docs\//);
+    expect(listed.stdout).not.toContain(token);
+    const [, id = ""] = /([0-9a-f]{32}) {2}indexer/.exec(listed.stdout) ?? [];
+    expect(await run("token", "revoke", id)).toMatchObject({ code: 0, stdout: `${id} is revoked\n` });
+    expect((await call(token, "file:read", { root: "docs", path: "a.md" })).status).toBe(401);
+    expect(await run("token", "revoke", "0".repeat(32))).toMatchObject({ code: 1, stdout: "" });
+    expect((await run("link", "--for", "8h")).stdout).toMatch(/\/workspace\/#login=[A-Za-z0-9_-]{43}\n$/);
+    await close();
+    expect(existsSync(file)).toBe(false);
+    await expect(run("token", "ls")).rejects.toThrow(Unavailable);
+  });
+
+  test("is found by its address too, from anywhere", async () => {
+    const { folder, url, close } = await start();
+    const T = readFileSync(join(folder, "state/local-token"), "utf8").trim();
+    const elsewhere = makeFolder({ "a.txt": "" });
+    const run = async (...args: readonly string[]) => {
+      const { context, texts } = contextIn(elsewhere, false);
+      const parsed = parseCommandLine([...args, "--url", url, "--token", "env:T"]);
+      const code = await access(parsed as Parameters<typeof access>[0], { ...context, env: { ...context.env, T } });
+      return { code, ...texts };
+    };
+    expect(await run("token", "issue", ...RIGHTS)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^vft_/) });
+    const [, id = ""] = /access +([0-9a-f]{32})/.exec((await run("token", "ls")).stdout) ?? [];
+    expect(await run("token", "revoke", id)).toMatchObject({ code: 0, stdout: `${id} is revoked\n` });
+    expect((await run("link")).stdout).toContain(`${url}/workspace/#login=`);
+    expect(await run("approvals")).toMatchObject({ code: 0 });
+    await close();
+  });
+
+  test("shows a link at a terminal only, and there never the operator's token to clients of a root that asks", async () => {
+    const withTerminal = await start(true);
+    const local = readFileSync(join(withTerminal.folder, "state/local-token"), "utf8").trim();
+    const { stdout } = withTerminal.texts;
+    expect(stdout).toMatch(/^Open http:\S+\/workspace\/#login=\S{43} \(once/);
+    const client = stdout.slice(stdout.indexOf("MCP client configuration"));
+    expect(client).toMatch(/Bearer vft_/);
+    expect(client).not.toContain(local);
+    await withTerminal.close();
+    const without = await start(false);
+    expect(without.texts.stdout).not.toMatch(/#login=|vft_/);
+    await without.close();
+    const withoutPage = await start(true, "workspace: false,");
+    expect(withoutPage.texts.stdout).not.toContain("#login=");
+    await withoutPage.close();
+  });
+
+  test("what waits for a person is listed, and allowed at a terminal by the code that is shown", async () => {
+    const { folder, run, call, close } = await start();
+    const token = (await run("token", "issue", ...RIGHTS)).stdout.trim();
+    const refused = await call(token, "file:write", WRITE);
+    expect(refused).toMatchObject({ status: 403, body: { errorCode: "APPROVAL_REQUIRED" } });
+    const { approvalId } = refused.body["errorData"] as { approvalId: string };
+    expect((await run("approvals")).stdout).toMatch(new RegExp(`^${approvalId} {2}overwrite docs:a.md`));
+    const person = contextIn(folder, true);
+    const command = parseCommandLine(["approvals", "--config", join(folder, "venue.json5")]);
+    const ended = access(command as Parameters<typeof access>[0], person.context);
+    const [, code] = await person.until(/Type (\d{4}), or n to deny/);
+    expect(person.texts.stdout).toContain("-one\n+two\n");
+    person.stdin.write(`${code}\n`);
+    await person.until(/Allowed once/);
+    person.stop();
+    person.stdin.end();
+    expect(await ended).toBe(0);
+    const allowed = await call(token, "file:write", { ...WRITE, approval: approvalId });
+    expect(allowed.status).toBe(200);
+    expect(readFileSync(join(folder, "docs/a.md"), "utf8")).toBe("two\n");
+    await close();
+  });
+
+  test.each([
+    [["token", "issue"], "needs what the token may do"],
+    [["token", "revoke"], "needs the id of a token"],
+    [["token", "ls", "x"], "x"],
+    [["link", "--with", "file://docs/"], "Each --with needs one --can"],
+    [["token", "revoke", `vft_${"A".repeat(43)}`], "seems to be a token"],
+  ])("%j is a mistake that says what to do", (args, text) => {
+    expect(() => parseCommandLine(args)).toThrow(text);
+  });
+});

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { isOver } from "../../../src/jail/staging/process-identity.js";
+import { cleanUp, makeFolder, run, start } from "../process.js";
+
+afterAll(cleanUp);
+
+const EXAMPLE = fileURLToPath(new URL("../../../examples/acp-agent.mjs", import.meta.url));
+const AGENT = fileURLToPath(new URL("../../surfaces/acp/agent.mjs", import.meta.url));
+const asks = (method: string, params: object): string => JSON.stringify({ method, params });
+
+describe("venue-files acp", () => {
+  test("shows what an agent does, and what it has changed", async () => {
+    const docs = makeFolder({ "notes.txt": "one\n" });
+    const path = join(docs, "notes.txt");
+    const ended = await run(
+      ["acp", "--yes", "--root", `docs=${docs}`, "--prompt", "notes.txt", "--", process.execPath, EXAMPLE],
+      {},
+    );
+    const diff = `--- ${path}\n+++ ${path}\n@@ -1,1 +1,2 @@\n one\n+Seen by an agent.\n`;
+    expect(ended.status).toBe(0);
+    expect(ended.stdout).toContain(`Session session-1 in ${docs}\n`);
+    expect(ended.stdout).toMatch(/\[fs\/read_text_file\] docs:notes\.txt OK, 4 bytes/);
+    expect(ended.stdout).toContain(`The agent wants to change ${path}\n${diff}Allowed.\n`);
+    expect(ended.stdout).toMatch(/The first line is: one\n/);
+    expect(ended.stdout).toMatch(/\/etc\/passwd: -32602 outside_roots\n/);
+    expect(ended.stdout).toContain("The agent has stopped: end_turn\n");
+    expect(ended.stdout).toContain(`Modified (1)\n${diff}\nAudit (`);
+    expect(ended.stdout).toMatch(/fs\/write_text_file +docs:notes\.txt +OK +22 +[0-9a-f]{12} → [0-9a-f]{12}\n/);
+    expect(ended.stdout).toMatch(/fs\/read_text_file +\/etc\/passwd +PATH_ESCAPES_ROOT +0\n/);
+    expect(readFileSync(path, "utf8")).toBe("one\nSeen by an agent.\n");
+  });
+
+  test("with --deny-writes changes nothing, and says how the agent took it", async () => {
+    const docs = makeFolder({ "notes.txt": "one\n" });
+    const args = [
+      "acp",
+      "--deny-writes",
+      "--root",
+      `docs=${docs}`,
+      "--prompt",
+      "notes.txt",
+      "--",
+      process.execPath,
+      EXAMPLE,
+    ];
+    const ended = await run(args);
+    expect(ended.status).toBe(1);
+    expect(ended.stdout).toContain("Not allowed.\n");
+    expect(ended.stdout).toContain("No file was modified.\n");
+    expect(ended.stderr).toContain("The agent answered: Rejected (-32003)\n");
+    expect(readFileSync(join(docs, "notes.txt"), "utf8")).toBe("one\n");
+  });
+
+  test("takes prompts from standard input, and allows nothing where nobody can be asked", async () => {
+    const docs = makeFolder({ "notes.txt": "one\n" });
+    const path = join(docs, "new\u001b[2J.txt");
+    const prompts = [
+      asks("fs/read_text_file", { path: join(docs, "notes.txt") }),
+      asks("fs/write_text_file", { path, content: "\u001b]0;x\u0007" }),
+    ];
+    const ended = await run(["acp", "--root", `docs=${docs}`, "--", process.execPath, AGENT, "1"], {
+      input: `${prompts.join("\n\n")}\n`,
+    });
+    expect(ended.status).toBe(0);
+    expect(ended.stdout).toMatch(/\[fs\/read_text_file\] docs:notes\.txt OK/);
+    expect(ended.stdout.match(/The agent has stopped: end_turn/g)).toHaveLength(2);
+    expect(ended.stdout).not.toMatch(/\u001b|\u0007/);
+    expect(ended.stdout).toMatch(/INVALID_PATH/);
+  });
+
+  test("ends with what it knows when it is stopped, and takes its agent along", async () => {
+    const docs = makeFolder({ "notes.txt": "one\n" });
+    const running = start(["acp", "--yes", "--root", `docs=${docs}`, "--", process.execPath, AGENT, "2"]);
+    running.child.stdin.write(`${asks("fs/write_text_file", { path: join(docs, "notes.txt"), content: "two\n" })}\n`);
+    await running.until(/The agent has stopped: end_turn/);
+    const [, pid] = await running.until(/Session 2-(\d+)-1 in/);
+    const ended = await running.stop();
+    expect(ended).toMatchObject({ status: 0, stdout: expect.stringMatching(/Modified \(1\)[\s\S]*Audit \(1\)/) });
+    expect(() => process.kill(Number(pid), 0)).toThrow();
+  });
+
+  test("ends what its agent has started too, also where a script started the agent", async () => {
+    const docs = makeFolder({});
+    const script = `sleep 600 & echo "child $!" >&2; trap "" TERM; "$0" "$1" 2; true`;
+    const running = start(["acp", "--root", `docs=${docs}`, "--", "/bin/sh", "-c", script, process.execPath, AGENT]);
+    const [, agent] = await running.until(/Session 2-(\d+)-1 in/);
+    const [, child] = /child (\d+)/.exec(running.stderr()) ?? [];
+    expect(() => process.kill(Number(child), 0)).not.toThrow();
+    await running.stop();
+    for (const pid of [agent, child]) expect(isOver(Number(pid))).toBe(true);
+  });
+
+  test.each([
+    ["that is not there", ["no-such-agent"], 69, "Cannot start the agent 'no-such-agent': no such program\n"],
+    ["that ends at once", [process.execPath, "-e", "process.exit(3)"], 1, "The agent has ended with status 3\n"],
+  ])("says what became of an agent %s", async (_, agent, status, message) => {
+    const ended = await run(["acp", "--prompt", "x", "--", ...agent]);
+    expect(ended.status).toBe(status);
+    expect(ended.stderr).toContain(message);
+  });
+});

@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { parseCommandLine } from "../../../src/cli/arguments/arguments.js";
+import { loadOneConfig } from "../../../src/cli/load-config.js";
+import { cleanUp, makeFolder, run } from "../process.js";
+
+afterAll(cleanUp);
+
+const rootsOf = (cwd: string, ...argv: string[]) => {
+  const command = parseCommandLine(argv);
+  if (!("source" in command) || typeof command.source !== "object")
+    throw new Error("a command with roots was expected");
+  return loadOneConfig(command.source, cwd).file.roots;
+};
+
+describe("the folders of mcp", () => {
+  test("are roots named like them, numbered when alike, and protect .git", () => {
+    const cwd = makeFolder();
+    for (const path of ["a/work", "b/work"]) mkdirSync(join(cwd, path), { recursive: true });
+    expect(rootsOf(cwd, "mcp", "a/work", "b/work", "--root", "docs=a")).toMatchObject({
+      docs: { path: join(cwd, "a"), protect: [] },
+      work: { path: join(cwd, "a/work"), protect: ["@git"] },
+      "work-2": { path: join(cwd, "b/work"), protect: ["@git"] },
+    });
+  });
+
+  test("protect nothing by --no-protect but what --protect names", () => {
+    const cwd = makeFolder();
+    const roots = rootsOf(cwd, "mcp", ".", "--no-protect", "--protect", "*.lock");
+    expect(Object.values(roots)).toMatchObject([{ protect: ["*.lock"] }]);
+  });
+
+  test("may begin with ~", () => {
+    expect(Object.values(rootsOf("/", "mcp", "~/x"))).toMatchObject([{ path: join(homedir(), "x") }]);
+    expect(Object.values(rootsOf("/", "mcp", "--root", "w=~"))).toMatchObject([{ path: homedir() }]);
+  });
+});
+
+test("mcp warns of a root that holds the keys of venue-files, and of no other", async () => {
+  const home = makeFolder({ "state/venue-files/keys/me": "x", "work/a.txt": "" });
+  const options = { cwd: home, env: { HOME: home, XDG_STATE_HOME: join(home, "state") }, input: "" };
+  const ended = await run(["mcp", ".", "work", "--no-protect"], options);
+  const warnings = ended.stderr.split("\n").filter((line) => line.includes("holds keys"));
+  expect(ended.status).toBe(0);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^Warning: root 'venue-files-test-\w+' holds keys and tokens of venue-files/),
+  ]);
+});
+
+describe("--deny, --protect and --read-only", () => {
+  test.each([["serve"], ["check"], ["mcp"], ["call", "file:roots"], ["ls", "a:"], ["acp", "agent"]])(
+    "narrow every root, those of the configuration too: %s",
+    (...words) => {
+      const cwd = makeFolder();
+      const file = join(cwd, "c.json5");
+      writeFileSync(file, '{ file: { roots: { a: { path: ".", deny: ["x"], protect: ["y"] } } } }');
+      const flags = ["--config", file, "--root", "b=.", "--deny", "@secrets", "--protect", "@git", "--read-only"];
+      expect(rootsOf(cwd, ...words.slice(0, 1), ...flags, ...words.slice(1))).toMatchObject({
+        a: { deny: ["x", "@secrets"], protect: ["y", "@git"], readOnly: true },
+        b: { deny: ["@secrets"], protect: ["@git"], readOnly: true },
+      });
+    },
+  );
+
+  test("take no set that there is not", () => {
+    expect(() => rootsOf("/", "serve", "--root", "a=/tmp", "--protect", "@gti")).toThrow(
+      "--protect must be a glob: there is no set '@gti'",
+    );
+  });
+});

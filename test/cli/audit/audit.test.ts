@@ -1,0 +1,67 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { did, type Ground, makeGround } from "../people.js";
+import { cleanUp } from "../process.js";
+
+afterAll(cleanUp);
+
+const CONFIG = `{ seedFile: "venue.seed", audit: { file: "audit.jsonl" }, file: { roots: { work: "work" } } }`;
+let ground: Ground;
+beforeAll(async () => {
+  ground = makeGround({ "venue.json5": CONFIG });
+  for (const path of ["a.txt", "none.txt"]) {
+    await ground.venueFiles(["call", "file:stat", `{"root":"work","path":"${path}"}`, "--config", "venue.json5"]);
+  }
+});
+const verify = (...args: string[]) => ground.venueFiles(["audit", "verify", ...args]);
+const change = (file: string, edit: (text: string) => string): void =>
+  writeFileSync(join(ground.folder, file), edit(readFileSync(join(ground.folder, "audit.jsonl"), "utf8")));
+
+describe("audit verify", () => {
+  test("says of each chain how far it is intact, signed by the venue", async () => {
+    for (const args of [["audit.jsonl"], ["--config", "venue.json5"]]) {
+      const { status, stdout, stderr } = await verify(...args, "--did", did("venue"));
+      expect([status, stderr]).toEqual([0, ""]);
+      const chain = `chain \\S{16}: intact from 1 to 3, ended; signed by ${did("venue")}\n`;
+      expect(stdout).toMatch(new RegExp(`^${chain}${chain}Intact: 6 lines, chains: 2\n$`));
+    }
+  });
+
+  test("names the line that was changed, and fails", async () => {
+    change("changed.jsonl", (text) => text.replace('"operator"', '"somebody"'));
+    const { status, stdout } = await verify("changed.jsonl");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^changed\.jsonl:2: changed: n 2 of chain \S{16} /);
+    expect(stdout).toContain("Not intact, findings: 1");
+  });
+
+  test("shows a cut at the end by the state directory", async () => {
+    const whole = readFileSync(join(ground.folder, "audit.jsonl"), "utf8");
+    change("audit.jsonl", (text) => text.split("\n").slice(0, 4).join("\n").concat("\n"));
+    const { status, stdout } = await verify("audit.jsonl");
+    writeFileSync(join(ground.folder, "audit.jsonl"), whole);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^cut: checkpoint 3 of chain \S{16} is missing\n/);
+  });
+
+  test("of another venue is foreign", async () => {
+    const { status, stdout } = await verify("audit.jsonl", "--did", did("alice"), "--json");
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout).findings[0]).toMatchObject({
+      verdict: "foreign",
+      n: 1,
+      detail: `signed by ${did("venue")}`,
+    });
+  });
+
+  test.each([
+    [[], 64, "'audit verify' needs the files of an audit, or --config"],
+    [["audit.jsonl", "--did", "did:web:example.com"], 64, "--did must be the did:key of the venue's key"],
+    [["none.jsonl"], 66, "An audit file cannot be read: ENOENT"],
+    [["work"], 66, "An audit file cannot be read: EISDIR"],
+  ])("%j is refused", async (args, status, text) => {
+    const refused = await verify(...args);
+    expect([refused.status, refused.stderr]).toEqual([status, expect.stringContaining(text)]);
+  });
+});

@@ -1,0 +1,310 @@
+import { readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { recordsOf } from "../../audit/records.js";
+import { did, makeGround, secretsIn, tokenOf } from "../people.js";
+import { cleanUp, makeFolder, run, tempRootsIn } from "../process.js";
+
+afterAll(cleanUp);
+
+const folder = realpathSync(
+  makeFolder({
+    "docs/a.txt": "alpha\n",
+    "docs/deep.json": `${"[".repeat(50_000)}${"]".repeat(50_000)}`,
+    "caps.json5": `[{ with: "file://docs/", can: "crud/read" }, /* grants nothing */ { with: "docs", can: "crud" }]`,
+    "config/venue.json5": `{ file: { roots: { docs: "../docs" } }, audit: { file: "audit.jsonl" } }`,
+  }),
+);
+
+const call = (...args: string[]) => run(["call", ...args], { cwd: folder });
+const docs = ["--root", "docs=docs"];
+
+describe("a call that succeeds prints its output, one line of JSON and nothing else:", () => {
+  test.concurrent.each<[string, string[], unknown]>([
+    [
+      "by dispatch name",
+      ["file:read", '{"root":"docs","path":"a.txt"}', ...docs],
+      { content: "alpha\n", encoding: "utf-8", size: 6, mime: "text/plain", etag: "w2uy3hhj" },
+    ],
+    ["by catalogue path", ["v/ops/file/stat", '{"root":"docs","path":"b"}', ...docs], { exists: false }],
+    ["with options in front", [...docs, "/file:stat", '{"root":"docs","path":"b"}'], { exists: false }],
+    [
+      "in a root of a configuration, relative to its folder",
+      ["file:stat", '{"root":"docs","path":"b"}', "--config", "config/venue.json5"],
+      { exists: false },
+    ],
+    ["within caps", ["file:stat", '{"root":"docs","path":"b"}', ...docs, "--caps", "caps.json5"], { exists: false }],
+    [
+      "without an input",
+      ["file:roots", "--root", "docs=docs:ro", "--root", `here=${folder}`],
+      {
+        roots: [
+          { name: "docs", path: join(folder, "docs"), kind: "host", readOnly: true },
+          { name: "here", path: folder, kind: "host", readOnly: false },
+        ],
+      },
+    ],
+  ])("%s", async (_name, args, output) => {
+    expect(await call(...args)).toEqual({
+      status: 0,
+      signal: null,
+      stdout: `${JSON.stringify(output)}\n`,
+      stderr: "",
+    });
+  });
+
+  test.concurrent("as long as it may be", async () => {
+    const content = "é\n".repeat(2_500_000);
+    const big = makeFolder({ "big.txt": content });
+    const { status, stdout } = await call("file:read", '{"root":"big","path":"big.txt"}', "--root", `big=${big}`);
+    expect(status).toBe(0);
+    const output: unknown = JSON.parse(stdout);
+    expect(output).toMatchObject({ size: 7_500_000 });
+    expect((output as { content: string }).content === content).toBe(true);
+  });
+});
+
+describe("a call that fails prints nothing, and one line of JSON on standard error:", () => {
+  test.concurrent.each<[string, string[], object]>([
+    [
+      "nothing there",
+      ["file:read", '{"root":"docs","path":"nope"}'],
+      { error: "Not found: docs:nope", errorCode: "NOT_FOUND", errorData: { root: "docs", path: "nope" } },
+    ],
+    [
+      "a misspelt field",
+      ["file:delete", '{"root":"docs","path":"a.txt","recusive":true}'],
+      {
+        error: "Unknown field 'recusive' - did you mean 'recursive'?",
+        errorCode: "INVALID_INPUT",
+        errorData: { pointer: "/recusive", expected: "root, path, recursive, permanent, ifMatch, operationId" },
+      },
+    ],
+    [
+      "an input that is no object",
+      ["file:stat", "[]"],
+      {
+        error: "'input' must be a JSON object",
+        errorCode: "INVALID_INPUT",
+        errorData: { pointer: "", expected: "object" },
+      },
+    ],
+    [
+      "an unknown operation",
+      ["file:frobnicate"],
+      { error: expect.stringMatching(/^Unknown file operation: file:frobnicate/), errorCode: "UNKNOWN_OPERATION" },
+    ],
+    [
+      "a misspelt operation",
+      ["file:raed"],
+      { error: "Unknown file operation: file:raed. Did you mean 'file:read'?", errorCode: "UNKNOWN_OPERATION" },
+    ],
+    [
+      "a misspelt adapter",
+      ["v/ops/fiel/roots"],
+      { error: expect.stringMatching(/\. Did you mean 'file:roots'\?$/), errorCode: "UNKNOWN_OPERATION" },
+    ],
+    [
+      "outside of caps",
+      ["file:write", '{"root":"docs","path":"a.txt","content":"b"}', "--caps", "caps.json5"],
+      {
+        error: expect.stringMatching(
+          /^Capability denied: file:write requires crud\/write on file:\/\/docs\/a\.txt\. Your capabilities are: crud\/read on file:\/\/docs\/\./,
+        ),
+        errorCode: "CAPABILITY_DENIED",
+        errorData: expect.objectContaining({ have: [{ with: "file://docs/", can: "crud/read" }] }),
+      },
+    ],
+  ])("%s", async (_name, args, failure) => {
+    const { status, stdout, stderr } = await call(...args, ...docs);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(/^\{.*\}\n$/);
+    expect(JSON.parse(stderr)).toMatchObject(failure);
+    expect(readFileSync(join(folder, "docs/a.txt"), "utf8")).toBe("alpha\n");
+  });
+
+  test.concurrent("an output too deep for JSON", async () => {
+    const { status, stdout, stderr } = await call(
+      "file:read",
+      '{"root":"docs","path":"deep.json","mode":"json"}',
+      ...docs,
+    );
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(JSON.parse(stderr.trim().split("\n").at(-1) ?? "")).toMatchObject({ errorCode: "INTERNAL" });
+  });
+});
+
+test("a call leaves an audit record and no temp root", async () => {
+  const tmp = makeFolder({ "venue.json5": `{ audit: { file: "audit.jsonl" } }` });
+  const input = '{"root":"tmp","path":"a","content":"secret"}';
+  const { stdout } = await run(["call", "file:write", input, "--config", "venue.json5"], { cwd: tmp, tmp });
+  expect(JSON.parse(stdout)).toEqual({ written: 6, created: true, etag: expect.stringMatching(/^[a-z2-7]{8}$/) });
+  expect(tempRootsIn(tmp)).toEqual([]);
+  const audit = readFileSync(join(tmp, "audit.jsonl"), "utf8");
+  const record = { caller: "operator", operation: "file:write", resource: "file://tmp/a", outcome: "OK", bytes: 6 };
+  expect(recordsOf(audit)).toMatchObject([record]);
+  expect(audit).not.toContain("secret");
+});
+
+describe("a call with a key is made as its DID:", () => {
+  const input = '{"root":"docs","path":"reports/q3.md"}';
+  const stat = (...args: string[]) => ["call", "file:stat", input, "--config", "venue.json5", ...args];
+  const exists = { status: 0, stderr: "", stdout: expect.stringContaining('"exists":true') };
+
+  test.concurrent("the owner of a root", async () => {
+    const { venueFiles } = makeGround();
+    expect(await venueFiles(stat("--key", "alice"))).toMatchObject(exists);
+  });
+
+  test.concurrent("the operator by its key", async () => {
+    const { venueFiles } = makeGround();
+    expect(await venueFiles(stat("--key", "./venue.seed"))).toMatchObject(exists);
+    expect(await venueFiles(stat("--key", "env:SEED"), { env: { SEED: "0f".repeat(32) } })).toMatchObject(exists);
+  });
+
+  test.concurrent("nobody in particular, for whom the root is not even there", async () => {
+    const { venueFiles } = makeGround();
+    const { status, stdout, stderr } = await venueFiles(stat("--key", "bob"));
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(JSON.parse(stderr)).toMatchObject({ errorCode: "UNKNOWN_ROOT" });
+  });
+
+  test.concurrent("with what everybody may do in roots without an owner, unless nobody may", async () => {
+    const { venueFiles } = makeGround({
+      "closed.json5": "{ auth: { public: { enabled: false } }, file: { roots: { work: 'work' } } }",
+    });
+    const read = ["call", "file:stat", '{"root":"work","path":"a.txt"}', "--key", "bob", "--config"];
+    const write = ["call", "file:mkdir", '{"root":"work","path":"b"}', "--key", "bob", "--config"];
+    expect(await venueFiles([...read, "venue.json5"])).toMatchObject(exists);
+    for (const line of [
+      [...write, "venue.json5"],
+      [...read, "closed.json5"],
+    ]) {
+      const { status, stderr } = await venueFiles(line);
+      expect(status).toBe(1);
+      expect(JSON.parse(stderr)).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    }
+  });
+
+  test.concurrent("with what the configuration gives to it", async () => {
+    const { venueFiles } = makeGround({
+      "venue.json5": `{
+        operator: "${did("alice")}",
+        auth: { public: { enabled: false }, grants: [{ did: "${did("bob")}", with: "file://docs/reports/", can: "crud/read" }] },
+        file: { roots: { docs: "docs" } },
+      }`,
+    });
+    expect(await venueFiles(stat("--key", "bob"))).toMatchObject(exists);
+    expect((await venueFiles(stat("--key", "carol"))).status).toBe(1);
+  });
+
+  test.concurrent("with what its proofs give, from files and variables, and no more", async () => {
+    const { folder, venueFiles } = makeGround();
+    const first = await tokenOf("alice", "bob");
+    writeFileSync(join(folder, "bob.ucan"), `${first}\n${await tokenOf("carol", "bob")}\n`);
+    const second = await tokenOf("bob", "carol", { proofs: [first] });
+    expect(await venueFiles(stat("--key", "bob", "--proof", "bob.ucan"))).toMatchObject(exists);
+    const env = { SECOND: second, NONE: await tokenOf("alice", "alice") };
+    expect(
+      await venueFiles(stat("--key", "carol", "--proof", "env:NONE", "--proof", "env:SECOND"), { env }),
+    ).toMatchObject(exists);
+    const line = ["call", "file:read", '{"root":"docs","path":"secret.md"}', "--config", "venue.json5"];
+    const denied = await venueFiles([...line, "--key", "bob", "--proof", "bob.ucan"]);
+    expect({ status: denied.status, stdout: denied.stdout }).toEqual({ status: 1, stdout: "" });
+    expect(JSON.parse(denied.stderr)).toMatchObject({
+      errorCode: "CAPABILITY_DENIED",
+      errorData: { have: [{ with: "file://docs/reports/", can: "crud/read" }] },
+    });
+    expect(secretsIn(denied.stderr)).toEqual([]);
+    // Of somebody else, they are worth nothing.
+    expect((await venueFiles(stat("--key", "alice", "--proof", "bob.ucan"))).status).toBe(0);
+    expect((await venueFiles(stat("--key", "carol", "--proof", "bob.ucan"))).status).toBe(1);
+  });
+
+  test.concurrent("narrowed by caps, as everybody is", async () => {
+    const { venueFiles } = makeGround({ "caps.json5": '[{ with: "file://docs/reports/", can: "crud/read" }]' });
+    const write = ["call", "file:mkdir", '{"root":"docs","path":"new"}', "--config", "venue.json5", "--key", "alice"];
+    expect(await venueFiles(stat("--key", "alice", "--caps", "caps.json5"))).toMatchObject(exists);
+    expect((await venueFiles([...write, "--caps", "caps.json5"])).status).toBe(1);
+    expect((await venueFiles(write)).status).toBe(0);
+  });
+
+  test.concurrent("and is in the audit as that", async () => {
+    const { folder, venueFiles } = makeGround({
+      "venue.json5": `{ audit: { file: "audit.jsonl" }, file: { roots: { docs: { path: "docs", owner: "${did("alice")}" } } } }`,
+    });
+    await venueFiles(stat("--key", "bob", "--proof", "env:PROOF"), { env: { PROOF: await tokenOf("alice", "bob") } });
+    const audit = readFileSync(join(folder, "audit.jsonl"), "utf8");
+    expect(recordsOf(audit)).toMatchObject([{ caller: did("bob"), operation: "file:stat", outcome: "OK" }]);
+    expect(secretsIn(audit)).toEqual([]);
+  });
+
+  test.concurrent.each<[string, string[], number, string]>([
+    [
+      "no key",
+      ["--key", "dave"],
+      66,
+      "Cannot use key 'dave': there is no such file. Make it with: venue-files key new dave",
+    ],
+    ["no proof", ["--key", "bob", "--proof", "nope"], 66, `Cannot read tokens from "nope": there is no such file`],
+    ["a proof that is none", ["--key", "bob", "--proof", "venue.seed"], 78, `"venue.seed" holds no token in line 1`],
+  ])("but not with %s", async (_name, args, status, stderr) => {
+    const { venueFiles } = makeGround();
+    expect(await venueFiles(stat(...args))).toEqual({ status, signal: null, stdout: "", stderr: `${stderr}\n` });
+  });
+});
+
+describe("a call of an operation about rights", () => {
+  test.concurrent("says who calls, and what they hold", async () => {
+    const { venueFiles } = makeGround();
+    const line = ["call", "auth:whoami", "--config", "venue.json5", "--key", "alice"];
+    const { status, stdout } = await venueFiles(line);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ did: did("alice"), authentication: "key", operator: false });
+  });
+
+  test.concurrent("takes tokens from standard input, where nobody sees them", async () => {
+    const { venueFiles } = makeGround();
+    const token = await tokenOf("alice", "bob");
+    const line = ["call", "v/ops/ucan/verify", "-", "--config", "venue.json5"];
+    const { status, stdout } = await venueFiles(line, { input: JSON.stringify({ token }) });
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ valid: true, grants: [{ with: "file://docs/reports/" }] });
+    expect(await venueFiles(line, { input: "hello" })).toMatchObject({
+      status: 64,
+      stderr: expect.stringContaining(
+        "neither JSON nor JSON5: invalid character 'h' at 1:1. Give one JSON object on standard input\n",
+      ),
+    });
+  });
+});
+
+describe("the input of a call", () => {
+  test.concurrent.each([
+    ["{root:'docs', /* mine */ path: 'a.txt',}", 0],
+    ['{"root":"docs","path":"a.txt","offset":12345678901234567890}', 1],
+    ["{root:'docs',path:'a.txt',offset:12345678901234567890}", 64],
+  ])("%s may be JSON5, and keeps its numbers or is refused", async (input, status) => {
+    const folder = makeFolder({ "docs/a.txt": "alpha" });
+    const ended = await run(["call", "file:read", input, "--root", "docs"], { cwd: folder });
+    expect(ended.status).toBe(status);
+    if (status === 0) expect(JSON.parse(ended.stdout)).toMatchObject({ content: "alpha" });
+    else expect(ended.stderr).toMatch(status === 1 ? /"INVALID_INPUT"/ : /beyond 2\^53 are kept only in strict JSON/);
+  });
+});
+
+test("a call without a key loads nothing that makes keys or reads tokens", async () => {
+  const coverage = makeFolder();
+  await run(["call", "file:roots"], { env: { NODE_V8_COVERAGE: coverage } });
+  const loaded = readdirSync(coverage).flatMap((file) => {
+    const report = JSON.parse(readFileSync(join(coverage, file), "utf8")) as { result: { url: string }[] };
+    return report.result
+      .filter(({ url }) => url.includes("/dist/"))
+      .map(({ url }) => readFileSync(new URL(url), "utf8"));
+  });
+  const isLoaded = (name: string): boolean =>
+    loaded.some((text) => new RegExp(`\\b(?:function |const |,)${name}[(=]`).test(text));
+  expect(isLoaded("call")).toBe(true);
+  const unwanted = ["openSigningKey", "readTokens", "signingKeyFromSeed", "openOwnAccess"];
+  expect(unwanted.filter(isLoaded)).toEqual([]);
+});

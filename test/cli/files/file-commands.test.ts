@@ -1,0 +1,190 @@
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { run } from "../process.js";
+import { useFileCommands } from "./file-stage.js";
+
+const { on, ok, inFolder } = useFileCommands({
+  "docs/a.txt": "one\ntwo\nthree\n",
+  "docs/.dot": "",
+  "docs/sub/b.txt": "b",
+  "caps.json5": "[]",
+});
+let folder: string;
+beforeEach(() => {
+  folder = inFolder("");
+});
+
+const inRoot = (path: string): string => readFileSync(join(folder, "docs", path), "utf8");
+
+describe("looking", () => {
+  test("ls lists names, without those that begin with a dot, and roots without an argument", async () => {
+    expect(await ok("ls", "d:")).toBe("a.txt\nsub\n");
+    expect(await ok("ls", "-a", "d:", "d:sub")).toBe("d::\n.dot\na.txt\nsub\n\nd:sub:\nb.txt\n");
+    expect(await ok("ls", "-l", "d:a.txt")).toMatch(/^- 14 \d{4}-\d\d-\d\d \d\d:\d\d a\.txt\n$/);
+    expect(await ok("ls")).toBe("d:\n");
+  });
+
+  test("ls --json is the answer of the operation", async () => {
+    expect(JSON.parse(await ok("ls", "--json", "d:"))).toMatchObject({ total: 3, truncated: false });
+  });
+
+  test("tree shows what is below, as deep as wanted", async () => {
+    expect(await ok("tree", "-L", "1", "-s", "d:")).toBe("d/\n\t.dot (0 B)\n\ta.txt (14 B)\n\tsub/\n");
+  });
+
+  test("stat tells facts, and fails where there is nothing", async () => {
+    expect(await ok("stat", "d:a.txt")).toMatch(/path +d:a\.txt\n +type +file\n +size +14\n/);
+    const { status, stderr } = await on(["stat", "d:none"]);
+    expect([status, stderr]).toEqual([1, "venue-files: Not found: d:none\n"]);
+  });
+
+  test("cat, head and tail give bytes as they are", async () => {
+    expect(await ok("cat", "-n", "d:a.txt", "d:sub/b.txt")).toBe("     1\tone\n     2\ttwo\n     3\tthree\n     4\tb");
+    expect(await ok("head", "-n", "2", "d:a.txt")).toBe("one\ntwo\n");
+    expect(await ok("tail", "-n", "1", "d:a.txt", "d:sub/b.txt")).toBe(
+      "==> d:a.txt <==\nthree\n\n==> d:sub/b.txt <==\nb",
+    );
+  });
+
+  test("tail finds its lines over any number of pieces", async () => {
+    const lines = Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`);
+    writeFileSync(join(folder, "docs/long"), lines.join(""));
+    expect(await ok("tail", "-n", "15000", "d:long")).toBe(lines.slice(-15_000).join(""));
+    expect(await ok("tail", "-n", "30000", "d:long")).toBe(lines.join(""));
+    expect(await ok("tail", "-n", "0", "d:long")).toBe("");
+  });
+
+  test("one that fails does not stop the others", async () => {
+    expect(await on(["cat", "d:none", "d:sub/b.txt"])).toMatchObject({
+      status: 1,
+      stdout: "b",
+      stderr: "venue-files: Not found: d:none\n",
+    });
+    const { stderr } = await on(["cat", "--json", "d:none"]);
+    expect(JSON.parse(stderr)).toMatchObject({ errorCode: "NOT_FOUND", errorData: { root: "d", path: "none" } });
+  });
+});
+
+describe("changing", () => {
+  test("edit replaces text and shows the difference", async () => {
+    const diff = "--- a.txt\n+++ a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+    expect(await ok("edit", "-n", "d:a.txt", "--old", "two", "--new", "2")).toBe(diff);
+    expect(inRoot("a.txt")).toBe("one\ntwo\nthree\n");
+    expect(await ok("edit", "d:a.txt", "--old", "two", "--new", "2")).toBe(diff);
+    expect(inRoot("a.txt")).toBe("one\n2\nthree\n");
+  });
+
+  test("edit takes its edits from a file or from standard input", async () => {
+    writeFileSync(join(folder, "edits.json"), '[{"oldText":"one","newText":"1"},{"oldText":"e\\n","newText":"E\\n"}]');
+    const failed = await on(["edit", "d:a.txt", "--edits", "edits.json"]);
+    expect([failed.status, failed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^venue-files: Edit 2 of 2 matches "a\.txt" 2 times/),
+    ]);
+    const { status } = await on(["edit", "d:a.txt", "--edits", "-"], { input: '[{"oldText":"one","newText":"1"}]' });
+    expect([status, inRoot("a.txt")]).toEqual([0, "1\ntwo\nthree\n"]);
+    expect((await on(["edit", "d:a.txt", "--edits", "-"], { input: "no JSON" })).status).toBe(64);
+  });
+
+  test("mkdir, cp, mv and rm do what their namesakes do", async () => {
+    await ok("mkdir", "-p", "d:new/deep");
+    expect((await on(["mkdir", "d:new"])).stderr).toBe("venue-files: Already exists: new\n");
+    await ok("cp", "d:a.txt", "d:new/deep");
+    await ok("mv", "d:new/deep/a.txt", "d:new/b.txt");
+    expect([readdirSync(join(folder, "docs/new")), inRoot("new/b.txt")]).toEqual([["b.txt", "deep"], inRoot("a.txt")]);
+    expect((await on(["cp", "-n", "d:a.txt", "d:new/b.txt"])).stderr).toMatch(
+      /^venue-files: Already exists: new\/b\.txt/,
+    );
+    expect((await on(["rm", "d:new"])).status).toBe(1);
+    await ok("rm", "-r", "d:new");
+    expect(existsSync(join(folder, "docs/new"))).toBe(false);
+    expect((await on(["rm", "d:new"])).status).toBe(1);
+    await ok("rm", "-f", "d:new");
+  });
+
+  test("nothing is done that capabilities do not allow", async () => {
+    const { status, stderr } = await on(["rm", "d:a.txt", "--caps", join(folder, "caps.json5")]);
+    expect([status, existsSync(join(folder, "docs/a.txt"))]).toEqual([1, true]);
+    expect(stderr).toMatch(/^venue-files: /);
+  });
+});
+
+describe("transfer", () => {
+  const hashOf = (path: string): string =>
+    createHash("sha256")
+      .update(readFileSync(join(folder, path)))
+      .digest("hex");
+
+  test("put and get bring any bytes there and back, more than one write or read may have", async () => {
+    writeFileSync(join(folder, "big"), randomBytes(20_000_000));
+    await ok("put", "big", "d:sub");
+    await ok("get", "d:sub/big", "copy");
+    expect(hashOf("copy")).toBe(hashOf("big"));
+    expect(statSync(join(folder, "docs/sub/big")).size).toBe(20_000_000);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  test("put takes several files and standard input", async () => {
+    writeFileSync(join(folder, "x"), "x");
+    await ok("put", "-p", "x", "caps.json5", "d:in/deep/");
+    expect(readdirSync(join(folder, "docs/in/deep"))).toEqual(["caps.json5", "x"]);
+    expect((await on(["put", "-", "d:typed"], { input: "typed" })).status).toBe(0);
+    expect(inRoot("typed")).toBe("typed");
+    expect((await on(["put", "-n", "x", "d:typed"])).status).toBe(1);
+    expect(inRoot("typed")).toBe("typed");
+    expect(await on(["put", "docs", "d:typed"])).toMatchObject({ stderr: 'Cannot read "docs": it is a directory\n' });
+    expect(await on(["put", "none", "d:typed"])).toMatchObject({
+      status: 66,
+      stderr: 'Cannot read "none": no such file or directory\n',
+    });
+  });
+
+  test("get replaces a local file only where it is told to", async () => {
+    mkdirSync(join(folder, "here"));
+    writeFileSync(join(folder, "here/a.txt"), "mine");
+    expect(await on(["get", "d:a.txt", "here"])).toMatchObject({ status: 66 });
+    expect(readFileSync(join(folder, "here/a.txt"), "utf8")).toBe("mine");
+    await ok("get", "-f", "d:a.txt", "d:sub/b.txt", "here");
+    expect(readdirSync(join(folder, "here"))).toEqual(["a.txt", "b.txt"]);
+    expect(await ok("get", "d:a.txt", "-")).toBe("one\ntwo\nthree\n");
+    expect((await on(["get", "d:none", "none"])).status).toBe(1);
+    expect(existsSync(join(folder, "none"))).toBe(false);
+  });
+});
+
+describe("on a terminal", () => {
+  const show = async (env: Readonly<Record<string, string>>, ...argv: string[]): Promise<string> =>
+    (await on(argv, { env, tty: true })).stdout;
+
+  test("names stand in columns and in colours", async () => {
+    expect(await show({ TERM: "xterm" }, "ls", "d:")).toBe("a.txt  \u001b[1;34msub\u001b[0m\n");
+    expect(await show({ TERM: "xterm" }, "ls", "-1", "d:")).toBe("a.txt\n\u001b[1;34msub\u001b[0m\n");
+  });
+
+  test("there are no colours for whoever wants none", async () => {
+    expect(await show({ NO_COLOR: "1" }, "ls", "d:")).toBe("a.txt  sub\n");
+    expect(await show({ TERM: "dumb" }, "edit", "d:a.txt", "--old", "two", "--new", "2", "-n")).toContain(
+      "\n-two\n+2\n",
+    );
+  });
+});
+
+describe("a process of its own", () => {
+  const started = (args: readonly string[], input = "") => run([...args, "--root", "d=docs"], { cwd: folder, input });
+
+  test("takes what it is piped, and pipes what it gives", async () => {
+    expect(await started(["put", "-", "d:new"], "piped")).toMatchObject({ status: 0, stdout: "", stderr: "" });
+    expect(await started(["cat", "d:new", "d:a.txt"])).toMatchObject({ status: 0, stdout: "pipedone\ntwo\nthree\n" });
+  });
+
+  test("ends with the status that its failure has", async () => {
+    const [failed, misused] = await Promise.all([started(["rm", "d:none"]), started(["edit", "d:a.txt"])]);
+    expect([failed.status, failed.stderr]).toEqual([1, "venue-files: Not found: d:none\n"]);
+    expect([misused.status, misused.stderr]).toEqual([
+      64,
+      "'edit' needs --old and --new, or --edits FILE\nSee: venue-files --help\n",
+    ]);
+  });
+});

@@ -1,0 +1,167 @@
+// Completion scripts, in the shells that are here, and what they ask the program for.
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { describeWhere, needs } from "../../needs.js";
+import { CLI, cleanUp, makeFolder, run } from "../process.js";
+
+afterAll(cleanUp);
+
+const BARE = { PATH: process.env["PATH"] ?? "" };
+const has = (shell: string): boolean => {
+  try {
+    execFileSync(shell, ["-c", "exit 0"]);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+let folder: string;
+beforeAll(() => {
+  folder = makeFolder({ "docs/read me.md": "", "docs/sub/a.txt": "", "docs/sea.txt": "", "venue.json5": "{}" });
+});
+
+test.each(["bash", "zsh", "fish"])("the script for %s is at most 12 kB and names every command", async (shell) => {
+  const { stdout } = await run(["completion", shell]);
+  expect(stdout.length).toBeLessThan(12_288);
+  for (const word of ["serve", "init", "grep", "claude-code", "if-match", "__complete"]) expect(stdout).toContain(word);
+  if (has(shell)) {
+    const file = join(folder, `script.${shell}`);
+    writeFileSync(file, stdout);
+    execFileSync(shell, ["-n", file], { env: BARE });
+  }
+});
+
+test.each(["sh", "powershell"])("there is none for %s, and it says which there are", async (shell) => {
+  const done = await run(["completion", shell]);
+  expect(done).toMatchObject({ status: 64, stderr: expect.stringContaining("bash, zsh, fish") });
+});
+
+describeWhere(has("bash"), "there is no bash")("in bash", () => {
+  /** What TAB offers behind a line; `venue-files` in it is the built program. */
+  async function offered(line: string): Promise<readonly string[]> {
+    const { stdout: script } = await run(["completion", "bash"]);
+    const text = `
+      venue-files() { "${process.execPath}" "${CLI}" "$@"; }
+      compopt() { :; }
+      ${script}
+      COMP_LINE="$1" COMP_POINT=\${#1} _venue_files
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const output = execFileSync("bash", ["--norc", "-c", text, "bash", line], {
+      cwd: folder,
+      env: BARE,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    return output.split("\n").filter((word) => word !== "");
+  }
+
+  test.each([
+    ["venue-files se", ["serve"]],
+    ["venue-files drive ex", ["export", "export-key"]],
+    ["venue-files token ", ["inspect", "identity"]],
+    ["venue-files serve --ho", ["--host"]],
+    ["venue-files token inspect --wi", ["--with"]],
+    ["venue-files init --for cl", ["claude-code", "claude-desktop"]],
+    ["venue-files completion z", ["zsh"]],
+    ["venue-files grep --ig", ["--ignore-case"]],
+    ["venue-files cat --root docs=./docs d", ["docs:"]],
+    ["venue-files cat --root docs=./docs docs:s", ["sea.txt", "sub/"]],
+    ["venue-files cat --root docs=./docs docs:sub/", ["sub/a.txt"]],
+    ["venue-files cat --root docs=./docs nothing:", []],
+    ["venue-files cat --bogus docs:", []],
+    ["venue-files cat --config missing.json5 docs:", []],
+  ])("%s", async (line, expected) => {
+    expect(await offered(line)).toEqual(expect.arrayContaining(expected));
+    if (expected.length === 0) expect(await offered(line)).toEqual([]);
+  });
+});
+
+/** The built program as a command. */
+function programFolder(): string {
+  const bin = makeFolder({ "venue-files": `#!/bin/sh\nexec "${process.execPath}" "${CLI}" "$@"\n` });
+  chmodSync(join(bin, "venue-files"), 0o755);
+  return bin;
+}
+
+describeWhere(has("fish"), "there is no fish")("in fish", () => {
+  test.each([
+    ["venue-files se", ["serve"]],
+    ["venue-files drive ex", ["export", "export-key"]],
+    ["venue-files init --for cl", ["claude-code", "claude-desktop"]],
+    ["venue-files cat --root docs=./docs d", ["docs:"]],
+    ["venue-files cat --root docs=./docs docs:s", ["docs:sea.txt", "docs:sub/"]],
+  ])("%s", (line, expected) => {
+    const text = "venue-files completion fish | source; complete -C $argv[1]";
+    const output = execFileSync("fish", ["--no-config", "-c", text, line], {
+      cwd: folder,
+      env: { PATH: `${programFolder()}:${BARE.PATH}`, HOME: folder },
+      encoding: "utf8",
+    });
+    const offered = output.split("\n").map((one) => one.split("\t")[0]);
+    expect(offered).toEqual(expect.arrayContaining(expected));
+  });
+});
+
+describeWhere(has("zsh"), "there is no zsh")("in zsh", () => {
+  // A shell at a terminal of its own: what is typed, with TAB at the end, becomes what was meant, and nothing is complained about.
+  test.each([
+    ["venue-files compl", "venue-files completion"],
+    ["venue-files drive verif", "venue-files drive verify"],
+    ["venue-files init --for zed", "venue-files init --for zed"],
+    ["venue-files cat --root docs=./docs docs:se", "venue-files cat --root docs=./docs docs:sea.txt"],
+    ["venue-files put docs/sea", "venue-files put docs/sea.txt"],
+  ])("%s", (typed, completed) => {
+    const text = `
+      zmodload zsh/zpty
+      zpty shell zsh -f -i
+      zpty -w shell 'PS1= RPS1=; setopt no_beep; autoload -Uz compinit; compinit -u -D; eval "$(venue-files completion zsh)"; print RE""ADY'
+      zpty -r shell shown "*READY*"
+      zpty -w -n shell "$1"$'\t'
+      zpty -r shell shown "*$2*"
+      print -r -- "$shown"
+      zpty -d shell`;
+    const output = execFileSync("zsh", ["-f", "-c", text, "zsh", typed, completed], {
+      cwd: folder,
+      env: { PATH: `${programFolder()}:${BARE.PATH}`, HOME: folder, TERM: "dumb" },
+      encoding: "utf8",
+      // What is not completed is waited for in vain.
+      timeout: 60_000,
+    });
+    expect(output).toContain(completed);
+    expect(output).not.toMatch(/bad |not found|not an identifier|error/);
+  });
+});
+
+needs(has("bash"), "there is no bash")(
+  "a name that is a command of the shell is offered quoted, and not run",
+  async () => {
+    const hostile = makeFolder({ "$(touch ran)": "", "`touch ran`": "" });
+    const { stdout: script } = await run(["completion", "bash"]);
+    const text = `
+    venue-files() { "${process.execPath}" "${CLI}" "$@"; }
+    compopt() { :; }
+    ${script}
+    COMP_LINE="venue-files cat --root x=. x:"
+    COMP_POINT=\${#COMP_LINE} _venue_files
+    printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const output = execFileSync("bash", ["--norc", "-c", text], {
+      cwd: hostile,
+      env: BARE,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    expect(output).toContain("\\$\\(touch\\ ran\\)");
+    expect(existsSync(join(hostile, "ran"))).toBe(false);
+  },
+);
+
+test("__complete says nothing on any error, and leaves a name with a space whole", async () => {
+  for (const words of [[], ["venue-files"], ["venue-files", "cat", "--nope", "a"], ["venue-files", "serve", "a"]]) {
+    expect(await run(["__complete", ...words], { cwd: folder })).toMatchObject({ status: 0, stdout: "", stderr: "" });
+  }
+  const { stdout } = await run(["__complete", "venue-files", "cat", "--root", "docs=docs", "docs:r"], { cwd: folder });
+  expect(stdout).toBe("docs:read me.md\n");
+});

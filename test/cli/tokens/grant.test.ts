@@ -1,0 +1,298 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { createFileVerifier } from "../../../src/authz/file-verifier.js";
+import { UsageError } from "../../../src/cli/arguments/options.js";
+import { checkTokenOutput } from "../../../src/cli/tokens/token-output.js";
+import type { Capability } from "../../../src/core/call/capability.js";
+import { decodeToken } from "../../../src/ucan/token/decode.js";
+import { did, makeGround, secretsIn, short, tokenOf } from "../people.js";
+import { cleanUp } from "../process.js";
+
+afterAll(cleanUp);
+
+const READ_REPORTS = ["--with", "file://docs/reports/", "--can", "crud/read"];
+const TO_BOB = ["--to", did("bob")];
+
+/** What a token says, and what it gives when somebody is the owner. */
+function read(text: string, owner: string): { payload: Record<string, unknown>; gives: readonly Capability[] } {
+  const [token] = createFileVerifier().read([text.trim()]);
+  const gives = token?.verdict(owner).grants.map(({ grant }) => grant.written) ?? [];
+  return { payload: { ...token?.decoded?.payload }, gives };
+}
+
+const lifetimeOf = (text: string): number => Number(read(text, "").payload["exp"]) - Date.now() / 1000;
+
+describe("grant", () => {
+  test.concurrent("signs with a key that has a name, and says in one line who gives whom what until when", async () => {
+    const { venueFiles } = makeGround();
+    const { status, stdout, stderr } = await venueFiles(["grant", ...TO_BOB, ...READ_REPORTS, "--key", "alice"]);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^eyJ[^\n]*\n$/);
+    const { payload, gives } = read(stdout, did("alice"));
+    expect(payload).toMatchObject({ iss: did("alice"), aud: did("bob"), ucv: "0.10.0", prf: [] });
+    expect(gives).toEqual([{ with: "file://docs/reports/", can: "crud/read" }]);
+    const end = new Date(Number(payload["exp"]) * 1000).toISOString().replace(".000Z", "Z");
+    const [token] = createFileVerifier().read([stdout.trim()]);
+    expect(stderr).toMatch(/ \((?:1 h|59 min 5\d s)\)\. Id /);
+    expect(stderr.replace(/ \([^)]*\)/, "")).toBe(
+      `${short("alice")} gives ${short("bob")} crud/read on file://docs/reports/ until ${end}. Id ${token?.id}\n`,
+    );
+  });
+
+  test.concurrent("gives several things at once, for as long as it is told", async () => {
+    const { venueFiles } = makeGround();
+    const more = ["--with", "file://docs/out", "--can", "crud", "--for", "7d"];
+    const { stdout } = await venueFiles(["grant", ...TO_BOB, ...READ_REPORTS, ...more, "--key", "alice"]);
+    expect(read(stdout, did("alice")).gives).toEqual([
+      { with: "file://docs/reports/", can: "crud/read" },
+      { with: "file://docs/out", can: "crud" },
+    ]);
+    expect(Math.abs(lifetimeOf(stdout) - 7 * 86_400)).toBeLessThan(60);
+  });
+
+  test.concurrent.each<[string, string[], Record<string, string>]>([
+    ["a path", ["--key", "./alice.key"], {}],
+    ["a variable", ["--key", "env:ALICE"], { ALICE: "a1".repeat(32) }],
+  ])("signs with a key in %s", async (_name, key, env) => {
+    const { folder, venueFiles } = makeGround();
+    writeFileSync(join(folder, "alice.key"), "a1".repeat(32), { mode: 0o600 });
+    const { stdout } = await venueFiles(["grant", ...TO_BOB, ...READ_REPORTS, ...key], { env });
+    expect(read(stdout, did("alice")).gives).toHaveLength(1);
+  });
+
+  test.concurrent.each([["venue.json5"], ["seed.json5"]])("signs with the key of the venue: %s", async (config) => {
+    const { venueFiles } = makeGround({
+      "seed.json5": `{ seed: "${"0f".repeat(32)}", file: { roots: { work: "work" } } }`,
+    });
+    const given = ["--with", "file://work/", "--can", "crud"];
+    const { status, stdout, stderr } = await venueFiles(["grant", ...TO_BOB, ...given, "--config", config]);
+    expect(status).toBe(0);
+    expect(read(stdout, did("venue")).gives).toEqual([{ with: "file://work/", can: "crud" }]);
+    expect(stderr).not.toContain("Warning");
+  });
+
+  test.concurrent("passes on what a proof gives, no longer than that lasts", async () => {
+    const { folder, venueFiles } = makeGround();
+    const proof = await tokenOf("alice", "bob", { lifetimeSeconds: 600 });
+    writeFileSync(join(folder, "bob.ucan"), `\n${proof}\r\n`);
+    const given = ["--with", "file://docs/reports/q3.md", "--can", "crud/read"];
+    const line = ["grant", "--to", did("carol"), ...given, "--key", "bob", "--config", "venue.json5"];
+    for (const source of ["bob.ucan", "env:PROOF"]) {
+      const { status, stdout, stderr } = await venueFiles([...line, "--proof", source], { env: { PROOF: proof } });
+      expect({ status, warned: stderr.includes("Warning") }).toEqual({ status: 0, warned: false });
+      expect(read(stdout, did("alice")).gives).toEqual([{ with: "file://docs/reports/q3.md", can: "crud/read" }]);
+      expect(read(stdout, did("carol")).gives).toEqual([]);
+      expect(lifetimeOf(stdout)).toBeLessThanOrEqual(600);
+    }
+  });
+
+  test.concurrent("writes the other profile", async () => {
+    const { venueFiles } = makeGround();
+    const line = ["grant", ...TO_BOB, ...READ_REPORTS, "--key", "alice", "--profile", "ucan-0.8"];
+    const { stdout } = await venueFiles(line);
+    const [header = ""] = stdout.split(".");
+    expect(JSON.parse(Buffer.from(header, "base64url").toString())).toMatchObject({ ucv: "0.8.1" });
+    expect(read(stdout, did("alice")).gives).toHaveLength(1);
+  });
+
+  test.concurrent("writes into a new file that only its user can read, and over none", async () => {
+    const { folder, venueFiles } = makeGround({ "taken.ucan": "precious" });
+    const line = ["grant", ...TO_BOB, ...READ_REPORTS, "--key", "alice", "--out"];
+    const { status, stdout, stderr } = await venueFiles([...line, "bob.ucan"]);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
+    expect(stderr).toMatch(/^did:key:\S+ gives /);
+    expect(statSync(join(folder, "bob.ucan")).mode & 0o777).toBe(0o600);
+    expect(read(readFileSync(join(folder, "bob.ucan"), "utf8"), did("alice")).gives).toHaveLength(1);
+    expect(await venueFiles([...line, "taken.ucan"])).toMatchObject({
+      status: 78,
+      stdout: "",
+      stderr: `--out: something is there already, and is not overwritten: ${folder}/taken.ucan\n`,
+    });
+    expect(readFileSync(join(folder, "taken.ucan"), "utf8")).toBe("precious");
+  });
+
+  test("shows no token on a terminal unless it is told to", () => {
+    const context = (isTTY: boolean) => ({ stdout: { isTTY } }) as unknown as Parameters<typeof checkTokenOutput>[1];
+    expect(() => checkTokenOutput(undefined, context(true))).toThrow(
+      new UsageError(
+        "The token would be shown on this terminal. Write it to a file with --out FILE, or pipe it; --out - shows it",
+      ),
+    );
+    for (const out of ["-", "bob.ucan"]) expect(() => checkTokenOutput(out, context(true))).not.toThrow();
+    expect(() => checkTokenOutput(undefined, context(false))).not.toThrow();
+  });
+});
+
+describe("grant warns, and makes the token all the same, when", () => {
+  const nobodyKnows = "the key of this venue is not there yet, or another at each start";
+  test.concurrent.each<[string, string[], string]>([
+    [
+      "the signer does not own the root",
+      [...TO_BOB, ...READ_REPORTS, "--config", "venue.json5"],
+      `the token gives nothing on file://docs/reports/: root 'docs' belongs to ${short("alice")}, ` +
+        `not to ${short("venue")}, and no proof goes back to that owner`,
+    ],
+    [
+      "the signer is not the operator, who owns what has no owner of its own",
+      [...TO_BOB, "--with", "file://", "--can", "crud/read", "--key", "alice", "--config", "venue.json5"],
+      `the token gives nothing on file://: what has no owner of its own belongs to ${short("venue")}, ` +
+        `not to ${short("alice")}, and no proof goes back to that owner`,
+    ],
+    [
+      "there is no such root",
+      [...TO_BOB, "--with", "file://dosc/", "--can", "crud", "--key", "alice", "--config", "venue.json5"],
+      "there is no root 'dosc' in this configuration, so file://dosc/ leads nowhere",
+    ],
+    [
+      "nobody knows the owner",
+      [...TO_BOB, "--with", "file://work/", "--can", "crud", "--key", "alice", "--config", "keyless.json5"],
+      `nobody can say yet who owns file://work/: ${nobodyKnows}`,
+    ],
+    [
+      "it is for its own signer",
+      ["--to", did("alice"), ...READ_REPORTS, "--key", "alice"],
+      "the token is for its own signer",
+    ],
+    [
+      "the venue takes no bearer that lives so long",
+      ["--to", did("venue"), ...READ_REPORTS, "--key", "alice", "--config", "venue.json5", "--for", "2h"],
+      "as a bearer this venue takes tokens that live at most 1 h; beside another one this is fine",
+    ],
+  ])("%s", async (_name, args, warning) => {
+    const { venueFiles } = makeGround({ "keyless.json5": `{ file: { roots: { work: "work" } } }` });
+    const { status, stdout, stderr } = await venueFiles(["grant", ...args]);
+    expect(status).toBe(0);
+    expect(decodeToken(stdout.trim())).toHaveProperty("kind", "ucan");
+    expect(stderr.split("\n").slice(1)).toEqual([`Warning: ${warning}`, ""]);
+  });
+
+  test.concurrent("but not when the operator is the signer by another name", async () => {
+    const { venueFiles } = makeGround({
+      "web.json5": `{ seedFile: "venue.seed", did: "did:web:files.example", file: { roots: { work: "work" } } }`,
+    });
+    const line = ["grant", ...TO_BOB, "--with", "file://work/", "--can", "crud", "--config", "web.json5"];
+    const { status, stderr } = await venueFiles(line);
+    expect({ status, warned: stderr.includes("Warning") }).toEqual({ status: 0, warned: false });
+  });
+});
+
+describe("grant makes no token, and says why,", () => {
+  test.concurrent.each<[string, string[], number, RegExp]>([
+    [
+      "that is wider than its proof",
+      ["--with", "file://docs/", "--can", "crud/read"],
+      1,
+      /covered by none of the proofs/,
+    ],
+    [
+      "that outlives its proof",
+      [...READ_REPORTS, "--for", "2h"],
+      1,
+      /^No token was made\. The token would outlive proof 1/,
+    ],
+    ["that lives too long", [...READ_REPORTS, "--for", "400d"], 1, /would live too long/],
+  ])("%s", async (_name, args, status, stderr) => {
+    const { folder, venueFiles } = makeGround();
+    writeFileSync(join(folder, "p.ucan"), await tokenOf("alice", "bob"));
+    const result = await venueFiles(["grant", "--to", did("carol"), ...args, "--key", "bob", "--proof", "p.ucan"]);
+    expect(result).toMatchObject({ status, stdout: "", stderr: expect.stringMatching(stderr) });
+    expect(secretsIn(result.stderr)).toEqual([]);
+  });
+
+  test.concurrent.each<[string, string[], number, RegExp]>([
+    [
+      "whose proof is somebody else's",
+      [...TO_BOB, ...READ_REPORTS, "--key", "alice", "--proof", "p.ucan"],
+      1,
+      /somebody else/,
+    ],
+    [
+      "by a proof that is none",
+      [...TO_BOB, ...READ_REPORTS, "--key", "alice", "--proof", "text"],
+      78,
+      /^"text" holds no token in line 1\n$/,
+    ],
+    [
+      "by a proof that is missing",
+      [...TO_BOB, ...READ_REPORTS, "--key", "alice", "--proof", "nope"],
+      66,
+      /^Cannot read tokens from "nope": there is no such file\n$/,
+    ],
+    [
+      "by a key that is missing",
+      [...TO_BOB, ...READ_REPORTS, "--key", "dave"],
+      66,
+      /^Cannot use key 'dave': there is no such file\. Make it with: venue-files key new dave\n$/,
+    ],
+    [
+      "for nobody",
+      ["--to", "bob", ...READ_REPORTS, "--key", "alice"],
+      64,
+      /^--to must be a did:key of an Ed25519 key, or another DID, not 'bob'\n/,
+    ],
+    ["for a key that cannot be", ["--to", `${did("bob")}x`, ...READ_REPORTS, "--key", "alice"], 64, /^--to must be/],
+    [
+      "on no resource",
+      [...TO_BOB, "--with", "docs/", "--can", "crud", "--key", "alice"],
+      64,
+      /^--with must be file:\/\/ .*, not 'docs\/'\n/,
+    ],
+    [
+      "on a resource that could be two",
+      [...TO_BOB, "--with", "file://docs/../x", "--can", "crud", "--key", "alice"],
+      64,
+      /^--with must be/,
+    ],
+    [
+      "for no ability",
+      [...TO_BOB, "--with", "file://docs/", "--can", "read", "--key", "alice"],
+      64,
+      /^--can must be an ability: crud\/read, .*, not 'read'\n/,
+    ],
+    [
+      "by a venue without a key",
+      [...TO_BOB, ...READ_REPORTS, "--config", "keyless.json5"],
+      78,
+      /^The key of this venue cannot sign: it has another one at each start\. Set 'seedFile', or name a key with --key\n$/,
+    ],
+    [
+      "by a venue that was never started",
+      [...TO_BOB, ...READ_REPORTS, "--config", "new.json5"],
+      78,
+      /^The key of this venue cannot sign: there is no file yet: .*new\.seed\. Start the venue once, or /,
+    ],
+  ])("%s", async (_name, args, status, stderr) => {
+    const { folder, venueFiles } = makeGround({
+      "keyless.json5": "{}",
+      "new.json5": "{ seedFile: 'new.seed' }",
+      text: "hello",
+    });
+    writeFileSync(join(folder, "p.ucan"), await tokenOf("alice", "bob"));
+    const result = await venueFiles(["grant", ...args]);
+    expect(result).toMatchObject({ status, stdout: "", stderr: expect.stringMatching(stderr) });
+    expect(secretsIn(result.stderr)).toEqual([]);
+  });
+});
+
+test("a root that is a drive is nobody's to give, not even the operator's", async () => {
+  const venue = `{ seedFile: "venue.seed", file: { roots: { mine: { dlfs: "notes" }, work: "work" } } }`;
+  const { venueFiles } = makeGround({ "venue.json5": venue });
+  const reportOf = async (root: string) => {
+    const scope = ["--to", did("bob"), "--with", `file://${root}/`, "--can", "crud/read", "--config", "venue.json5"];
+    const { stdout } = await venueFiles(["grant", ...scope]);
+    const { stdout: report } = await venueFiles(["token", "inspect", "-", "--config", "venue.json5", "--json"], {
+      input: stdout,
+    });
+    const { stdout: verified } = await venueFiles([
+      "call",
+      "ucan:verify",
+      JSON.stringify({ token: stdout.trim() }),
+      "--config",
+      "venue.json5",
+    ]);
+    return [JSON.parse(report).valid, JSON.parse(verified).valid];
+  };
+  expect(await reportOf("work")).toEqual([true, true]);
+  expect(await reportOf("mine")).toEqual([false, false]);
+});

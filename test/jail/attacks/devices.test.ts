@@ -1,0 +1,186 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { type Arena, INSIDE, inArena } from "../arena.js";
+import { ROOT } from "../files.js";
+import { type Child, mounted, mountsPossible, withChild } from "../start-child.js";
+
+const { possible, reason } = mountsPossible("mount -t tmpfs tmpfs /mnt");
+const maybe = possible ? test : test.skip;
+const OVERLAY = mountsPossible(
+  "d=$(mktemp -d); mount -t tmpfs tmpfs $d; mkdir $d/l $d/u $d/w; mount -t overlay o -o lowerdir=$d/l,upperdir=$d/u,workdir=$d/w /mnt",
+);
+const overlays = OVERLAY.possible ? test : test.skip;
+
+/** Runs `work` with an adapter that sees another file system at `dir` in its root; nobody else sees it. */
+async function withMount(
+  options: { crossDevice: boolean },
+  work: (child: Child, arena: Arena) => Promise<void>,
+): Promise<void> {
+  await inArena(async (arena) => {
+    arena.link("to-mount", "dir");
+    arena.link("into-mount", "dir/sub");
+    const dir = join(arena.root, "dir");
+    const under = mounted(
+      `mount -t tmpfs tmpfs ${dir}`,
+      `mkdir ${dir}/sub`,
+      `echo other > ${dir}/sub/file`,
+      `ln -s ../file.txt ${dir}/back`,
+      `ln -s nowhere ${dir}/dangling`,
+      `ln -s /etc/passwd ${dir}/out`,
+      `cp ${dir}/sub/file ${dir}/file`,
+    );
+    const roots = { [ROOT]: { path: arena.root, ...options } };
+    await withChild({ config: { roots }, under }, (child) => work(child, arena));
+  });
+}
+
+describe("another file system mounted in a root", () => {
+  maybe(`is refused, whatever is asked of it${reason}`, async () => {
+    await withMount({ crossDevice: false }, async (child) => {
+      const paths = ["dir", "dir/sub", "dir/file", "dir/sub/file", "to-mount", "into-mount/file"];
+      // What is there, and what it is, is not told either.
+      const unseen = ["dir/missing", "dir/missing/below", "dir/file/below", "dir/back", "dir/dangling", "dir/out"];
+      for (const path of [...paths, ...unseen]) {
+        for (const [operation, input] of [
+          ["list", {}],
+          ["tree", {}],
+          ["read", {}],
+          ["stat", {}],
+          ["write", { content: "x", parents: true }],
+          ["append", { content: "x", parents: true }],
+          ["mkdir", { parents: true }],
+        ] as const) {
+          const { code, message } = await child.invoke(operation, { path, ...input });
+          expect([path, operation, code]).toEqual([path, operation, "OTHER_DEVICE"]);
+          expect(message).toBe(`Path is on another file system: ${path} (root option crossDevice)`);
+        }
+      }
+      for (const path of ["dir", "dir/sub", "dir/file"]) {
+        expect((await child.invoke("delete", { path, recursive: true })).code).toBe("OTHER_DEVICE");
+      }
+    });
+  });
+
+  maybe(`is an entry, but nothing in it is shown${reason}`, async () => {
+    await withMount({ crossDevice: false }, async (child) => {
+      const { output } = await child.invoke("tree", { maxDepth: 10 });
+      expect(output?.["tree"]).toBe("r/\n\tdir/\n\tfile.txt\n\tinto-mount@\n\tto-mount@\n");
+      expect((await child.invoke("list", {})).output?.["total"]).toBe(4);
+    });
+  });
+
+  maybe(`is walked into where the root says so${reason}`, async () => {
+    await withMount({ crossDevice: true }, async (child) => {
+      expect((await child.invoke("read", { path: "dir/sub/file" })).output).toMatchObject({ content: "other\n" });
+      expect((await child.invoke("read", { path: "dir/back" })).output).toMatchObject({ content: INSIDE });
+      expect((await child.invoke("read", { path: "dir/out" })).code).toBe("SYMLINK_ESCAPE");
+      expect((await child.invoke("tree", { maxDepth: 10 })).output?.["tree"]).toContain("\t\tsub/\n\t\t\tfile\n");
+      for (const [operation, input] of [
+        ["write", { path: "dir/sub/new", content: "new" }],
+        ["write", { path: "dir/sub/file", content: "replaced" }],
+        ["append", { path: "dir/sub/file", content: "+" }],
+        ["mkdir", { path: "dir/sub/a/b", parents: true }],
+        ["delete", { path: "dir/sub/a", recursive: true }],
+      ] as const) {
+        expect((await child.invoke(operation, input)).code).toBe("ok");
+      }
+      expect((await child.invoke("read", { path: "dir/sub/file" })).output).toMatchObject({ content: "replaced+" });
+      expect((await child.invoke("list", { path: "dir/sub" })).output).toMatchObject({
+        total: 2,
+        entries: [{ name: "file" }, { name: "new" }],
+      });
+    });
+  });
+
+  maybe(`is not emptied when the tree it is mounted in is removed${reason}`, async () => {
+    await inArena(async (arena) => {
+      const mount = join(arena.root, "tree/mounted");
+      mkdirSync(mount, { recursive: true });
+      writeFileSync(join(arena.root, "tree/file"), INSIDE);
+      const kept = join(arena.outside, "kept");
+      // What is mounted can be looked at from outside: a directory of the same file system, and one of another.
+      mkdirSync(kept);
+      writeFileSync(join(kept, "file"), INSIDE);
+      const under = mounted(`mount --bind ${kept} ${mount}`);
+      const before = arena.outsideNow();
+      await withChild({ config: { roots: { [ROOT]: arena.root } }, under }, async (child) => {
+        expect((await child.invoke("delete", { path: "tree", recursive: true })).code).toBe("ok");
+        expect((await child.invoke("stat", { path: "tree" })).output).toEqual({ exists: false });
+        expect((await child.invoke("delete", { path: "tree", recursive: true })).output).toMatchObject({
+          existed: false,
+        });
+      });
+      expect(arena.outsideNow()).toEqual(before);
+    });
+  });
+});
+
+describe("a part of a root that cannot be renamed into", () => {
+  maybe(
+    `from elsewhere in it is written beside the target: a bind mount of the same file system${reason}`,
+    async () => {
+      await inArena(async (arena) => {
+        const mount = join(arena.root, "dir");
+        const bound = join(arena.base, "bound");
+        mkdirSync(join(bound, "tree/deep"), { recursive: true });
+        writeFileSync(join(bound, "old"), INSIDE, { mode: 0o640 });
+        const under = mounted(`mount --bind ${bound} ${mount}`);
+        const content = "new".repeat(1_000_000);
+        await withChild({ config: { roots: { [ROOT]: arena.root } }, under }, async (child) => {
+          expect((await child.invoke("write", { path: "dir/new", content })).output).toMatchObject({
+            written: content.length,
+            created: true,
+          });
+          expect((await child.invoke("write", { path: "dir/old", content: "replaced" })).output).toMatchObject({
+            written: 8,
+            created: false,
+          });
+          expect((await child.invoke("delete", { path: "dir/tree", recursive: true })).output).toEqual({
+            deleted: true,
+            existed: true,
+          });
+        });
+        expect(readFileSync(join(bound, "new"), "utf8")).toBe(content);
+        const left = Object.entries(arena.insideNow());
+        expect(left.some(([path]) => path.includes("venue-files"))).toBe(false);
+        expect(readFileSync(join(bound, "old"), "utf8")).toBe("replaced");
+        expect(readdirSync(bound).sort()).toEqual(["new", "old"]);
+        expect(statSync(join(bound, "old")).mode & 0o777).toBe(0o640);
+      });
+    },
+  );
+
+  overlays(`is removed piece by piece: the lower layer of a container's file system${OVERLAY.reason}`, async () => {
+    await inArena(async (arena) => {
+      const layers = join(arena.base, "layers");
+      mkdirSync(layers);
+      const under = mounted(
+        `mount -t tmpfs tmpfs ${layers}`,
+        `mkdir ${layers}/lower ${layers}/upper ${layers}/work`,
+        `cp -a ${arena.root}/. ${layers}/lower`,
+        `mkdir -p ${layers}/lower/tree/a/b`,
+        `ln -s ${arena.outside} ${layers}/lower/tree/a/link`,
+        `echo x > ${layers}/lower/tree/a/b/file`,
+        `mount -t overlay overlay -o redirect_dir=off,lowerdir=${layers}/lower,upperdir=${layers}/upper,workdir=${layers}/work ${arena.root}`,
+      );
+      const outside = arena.outsideNow();
+      await withChild({ config: { roots: { [ROOT]: arena.root } }, under }, async (child) => {
+        expect((await child.invoke("write", { path: "file.txt", content: "new" })).code).toBe("ok");
+        expect((await child.invoke("append", { path: "dir/file.txt", content: "+" })).code).toBe("ok");
+        expect(await child.invoke("delete", { path: "tree", recursive: true })).toEqual({
+          code: "ok",
+          output: { deleted: true, existed: true },
+        });
+        expect((await child.invoke("stat", { path: "tree" })).output).toEqual({ exists: false });
+        // A directory that holds one of the layer below, and one that only looks like it.
+        await child.invoke("write", { path: "dir/made/here", content: "x", parents: true });
+        expect((await child.invoke("delete", { path: "dir", recursive: true })).output).toMatchObject({
+          deleted: true,
+        });
+        expect((await child.invoke("tree", {})).output?.["tree"]).toBe("r/\n\tfile.txt\n");
+      });
+      expect(arena.outsideNow()).toEqual(outside);
+    });
+  });
+});

@@ -1,0 +1,266 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type { ReadBudget } from "../../../src/core/call/limits.js";
+import { anyCharacter } from "../../any-character.js";
+import { failure, useGround } from "../ground.js";
+import { etagOfContent } from "./etags.js";
+
+const ground = useGround({ limits: { maxReadBytes: 500 } });
+const context = (budget: Partial<ReadBudget> = {}) => ({
+  budget: { defaultBytes: 20, defaultLines: 3, maxBytes: 100, ...budget },
+});
+const PNG = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(60, 0xff)]);
+const tooLarge = (
+  size: number,
+  limit: number,
+  advice = ". Use line/limit, tail, or file_grep; for other bytes offset and length",
+) =>
+  failure("TOO_LARGE", `File is too large to read in one call: ${size} bytes, limit ${limit}${advice}`, "file", {
+    size,
+    limit,
+  });
+
+describe("a text under a budget", () => {
+  const texts: readonly [string, Partial<ReadBudget>, string, string][] = [
+    ["comes whole where it fits to the byte", {}, "12345678\n12345678\n12", "12345678\n12345678\n12"],
+    ["comes whole where its lines fit exactly", {}, "1\n2\n3\n", "1\n2\n3\n"],
+    ["is cut after the last whole line", {}, "12345678\n12345678\n123", "12345678\n12345678\n"],
+    ["is cut after a line that ends with the budget", {}, "1234567890123456789\nx", "1234567890123456789\n"],
+    ["is cut before a line that ends one byte later", {}, "1\n345678901234567890\n2", "1\n"],
+    ["is cut at the lines it may have", {}, "1\n2\n3\n4", "1\n2\n3\n"],
+    ["is cut at empty lines too", {}, "\n\n\n\n", "\n\n\n"],
+    ["keeps carriage returns with their lines", { defaultLines: 1 }, "1\r\n2\r\n", "1\r\n"],
+    ["is cut inside its first line if that is longer", {}, "1234567890123456789012", "12345678901234567890"],
+    ["is cut there at a whole code point", {}, `1${"é".repeat(20)}`, `1${"é".repeat(9)}`],
+    ["is never cut to less than one code point", { defaultBytes: 1 }, "😀😀", "😀"],
+    ["counts a byte order mark like any other", { defaultBytes: 4 }, "\ufeffabc", "\ufeffa"],
+  ];
+  test.each(texts)("%s", async (_, budget, text, shown) => {
+    ground.put("file", text);
+    const [size, length] = [Buffer.byteLength(text), Buffer.byteLength(shown)];
+    const whole = { content: shown, encoding: "utf-8", size, mime: "text/plain" };
+    const isTorn = !shown.endsWith("\n");
+    const endLine = isTorn ? 1 : shown.split("\n").length - 1;
+    const reason = endLine === { defaultLines: 3, ...budget }.defaultLines ? "limit" : "bytes";
+    const cut = {
+      ...{ truncated: true, complete: false, reason, startLine: 1, endLine, offset: 0, length, eof: false },
+      ...{ nextOffset: length, totalBytes: size },
+      ...(isTorn ? {} : { nextLine: endLine + 1 }),
+    };
+    const expected = size === length ? { ...whole, etag: etagOfContent(text) } : { ...whole, ...cut };
+    for (const mode of ["auto", "text"] as const) {
+      expect(await ground.run("read", { path: "file", mode }, context(budget))).toEqual(expected);
+    }
+  });
+
+  test("is text by its first bytes, however few of them are shown", async () => {
+    ground.put("file", Buffer.concat([Buffer.alloc(8000, "a\n"), Buffer.of(0)]));
+    expect(await ground.run("read", { path: "file" }, context())).toMatchObject({
+      size: 8001,
+      description: expect.stringMatching(/^No text: application\/octet-stream, 8001 bytes/),
+    });
+    expect(await ground.run("read", { path: "file", mode: "text" }, context())).toMatchObject({ length: 6 });
+    ground.put("file", Buffer.concat([Buffer.from("#!/bin/sh\n"), Buffer.of(0xff, 0xfe)]));
+    expect(await ground.run("read", { path: "file" }, context({ defaultLines: 1 }))).toMatchObject({
+      description: expect.any(String),
+      size: 12,
+    });
+    expect((await ground.fail("read", { path: "file", mode: "text" }, context({ defaultLines: 1 }))).code).toBe(
+      "NOT_TEXT",
+    );
+  });
+
+  test("is text also where the bytes that were looked at end inside a code point", async () => {
+    for (const start of ["", "1", "12", "123"]) {
+      ground.put("file", start + "😀".repeat(5000));
+      const read = await ground.run("read", { path: "file" }, context());
+      expect(read).toMatchObject({ content: start + "😀".repeat(start === "" ? 5 : 4), encoding: "utf-8", eof: false });
+    }
+  });
+
+  test("is cut to the adapter's own limit where that is tighter", async () => {
+    ground.put("file", "a".repeat(600));
+    const read = await ground.run("read", { path: "file" }, context({ defaultBytes: 1000, maxBytes: 1000 }));
+    expect(read).toMatchObject({ length: 500, eof: false });
+  });
+
+  test("goes on where it was cut, until it is whole", async () => {
+    const lines = fc.array(fc.string({ unit: anyCharacter, maxLength: 12 }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(
+        lines,
+        fc.integer({ min: 1, max: 30 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (some, bytes, count) => {
+          const text = some.join("\n");
+          ground.put("file", text);
+          const budget = context({ defaultBytes: bytes, defaultLines: count, maxBytes: 30 });
+          const first = await ground.run("read", { path: "file", mode: "text" }, budget);
+          let content = first.content ?? "";
+          for (let page = first; page.eof === false; ) {
+            const offset = (page.offset ?? 0) + (page.length ?? 0);
+            page = await ground.run("read", { path: "file", mode: "text", offset }, budget);
+            expect(page.length).toBeGreaterThan(0);
+            content += page.content;
+          }
+          expect(content).toBe(text);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe("what is not cut by a budget", () => {
+  test("is an image: whole up to its limit, else described", async () => {
+    ground.put("file", PNG);
+    const etag = etagOfContent(PNG);
+    const [size, mime] = [PNG.length, "image/png"];
+    const shown = { content: PNG.toString("base64"), encoding: "base64", size, mime, etag };
+    expect(await ground.run("read", { path: "file" }, context())).toEqual(shown);
+    expect(await ground.run("read", { path: "file" }, context({ maxBytes: size }))).toEqual(shown);
+    const described = await ground.run("read", { path: "file" }, context({ maxBytes: size - 1 }));
+    expect(described).toMatchObject({
+      size,
+      mime,
+      etag,
+      description: expect.stringMatching(/^Image, too large to show/),
+    });
+    expect(described.content).toBeUndefined();
+  });
+
+  test("is other bytes: they come only for a range of bytes or in mode bytes, and no more than fit", async () => {
+    const bytes = Buffer.concat([Buffer.alloc(60, 0xff), Buffer.from("text\n")]);
+    ground.put("file", bytes);
+    const read = (more: object) => ground.run("read", { path: "file", ...more }, context());
+    for (const more of [{}, { head: 9 }, { line: 1 }, { tail: 9 }, { maxBytes: 50 }]) {
+      const found = await read(more);
+      expect(found).toMatchObject({ size: 65, etag: etagOfContent(bytes), description: expect.any(String) });
+      expect(found).not.toHaveProperty("content");
+      expect(found.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
+      expect(found.description).toContain(found.hash);
+    }
+    const first = {
+      content: bytes.subarray(0, 20).toString("base64"),
+      complete: false,
+      reason: "bytes",
+      nextOffset: 20,
+    };
+    expect(await read({ mode: "bytes" })).toMatchObject(first);
+    expect(await read({ offset: 0 })).toMatchObject(first);
+    expect(await read({ mode: "bytes", offset: 0, length: 60 })).toMatchObject(first);
+    expect(await read({ mode: "bytes", maxBytes: 80 })).toEqual({
+      ...{ content: bytes.toString("base64"), encoding: "base64", size: 65 },
+      ...{ mime: "application/octet-stream", etag: etagOfContent(bytes) },
+    });
+    expect((await ground.fail("read", { path: "file", mode: "text" }, context())).code).toBe("NOT_TEXT");
+  });
+
+  test("is never an image among several files, which come as one text", async () => {
+    ground.put("photo", PNG);
+    const { files } = await ground.run("readMany", { files: [{ path: "photo" }] }, context());
+    expect(files[0]).toMatchObject({ ok: true, description: expect.stringMatching(/^Image, shown when read alone/) });
+    expect(files[0]).not.toHaveProperty("content");
+  });
+
+  test("names only ways that the model has", async () => {
+    ground.put("file", Buffer.alloc(10));
+    const told = async (...tools: string[]): Promise<string | undefined> => {
+      const { budget } = context();
+      const offering = { ...context(), budget: { ...budget, offers: (name: string) => tools.includes(name) } };
+      return (await ground.run("read", { path: "file" }, offering)).description;
+    };
+    expect(await told()).not.toContain("file_");
+    // Nothing here issues tickets, so a transfer would not help.
+    expect(await told("file:transfer", "file:hash")).not.toContain("file_");
+  });
+
+  test("is JSON: whole up to its limit, else refused with advice that helps", async () => {
+    const value = Array.from({ length: 30 }, (_, index) => index);
+    ground.put("file", JSON.stringify(value));
+    const size = JSON.stringify(value).length;
+    const json = { path: "file", mode: "json" } as const;
+    expect(await ground.run("read", json, context({ maxBytes: size }))).toEqual({
+      ...{ value, size, mime: "text/plain" },
+      etag: etagOfContent(JSON.stringify(value)),
+    });
+    expect(await ground.fail("read", json, context({ maxBytes: 50 }))).toEqual(
+      tooLarge(size, 50, ". Use mode: text with line/limit, or file_grep"),
+    );
+  });
+
+  test("is a range: as long as was asked for, up to the limit", async () => {
+    ground.put("file", "a".repeat(300));
+    expect(await ground.run("read", { path: "file", offset: 5, length: 60 }, context())).toMatchObject({ length: 60 });
+    const cut = await ground.run("read", { path: "file", offset: 5 }, context());
+    expect(cut).toMatchObject({ offset: 5, length: 100, eof: false });
+  });
+});
+
+describe("what a model sees of file:read", () => {
+  test("is the text, and where to go on if it was cut", async () => {
+    ground.put("file", "1\n2\n3\n4\n");
+    expect(await ground.render("read", { path: "file" }, context())).toEqual({
+      kind: "text",
+      text: "1\n2\n3\n",
+      rest: {
+        ...{ encoding: "utf-8", size: 8, mime: "text/plain", truncated: true, complete: false, reason: "limit" },
+        ...{ startLine: 1, endLine: 3, nextLine: 4, offset: 0, length: 6, eof: false, nextOffset: 6, totalBytes: 8 },
+      },
+      note: "Cut: lines 1-3. Go on with line: 4, maxBytes: 8",
+    });
+    expect((await ground.render("read", { path: "file", offset: 6 }, context())).note).toBeUndefined();
+  });
+
+  test("has no note where everything came that was asked for", async () => {
+    ground.put("file", "0123456789");
+    const note = async (input: { offset?: number; length?: number }, budget = context()) =>
+      (await ground.render("read", { path: "file", ...input }, budget)).note;
+    expect(await note({})).toBe(`etag ${etagOfContent("0123456789")}`);
+    expect(await note({ offset: 2, length: 3 })).toBeUndefined();
+    expect(await note({ offset: 2, length: 300 })).toBeUndefined();
+    expect(await note({ offset: 2 }, context({ maxBytes: 4 }))).toBe(
+      "Cut: bytes 2-6 of 10. Go on with offset: 6, maxBytes: 4",
+    );
+    expect(await note({ offset: 2, length: 5 }, context({ maxBytes: 4 }))).toBe(
+      "Cut: bytes 2-6 of 10. Go on with offset: 6, length: 1",
+    );
+  });
+
+  test.each([[{ b: [1] }], [null], [0], ["text"]])("is the JSON value: %j", async (value) => {
+    ground.put("a.json", JSON.stringify(value));
+    const size = JSON.stringify(value).length;
+    expect(await ground.render("read", { path: "a.json", mode: "json" }, context())).toEqual({
+      kind: "json",
+      value,
+      rest: { size, mime: "application/json", etag: etagOfContent(JSON.stringify(value)) },
+      note: `etag ${etagOfContent(JSON.stringify(value))}`,
+    });
+  });
+
+  test("is other bytes in base64, with a URI of the canonical path", async () => {
+    ground.put("a dir/ü#%.bin", Buffer.of(0));
+    expect(await ground.render("read", { path: "/a dir/./x/..//ü#%.bin", mode: "bytes" }, context())).toEqual({
+      kind: "blob",
+      base64: "AA==",
+      mime: "application/octet-stream",
+      uri: "file://r/a%20dir/%C3%BC%23%25.bin",
+      rest: { encoding: "base64", size: 1, mime: "application/octet-stream", etag: etagOfContent(Buffer.of(0)) },
+      note: `etag ${etagOfContent(Buffer.of(0))}`,
+    });
+  });
+
+  test("is an image by its content, and only if it is whole", async () => {
+    ground.put("photo.dat", PNG);
+    ground.put("photo.png", PNG);
+    const mime = async (path: string, range: { offset?: number; length?: number; maxBytes?: number } = {}) => {
+      const seen = await ground.render("read", { path, ...range }, context());
+      return seen.kind === "blob" ? seen.mime : seen.kind;
+    };
+    expect(await mime("photo.dat")).toBe("image/png");
+    expect(await mime("photo.png", { offset: 0, length: 1000, maxBytes: 100 })).toBe("image/png");
+    expect(await mime("photo.png", { offset: 0, length: 20 })).toBe("application/octet-stream");
+    expect(await mime("photo.png", { offset: 8 })).toBe("application/octet-stream");
+    expect(await mime("photo.dat", { length: 20 })).toBe("application/octet-stream");
+  });
+});

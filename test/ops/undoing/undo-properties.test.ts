@@ -1,0 +1,147 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { assembleAdapter, type HostedFileAdapter } from "../../../src/adapter/adapter.js";
+import { parseFileConfig } from "../../../src/config/load.js";
+import { FileAdapterError } from "../../../src/core/errors/errors.js";
+import { silentLog } from "../../../src/core/ports/log.js";
+import type { FileOutputs } from "../../../src/schema/types.js";
+
+/** One random operation; most fail now and then, which changes nothing. */
+interface Step {
+  readonly op: "write" | "append" | "edit" | "mkdir" | "move" | "copy" | "delete";
+  readonly path: string;
+  readonly to: string;
+  readonly content: string;
+}
+
+const NAMES = ["a", "b", "c", "d/a", "d/b", "d/e/a", "d", "d/e", "f/g"] as const;
+const step: fc.Arbitrary<Step> = fc.record({
+  op: fc.constantFrom("write", "write", "append", "edit", "mkdir", "move", "copy", "delete"),
+  path: fc.constantFrom(...NAMES),
+  to: fc.constantFrom(...NAMES),
+  content: fc.constantFrom("x\n", "old\n", "", "large"),
+});
+
+/** Longer than what is kept as a value in the journal. */
+const LARGE = "y".repeat(70_000);
+
+function inputOf(root: string, { op, path, to, content: text }: Step): object {
+  const content = text === "large" ? LARGE : text;
+  const place = { root, path };
+  switch (op) {
+    case "write":
+      return { ...place, content, parents: true };
+    case "append":
+      return { ...place, content: `${content}+` };
+    case "edit":
+      return { ...place, oldText: "old", newText: "new" };
+    case "mkdir":
+      return { ...place, parents: true };
+    case "move":
+    case "copy":
+      return { ...place, to, overwrite: true, parents: true, ...(op === "copy" ? { recursive: true } : {}) };
+    case "delete":
+      return { ...place, recursive: true };
+  }
+}
+
+/** Paths with type and mode, of files also content and time in milliseconds. */
+function snapshot(dir: string, below = ""): string[] {
+  return readdirSync(join(dir, below))
+    .filter((name) => name !== ".venue-files")
+    .sort()
+    .flatMap((name) => {
+      const path = join(below, name);
+      const stat = lstatSync(join(dir, path));
+      const mode = (stat.mode & 0o777).toString(8);
+      if (stat.isDirectory()) return [`${path}/ ${mode}`, ...snapshot(dir, path)];
+      const content = readFileSync(join(dir, path), "utf8");
+      return [`${path} ${mode} ${Math.floor(stat.mtimeMs)} ${content.length} ${content.slice(0, 20)}`];
+    });
+}
+
+describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", (kind) => {
+  let home = "";
+  let dir = "";
+  let adapter: HostedFileAdapter;
+  beforeAll(async () => {
+    home = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-undo-")));
+    for (const name of ["r", "state"]) mkdirSync(join(home, name));
+    const root = kind === "host" ? { path: join(home, "r"), durability: "none" as const } : { temp: true as const };
+    const config = parseFileConfig({ roots: { r: { ...root, journal: "on" } } }, { baseDir: home });
+    const journals = { openState: () => join(home, "state"), byDefault: true, log: silentLog };
+    adapter = await assembleAdapter(config, { journals, discloseHostPaths: false });
+    dir = (adapter.roots[0] as { hostPath?: string }).hostPath ?? "";
+  });
+  afterAll(async () => {
+    await adapter.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  const invoke = <T>(op: string, input: object): Promise<T> =>
+    adapter.invoke(`file:${op}` as never, input as never) as Promise<T>;
+
+  /** Ids of the newest entries, or of their groups, newest first, down to a known one. */
+  async function unitsSince(known: string | undefined): Promise<string[]> {
+    const { entries } = await invoke<FileOutputs["file:history"]>("history", { root: "r", limit: 500 });
+    const end = entries.findIndex(({ id }) => id === known);
+    const fresh = end < 0 ? entries : entries.slice(0, end);
+    return [...new Set(fresh.map(({ id, group }) => group ?? id))];
+  }
+
+  const newestId = async () =>
+    (await invoke<FileOutputs["file:history"]>("history", { root: "r", limit: 1 })).entries[0]?.id;
+
+  const undoAll = async (units: readonly string[]): Promise<string[]> => {
+    const undos: string[] = [];
+    for (const id of units) {
+      const { group, id: one } = await invoke<FileOutputs["file:undo"]>("undo", { id });
+      undos.unshift(group ?? one ?? "");
+    }
+    return undos;
+  };
+
+  test("brings back the first state, and undoing that the last, byte for byte", async () => {
+    const runs = fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
+      for (const name of readdirSync(dir)) if (name !== ".venue-files") rmSync(join(dir, name), { recursive: true });
+      mkdirSync(join(dir, "d", "e"), { recursive: true });
+      for (const [index, name] of ["a", "d/a", "d/e/a"].entries()) {
+        writeFileSync(join(dir, name), `old\n${index}`);
+        chmodSync(join(dir, name), 0o640 + index);
+        utimesSync(join(dir, name), 1_600_000_000, 1_600_000_000 + index + 0.4567);
+      }
+      const first = snapshot(dir);
+      const known = await newestId();
+      for (const one of steps) {
+        await invoke(one.op, inputOf("r", one)).catch((error: unknown) => {
+          if (!(error instanceof FileAdapterError) || error.code === "INTERNAL") throw error;
+        });
+      }
+      const last = snapshot(dir);
+      const undos = await undoAll(await unitsSince(known));
+      expect(snapshot(dir)).toEqual(first);
+      const redos = await undoAll(undos);
+      expect(snapshot(dir)).toEqual(last);
+      await undoAll(redos);
+      expect(snapshot(dir)).toEqual(first);
+    });
+    await fc.assert(runs, {
+      endOnFailure: process.env["UNDO_RUNS"] !== undefined,
+      numRuns: Number(process.env["UNDO_RUNS"] ?? 6),
+    });
+  }, 120_000);
+});
