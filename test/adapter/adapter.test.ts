@@ -218,9 +218,14 @@ describe("close", () => {
   test("waits for what is being done", async () => {
     const adapter = await open({ roots: { docs: join(home, "docs") } });
     let give: (asset: { content: Buffer }) => void = () => {};
-    const resolveAsset = () => new Promise<{ content: Buffer }>((resolve) => (give = resolve));
-    const write = adapter.invoke("file:write", { root: "docs", path: "a", asset: "x" }, { resolveAsset });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    let write: Promise<object> = Promise.resolve({});
+    await new Promise<void>((onAsked) => {
+      const resolveAsset = () => {
+        onAsked();
+        return new Promise<{ content: Buffer }>((resolve) => (give = resolve));
+      };
+      write = adapter.invoke("file:write", { root: "docs", path: "a", asset: "x" }, { resolveAsset });
+    });
     let closed = false;
     const closing = adapter.close().then(() => (closed = true));
     await new Promise((resolve) => setImmediate(resolve));

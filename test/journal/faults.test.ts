@@ -35,11 +35,12 @@ const OPEN = `
   const files = await createFileAdapter({ stateDir: process.argv[2], roots });
   const run = (op, input) => files.invoke("file:" + op, { root: "r", ...input });`;
 
-/** Deletes and replaces until it is killed. */
+/** Deletes and replaces until it is killed. It tells of each deletion. */
 const WORK = `${OPEN}
   process.stdout.write("ready\\n");
   for (let i = 0; i < ${FILES}; i++) {
     await run("delete", { path: "d" + i });
+    process.stdout.write(".");
     await run("write", { path: "big", content: String(i).padStart(5, "0") + "x".repeat(70_000) });
   }
   process.stdout.write("done\\n");`;
@@ -68,10 +69,14 @@ describe("a process that is killed", () => {
       for (let i = 0; i < FILES; i++) writeFileSync(at(name, "r", `d${i}`), `content ${i}`);
       writeFileSync(at(name, "r", "big"), "y".repeat(70_000));
       const child = spawn(process.execPath, argv(WORK, name), { stdio: ["ignore", "pipe", "ignore"] });
-      await once(child.stdout, "data");
-      await new Promise((resolve) => setTimeout(resolve, 15 + kill * 25));
+      const ended = once(child, "exit");
+      let deletions = 0;
+      for await (const told of child.stdout) {
+        deletions += String(told).split(".").length - 1;
+        if (deletions > kill * 10) break;
+      }
       child.kill("SIGKILL");
-      await once(child, "exit");
+      await ended;
       const left = readdirSync(at(name, "r")).filter((one) => /^d\d+$/.test(one));
       const told = spawnSync(process.execPath, argv(TELL, name), { encoding: "utf8" });
       expect(told.status).toBe(0);

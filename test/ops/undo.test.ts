@@ -1,4 +1,15 @@
-import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
@@ -89,7 +100,7 @@ describe("file:undo", () => {
     expect(ground.names()).toEqual(["t"]);
     const copied = await run("copy", { path: "t", to: "v", recursive: true });
     expect(copied.files).toBe(2);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    waitForLaterTimes();
     writeFileSync(at("v/b/new"), "");
     expect(await fail("undo", { last: 1 })).toMatchObject({ code: "CONFLICT" });
     expect(entriesBelow(at("v"))).toEqual(["a", "b/", "b/c", "b/new"]);
@@ -205,3 +216,11 @@ describe("file:undo", () => {
     return entries.slice(0, known < 0 ? undefined : known).map(({ id }) => id);
   }
 });
+
+/** The times of files move in ticks of a few milliseconds; what is written after this has a later one. */
+function waitForLaterTimes(): void {
+  const probe = mkdtempSync(join(tmpdir(), "undo-times-"));
+  const { ctimeMs } = statSync(probe);
+  while (statSync(probe).ctimeMs === ctimeMs) chmodSync(probe, 0o700);
+  rmSync(probe, { recursive: true });
+}
