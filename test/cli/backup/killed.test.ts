@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { CLI, cleanUp, type Finished, makeFolder, run, startNode } from "./process.js";
+import { CLI, cleanUp, type Finished, makeFolder, run, startNode } from "../process.js";
 
 afterAll(cleanUp);
 
