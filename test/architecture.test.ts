@@ -35,10 +35,10 @@ const MAY_USE_FILES = [
   /^drive\/store\//,
   /^database\/shared-database\.ts$/,
   /^process\/spawn-alone\.ts$/,
-  /^journal\/(pending-log|soundness)\.ts$/,
+  /^journal\/(pending-log|check-tables)\.ts$/,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
-  /^cli\/(load|checks\/(check|doctor)|mcp\/client-roots|init\/init|backup\/(contents|places|restore|roots|archive|whole-file)|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
+  /^cli\/(load-config|checks\/(check|doctor)|mcp\/client-roots|init\/init|backup\/(contents|places|restore|roots|archive|whole-file)|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 
