@@ -69,6 +69,6 @@ function printResult({ entries, did }: Manifest, { file, plaintext }: BackupCrea
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   const parts = [...kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
-  stdout.write(`${escapeText(file)}: ${entries.length} files, ${humanSize(bytes)}(${parts}), `);
+  stdout.write(`${escapeText(file)}: ${entries.length} files, ${humanSize(bytes)} (${parts}), `);
   stdout.write(`${plaintext ? "NOT encrypted" : "encrypted"}${did === undefined ? "" : `\nvenue ${did}`}\n`);
 }

@@ -102,7 +102,7 @@ class StagedPlaces implements Places {
     for (const { key, path } of this.#units) {
       const stat = statSync(path, { throwIfNoEntry: false });
       if (stat === undefined || (stat.isDirectory() && readdirSync(path).length === 0)) continue;
-      const text = `Cannot restore: something is at '${key}' already: ${escapeText(path)}. A backup goes into an empty place only`;
+      const text = `Cannot restore: something is at '${key}' already: ${escapeText(path)}. A backup goes into an empty place only: move that away first`;
       throw new ConfigError([text], EXIT.config);
     }
   }

@@ -6,6 +6,8 @@ export interface ChosenRoot {
   /** Relative to the file, or absolute. */
   readonly path: string;
   readonly readOnly: boolean;
+  /** Patterns of files in it that say what agents may do, or what clients start. */
+  readonly settings: readonly string[];
 }
 
 /**
@@ -47,13 +49,15 @@ export function configText(
   return lines.join("\n");
 }
 
-function rootLines({ name, path, readOnly }: ChosenRoot): readonly string[] {
+function rootLines({ name, path, readOnly, settings }: ChosenRoot): readonly string[] {
+  const kept = ["@git", ...settings].map((pattern) => JSON.stringify(pattern)).join(", ");
   return [
     `      ${JSON.stringify(name)}: {`,
     `        path: ${JSON.stringify(path)},`,
     readOnly ? "        readOnly: true," : "        // readOnly: true,",
     '        deny: ["@secrets"], // neither shown nor read: .env, keys, and the like',
-    '        protect: ["@git"], // may be read, not changed',
+    "        // May be read, not changed: hooks and history, what is said here, and the programs that clients start",
+    `        protect: [${kept}],`,
     "      },",
   ];
 }

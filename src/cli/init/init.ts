@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTwoFilesPatch } from "diff";
 import { ConfigError } from "../../config/errors.js";
@@ -100,7 +100,22 @@ async function chooseRoots(command: InitCommand, folder: string, session: Sessio
     }
     const inside = relative(folder, root.path);
     const path = inside === "" ? "." : inside.startsWith("..") ? root.path : `./${inside.replaceAll("\\", "/")}`;
-    return { name, path, readOnly: root.readOnly === true };
+    return { name, path, readOnly: root.readOnly === true, settings: settingsIn(root.path, folder, session) };
+  });
+}
+
+/** Patterns of the configuration and of clients' files that lie in a root: who may change those decides what runs here next. */
+function settingsIn(root: string, folder: string, { env }: CommandContext): readonly string[] {
+  const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
+  const depth = relative(real(root), real(folder));
+  if (depth.startsWith("..") || isAbsolute(depth)) return [];
+  const platform: Platform = { system: systemName(), home: env["HOME"] ?? homedir(), env };
+  const files = Object.values(CLIENTS).map((client) => relative(folder, client.file(folder, platform)));
+  const inside = files.filter((file) => !file.startsWith("..") && !isAbsolute(file));
+  return [CONFIG, ...new Set(inside)].map((file) => {
+    const pattern = file.replaceAll("\\", "/");
+    // A pattern without a slash holds at any depth.
+    return depth === "" || !pattern.includes("/") ? pattern : `**/${pattern}`;
   });
 }
 

@@ -81,7 +81,9 @@ describe("a backup of a venue that serves", () => {
     ).toBe(200);
     const made = await backup(folder, "create", "it.backup", "--drives", "--roots", "docs", ...secret);
     expect(made).toMatchObject({ status: 0, stderr: "" });
-    expect(made.stdout).toMatch(/^it\.backup|it\.backup: \d+ files, .*seed 1.*encrypted\nvenue did:key:/s);
+    expect(made.stdout).toMatch(
+      /^it\.backup|it\.backup: \d+ files, \d+\.\d KB \(.*seed 1.*\), encrypted\nvenue did:key:/s,
+    );
     await venue.stop();
   });
 

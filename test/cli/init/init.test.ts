@@ -155,7 +155,25 @@ describe("venue-files init", () => {
     const client = await startRaw(args.slice(2), { cwd: folder });
     const { result } = await client.call("file_read", { path: "hello.txt" });
     expect(JSON.stringify(result)).toContain("hello");
+    // An agent that could change these would choose what it may do, or what its client runs, from the next start on.
+    for (const path of ["venue.json5", ".cursor/mcp.json", ".mcp.json", ".vscode/mcp.json", "opencode.json"]) {
+      const refused = await client.call("file_write", { path, content: "{}", parents: true });
+      expect(JSON.stringify(refused.result)).toContain("DENIED_BY_POLICY");
+    }
+    const moved = await client.call("file_move", { path: ".cursor", to: "other" });
+    expect(JSON.stringify(moved.result)).toContain("DENIED_BY_POLICY");
     await client.process.stop();
+  });
+
+  test.each([
+    ["beside it", "docs=./docs", ["@git"]],
+    ["above it", "all=..", ["@git", "venue.json5", ".mcp.json", "**/.cursor/mcp.json", "**/.vscode/mcp.json"]],
+  ])("protects itself in a root %s", async (_where, root, expected) => {
+    const folder = makeFolder({ "project/docs/a.md": "a" });
+    await init(join(folder, "project"), "--root", root);
+    const [, list = ""] = /protect: (\[.*\])/.exec(readFileSync(join(folder, "project/venue.json5"), "utf8")) ?? [];
+    const found = JSON.parse(list);
+    expect(found).toEqual(root.startsWith("docs") ? expected : expect.arrayContaining(expected));
   });
 
   test("--print writes nothing anywhere", async () => {
