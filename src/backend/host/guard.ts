@@ -13,6 +13,8 @@ import type { Change } from "./target.js";
 
 /** Bytes read per call; small enough to read without the thread pool. */
 const PIECE_BYTES = 262_144;
+/** The buffer of the last file that was hashed: a new one for each would cost more than the read. */
+let spare: Buffer | undefined;
 
 /**
  * Called immediately before the irreversible step.
@@ -92,10 +94,12 @@ export function* hashFile(change: Change, file: Pinned, length = Number.POSITIVE
   const { handles, sys } = change.jail;
   const hash = createHash("sha256");
   const fd = yield* handles.reopen(file, READ);
+  const whole = spare ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+  spare = undefined;
   try {
     const { size } = yield* sys.fstat(fd);
     // Requesting one byte more than expected detects the end in the same call.
-    const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size + 1, Math.max(length, 1)));
+    const buffer = whole.subarray(0, Math.min(PIECE_BYTES, size + 1, Math.max(length, 1)));
     for (let at = 0; at < length; ) {
       const count = Math.min(yield* sys.read(fd, buffer, 0, at), length - at);
       hash.update(buffer.subarray(0, count));
@@ -105,6 +109,7 @@ export function* hashFile(change: Change, file: Pinned, length = Number.POSITIVE
     }
     return hash;
   } finally {
+    spare = whole;
     closeNow(fd);
   }
 }

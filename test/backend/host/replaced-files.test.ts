@@ -4,6 +4,7 @@ import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { pool } from "../../../src/jail/pool.js";
 import { inArena } from "../../jail/arena.js";
 import { withFiles } from "../../jail/files.js";
+import { useGround } from "../../ops/ground.js";
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -55,4 +56,28 @@ describe("a file that replaces another", () => {
       expect(most).toBeLessThanOrEqual(32);
       expect(fs.readFileSync(join(root, "file"), "utf8")).toBe(`${writes - 1}`);
     }));
+});
+
+describe("a file whose history is kept", () => {
+  const ground = useGround({ journal: true });
+
+  test("leaves nothing to the thread pool where the old one stays by another name", async () => {
+    const sizes: number[] = [];
+    const close = pool.close;
+    const [large, small] = [100_000, 10];
+    const smallClosed = new Promise<void>((resolve) => {
+      jest.spyOn(pool, "close").mockImplementation((fd) => {
+        const { size } = fs.fstatSync(fd);
+        sizes.push(size);
+        if (size === small) resolve();
+        return close(fd);
+      });
+    });
+    ground.put("large", "x".repeat(large));
+    ground.put("small", "x".repeat(small));
+    await ground.run("write", { path: "large", content: "new" });
+    await ground.run("write", { path: "small", content: "new" });
+    await smallClosed;
+    expect(sizes).toEqual([small]);
+  });
 });

@@ -13,6 +13,8 @@ const PERMISSION_BITS = 0o7777;
 /** Content kept for a change that is not committed yet. */
 export interface Keeping {
   readonly id: string;
+  /** The file itself is kept, by another name: closing a handle to it frees nothing. */
+  readonly isLinked?: boolean;
   /** Called after the commit. `undefined`: nothing had to be kept. */
   done(): Io<Kept | undefined>;
   /** Called if there was none. */

@@ -67,18 +67,19 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   yield* sys.close(fd);
   const added = { bytes: placed?.size ?? 0, files: 1 };
   const commit = withReservation(reserve(change, added, target.old), putNow(change, file, target));
+  let isOldLinked = false;
   if (placed === undefined || !isReported(change)) yield* commit;
-  else yield* commitReported(change, commit, { ...target, placed });
-  if (target.old !== undefined) target.old.closeLate = change.jail.lateClosing.add;
+  else isOldLinked = yield* commitReported(change, commit, { ...target, placed });
+  if (target.old !== undefined && !isOldLinked) target.old.closeLate = change.jail.lateClosing.add;
   yield* flushDirectory(change, directory);
 }
 
-/** Keeps what is replaced, commits, and tells of it. */
+/** Keeps what is replaced, commits, and tells of it. @returns whether the old file has got another name */
 function* commitReported(
   change: Change,
   commit: Io<void>,
   { name, old, sha256, addition, placed }: Installed & { readonly placed: Stat },
-): Io<void> {
+): Io<boolean> {
   const made = (after: EntryState): EntryChange => ({
     action: old === undefined ? "created" : "modified",
     kind: "file",
@@ -91,6 +92,7 @@ function* commitReported(
   const keeping = yield* keepReplaced(change, { old: addition === undefined ? old : undefined, name }, planned);
   yield* commitKept(commit, keeping);
   yield* report(change, made(yield* stateAfter(change, name, { placed, sha256 })), keeping);
+  return keeping?.isLinked === true;
 }
 
 function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> {

@@ -82,6 +82,7 @@ function trashKeeping(
   const name = journal.trashName(id);
   return {
     id,
+    isLinked: object !== undefined,
     *done() {
       try {
         return yield* describeKept(trash.directory, change, { name, object });
