@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 14_000;
 const JUDGE_MS = 500;
 /** Events share a write: the next turn begins no sooner than this after one. */
 const LEAST_GATHER_MS = 50;
-/** And no later than this, however long the turn took. */
+/** And no later than this, however long the turn took. Where a stream is behind, it is the least time. */
 const MAX_GATHER_MS = 250;
 /** In between a turn is followed by so many times its own duration, so that many streams leave time for calls. */
 const GATHER_FACTOR = 100;
@@ -46,7 +46,7 @@ export class EventStreams {
       this.#due.delete(stream);
       if (this.#open.size === 0) this.#stopIntervals();
     });
-    stream.begin(lastId, new Turn());
+    if (stream.begin(lastId, new Turn())) this.#schedule(stream);
   }
 
   #schedule(stream: EventStream): void {
@@ -61,9 +61,11 @@ export class EventStreams {
     this.#due = new Set();
     const turn = new Turn();
     const began = performance.now();
-    for (const stream of due) stream.write(turn);
+    const behind = [...due].filter((stream) => stream.write(turn));
     const ended = performance.now();
-    this.#next = ended + Math.min(Math.max(LEAST_GATHER_MS, GATHER_FACTOR * (ended - began)), MAX_GATHER_MS);
+    const wished = behind.length > 0 ? LEAST_GATHER_MS : GATHER_FACTOR * (ended - began);
+    this.#next = ended + Math.min(Math.max(LEAST_GATHER_MS, wished), MAX_GATHER_MS);
+    for (const stream of behind) this.#schedule(stream);
   }
 
   #startIntervals(): void {
@@ -148,7 +150,8 @@ class EventStream {
     this.#schedule = schedule;
   }
 
-  begin(lastId: string | undefined, turn: Turn): void {
+  /** @returns whether there is more to write */
+  begin(lastId: string | undefined, turn: Turn): boolean {
     const { raw, reader } = this.#parts;
     const known = lastId === undefined ? reader.end : reader.positionOf(lastId);
     this.#lostStart = known === undefined;
@@ -157,7 +160,7 @@ class EventStream {
     raw.write(`retry: 2000\nid: ${reader.cursorAt(this.#position)}\n\n`);
     raw.on("drain", this.#schedule);
     raw.once("close", reader.listen(this.#schedule));
-    this.write(turn);
+    return this.write(turn);
   }
 
   /** Whether what is written goes out instead of being kept here. */
@@ -166,23 +169,24 @@ class EventStream {
     return !destroyed && !writableEnded && !writableNeedDrain;
   }
 
-  write(turn: Turn): void {
-    if (!this.takes) return;
+  /** @returns whether there is more to write */
+  write(turn: Turn): boolean {
+    if (!this.takes) return false;
     if (turn.isOver(this.#parts)) {
       this.#end();
-      return;
+      return false;
     }
     const { raw, reader } = this.#parts;
     if (this.#lostStart || reader.hasLost(this.#position)) {
       this.#lostStart = false;
       this.#position = reader.end;
       raw.write(`id: ${reader.cursorAt(this.#position)}\nevent: overflow\ndata: {}\n\n`);
-      return;
+      return false;
     }
     const { bytes, position, isCut } = turn.piece(this.#parts, this.#position);
     this.#position = position;
     if (bytes.length > 0) raw.write(bytes);
-    if (isCut) this.#schedule();
+    return isCut;
   }
 
   beat(): void {
