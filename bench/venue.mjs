@@ -77,7 +77,7 @@ function crowdRows({ calls, connections, perSecond, ratio, loopMs, peak, settled
       verdict(ratio[name] >= 1),
     ]),
     [
-      `${calls} such calls: memory 20 s after them`,
+      `${calls} such calls: memory two minutes after them`,
       `${Math.round(settled / 1e6)} MB`,
       `${Math.round(peak / 1e6)} MB at most, ${Math.round(after / 1e6)} MB after a collection`,
       "under 300 MB",

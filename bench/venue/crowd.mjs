@@ -7,7 +7,8 @@ import { startBareFiles, startVenue } from "./process.mjs";
 const CONNECTIONS = 16;
 const HEADERS = { "content-type": "application/json" };
 const SAMPLE_MS = 100;
-const SETTLE_MS = 20_000;
+/** V8 collects a heap in which nothing more is allocated after some 100 s. */
+const SETTLE_MS = 120_000;
 
 const CALLS = {
   list: { operation: "v/ops/file/list", input: { root: "docs", path: "list", limit: 1000 } },
@@ -34,7 +35,7 @@ const ROUNDS = 10;
  *
  * @param options.alone leaves the bare server out, for the memory only
  * @returns of each, requests per second, the median of their ratios to the bare server's, and the time of the event loop for one,
- * in ms; the resident size of the venue at its peak, when it has had nothing to do for 20 s, and after a collection then, in bytes
+ * in ms; the resident size of the venue at its peak, when it has had nothing to do for two minutes, and after a collection that is asked for then, in bytes
  */
 export async function measureCrowd(folder, { calls, alone = false }) {
   const docs = join(folder, "docs");
@@ -61,7 +62,6 @@ export async function measureCrowd(folder, { calls, alone = false }) {
     loopMs[name] = (venue.loopCpuMs() - before) / (amount * ROUNDS);
   }
   clearInterval(timer);
-  // Its thread for directories ends when it has had nothing to do, and V8 gives back what it does not use.
   await sleep(SETTLE_MS);
   const settled = venue.rssBytes();
   await venue.collected();
