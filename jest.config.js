@@ -16,7 +16,13 @@ export default {
   testEnvironment: "<rootDir>/test/environment.mjs",
   setupFilesAfterEnv: ["<rootDir>/test/equality.mjs"],
   transform,
-  moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
+  moduleNameMapper: {
+    // Large packages that hold no state are loaded once a worker, outside the vm context of the suites, where globals are slow:
+    // test/native/ has a module for each, which asks test/environment.mjs for it.
+    "^@?(fastify|light-my-request|canonicalize|modelcontextprotocol/(?:client|sdk)(?:/.*)?)$":
+      "<rootDir>/test/native/$1.cjs",
+    "^(\\.{1,2}/.*)\\.js$": "$1",
+  },
   testTimeout: 30000,
   // Jest leaves one core idle unless told.
   maxWorkers: "100%",

@@ -4,7 +4,11 @@
 // - Modules of a vm context keep what they import alive for as long as the context can reach them, as it does by the state that
 //   jest-circus keeps under symbols of the global object.
 import { AsyncLocalStorage } from "node:async_hooks";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { TestEnvironment } from "jest-environment-node";
+
+const require = createRequire(import.meta.url);
 
 const used = new Set();
 const { run } = AsyncLocalStorage.prototype;
@@ -14,6 +18,12 @@ AsyncLocalStorage.prototype.run = function (...given) {
 };
 
 export default class extends TestEnvironment {
+  async setup() {
+    await super.setup();
+    // For the modules in test/native/.
+    this.global[Symbol.for("venue-files.import")] = (name) => require(fileURLToPath(import.meta.resolve(name)));
+  }
+
   async teardown() {
     for (const storage of used) storage.disable();
     used.clear();

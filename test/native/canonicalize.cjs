@@ -1,0 +1,1 @@
+module.exports = globalThis[Symbol.for("venue-files.import")]("canonicalize").default;
