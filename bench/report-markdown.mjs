@@ -1,10 +1,19 @@
 import { readFileSync } from "node:fs";
-import { extrasLines, machineLines, OFFICIAL, RAW, rowTable, verdictTable, wireTable } from "./report-parts.mjs";
+import {
+  extrasLines,
+  machineLines,
+  OFFICIAL,
+  RAW,
+  rowTable,
+  standing,
+  verdictTable,
+  wireTable,
+} from "./report-parts.mjs";
 
 /** The body of docs/performance.md: the words that stand in bench/text/, and the numbers of this run between them. */
 export function markdownReport(report) {
   const sections = [
-    text("introduction"),
+    text("introduction").replace("{{standing}}", () => standing(report)),
     text("pages"),
     "## Targets",
     text("targets"),

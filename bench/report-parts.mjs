@@ -82,6 +82,24 @@ export function verdictTable({ verdicts }) {
   ];
 }
 
+/** What is fast and what is not, in one paragraph: the targets that are ratios, met and missed, the furthest from its own first. */
+export function standing({ verdicts }) {
+  const ratios = verdicts
+    .filter(({ most }) => most < 100)
+    .toSorted((left, right) => right.value / right.most - left.value / left.most);
+  const name = ({ what }) => what.replace(/, MCP$/, "");
+  const met = ratios.filter(({ pass }) => pass).map((one) => `${name(one)} (${ratio(one.value)}x)`);
+  const missed = ratios
+    .filter(({ pass }) => !pass)
+    .map((one) => `${name(one)} (${ratio(one.value)}x; at most ${one.most}x)`);
+  const lines = [
+    ...(met.length === 0 ? [] : [`**Fast enough**, by the targets below: ${met.reverse().join("; ")}.`]),
+    ...(missed.length === 0 ? [] : [`**Not fast enough yet**: ${missed.join("; ")}.`]),
+  ];
+  const by = "The ratios are those of this run, to `@modelcontextprotocol/server-filesystem` unless another is named.";
+  return lines.length === 0 ? "" : [...lines, by].join("\n");
+}
+
 /** Everything that is no timed row, a line each. */
 export function extrasLines({ extras }) {
   const { floor, start, tools, memory, flight, buffer, sparse } = extras;
