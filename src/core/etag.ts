@@ -5,8 +5,11 @@ import { invalidInput } from "./errors/texts.js";
 /** SHA-256 of a file's bytes, 64 lowercase hex digits. */
 export type Sha256 = string;
 
-/** A precondition on the target: its content, by etag or hash as the caller gave it, or that nothing exists. */
-export type Expected = { readonly content: string } | "nothing";
+/**
+ * A precondition on the target: its content, by etag or hash as the caller gave it, or that nothing exists. `stamp`: of
+ * the content where it was read; a file that still has it need not be read again.
+ */
+export type Expected = { readonly content: string; readonly stamp?: string | undefined } | "nothing";
 
 /** Precondition fields in the input of a changing operation. */
 export interface PreconditionInput {

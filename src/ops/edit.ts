@@ -87,8 +87,9 @@ async function commit(
 ): Promise<Written> {
   const { root, path, access } = call;
   const content = hashText(original.sha256);
+  const options = { parents: false, expected: { content, stamp: original.stamp } };
   try {
-    return await root.backend.write(path, { load: () => bytes }, { parents: false, expected: { content } }, access);
+    return await root.backend.write(path, { load: () => bytes }, options, access);
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "CONFLICT" || error.data["expected"] !== content)
       throw error;

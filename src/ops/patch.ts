@@ -3,8 +3,8 @@ import { type FailedSection, isOfOneSection, patchFailed, tooMuchToKeep } from "
 import { escapeText, invalidInput } from "../core/errors/texts.js";
 import { etagOf, expectedOf } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
-import type { GroupEffect } from "../core/ports/backend.js";
-import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
+import type { GroupEffect, ReadBackend } from "../core/ports/backend.js";
+import type { FileCall, Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import type { PatchInput, PatchOutput } from "../schema/types.js";
 import { versionOf } from "./content/file-etag.js";
 import { yieldIfDue } from "./editing/plan.js";
@@ -38,11 +38,9 @@ export const patch: Operation<PatchInput, PatchOutput> = {
     requireKnown(input, placed);
     const [first] = placed;
     if (first === undefined) throw new TypeError("A patch has sections");
-    const planned = await collect(placed, async (one) => {
-      const plan = await planSection(one);
-      await yieldIfDue(one.call.access.scope);
-      return plan;
-    });
+    const { backend } = first.call.root;
+    const plan = (state: ReadBackend) => collect(placed, (one) => planOn(state, one));
+    const planned = await (backend.onOneState?.(first.call.access, plan) ?? plan(backend));
     const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
     if (kept > MAX_KEPT_BYTES) throw tooMuchToKeep(first.call.access.place, kept, MAX_KEPT_BYTES);
     const changes = planned.flatMap((one) => one.changes);
@@ -51,6 +49,16 @@ export const patch: Operation<PatchInput, PatchOutput> = {
   },
   render,
 };
+
+type Placed = PlacedSection<PathCall>;
+
+/** Plans a section by what is read from one state of its root. */
+async function planOn(backend: ReadBackend, { call, to, ...one }: Placed): Promise<PlannedSection> {
+  const on = (place: FileCall): FileCall => ({ ...place, root: { ...place.root, backend } });
+  const plan = await planSection({ ...one, call: on(call), ...(to === undefined ? {} : { to: on(to) }) });
+  await yieldIfDue(call.access.scope);
+  return plan;
+}
 
 /** Runs `work` for every section. @throws an error that lists all sections that fail */
 async function collect<T, R>(all: readonly T[], work: (one: T) => R | Promise<R>): Promise<R[]> {
@@ -72,7 +80,7 @@ function placeSection(
   section: Section,
   { root, path: base = "", dryRun, ifMatch }: PatchInput,
   call: PlacesCall,
-): PlacedSection {
+): Placed {
   const read: readonly Ability[] = dryRun === true ? ["crud/read"] : [];
   const at = (path: string, abilities: readonly Ability[]): PathCall =>
     call.at({ root, path: joinPath(base, path), abilities: [...new Set([...abilities, ...read])], changes: true });
@@ -99,7 +107,7 @@ const plainPath = (path: string): string =>
     .join("/");
 
 /** @throws INVALID_INPUT for a path in two sections */
-function requireDistinct(placed: readonly PlacedSection[]): void {
+function requireDistinct(placed: readonly Placed[]): void {
   const seen = new Set<string>();
   for (const { call, to } of placed) {
     for (const { path } of to === undefined ? [call] : [call, to]) {
@@ -116,7 +124,7 @@ function requireDistinct(placed: readonly PlacedSection[]): void {
 }
 
 /** @throws INVALID_INPUT for a precondition on a path that the patch does not change */
-function requireKnown({ ifMatch = {}, path: base = "" }: PatchInput, placed: readonly PlacedSection[]): void {
+function requireKnown({ ifMatch = {}, path: base = "" }: PatchInput, placed: readonly Placed[]): void {
   const known = new Set(placed.map(({ call }) => call.path.text));
   for (const path of Object.keys(ifMatch)) {
     if (known.has(plainPath(joinPath(base, path)))) continue;
@@ -129,13 +137,13 @@ function requireKnown({ ifMatch = {}, path: base = "" }: PatchInput, placed: rea
 }
 
 function answer(
-  placed: readonly PlacedSection[],
+  placed: readonly Placed[],
   planned: readonly PlannedSection[],
   { effects, isDry }: { effects: readonly GroupEffect[]; isDry: boolean },
 ): PatchOutput {
   let next = 0;
   const files = planned.map(({ file, changes, sha256 }, index) => {
-    const { call, to = call } = placed[index] as PlacedSection;
+    const { call, to = call } = placed[index] as Placed;
     const done = effects.slice(next, next + changes.length);
     next += changes.length;
     const after = done.at(-1)?.sha256 ?? sha256;

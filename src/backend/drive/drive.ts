@@ -17,6 +17,7 @@ import type {
   Listing,
   Moved,
   MoveOptions,
+  ReadBackend,
   ReadBytes,
   ReadRange,
   Removed,
@@ -106,6 +107,20 @@ export class DriveBackend implements Backend {
       const { type: kind, size, modified, content } = found;
       return { kind, size, modified, ...(content === undefined ? {} : { version: contentVersion(content) }) };
     });
+  }
+
+  async onOneState<T>(access: Access, work: (state: ReadBackend) => Promise<T>): Promise<T> {
+    const { tree, owner } = await this.#withCallerErrors({ access, verb: access.verb }, async () => {
+      const owner = await this.#open();
+      return { tree: await owner.read(this.#drive), owner };
+    });
+    const shared = { ...tree, release() {} };
+    const open = async () => ({ ...owner, read: async () => shared });
+    try {
+      return await work(new DriveBackend({ open, drive: this.#drive, rootName: this.#rootName }));
+    } finally {
+      tree.release();
+    }
   }
 
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Promise<ReadBytes> {

@@ -227,6 +227,9 @@ export interface Body {
   borrow?(): Promise<Buffer>;
 }
 
+/** What a backend can tell of single entries. */
+export type ReadBackend = Pick<Backend, "stat" | "read" | "open">;
+
 /**
  * Storage of a root. The dispatcher has validated, normalised and authorised the request; a backend resolves the path,
  * calls {@link Access.real}, and acts. Every backend passes the suite in `src/backend-suite`.
@@ -244,6 +247,8 @@ export interface Backend {
    * root can be undone.
    */
   state?(path: RelPath, access: Access): Awaitable<CurrentState | undefined>;
+  /** Runs work that reads one state of the root, whatever changes meanwhile. Absent: every read sees the newest. */
+  onOneState?<T>(access: Access, work: (state: ReadBackend) => Promise<T>): Promise<T>;
   /** Calls `plan` with the size, then reads the range it returns. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
   /** Calls {@link Access.real} before it discloses anything. @throws as {@link read} */

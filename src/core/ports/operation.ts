@@ -13,7 +13,7 @@ import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
 import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
 import type { ApprovalRules } from "./approval.js";
-import type { Access, Backend, RootKind } from "./backend.js";
+import type { Access, Backend, ReadBackend, RootKind } from "./backend.js";
 import type { ChangeOrigin, DriveMaker } from "./changes/change.js";
 import type { Journal, JournalFacts } from "./changes/journal.js";
 import type { PollChanges } from "./changes/watch.js";
@@ -141,7 +141,7 @@ export interface RootView {
 
 /** Call that reads one file, as it is or as it was. */
 export interface FileCall extends Call {
-  readonly root: RootFacts & { readonly backend: Pick<Backend, "stat" | "read" | "open"> };
+  readonly root: RootFacts & { readonly backend: ReadBackend };
   readonly path: RelPath;
   readonly access: Access;
 }

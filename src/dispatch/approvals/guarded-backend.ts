@@ -32,7 +32,10 @@ type Wrapped = Pick<
 >;
 
 /** Methods that change nothing are passed through. */
-type Untouched = Pick<Backend, "list" | "walk" | "stat" | "state" | "read" | "open" | "touch" | "observe" | "close">;
+type Untouched = Pick<
+  Backend,
+  "list" | "walk" | "stat" | "state" | "onOneState" | "read" | "open" | "touch" | "observe" | "close"
+>;
 
 /** A method that a backend gets later has to be put into one of the two. */
 type Missing = Exclude<keyof Backend, keyof Wrapped | keyof Untouched>;
@@ -44,12 +47,14 @@ export function guardedBackend(inner: Backend, options: GuardOptions): Backend {
   const guard = new Guard(inner, options);
   const mount = inner.mount?.bind(inner);
   const state = inner.state?.bind(inner);
+  const onOneState = inner.onOneState?.bind(inner);
   const observe = inner.observe?.bind(inner);
   return {
     list: (...args) => inner.list(...args),
     walk: (...args) => inner.walk(...args),
     stat: (...args) => inner.stat(...args),
     ...(state === undefined ? {} : { state }),
+    ...(onOneState === undefined ? {} : { onOneState }),
     ...(observe === undefined ? {} : { observe }),
     read: (...args) => inner.read(...args),
     open: (...args) => inner.open(...args),

@@ -30,6 +30,8 @@ export interface CellPool {
    * @throws STORE_UNAVAILABLE, STORE_DAMAGED
    */
   get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  /** A cell that is in memory. */
+  near(hash: string): Uint8Array | undefined;
   /** Sizes of blobs, by the hash of their top cell. */
   readonly sizes: Lru<number>;
 }
@@ -53,6 +55,7 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
   };
   return {
     sizes: createLru(MAX_SIZES, () => 1),
+    near: kept.get,
     async get(hashes) {
       const found = hashes.map((hash) => kept.get(hash));
       const missing = hashes.filter((_, place) => found[place] === undefined);
@@ -97,6 +100,8 @@ export interface Overlay {
 export interface CellScope {
   readonly source: Source;
   readonly sizes: Lru<number>;
+  /** Cells that are kept as long as the scope. */
+  readonly size: number;
   /** Whether a branch is in the store, or will be once the change is. */
   has(hash: string): boolean;
   /**
@@ -130,7 +135,15 @@ const STEPS_PER_TURN = 16;
 
 export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
   const held = new Map<string, Uint8Array>();
-  const source: Source = { load: (hash) => held.get(hash), limits: DEFAULT_CELL_LIMITS };
+  /** A cell in memory needs no second run of the work that wants it. */
+  const load = (hash: string): Uint8Array | undefined => {
+    const known = held.get(hash);
+    if (known !== undefined) return known;
+    const near = overlay?.find(hash) ?? pool.near(hash);
+    if (near !== undefined) held.set(hash, near);
+    return near;
+  };
+  const source: Source = { load, limits: DEFAULT_CELL_LIMITS };
   const peek = async (hashes: readonly string[]): Promise<(Uint8Array | undefined)[]> => {
     const near = hashes.map((hash) => held.get(hash) ?? overlay?.find(hash));
     const wanted = hashes.filter((_, place) => near[place] === undefined);
@@ -200,6 +213,9 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
   return {
     source,
     sizes: pool.sizes,
+    get size() {
+      return held.size;
+    },
     has: (hash) => held.has(hash),
     run,
     runSteps,

@@ -3,23 +3,20 @@
 import type { Awaitable } from "../../core/io.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import { cellOf } from "../cad3/encoding/cell.js";
-import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { index } from "../cad3/maps/index-map.js";
-import type { Cell } from "../cad3/ref.js";
+import { type Cell, hashOfRef, isBranch, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { invalidPath } from "../dlfs/name.js";
 import { directoryNode, fileNode, laterTime, type Node, tombstone, viewOf } from "../dlfs/node.js";
-import { lazyCell } from "../dlfs/open.js";
 import { replaceAt } from "../dlfs/tree-path.js";
-import { readRange } from "./content/blob-reader.js";
 import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE } from "./content/blob-writer.js";
 import { compareTrees, type Difference, withContentOf } from "./content/differences.js";
-import { nodeWith, placeIn, type Slot, slotFor } from "./content/slot.js";
+import { nodeWith, placeIn, requireOutside, type Slot, slotFor } from "./content/slot.js";
 import {
   alreadyExists,
   entriesAt,
   isADirectory,
-  type LiveView,
+  knownSize,
   notEmpty,
   notFound,
   readAt,
@@ -27,22 +24,11 @@ import {
   type Tree,
   viewAt,
 } from "./content/tree-read.js";
-import type {
-  DriveChange,
-  DriveContent,
-  DriveEntry,
-  DriveMoment,
-  DriveRead,
-  DriveStat,
-  DriveWrite,
-  StagedContent,
-} from "./drives.js";
+import type { DriveChange, DriveContent, DriveEntry, DriveMoment, DriveRead, DriveStat, DriveWrite } from "./drives.js";
 import { withExplainedErrors } from "./fault.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
-import { type ChangeOptions, createdRoot, deletedRoot, type Moment } from "./owner/change-options.js";
-import { checkSize } from "./stage-content.js";
-
-const STAGED_PIECE_BYTES = 2 ** 20;
+import { type ChangeOptions, createdRoot, deletedRoot, type Edited, type Moment } from "./owner/change-options.js";
+import { checkSize, dataOf, stagedPieces } from "./stage-content.js";
 
 /** The effects of one change on a drive; they take effect when the owner's root is swapped. */
 export class DriveEdit implements DriveChange {
@@ -53,11 +39,13 @@ export class DriveEdit implements DriveChange {
   #isOpen = true;
   #isRepeatable = true;
   readonly #noted: Moment[] = [];
+  /** Of all files, after the change minus before; NaN: not known. */
+  #addedBytes = 0;
 
   constructor(options: ChangeOptions) {
     this.#options = options;
     const { previous, isDeleted } = options;
-    if (isDeleted) this.#deleted = previous;
+    if (isDeleted) [this.#deleted, this.#addedBytes] = [previous, Number.NaN];
     else if (previous !== null) this.#root = previous;
   }
 
@@ -73,6 +61,11 @@ export class DriveEdit implements DriveChange {
 
   get noted(): readonly Moment[] {
     return this.#noted;
+  }
+
+  /** Bytes of all files after the change minus before; `undefined`: they have to be counted. */
+  get addedBytes(): number | undefined {
+    return Number.isNaN(this.#addedBytes) ? undefined : this.#addedBytes;
   }
 
   moment(): DriveMoment {
@@ -93,7 +86,7 @@ export class DriveEdit implements DriveChange {
       const view = viewOf(node);
       if (slot.live !== undefined) throw alreadyExists(path);
       if (view.kind === "tombstone") throw notFound(path);
-      return { root: this.#place(slot, nodeWith(view, slot.stamp)), result: undefined };
+      return { root: this.#place(slot, nodeWith(view, slot.stamp)), result: undefined, added: Number.NaN };
     });
   }
 
@@ -113,6 +106,7 @@ export class DriveEdit implements DriveChange {
 
   async putBack(ref: Uint8Array | undefined): Promise<void> {
     return this.#guarded([], async ({ root, scope }) => {
+      this.#addedBytes = Number.NaN;
       if (ref !== undefined) {
         this.#root = await withContentOf(root ?? (await this.#writable()), await scope.open(ref), this.#options);
       } else if (root !== undefined) {
@@ -151,9 +145,9 @@ export class DriveEdit implements DriveChange {
     if (path.length === 0) return false;
     return this.#edit(path, (root) => {
       const slot = this.#slotFor(root, path);
-      if (slot.live?.kind === "directory") return { root, result: false };
+      if (slot.live?.kind === "directory") return { root, result: false, added: 0 };
       if (slot.live !== undefined) throw alreadyExists(path);
-      return { root: this.#place(slot, directoryNode(index([]), slot.stamp)), result: true };
+      return { root: this.#place(slot, directoryNode(index([]), slot.stamp)), result: true, added: 0 };
     });
   }
 
@@ -166,23 +160,25 @@ export class DriveEdit implements DriveChange {
     if (live.kind === "directory" && !recursive && (await this.entries(path)).length > 0) throw notEmpty(path);
     return this.#edit(path, (root) => {
       const slot = this.#slotFor(root, path);
-      return { root: this.#place(slot, tombstone(slot.stamp)), result: true };
+      const added = -knownSize(slot.live, this.#options.scope);
+      return { root: this.#place(slot, tombstone(slot.stamp)), result: true, added };
     });
   }
 
   copy(from: readonly string[], to: readonly string[]): Promise<void> {
-    return this.#edit(to, (root) => ({ root: this.#copied(root, from, to).root, result: undefined }));
+    return this.#edit(to, (root) => ({
+      root: this.#copied(root, from, to).root,
+      result: undefined,
+      added: Number.NaN,
+    }));
   }
 
   async move(from: readonly string[], to: readonly string[]): Promise<void> {
-    const isInside = from.length <= to.length && from.every((name, depth) => to[depth] === name);
-    if (from.length === 0 || (isInside && from.length < to.length)) {
-      throw invalidPath(to.join("/"), "a directory cannot be moved into itself");
-    }
+    requireOutside(from, to);
     return this.#edit(to, (root) => {
       const { root: copied, stamp } = this.#copied(root, from, to);
       const slot = this.#slotFor(copied, from);
-      return { root: replaceAt(slot.path, [slot.name, tombstone(stamp)], stamp), result: undefined };
+      return { root: replaceAt(slot.path, [slot.name, tombstone(stamp)], stamp), result: undefined, added: 0 };
     });
   }
 
@@ -200,9 +196,10 @@ export class DriveEdit implements DriveChange {
   async #put(path: readonly string[], content: DriveContent, isAppend: boolean): Promise<DriveWrite> {
     if (path.length === 0) throw isADirectory(path);
     // Before the content is requested, which may be expensive.
+    const isAtHand = content instanceof Uint8Array && !isAppend;
     const before = await this.#guarded(path, async ({ scope }) => {
       const root = await this.#writable();
-      return scope.run(() => this.#fileSlot(root, path));
+      return isAtHand ? undefined : scope.run(() => this.#fileSlot(root, path).live);
     });
     const edge =
       isAppend && before?.kind === "file"
@@ -213,14 +210,14 @@ export class DriveEdit implements DriveChange {
     const { top, length } = isWhole
       ? { top: content.staged, length: content.size }
       : await this.#write(path, content, edge);
+    const { scope } = this.#options;
+    if (isBranch(top.ref)) scope.sizes.set(toHex(hashOfRef(top.ref)), length);
     return this.#edit(path, (root) => {
-      const live = this.#fileSlot(root, path);
-      const slot = this.#slotFor(root, path);
-      const created = live === undefined;
-      const data = this.#data(top);
+      const slot = this.#fileSlot(root, path);
       return {
-        root: this.#place(slot, fileNode(data, slot.stamp)),
-        result: { bytes: length - edge.length, created },
+        root: this.#place(slot, fileNode(dataOf(top, scope), slot.stamp)),
+        result: { bytes: length - edge.length, created: slot.live === undefined },
+        added: length - knownSize(slot.live, scope),
       };
     });
   }
@@ -240,34 +237,22 @@ export class DriveEdit implements DriveChange {
 
   #piecesOf(content: DriveContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
     if (content instanceof Uint8Array) return [content];
-    if ("staged" in content) return this.#stagedPieces(content);
+    if ("staged" in content) return stagedPieces(content, this.#options.scope);
     this.#isRepeatable = false;
     return content;
   }
 
-  async *#stagedPieces({ staged, size }: StagedContent): AsyncGenerator<Uint8Array> {
-    for (let offset = 0; offset < size; offset += STAGED_PIECE_BYTES) {
-      const range = { offset, length: STAGED_PIECE_BYTES };
-      yield (await readRange(this.#data(staged), range, this.#options.scope)).bytes;
-    }
-  }
-
-  #fileSlot(root: Value, path: readonly string[]): LiveView | undefined {
-    const { live } = this.#slotFor(root, path);
-    if (live?.kind === "directory") throw isADirectory(path);
-    return live;
-  }
-
-  /** A blob whose cells have been stored. */
-  #data({ bytes, ref }: Cell) {
-    return lazyCell(parseCell(bytes), ref, this.#options.scope.source);
+  #fileSlot(root: Value, path: readonly string[]): Slot {
+    const slot = this.#slotFor(root, path);
+    if (slot.live?.kind === "directory") throw isADirectory(path);
+    return slot;
   }
 
   #slotFor = (root: Value, path: readonly string[]): Slot => slotFor(root, path, this.#options);
   #place = (slot: Slot, node: Node): Node => placeIn(slot, node, this.#options);
 
   /** Changes the root; repeated if the root has changed meanwhile. */
-  #edit<T>(path: readonly string[], change: (root: Value) => { root: Value; result: T }): Promise<T> {
+  #edit<T>(path: readonly string[], change: (root: Value) => Edited<T>): Promise<T> {
     return this.#guarded(path, async ({ scope }) => {
       for (;;) {
         const before = this.#root;
@@ -276,6 +261,7 @@ export class DriveEdit implements DriveChange {
         this.#checkOpen();
         if (this.#root !== before) continue;
         if (after.root !== root) this.#root = after.root;
+        this.#addedBytes += after.added;
         return after.result;
       }
     });

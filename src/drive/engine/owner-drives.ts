@@ -11,7 +11,8 @@ import { lazyRef } from "../dlfs/open.js";
 import { exportInHex } from "../keys/owner-keys.js";
 import { type CellScope, createScope, type Overlay } from "./cells.js";
 import { DriveEdit } from "./change.js";
-import { entriesAt, nodeAt, readAt, statAt, type Tree } from "./content/tree-read.js";
+import { snapshotOf } from "./content/snapshot.js";
+import { nodeAt } from "./content/tree-read.js";
 import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, type ImportReport, importFiles } from "./exchange/import.js";
@@ -25,7 +26,7 @@ import type { Moment } from "./owner/change-options.js";
 import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifetime.js";
 import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
 import { stageContent } from "./stage-content.js";
-import { drivesOf, type PinnedState } from "./state.js";
+import { drivesOf } from "./state.js";
 
 /**
  * The drives of one owner. Every method throws STORE_UNAVAILABLE and STORE_DAMAGED, every change also READ_ONLY_ROOT
@@ -172,6 +173,7 @@ async function changeOne<T>(
     const value = await withDeadline(work(edit), MAX_WORK_MS);
     if (edit.root !== undefined && edit.root !== before) {
       putRoot(draft, drive, { root: edit.root, maxDrives: limits.maxDrives });
+      draft.addedBytes = edit.addedBytes;
       const ends = [before, edit.root];
       for (const moment of edit.noted) draft.notes.push(await resolveNote(moment, { drive, draft, ends }));
     }
@@ -267,32 +269,4 @@ async function readOne(drive: string, queue: OwnerQueue, parts: EngineParts): Pr
       throw error;
     }
   });
-}
-
-/** Each read opens the tree anew: what it loads is cached in the pool, which is bounded. */
-async function snapshotOf(
-  drive: string,
-  { state, release }: PinnedState,
-  { pool }: EngineParts,
-): Promise<DriveSnapshot> {
-  const newScope = (): CellScope => createScope(pool, { find: (hash) => state.merged.get(hash) });
-  const scope = newScope();
-  const root = (await drivesOf(state, scope)).get(drive);
-  const ref = (await scope.run(() => isLive(root))) && root !== undefined ? cellOf(root).ref : undefined;
-  let isOpen = true;
-  const at = <T>(path: readonly string[], read: (tree: Tree) => Promise<T>): Promise<T> =>
-    withExplainedErrors({ drive, path }, async () => {
-      if (!isOpen) throw new TypeError("The snapshot of the drive has been released");
-      const own = newScope();
-      return read({ root: ref === undefined ? undefined : await own.open(ref), scope: own });
-    });
-  return {
-    stat: (path) => at(path, (tree) => statAt(tree, path)),
-    entries: (path) => at(path, (tree) => entriesAt(tree, path)),
-    readFile: (path, offset, length) => at(path, (tree) => readAt(tree, path, { offset, length })),
-    release() {
-      isOpen = false;
-      release();
-    },
-  };
 }

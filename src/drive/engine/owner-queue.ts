@@ -51,6 +51,8 @@ export interface Draft extends DraftBase {
   readonly notes: Noted[];
   /** Changes of entries of the log, in the same swap. */
   readonly edits: LogChange["edits"][number][];
+  /** Bytes of all files after the change minus before, where they are known without looking at the trees. */
+  addedBytes?: number | undefined;
 }
 
 /**
@@ -217,9 +219,10 @@ export class OwnerQueue {
   }
 
   /** @returns bytes of all files after the change, and of those that are gone */
-  async #checkQuota({ drives, overlay }: Draft, before: CadMap, drive: string) {
+  async #checkQuota({ drives, overlay, addedBytes }: Draft, before: CadMap, drive: string) {
     const { usage, limits } = this.#parts;
     const usedBefore = await usage.bytesIn(before, overlay);
+    if (addedBytes !== undefined) usage.learn(drives, Math.max(0, usedBefore + addedBytes));
     const { bytes: used, freed } = await usage.bytesAfter(drives, { drives: before, bytes: usedBefore }, overlay);
     if (used <= limits.maxDriveBytes || used <= usedBefore) return { used, freed };
     const requested = used - usedBefore;

@@ -1,8 +1,13 @@
 // Stores content before the change that uses it.
 
 import { escapeText } from "../../core/errors/texts.js";
+import { parseCell } from "../cad3/encoding/parse-cell.js";
+import type { LazyValue } from "../cad3/lazy.js";
+import type { Cell } from "../cad3/ref.js";
+import { lazyCell } from "../dlfs/open.js";
 import { driveError } from "../error.js";
-import { callStore } from "./cells.js";
+import { type CellScope, callStore } from "./cells.js";
+import { readRange } from "./content/blob-reader.js";
 import { createBlobWriter, NO_EDGE } from "./content/blob-writer.js";
 import type { DriveLimits, StagedContent } from "./drives.js";
 import type { EngineParts } from "./owner-queue.js";
@@ -24,6 +29,19 @@ export async function stageContent(
   await callStore(() => batch.flush());
   return { staged, size: writer.length };
 }
+
+const PIECE_BYTES = 2 ** 20;
+
+export async function* stagedPieces({ staged, size }: StagedContent, scope: CellScope): AsyncGenerator<Uint8Array> {
+  const data = dataOf(staged, scope);
+  for (let offset = 0; offset < size; offset += PIECE_BYTES) {
+    yield (await readRange(data, { offset, length: PIECE_BYTES }, scope)).bytes;
+  }
+}
+
+/** A blob whose cells have been stored. */
+export const dataOf = ({ bytes, ref }: Cell, { source }: CellScope): LazyValue =>
+  lazyCell(parseCell(bytes), ref, source);
 
 /**
  * @param path for the message

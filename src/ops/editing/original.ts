@@ -6,7 +6,8 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict, contentTooLarge, tooLargeToRead } from "../../core/errors/texts.js";
 import { etagOf, expectedOf, isExpected, type Sha256 } from "../../core/etag.js";
 import type { ReadRange } from "../../core/ports/backend.js";
-import type { PathCall } from "../../core/ports/operation.js";
+import type { Stamp } from "../../core/ports/open-file.js";
+import type { FileCall } from "../../core/ports/operation.js";
 import { decodeText, encodeText, type TextForm } from "../content/encoding.js";
 import { applyReplacements, lengthAfter } from "./apply.js";
 import type { Replacement } from "./match.js";
@@ -27,10 +28,11 @@ export interface Original {
   readonly form: TextForm;
   readonly sha256: Sha256;
   readonly size: number;
+  readonly stamp: Stamp | undefined;
 }
 
 /** @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
-export async function readOriginal(input: OriginalRequest, call: PathCall): Promise<Original> {
+export async function readOriginal(input: OriginalRequest, call: FileCall): Promise<Original> {
   const { access, root, path, limits } = call;
   const limit = limits.maxReadBytes;
   const tooLarge = (size: number) => tooLargeToRead(access.place, size, limit, "Replace it whole with file_write");
@@ -49,13 +51,13 @@ export async function readOriginal(input: OriginalRequest, call: PathCall): Prom
     const decoded = decodeText(bytes, input.encoding ?? root.encoding);
     if (decoded === undefined) throw notTextToEdit(access.place);
     const { text, encoding, bom } = decoded;
-    return { text: bom ? BOM + text : text, form: { encoding, bom }, sha256, size: bytes.length };
+    return { text: bom ? BOM + text : text, form: { encoding, bom }, sha256, size: bytes.length, stamp };
   } finally {
     found.release?.();
   }
 }
 
-async function missingAsConflict<T>(read: () => Promise<T>, input: OriginalRequest, call: PathCall): Promise<T> {
+async function missingAsConflict<T>(read: () => Promise<T>, input: OriginalRequest, call: FileCall): Promise<T> {
   try {
     return await read();
   } catch (error) {
@@ -65,7 +67,7 @@ async function missingAsConflict<T>(read: () => Promise<T>, input: OriginalReque
 }
 
 /** CONFLICT: the content does not meet the precondition. @param current its etag; `null`: the file does not exist */
-const staleConflict = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }: PathCall, current: string | null) =>
+const staleConflict = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }: FileCall, current: string | null) =>
   conflict(access.place, {
     verb: access.verb,
     expected: ifMatch,
@@ -73,7 +75,7 @@ const staleConflict = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }:
   });
 
 /** @throws TOO_LARGE before a text of that size is built */
-export function textAfter({ text, size }: Original, plan: readonly Replacement[], call: PathCall): string {
+export function textAfter({ text, size }: Original, plan: readonly Replacement[], call: FileCall): string {
   const limit = Math.max(call.limits.maxWriteBytes, size);
   const length = lengthAfter(text, plan);
   // Every encoding takes at least one byte for each character.
@@ -82,7 +84,7 @@ export function textAfter({ text, size }: Original, plan: readonly Replacement[]
 }
 
 /** @throws TOO_LARGE, NOT_TEXT */
-export function bytesOf(text: string, { form, size }: Original, call: PathCall): Buffer {
+export function bytesOf(text: string, { form, size }: Original, call: FileCall): Buffer {
   const { place } = call.access;
   const bytes = encodeText(text.slice(form.bom ? BOM.length : 0), form);
   if (bytes === undefined)

@@ -3,7 +3,7 @@
 import type { CallScope } from "../../core/call/scope.js";
 import { ambiguousMatch, noMatch, overlappingEdits } from "../../core/errors/edit-texts.js";
 import { isPending, runIo } from "../../core/io.js";
-import type { PathCall } from "../../core/ports/operation.js";
+import type { FileCall } from "../../core/ports/operation.js";
 import { lineAt } from "../content/terminators.js";
 import { findOverlap, type Planned, sortByPosition } from "./apply.js";
 import { type Edit, EditMatcher, type Match } from "./match.js";
@@ -18,7 +18,7 @@ const LINES_TOLD = 10;
 export async function planOf(
   edits: readonly Edit[],
   { text, form }: Original,
-  { call, mayRead }: { call: PathCall; mayRead: boolean },
+  { call, mayRead }: { call: FileCall; mayRead: boolean },
 ): Promise<readonly Planned[]> {
   const { place, scope } = call.access;
   const matcher = new EditMatcher(text);
@@ -49,7 +49,7 @@ export async function yieldIfDue(scope: CallScope): Promise<void> {
 }
 
 interface Mismatch {
-  readonly call: PathCall;
+  readonly call: FileCall;
   /** `undefined`: the caller may not read the file. */
   readonly text: string | undefined;
   readonly edit: number;

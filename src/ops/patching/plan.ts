@@ -6,7 +6,7 @@ import { anchorNotFound, hunkAmbiguous, hunkNotFound } from "../../core/errors/p
 import { alreadyExists, contentTooLarge, notFound } from "../../core/errors/texts.js";
 import { type Expected, expectedOf, hashText, type Sha256 } from "../../core/etag.js";
 import type { GroupChange } from "../../core/ports/backend.js";
-import type { PathCall } from "../../core/ports/operation.js";
+import type { FileCall } from "../../core/ports/operation.js";
 import type { PatchOutput } from "../../schema/types.js";
 import { encodeText } from "../content/encoding.js";
 import type { Replacement } from "../editing/match.js";
@@ -21,11 +21,11 @@ const NEAREST_MS = 30;
 const LINES_TOLD = 10;
 
 /** A section whose places are authorised. */
-export interface PlacedSection {
+export interface PlacedSection<Call extends FileCall = FileCall> {
   readonly section: Section;
-  readonly call: PathCall;
+  readonly call: Call;
   /** Where the entry goes. */
-  readonly to?: PathCall;
+  readonly to?: Call;
   readonly ifMatch?: string;
 }
 
@@ -74,7 +74,7 @@ export async function planSection(placed: PlacedSection): Promise<PlannedSection
 const expectedIn = ({ ifMatch }: PlacedSection): Expected | undefined =>
   ifMatch === undefined ? undefined : expectedOf({ ifMatch });
 
-const actionOn = async ({ root, path, access }: PathCall): Promise<"add" | "modify"> =>
+const actionOn = async ({ root, path, access }: FileCall): Promise<"add" | "modify"> =>
   (await root.backend.stat(path, access)) === undefined ? "add" : "modify";
 
 async function planWhole(placed: PlacedSection, content: string, action: "add" | "modify"): Promise<PlannedSection> {
@@ -116,7 +116,7 @@ async function planDelete(placed: PlacedSection): Promise<PlannedSection> {
 }
 
 /** Bytes of what is there; a link that leads nowhere has none. @throws NOT_FOUND */
-async function sizeOf({ root, path, access }: PathCall): Promise<number> {
+async function sizeOf({ root, path, access }: FileCall): Promise<number> {
   try {
     const stat = await root.backend.stat(path, access);
     if (stat === undefined) throw notFound(access.place);
@@ -136,7 +136,7 @@ async function planMove(placed: PlacedSection): Promise<PlannedSection> {
 }
 
 /** @throws ALREADY_EXISTS */
-async function freeTarget({ to }: PlacedSection): Promise<PathCall> {
+async function freeTarget({ to }: PlacedSection): Promise<FileCall> {
   if (to === undefined) throw new TypeError("A move has a target");
   if ((await to.root.backend.stat(to.path, to.access)) !== undefined) {
     throw alreadyExists(to.access.place, [". Delete it first, or choose another name"]);
@@ -144,7 +144,7 @@ async function freeTarget({ to }: PlacedSection): Promise<PathCall> {
   return to;
 }
 
-const moveTo = (from: PathCall, to: PathCall, expectedFrom: Expected | undefined): GroupChange => ({
+const moveTo = (from: FileCall, to: FileCall, expectedFrom: Expected | undefined): GroupChange => ({
   ...{ kind: "move", from, to },
   options: { ...PARENTS, overwrite: false, expectedFrom },
 });
@@ -163,10 +163,11 @@ async function planText(
   const text = textAfter(original, replacements, call);
   const isSame = text === original.text;
   const bytes = isSame ? undefined : bytesOf(text, original, call);
-  const expected = { content: hashText(original.sha256) };
+  const expected = { content: hashText(original.sha256), stamp: original.stamp };
   const to = section.kind === "update" && section.to !== undefined ? await freeTarget(placed) : undefined;
   const at = to ?? call;
-  const moved = to === undefined ? [] : [moveTo(call, to, expected)];
+  // The record of a move has the hash of what was moved: that is read.
+  const moved = to === undefined ? [] : [moveTo(call, to, { content: expected.content })];
   const written: readonly GroupChange[] =
     bytes === undefined
       ? []
@@ -191,7 +192,7 @@ interface Matched {
 }
 
 interface Reader {
-  readonly call: PathCall;
+  readonly call: FileCall;
   readonly mayRead: boolean;
 }
 

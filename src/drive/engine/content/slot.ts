@@ -51,6 +51,14 @@ export function placeIn(
   return replaceAt(slot.path, [slot.name, node], slot.stamp);
 }
 
+/** @throws INVALID_PATH for a move of a directory into itself, or of the root */
+export function requireOutside(from: readonly string[], to: readonly string[]): void {
+  const isInside = from.length <= to.length && from.every((name, depth) => to[depth] === name);
+  if (from.length === 0 || (isInside && from.length < to.length)) {
+    throw invalidPath(to.join("/"), "a directory cannot be moved into itself");
+  }
+}
+
 /** A live node at another time. */
 export const nodeWith = (view: LiveView, stamp: bigint): Node =>
   view.kind === "file" ? fileNode(view.data, stamp) : directoryNode(view.entries, stamp);

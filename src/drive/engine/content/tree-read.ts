@@ -105,6 +105,14 @@ async function describe(slots: readonly Slot[], scope: CellScope, listed: DriveE
   }
 }
 
+/** Bytes of what is there, if nothing has to be read for it; NaN: they are not known. */
+export function knownSize(view: LiveView | undefined, { sizes }: Pick<CellScope, "sizes">): number {
+  if (view === undefined) return 0;
+  if (view.kind === "directory") return Number.NaN;
+  const { ref } = cellOf(view.data);
+  return (isBranch(ref) ? sizes.get(toHex(hashOfRef(ref))) : claimedSize(ref)) ?? Number.NaN;
+}
+
 /** The size of a file, from the top cell of its content. */
 async function sizeOf(data: FileNode["data"], scope: CellScope): Promise<number> {
   const [size] = await sizesOf([cellOf(data).ref], scope);

@@ -1,6 +1,7 @@
 // The log of an owner's drives as a value: the newest records in its top cell, older ones in an index by id.
 
 import { timeOfId } from "../../../core/entry-id.js";
+import { CHUNK_BYTES } from "../../cad3/blob.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
 import type { ParsedCell } from "../../cad3/encoding/parsed.js";
@@ -48,8 +49,6 @@ const MAX_RECENT = 12;
 /** Records looked at for an entry: between those of this log there may be copies of entries of others. */
 const NEAR = 4;
 const DAY_MS = 86_400_000;
-/** Characters of a text that is surely one cell. */
-const MAX_CELL_TEXT = 1024;
 /** Records that go at once, so that no change waits long for it. */
 const MAX_PRUNED = 64;
 
@@ -209,7 +208,8 @@ export class LogEdit {
       return lazyRef(ref, this.#scope.source);
     };
     const [json = "", ...nodes] = record;
-    const text = typeof json === "string" && json.length > MAX_CELL_TEXT ? undefined : await held(json);
+    const isOneCell = typeof json !== "string" || Buffer.byteLength(json) <= CHUNK_BYTES;
+    const text = isOneCell ? await held(json) : undefined;
     if (text !== undefined) return held([text, ...nodes]);
     // A text of several cells.
     await this.#writes.putTree(newCells(record, (hash) => this.#scope.has(hash) || this.#writes.has(hash)));

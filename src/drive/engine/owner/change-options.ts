@@ -31,6 +31,14 @@ export interface Moment {
   readonly ticket: LogTicket;
 }
 
+/** A tree after one step of a change. */
+export interface Edited<T> {
+  readonly root: Value;
+  readonly result: T;
+  /** Bytes of files after the step minus before; NaN: not known. */
+  readonly added: number;
+}
+
 type Ground = Pick<ChangeOptions, "scope" | "at">;
 
 /** The root of a drive that does not exist. @param deleted root of a deleted drive; `undefined`: there was none */
