@@ -62,9 +62,6 @@ export interface Draft extends DraftBase {
  */
 type Work = (draft: Draft) => Promise<{ readonly isRepeatable: boolean }>;
 
-/** Result of work that can be repeated any number of times. */
-export const REPEATABLE = { isRepeatable: true } as const;
-
 interface Job {
   readonly drive: string;
   readonly work: Work;

@@ -31,6 +31,9 @@ export interface Made extends LogChange {
   readonly isRepeatable: boolean;
 }
 
+/** Result of work that can be repeated any number of times. */
+export const REPEATABLE = { isRepeatable: true } as const;
+
 export const tooManyTries = (): Error =>
   adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
 

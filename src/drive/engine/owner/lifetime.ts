@@ -7,8 +7,9 @@ import { isDeletedDrive } from "../../dlfs/lifetime.js";
 import { isDriveName } from "../../dlfs/name.js";
 import { driveError } from "../../error.js";
 import { quotaExceeded } from "../fault.js";
-import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "../owner-queue.js";
+import type { Draft, EngineParts, OwnerQueue } from "../owner-queue.js";
 import { createdRoot, deletedRoot } from "./change-options.js";
+import { REPEATABLE } from "./made.js";
 import { createWholeChanges } from "./whole-changes.js";
 
 /** @throws INVALID_PATH */

@@ -2,11 +2,11 @@
 
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { type CellPool, type CellScope, createScope } from "../cells.js";
+import { entriesAt, readAt, statAt, type Tree } from "../content/tree-read.js";
 import type { DriveSnapshot } from "../drives.js";
 import { withExplainedErrors } from "../fault.js";
-import { isLive } from "../owner/lifetime.js";
 import { drivesOf, type PinnedState } from "../state.js";
-import { entriesAt, readAt, statAt, type Tree } from "./tree-read.js";
+import { isLive } from "./lifetime.js";
 
 /** Most cells that the reads of one snapshot keep for each other; what they load is in the pool too, which is bounded. */
 const MAX_KEPT_CELLS = 512;
