@@ -1,7 +1,7 @@
 // Open files of the host and their version stamps.
 
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
-import type { Access } from "../../core/ports/backend.js";
+import type { Access, ReadRange } from "../../core/ports/backend.js";
 import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
 import { type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
@@ -41,6 +41,18 @@ export function* openFile(jail: Jail, file: Pinned, access: Access): Io<OpenFile
   }
 }
 
+/** Fewer bytes than `length` only at the end of the file, since one system call may give fewer anywhere. */
+export function* readRange({ sys }: Jail, fd: number, { offset, length }: ReadRange): Io<Buffer> {
+  const buffer = Buffer.allocUnsafe(length);
+  let done = 0;
+  while (done < length) {
+    const count = yield* sys.read(fd, buffer, done, offset + done);
+    if (count === 0) break;
+    done += count;
+  }
+  return buffer.subarray(0, done);
+}
+
 class HostFile implements OpenFile {
   readonly size: number;
   readonly modified: number;
@@ -69,14 +81,7 @@ class HostFile implements OpenFile {
 
   *#read(offset: number, length: number): Io<Buffer> {
     this.#access.scope.checkpoint();
-    const buffer = Buffer.allocUnsafe(length);
-    let done = 0;
-    while (done < length) {
-      const count = yield* this.#jail.sys.read(this.#fd, buffer, done, offset + done);
-      if (count === 0) break;
-      done += count;
-    }
-    return buffer.subarray(0, done);
+    return yield* readRange(this.#jail, this.#fd, { offset, length });
   }
 
   close(): void {

@@ -31,7 +31,9 @@ export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access, 
       const count = buffer.length === 0 ? 0 : yield* sys.read(fd, buffer, 0, range.offset + done);
       if (count > 0) parts.push(buffer.subarray(0, count));
       done += count;
-      if (count < buffer.length || done >= range.length) break;
+      // Fewer bytes than requested are the end only where the file is known to end.
+      const isEnd = count < buffer.length && (count === 0 || range.offset + done >= file.stat.size);
+      if (isEnd || done >= range.length) break;
       expected = 65_536;
       yield* access.scope.breathe();
     }

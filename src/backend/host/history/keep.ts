@@ -172,8 +172,12 @@ export function* contentOf({ jail }: Pick<Change, "jail">, file: Pinned): Io<Buf
   try {
     // Requesting one byte more than expected detects the end in the same call.
     const buffer = Buffer.allocUnsafe(file.stat.size + 1);
-    const count = yield* jail.sys.read(fd, buffer, 0, 0);
-    if (count <= file.stat.size) return buffer.subarray(0, count);
+    let [done, count] = [0, 0];
+    do {
+      count = yield* jail.sys.read(fd, buffer, done, done);
+      done += count;
+    } while (count > 0 && done < file.stat.size);
+    if (done <= file.stat.size) return buffer.subarray(0, done);
     throw Object.assign(new Error("grown meanwhile"), { code: "EAGAIN", syscall: "read" });
   } finally {
     closeNow(fd);

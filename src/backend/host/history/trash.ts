@@ -12,6 +12,7 @@ import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { kindOf } from "../changes/report.js";
 import { findBelow } from "../group/intent.js";
+import { readRange } from "../open.js";
 import { countTree } from "../quota.js";
 
 /** The folder, for changes. `undefined`: this root can have none. */
@@ -167,13 +168,7 @@ class KeptFile implements OpenFile {
   }
 
   read(offset: number, length: number): Awaitable<Buffer> {
-    return runIo(this.#read(offset, length));
-  }
-
-  *#read(offset: number, length: number): Io<Buffer> {
-    const buffer = Buffer.allocUnsafe(length);
-    const done = yield* this.#jail.sys.read(this.#fd, buffer, 0, offset);
-    return buffer.subarray(0, done);
+    return runIo(readRange(this.#jail, this.#fd, { offset, length }));
   }
 
   close(): void {

@@ -9,7 +9,7 @@ import { driveError } from "../../error.js";
 import { quotaExceeded } from "../fault.js";
 import type { Draft, EngineParts, OwnerQueue } from "../owner-queue.js";
 import { createdRoot, deletedRoot } from "./change-options.js";
-import { REPEATABLE } from "./made.js";
+import { REPEATABLE } from "./change-results.js";
 import { createWholeChanges } from "./whole-changes.js";
 
 /** @throws INVALID_PATH */
