@@ -169,11 +169,17 @@ function never(name: string): never {
   throw new Error(`nothing is told of ${name}`);
 }
 
-/** Pages of the tables that hold a text. */
+/** Where a page of LMDB has its flags, and that of a page that leads to others. */
+const FLAGS_OFFSET = 18;
+const BRANCH = 1;
+
+/** Pages of entries that hold a text. A page that leads to them may hold it too: without that, both ends are lost. */
 function pagesWith(bytes: Buffer, text: string): number[] {
   const found: number[] = [];
-  for (let page = 0; page < bytes.length / 4096; page++) {
-    if (bytes.subarray(page * 4096, (page + 1) * 4096).includes(text)) found.push(page);
+  for (let start = 0; start < bytes.length; start += 4096) {
+    const page = bytes.subarray(start, start + 4096);
+    const isBranch = (page.readUInt16LE(FLAGS_OFFSET) & BRANCH) !== 0;
+    if (!isBranch && page.includes(text)) found.push(start / 4096);
   }
   return found;
 }
