@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { openShared, openTable } from "../../src/database/shared-database.js";
 
 // Arguments: the folder of the database, how often to open and close it, a file to wait for before the first time.
-const [, , folder = "", times = "1", signal] = process.argv;
+const [, , folder = "", times = "1", signal = ""] = process.argv;
 
 process.stdout.write("ready\n");
 // It never sleeps, so that whoever looks sees when it waits for a lock.
-while (signal !== undefined && !existsSync(signal));
+while (!existsSync(signal));
 for (let done = 0; done < Number(times); done += 1) {
   const env = openShared(folder, { maxTables: 8, flush: false });
   const table = openTable(env, "openings");

@@ -33,10 +33,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function start(times: number, signal?: string): Promise<ChildProcess> {
+async function start(times: number, signal: string): Promise<ChildProcess> {
   const file = compiled.file("test/database/child.ts");
-  const args = [file, path, String(times), ...(signal === undefined ? [] : [signal])];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [file, path, String(times), signal], { stdio: ["ignore", "pipe", "inherit"] });
   if (child.stdout !== null) await once(child.stdout, "data");
   return child;
 }
@@ -65,8 +64,10 @@ describe("a database of several processes", () => {
 
   test("loses no change of one while others open and close it", async () => {
     const openings = 25;
-    const children = await Promise.all([start(openings), start(openings), start(openings)]);
+    const signal = join(folder, "go");
+    const children = await Promise.all([start(openings, signal), start(openings, signal), start(openings, signal)]);
     const ended = Promise.all(children.map((child) => once(child, "close")));
+    writeFileSync(signal, "");
     let isEnded = false;
     void ended.then(() => {
       isEnded = true;
