@@ -47,8 +47,9 @@ function hintFor({ hidden }: Pick<ListOutput, "hidden">): { hint?: string } {
 }
 
 function addMime(entry: Entry): Entry & { readonly mime?: string } {
-  const mime = entry.type === "file" ? mimeByName(entry.name) : undefined;
-  return mime === undefined ? entry : { ...entry, mime };
+  const { name, type, size, modified, unreachable } = entry;
+  const mime = type === "file" && unreachable !== true ? mimeByName(name) : undefined;
+  return mime === undefined ? entry : { name, type, size, modified, mime };
 }
 
 /** Only surfaces for models have the field. */

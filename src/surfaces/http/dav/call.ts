@@ -2,6 +2,7 @@
 
 import { attribute } from "../../../core/call/attribute.js";
 import type { Caller } from "../../../core/call/caller.js";
+import type { CallTerms } from "../../../core/call/terms.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import type { Uploaded } from "../../../core/ports/transfer.js";
@@ -16,6 +17,9 @@ import { parentOf, pathText, type Target, targetOf } from "./target.js";
 
 type RootFactsOfDav = NonNullable<ReturnType<HttpDav["root"]>>;
 type Place = Pick<Target, "space" | "root" | "segments">;
+
+/** Entries of a directory, from one on. */
+type Page = { readonly offset: number; readonly limit: number };
 
 /** Methods that change nothing; a missing directory in a path is 404 there, else 409. */
 const READING = ["GET", "HEAD", "PROPFIND", "OPTIONS"];
@@ -55,6 +59,8 @@ export class DavCall {
   readonly target: Target;
   readonly #context: SurfaceContext;
   readonly #isReading: boolean;
+  /** The last tree that was asked for: that of each entry of a listing. */
+  #tree: { readonly space: Target["space"]; readonly root: string; readonly name: string } | undefined;
   #known: { readonly root: string; readonly facts: RootFactsOfDav | undefined } | undefined;
 
   /** @throws HttpError 400 */
@@ -81,10 +87,15 @@ export class DavCall {
 
   /** A place as locks and properties know it: two URLs of one drive are one. */
   spotOf(place: Place): Spot {
-    const { root = "", segments } = place;
-    const drive = this.driveOf(place);
-    const tree = drive === undefined ? `root ${root}` : `drive ${drive} of ${this.caller.did}`;
-    return { tree, segments };
+    const { space, root = "", segments } = place;
+    let known = this.#tree;
+    if (known?.root !== root || known.space !== space) {
+      const drive = this.driveOf(place);
+      const name = drive === undefined ? `root ${root}` : `drive ${drive} of ${this.caller.did}`;
+      known = { space, root, name };
+      this.#tree = known;
+    }
+    return { tree: known.name, segments };
   }
 
   /** Name of the drive that a place is on; `undefined`: it is on none. */
@@ -129,8 +140,9 @@ export class DavCall {
     return value;
   }
 
-  async list(place: Place, page: { readonly offset: number; readonly limit: number }): Promise<DavListing> {
-    return (await this.run("list", place, page, { terms: { listsTypes: true } })) as DavListing;
+  /** @param more `listsTypes`: with the media types of files */
+  async list(place: Place, page: Page, more: Pick<CallTerms, "listsTypes"> = {}): Promise<DavListing> {
+    return (await this.run("list", place, page, { terms: more })) as DavListing;
   }
 
   /** `undefined` if there is nothing. @param isHashed reads a file to tell its hash */

@@ -58,8 +58,11 @@ export function hrefOf(host: Pick<HttpHost, "url">, { space, root, segments }: N
 const pathOfUrl = (url: string): string => new URL(url).pathname.replace(/\/+$/, "");
 
 /** Percent-encodes all but what RFC 3986 calls unreserved. */
-export const encodeName = (name: string): string =>
-  encodeURIComponent(name).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+export function encodeName(name: string): string {
+  // Most names need nothing.
+  if (/^[\w.~-]*$/.test(name)) return name;
+  return encodeURIComponent(name).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
 
 /** The place below another. */
 export const childOf = (target: Target, name: string): Named =>

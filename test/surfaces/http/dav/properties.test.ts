@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DeadProperties } from "../../../../src/surfaces/http/dav/properties/dead.js";
+import { httpDate } from "../../../../src/surfaces/http/dav/properties/live.js";
 import { type DavVenue, serveDav, textIn } from "./fixture.js";
 
 let venue: DavVenue;
@@ -95,6 +96,13 @@ test.each([
     expect(textIn(found, "D:getlastmodified") === "Sun, 09 Sep 2001 01:46:40 GMT").toBe(isTime);
   }
 });
+
+test.each([0, -1, 999, 86_399_999, 86_400_000, -86_400_001, 951_782_400_123.5, Date.UTC(2026, 10, 23, 4, 5, 6)])(
+  "the time %d is written as HTTP has it",
+  (ms) => {
+    expect(httpDate(ms)).toBe(new Date(Math.floor(ms)).toUTCString());
+  },
+);
 
 test("properties lie in the state directory, for its owner alone, and not in the root", async () => {
   await venue.dav("PUT", "/dav/docs/k", { body: "x" });

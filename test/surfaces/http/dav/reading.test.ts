@@ -1,11 +1,11 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type DavVenue, hrefs, serveDav, textIn } from "./fixture.js";
 
 let venue: DavVenue;
 beforeAll(async () => {
-  venue = await serveDav();
+  venue = await serveDav({ file: { roots: { limited: { temp: true, quota: { bytes: 1000 } } } } });
   mkdirSync(join(venue.docs, "sub/deep"), { recursive: true });
   writeFileSync(join(venue.docs, "a.txt"), "alpha");
   writeFileSync(join(venue.docs, "sub/b & c.txt"), "beta");
@@ -24,7 +24,7 @@ const propfind = (path: string, depth: string, names?: string) =>
 describe("PROPFIND", () => {
   test("lists the roots that the caller holds something in", async () => {
     expect(hrefs(await propfind("/dav/", "1"))).toEqual([
-      ...["/dav/", "/dav/docs/", "/dav/tmp/", "/dav/ro/", "/dav/home/", "/dav/hidden/"],
+      ...["/dav/", "/dav/docs/", "/dav/tmp/", "/dav/ro/", "/dav/home/", "/dav/hidden/", "/dav/limited/"],
     ]);
     const seen = await venue.dav("PROPFIND", "/dav/", { as: "reader", headers: { depth: "1" } });
     expect(hrefs(seen)).toEqual(["/dav/", "/dav/docs/", "/dav/ro/", "/dav/home/"]);
@@ -55,6 +55,49 @@ describe("PROPFIND", () => {
     expect(textIn(answer, "D:creationdate")).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   });
 
+  test("walks all pages of a large collection, each member once", async () => {
+    const names = Array.from({ length: 5100 }, (_, index) => `${index}`.padStart(4, "0"));
+    mkdirSync(join(venue.docs, "large"));
+    for (const name of names) writeFileSync(join(venue.docs, "large", name), "");
+    expect(hrefs(await propfind("/dav/docs/large", "1", "<getcontentlength/>"))).toEqual([
+      "/dav/docs/large/",
+      ...names.map((name) => `/dav/docs/large/${name}`),
+    ]);
+    rmSync(join(venue.docs, "large"), { recursive: true });
+  });
+
+  test("leaves out names that no URL can reach, and keeps those that only Windows forbids", async () => {
+    mkdirSync(join(venue.docs, "odd"));
+    const names = ["a\\b", "con", "x:y?", "~$z", "._z", "e\u0301", "\u00e9", "a;b#c"];
+    for (const name of [...names, Buffer.from([0x66, 0xff])]) {
+      writeFileSync(Buffer.concat([Buffer.from(join(venue.docs, "odd/")), Buffer.from(name)]), "odd");
+    }
+    const listed = hrefs(await propfind("/dav/docs/odd/", "1")).slice(1);
+    const reached = names.slice(1).map((name) => `/dav/docs/odd/${encodeURIComponent(name)}`);
+    expect(listed.toSorted()).toEqual(reached.toSorted());
+    for (const url of listed) expect((await venue.dav("GET", url)).text).toBe("odd");
+    rmSync(join(venue.docs, "odd"), { recursive: true });
+  });
+
+  test("tells the quota of a root, beside all properties too, and of none where there is none", async () => {
+    const quota = "<quota-used-bytes/><quota-available-bytes/>";
+    const named = await propfind("/dav/limited/", "0", quota);
+    expect([textIn(named, "D:quota-used-bytes"), textIn(named, "D:quota-available-bytes")]).toEqual(["0", "1000"]);
+    const body = `<propfind xmlns="DAV:"><allprop/><include>${quota}<getetag/><displayname/><no/></include></propfind>`;
+    const all = await venue.dav("PROPFIND", "/dav/limited/", { headers: { depth: "0" }, body });
+    expect(textIn(all, "D:quota-available-bytes")).toBe("1000");
+    expect(all.text.match(/<D:displayname>/g)).toHaveLength(1);
+    expect(all.text).toContain("<D:getetag/><D:no/></D:prop><D:status>HTTP/1.1 404 Not Found</D:status>");
+    const without = await propfind("/dav/docs/", "0", quota);
+    expect(without.text).not.toContain("200 OK");
+  });
+
+  test("tells of locks only where something can be changed", async () => {
+    const locks = "<lockdiscovery/><supportedlock/>";
+    expect((await propfind("/dav/ro/r.txt", "0", locks)).text).not.toContain("200 OK");
+    expect((await propfind("/dav/docs/a.txt", "0", locks)).text).not.toContain("404 Not Found");
+  });
+
   test("separates what is there from what is not", async () => {
     const answer = await propfind("/dav/docs/a.txt", "0", '<getetag/><no/><x:y xmlns:x="urn:&amp;"/>');
     const [found, missing] = answer.text.split("<D:status>HTTP/1.1 200 OK</D:status>");
@@ -66,8 +109,11 @@ describe("PROPFIND", () => {
   test.each([
     ["infinity", 403],
     ["2", 400],
+    [undefined, 403],
   ])("with Depth: %s is %i", async (depth, status) => {
-    expect((await propfind("/dav/docs/", depth)).status).toBe(status);
+    const headers: Record<string, string> = depth === undefined ? {} : { depth };
+    const answer = await venue.dav("PROPFIND", "/dav/docs/", { headers });
+    expect([answer.status, answer.text.includes("<D:propfind-finite-depth/>")]).toEqual([status, status === 403]);
   });
 
   test.each([
@@ -84,6 +130,7 @@ describe("PROPFIND", () => {
     ["/dav/docs/%ff", 400],
     ["/dav/docs/%zz", 400],
     ["/dav/docs/.venue-files/x", 400],
+    ["/dav/docs/a.txt#b", 400],
     ["/dav//docs//a.txt", 207],
     ["/dav/docs/to-folder", 207],
     ["/dlfs/nothing", 404],

@@ -8,22 +8,12 @@ import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import { type DavCall, type Found, undefinedFor } from "../call.js";
 import { DavError } from "../errors.js";
-import { LIVE_NAMES, liveProperty, QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
+import { QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
 import { type PropertyRequest, propertyRequest } from "../properties/request.js";
-import { childOf, hrefOf, type Target } from "../target.js";
+import { responseWriter } from "../properties/response.js";
+import { childOf, encodeName, hrefOf, type Target } from "../target.js";
 import { MAX_XML_BYTES, readXml, type XmlElement } from "../xml/read.js";
-import {
-  clark,
-  DAV,
-  element,
-  escapeXml,
-  fromClark,
-  Markup,
-  namedElement,
-  PROLOGUE,
-  XML_TYPE,
-  type XmlName,
-} from "../xml/write.js";
+import { DAV, element, escapeXml, PROLOGUE, XML_TYPE, type XmlName } from "../xml/write.js";
 
 /** Entries of a directory asked for at once. */
 const PAGE = 5000;
@@ -31,6 +21,8 @@ const PAGE = 5000;
 const STALL_MS = 60_000;
 /** Files up to this size are hashed for an ETag. */
 export const MAX_HASHED_BYTES = 8_388_608;
+/** Rows that are made before they are written, at most: a link among them may take long. */
+const BATCH = 256;
 /** Bytes of XML gathered before they are sent. */
 const CHUNK_CHARS = 32_768;
 
@@ -38,16 +30,14 @@ export async function propfind(call: DavCall): Promise<FastifyReply> {
   const depth = depthOf(call);
   const wanted = propertyRequest(await xmlBody(call));
   const top = await resourceAt(call, wanted);
-  const rows = depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top);
+  const rows =
+    depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top, asksFor(wanted, "getcontenttype"));
   const { request, reply } = call.exchange;
   reply.code(207).headers({ ...COMMON_HEADERS, "content-type": XML_TYPE });
-  await sendChunks(
-    multistatus(rows, (resource) => responseOf(call, resource, wanted)),
-    {
-      ...{ request, reply, stallMs: STALL_MS },
-      onBegin: () => {},
-    },
-  );
+  await sendChunks(multistatus(rows, responseWriter(call, wanted)), {
+    ...{ request, reply, stallMs: STALL_MS },
+    onBegin: () => {},
+  });
   return reply;
 }
 
@@ -71,21 +61,33 @@ export async function xmlBody({ exchange }: DavCall): Promise<XmlElement | undef
 /** The target of a request, as it is. @throws HttpError 404 */
 async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Resource> {
   const { target } = call;
-  if (target.root === undefined) return { place: target, isCollection: true };
+  if (target.root === undefined) return { place: target, href: hrefOf(call.host, target, true), isCollection: true };
   const found = await foundAt(call, target);
   if (found === undefined) {
     call.properties.dropOne(call.spotOf(target));
     throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
   }
   const isCollection = found.type === "directory";
-  const wantsHash = !isCollection && found.hash === undefined && found.size <= MAX_HASHED_BYTES && asksForEtag(request);
+  const wantsHash =
+    !isCollection && found.hash === undefined && found.size <= MAX_HASHED_BYTES && asksFor(request, "getetag");
   const hashed = wantsHash ? await call.stat(target, true) : undefined;
   const quota = asksForQuota(request) ? await quotaOf(call, target) : undefined;
-  return { place: target, isCollection, found: { ...found, ...hashed }, ...(quota === undefined ? {} : { quota }) };
+  const href = hrefOf(call.host, target, isCollection);
+  return {
+    place: target,
+    href,
+    isCollection,
+    found: { ...found, ...hashed },
+    ...(quota === undefined ? {} : { quota }),
+  };
 }
 
+/** Properties that a request names, beside or instead of all. */
+const namesIn = (request: PropertyRequest): readonly XmlName[] =>
+  request.kind === "named" ? request.names : request.kind === "all" ? request.include : [];
+
 const asksForQuota = (request: PropertyRequest): boolean =>
-  request.kind === "named" && request.names.some(({ local }) => QUOTA_NAMES.includes(local));
+  namesIn(request).some(({ local }) => QUOTA_NAMES.includes(local));
 
 /** Quota and use of the root that holds a place, or of all drives of the caller. */
 async function quotaOf(call: DavCall, target: Target): Promise<Quota | undefined> {
@@ -122,110 +124,72 @@ export async function typeAt(call: DavCall, target: Target): Promise<string | un
   }
 }
 
-const asksForEtag = (request: PropertyRequest): boolean =>
-  request.kind !== "names" && (request.kind === "all" || request.names.some(({ local }) => local === "getetag"));
+/** Whether a property of the venue itself is asked for, with its value. */
+const asksFor = (request: PropertyRequest, live: string): boolean =>
+  request.kind === "all" || namesIn(request).some(({ local }) => local === live);
 
-async function* topOnly(top: Resource): AsyncGenerator<Resource> {
-  yield top;
+async function* topOnly(top: Resource): AsyncGenerator<readonly Resource[]> {
+  yield [top];
 }
 
-async function* withMembers(call: DavCall, top: Resource): AsyncGenerator<Resource> {
-  yield top;
+/** A collection and what is in it, some at a time: a promise for each would cost more than its text. */
+async function* withMembers(call: DavCall, top: Resource, listsTypes: boolean): AsyncGenerator<readonly Resource[]> {
   const { target } = call;
-  if (target.root === undefined) {
-    for (const name of await call.names(target.space)) yield* member(call, childOf(target, name));
+  const { space, root, segments } = target;
+  const terms = listsTypes ? ({ listsTypes } as const) : {};
+  if (root === undefined) {
+    const names = await call.names(target.space);
+    yield [top, ...names.map((name) => member(call, top, name))];
     return;
   }
+  let rows = [top];
   for (let offset = 0; ; offset += PAGE) {
-    const { entries, truncated } = await call.list(target, { offset, limit: PAGE });
-    for (const { name, unreachable, ...found } of entries) {
-      if (unreachable === true) continue;
-      const place = childOf(target, name);
-      const { type } = found;
-      if (type === "symlink") yield* linkedFile(call, place);
-      else if (type !== "other") {
-        yield { place, isCollection: type === "directory", found };
+    const { entries, truncated } = await call.list(target, { offset, limit: PAGE }, terms);
+    for (const found of entries) {
+      const { name, type } = found;
+      if (found.unreachable === true || type === "other") continue;
+      const isCollection = type === "directory";
+      const href = `${top.href}${encodeName(name)}${isCollection ? "/" : ""}`;
+      const place = { space, root, segments: [...segments, name] };
+      const seen = type === "symlink" ? await linkedFile(call, place) : found;
+      if (seen !== undefined) rows.push({ place, href, isCollection, found: seen });
+      if (rows.length >= BATCH) {
+        yield rows;
+        rows = [];
       }
     }
-    if (!truncated) return;
+    if (!truncated) break;
   }
+  yield rows;
 }
 
 /** A member of a collection of roots. */
-async function* member(call: DavCall, place: Resource["place"]): AsyncGenerator<Resource> {
-  if (call.target.space === "top")
-    yield { place: { space: place.root === "dav" ? "dav" : "dlfs", segments: [] }, isCollection: true };
-  else yield { place, isCollection: true };
+function member({ target }: DavCall, { href }: Resource, name: string): Resource {
+  const space = name === "dav" ? "dav" : "dlfs";
+  const place = target.space === "top" ? ({ space, segments: [] } as const) : childOf(target, name);
+  return { place, href: `${href}${encodeName(name)}/`, isCollection: true };
 }
 
 /** A link to a file is listed as that file; others are left out. */
-async function* linkedFile(call: DavCall, place: Resource["place"]): AsyncGenerator<Resource> {
+async function linkedFile(call: DavCall, place: Resource["place"]): Promise<Found | undefined> {
   const hidden = ["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "DENIED_BY_POLICY", "CAPABILITY_DENIED", "NOT_FOUND"];
   const found = await undefinedFor([...hidden, "OTHER_DEVICE", "NOT_A_DIRECTORY"], call.stat(place));
-  if (found?.type === "file") yield { place, isCollection: false, found };
+  return found?.type === "file" ? found : undefined;
 }
 
 /** The whole document, in chunks. */
 async function* multistatus(
-  rows: AsyncIterable<Resource>,
-  describe: (resource: Resource) => Markup,
+  batches: AsyncIterable<readonly Resource[]>,
+  write: (resource: Resource) => string,
 ): AsyncGenerator<Buffer> {
   let text = `${PROLOGUE}<D:multistatus xmlns:D="${escapeXml(DAV)}">\n`;
-  for await (const row of rows) {
-    text += `${describe(row).text}\n`;
-    if (text.length < CHUNK_CHARS) continue;
-    yield Buffer.from(text);
-    text = "";
+  for await (const batch of batches) {
+    for (const row of batch) {
+      text += write(row);
+      if (text.length < CHUNK_CHARS) continue;
+      yield Buffer.from(text);
+      text = "";
+    }
   }
   yield Buffer.from(`${text}</D:multistatus>\n`);
 }
-
-function responseOf(call: DavCall, resource: Resource, request: PropertyRequest): Markup {
-  const { found, missing } = propertiesOf(call, resource, request);
-  const groups = [
-    ...(found.length > 0 || missing.length === 0 ? [propstat(found, FOUND)] : []),
-    ...(missing.length > 0 ? [propstat(missing, MISSING)] : []),
-  ];
-  const href = hrefOf(call.host, resource.place, resource.isCollection);
-  return element("D:response", [element("D:href", href), ...groups]);
-}
-
-const FOUND = element("D:status", "HTTP/1.1 200 OK");
-const MISSING = element("D:status", "HTTP/1.1 404 Not Found");
-
-const propstat = (properties: readonly Markup[], status: Markup): Markup =>
-  element("D:propstat", [element("D:prop", properties), status]);
-
-const NO_PROPERTIES: ReadonlyMap<string, string> = new Map();
-
-interface Properties {
-  readonly found: readonly Markup[];
-  readonly missing: readonly Markup[];
-}
-
-function propertiesOf(call: DavCall, resource: Resource, request: PropertyRequest): Properties {
-  const { place, isCollection } = resource;
-  const dead = place.root === undefined ? NO_PROPERTIES : call.properties.of(call.spotOf(place), isCollection);
-  if (request.kind === "all" && request.include.length === 0 && dead.size === 0) {
-    return { found: LIVE_NAMES.flatMap((local) => liveProperty(local, resource, call) ?? []), missing: [] };
-  }
-  const propertyOf = (name: XmlName): Markup | undefined => {
-    const kept = dead.get(clark(name));
-    if (kept !== undefined) return Markup.trusted(kept);
-    return name.namespace === DAV ? liveProperty(name.local, resource, call) : undefined;
-  };
-  const all = (): XmlName[] => {
-    const live = LIVE_NAMES.map((local) => ({ namespace: DAV, local }));
-    return [...live.filter((name) => propertyOf(name) !== undefined), ...[...dead.keys()].map(fromClark)];
-  };
-  if (request.kind === "names") return { found: all().map((name) => namedElement(name)), missing: [] };
-  const included = request.kind === "all" ? request.include : [];
-  const names = request.kind === "named" ? request.names : [...all(), ...included.filter((name) => !isIn(all(), name))];
-  const pairs = names.map((name) => ({ name, value: propertyOf(name) }));
-  return {
-    found: pairs.flatMap(({ value }) => value ?? []),
-    missing: pairs.flatMap(({ name, value }) => (value === undefined ? namedElement(name) : [])),
-  };
-}
-
-const isIn = (names: readonly XmlName[], name: XmlName): boolean => names.some((one) => clark(one) === clark(name));

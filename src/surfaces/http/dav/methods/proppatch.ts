@@ -6,7 +6,7 @@ import type { DavCall } from "../call.js";
 import { DavError, sendXml } from "../errors.js";
 import { evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
-import { isLive } from "../properties/live.js";
+import { livePropertyOf } from "../properties/live.js";
 import { hrefOf } from "../target.js";
 import { childrenOf, innerText, isNamed, type XmlElement } from "../xml/read.js";
 import { standalone } from "../xml/serialize.js";
@@ -92,7 +92,7 @@ function plan({ name, node }: Instruction, isOnDrive: boolean): Planned {
     const modified = timeIn(innerText(node));
     return modified === undefined ? { name, refused: NO_TIME } : { name, modified };
   }
-  if (namespace === DAV && isLive(local)) return { name, refused: PROTECTED };
+  if (namespace === DAV && livePropertyOf(local) !== undefined) return { name, refused: PROTECTED };
   return { name, xml: node === undefined ? undefined : standalone(node).text };
 }
 
