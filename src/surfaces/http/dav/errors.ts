@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from "fastify";
 import { ERROR_CODES, FileAdapterError } from "../../../core/errors/errors.js";
+import { PLAIN_WORDING, phrase, type Wording } from "../../../core/errors/wording.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { HttpError } from "../plumbing/http-error.js";
 import { element, type Markup, NAMESPACES, OWN, PROLOGUE, XML_TYPE } from "./xml/write.js";
@@ -66,6 +67,17 @@ const STATUSES: Readonly<Record<string, Mapped>> = {
   PATH_NOT_RELATIVE: sameMapping(400),
 };
 
+const TOOLS: Readonly<Record<string, string>> = { list: "PROPFIND", mkdir: "MKCOL" };
+const OPTIONS: Readonly<Record<string, string>> = {
+  overwrite: "Overwrite: T",
+  parents: "a path whose collection exists",
+};
+/** Errors in the words of WebDAV, whose clients have no operations. */
+const WORDING: Wording = {
+  tool: (name) => TOOLS[name] ?? PLAIN_WORDING.tool(name),
+  option: (name) => OPTIONS[name] ?? PLAIN_WORDING.option(name),
+};
+
 /** Codes that say no more to a caller without credentials than that it needs some. */
 const HIDDEN_FROM_PUBLIC = ["CAPABILITY_DENIED", "UNKNOWN_ROOT", "DRIVE_REQUIRES_AUTH"];
 
@@ -75,12 +87,12 @@ export const codeOf = (error: unknown): string | undefined =>
 /** The error of a failed operation; unexpected ones are returned unchanged. */
 export function davError(error: unknown, { isReading, isPublic }: { isReading: boolean; isPublic: boolean }): unknown {
   if (!(error instanceof FileAdapterError)) return error;
-  const { code, message } = error;
+  const { code, sentence } = error;
   if (isPublic && HIDDEN_FROM_PUBLIC.includes(code)) return new HttpError(401, "Authentication required");
   const mapped = STATUSES[code];
   const status = mapped === undefined ? statusInTable(code) : isReading ? mapped.reading : mapped.changing;
   const condition = mapped?.condition === undefined ? undefined : element(mapped.condition);
-  return new DavError(status, message, { condition, code });
+  return new DavError(status, phrase(sentence, WORDING), { condition, code });
 }
 
 const statusInTable = (code: string): number =>

@@ -230,6 +230,15 @@ describe("what a caller may not do", () => {
   });
 });
 
+test("a refusal names the methods of WebDAV, not operations", async () => {
+  const { text } = await venue.dav("PUT", "/dav/docs/none/x", { body: "x" });
+  expect(/<v:message>([^<]*)/.exec(text)?.[1]).toBe(
+    "Parent directory does not exist: none. Pass a path whose collection exists or call MKCOL",
+  );
+  const headers = { destination: "/dav/docs/b.txt", overwrite: "F" };
+  expect((await venue.dav("COPY", "/dav/docs/a.txt", { headers })).text).not.toMatch(/file:|: true/);
+});
+
 test("links stay what they are: a tree with one that leads out is moved, and never followed", async () => {
   mkdirSync(join(venue.docs, "linked"), { recursive: true });
   symlinkSync("/etc/passwd", join(venue.docs, "linked/out"));
