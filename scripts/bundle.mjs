@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { minify } from "@swc/core";
 import { build } from "esbuild";
 import ts from "typescript";
+import { sharedChunk } from "./shared-chunk.mjs";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 const SRC = fileURLToPath(new URL("../src/", import.meta.url));
@@ -17,10 +18,20 @@ const STARTED = [
   ...["jail/directory-worker", "journal/journal-process", "pdf/pdf-process", "pdf/pdf-thread"],
   ...["sandbox/just-bash/worker", "search/scan-worker"],
 ];
+/** What a server over stdio loads at its start. */
+const CORE = ["venue/start/open-venue", "surfaces/mcp/stdio", "cli/mcp/mcp"];
+/** What must start with little more than it needs. */
+const SMALL = [
+  ...["cli", "drive/index", "surfaces/acp/index", "backend-suite/index", ...STARTED],
+  ...["cli/files/complete", "cli/help/help", "cli/help/files", "cli/help/completion", "cli/checks/health"],
+  ...["cli/load-config", "cli/tokens/key"],
+];
 
-rmSync(`${DIST}bundle`, { recursive: true, force: true });
-await build({
-  entryPoints: ["cli", ...LIBRARY, ...STARTED].map((name) => `${SRC}${name}.ts`),
+const source = (name) => `${name}.ts`;
+const entries = ["cli", ...LIBRARY, ...STARTED].map(source);
+const options = {
+  entryPoints: entries,
+  absWorkingDir: SRC,
   outdir: DIST,
   outbase: SRC,
   // Two levels below the package, as modules are that locate its files (src/core/package-files.ts).
@@ -35,7 +46,11 @@ await build({
   minifySyntax: true,
   legalComments: "none",
   logLevel: "warning",
-});
+};
+const { inputs } = (await build({ ...options, write: false, metafile: true })).metafile;
+const chunk = sharedChunk(inputs, { entries, core: CORE.map(source), small: SMALL.map(source), directory: SRC });
+rmSync(`${DIST}bundle`, { recursive: true, force: true });
+await build({ ...options, plugins: [chunk] });
 
 const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
 // Variables get short names; functions and classes keep theirs, and lines are short, so that stack traces tell something.

@@ -4,7 +4,8 @@ import { createHash, type Hash } from "node:crypto";
 import { conflict } from "../../core/errors/texts.js";
 import { type Expected, isExpected } from "../../core/etag.js";
 import type { Access, AppendOptions, Written } from "../../core/ports/backend.js";
-import { contentVersion, type DriveSnapshot, type DriveStat } from "../../drive/engine/engine.js";
+import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
+import { contentVersion } from "../../drive/engine/log/entry.js";
 import { expectationError, MAX_TOLD_BYTES, requireExpected, sizeError } from "../preconditions.js";
 
 /** A file of a tree, as seen by one call. */

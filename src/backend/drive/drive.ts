@@ -30,7 +30,8 @@ import type {
 } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
-import { contentVersion, type DriveChange, type DriveSnapshot, type OwnerDrives } from "../../drive/engine/engine.js";
+import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
+import { contentVersion } from "../../drive/engine/log/entry.js";
 import { sortByName } from "../../path/order.js";
 import { omissionOf } from "../path-policy.js";
 import { fileSpot, makeDirectoryInDrive, removeInDrive, touchInDrive } from "./entries.js";
