@@ -219,3 +219,25 @@ describe("what needs no approval", () => {
     });
   });
 });
+
+test("a patch that renames the file whose content it replaces asks, where renaming alone does not", async () => {
+  await open({ for: ["overwrite"] });
+  const bearer = { bearer: (await issue({ label: "agent", caps: [ALL] })).token };
+  const patch = (...lines: string[]) => ({
+    root: "docs",
+    patch: ["*** Begin Patch", "*** Update File: sub/a.txt", ...lines, "*** End Patch", ""].join("\n"),
+  });
+  const input = patch("*** Move to: b.txt", "@@", "-one", "-two", "+evil");
+  const { approvalId, effect, diff } = asked(await ground.call("file:patch", input, bearer));
+  expect(effect).toMatchObject([
+    { path: "sub/a.txt", action: "move", to: "b.txt" },
+    { path: "b.txt", action: "overwrite", before: { type: "file", size: 8 }, after: { size: 5 } },
+  ]);
+  expect(diff).toContain("-one\n-two\n+evil\n");
+  expect(textOf("sub/a.txt")).toBe("one\ntwo\n");
+  await decide(approvalId, { bearer: await logIn() });
+  expect((await ground.call("file:patch", { ...input, approval: approvalId }, bearer)).error).toBeUndefined();
+  expect(textOf("b.txt")).toBe("evil\n");
+  const back = { ...patch(), patch: "*** Begin Patch\n*** Update File: b.txt\n*** Move to: c.txt\n*** End Patch\n" };
+  expect((await ground.call("file:patch", back, bearer)).error).toBeUndefined();
+});

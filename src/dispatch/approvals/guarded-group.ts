@@ -27,15 +27,9 @@ export async function planGroup(
   root: string,
   changes: readonly GroupChange[],
 ): Promise<{ readonly intent: Intent; readonly changes: readonly GroupChange[] }> {
-  const touched = new Set<string>();
+  const places = new Places(inner);
   const planned: Planned[] = [];
-  const look = async (at: At, itself: boolean): Promise<TargetState | undefined> => {
-    // Content that an earlier change of the group leaves there concerns nobody else.
-    if (touched.has(at.path.text)) return undefined;
-    touched.add(at.path.text);
-    return readTarget(inner, at, itself);
-  };
-  for (const change of changes) planned.push(await planOne(root, change, look));
+  for (const change of changes) planned.push(await planOne(root, change, places));
   const diff = (): string | undefined => {
     const text = planned.map((one) => one.diff ?? "").join("");
     return text === "" ? undefined : text.slice(0, MAX_DIFF_CHARS);
@@ -47,26 +41,68 @@ export async function planGroup(
   };
 }
 
-type Look = (at: At, itself: boolean) => Promise<TargetState | undefined>;
+/** What the changes of a group find at their places: what is there now, or what earlier changes of the group move there. */
+class Places {
+  readonly #inner: Backend;
+  readonly #touched = new Set<string>();
+  /** By target. */
+  readonly #moved = new Map<string, TargetState | undefined>();
 
-async function planOne(root: string, change: GroupChange, look: Look): Promise<Planned> {
-  if (change.kind === "move") return planMove(root, change, look);
-  const found = await look(change.at, change.kind === "remove");
+  constructor(inner: Backend) {
+    this.#inner = inner;
+  }
+
+  /** @returns `undefined` where an earlier change of the group decides what is there */
+  async look(at: At, itself: boolean): Promise<TargetState | undefined> {
+    const { text } = at.path;
+    if (this.#touched.has(text) || this.#isInMovedTree(text)) return undefined;
+    this.#touched.add(text);
+    return readTarget(this.#inner, at, itself);
+  }
+
+  move(from: At, to: At, source: TargetState | undefined): void {
+    const moved = source ?? this.movedTo(from);
+    this.#moved.delete(from.path.text);
+    if (moved?.state !== undefined) this.#moved.set(to.path.text, moved);
+  }
+
+  remove({ path }: At): void {
+    this.#moved.delete(path.text);
+  }
+
+  /** Content of others that an earlier change has moved to this place. */
+  movedTo({ path: { text } }: At): TargetState | undefined {
+    const moved = this.#moved.get(text);
+    // What a moved tree has there is not looked at, so it counts as content.
+    return moved === undefined && this.#isInMovedTree(text) ? { state: { type: "file" } } : moved;
+  }
+
+  #isInMovedTree(text: string): boolean {
+    return [...this.#moved].some(([tree, moved]) => moved?.state?.type === "directory" && text.startsWith(`${tree}/`));
+  }
+}
+
+async function planOne(root: string, change: GroupChange, places: Places): Promise<Planned> {
+  if (change.kind === "move") return planMove(root, change, places);
+  const found = await places.look(change.at, change.kind === "remove");
+  // Renaming a file first makes replacing its content no less.
+  const known = found ?? places.movedTo(change.at);
   const effect = (action: ApprovedAction, after?: EffectState): Effect => ({
     ...{ root, path: change.at.path.text, action },
-    ...(found?.state === undefined ? {} : { before: found.state }),
+    ...(known?.state === undefined ? {} : { before: known.state }),
     ...(after === undefined ? {} : { after }),
   });
   const tree = found?.tree === undefined ? {} : { tree: found.tree };
   const expected = pinOf(found);
   switch (change.kind) {
     case "write": {
-      const { body, after, diff } = await contentOf(change, found);
-      const action = found?.state === undefined ? "create" : "overwrite";
+      const { body, after, diff } = await contentOf(change, known);
+      const action = known?.state === undefined ? "create" : "overwrite";
       const options = { ...change.options, expected: change.options.expected ?? expected };
       return { change: { ...change, body, options }, effects: [effect(action, after)], diff, ...tree };
     }
     case "remove": {
+      places.remove(change.at);
       const pin = found?.state?.type === "file" ? expected : undefined;
       const options = { ...change.options, expected: change.options.expected ?? pin };
       return { change: { ...change, options }, effects: [effect("delete")], ...tree };
@@ -74,7 +110,7 @@ async function planOne(root: string, change: GroupChange, look: Look): Promise<P
     case "mkdir":
       return { change, effects: found?.state === undefined ? [effect("create", { type: "directory" })] : [] };
     case "restore": {
-      const action = found?.state === undefined ? "create" : "overwrite";
+      const action = known?.state === undefined ? "create" : "overwrite";
       const options = { ...change.options, expected: change.options.expected ?? expected };
       // A drive that gets its former content back loses what it has now.
       const effects = change.at.path.segments.length === 0 ? [effect("overwrite"), effect("delete")] : [effect(action)];
@@ -83,15 +119,21 @@ async function planOne(root: string, change: GroupChange, look: Look): Promise<P
   }
 }
 
-async function planMove(root: string, change: Extract<GroupChange, { kind: "move" }>, look: Look): Promise<Planned> {
+async function planMove(
+  root: string,
+  change: Extract<GroupChange, { kind: "move" }>,
+  places: Places,
+): Promise<Planned> {
   const { from, to, options } = change;
-  const source = await look(from, true);
-  const target = await look(to, false);
+  const source = await places.look(from, true);
+  const target = await places.look(to, false);
+  const replaced = target ?? places.movedTo(to);
   const before = source?.state === undefined ? {} : { before: source.state };
   const effects: Effect[] = [{ root, path: from.path.text, action: "move", to: to.path.text, ...before }];
-  if (target?.state !== undefined) {
-    effects.push({ root, path: to.path.text, action: "overwrite", before: target.state });
+  if (replaced?.state !== undefined) {
+    effects.push({ root, path: to.path.text, action: "overwrite", before: replaced.state });
   }
+  places.move(from, to, source);
   const ofSource = source?.sha256 === undefined ? undefined : pinOf(source);
   const pinned = {
     ...options,
