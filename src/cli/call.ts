@@ -120,7 +120,10 @@ function parseInput(text: string, advice: string): unknown {
 function parseJson5(text: string, advice: string): unknown {
   const JSON5: typeof import("json5") = createRequire(import.meta.url)("json5");
   let isExact = true;
+  let isInfinite = false;
   const check = (_key: string, value: unknown): unknown => {
+    // JSON has neither Infinity nor NaN, and would write null in their place.
+    if (typeof value === "number" && !Number.isFinite(value)) isInfinite = true;
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) isExact = false;
     return value;
   };
@@ -130,6 +133,9 @@ function parseJson5(text: string, advice: string): unknown {
   } catch (error) {
     const [, reason = "not valid"] = /^JSON5: (.*)$/s.exec(error instanceof Error ? error.message : "") ?? [];
     throw new UsageError(`The input of 'call' is neither JSON nor JSON5: ${escapeText(reason)}. ${advice}`);
+  }
+  if (isInfinite) {
+    throw new UsageError("The input of 'call' cannot be taken: Infinity and NaN are no JSON. Give a string");
   }
   if (isExact) return value;
   throw new UsageError("The input of 'call' cannot be taken: integers beyond 2^53 are kept only in strict JSON");

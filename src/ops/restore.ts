@@ -24,7 +24,7 @@ export const restore: Operation<RestoreInput, RestoreOutput> = {
   async run(input, { at }) {
     const call = at({ root: input.root, path: input.path, abilities: ["crud/read", "crud/write"], changes: true });
     const { root, path, access } = call;
-    const past = await contentAt(call, await versionOf(input.to, call));
+    const past = await contentAt(call, await versionOf(input.to, call), "to");
     const expected = expectedOf(input);
     const options = { parents: true, expected, mode: past.mode };
     const body = { load: () => streamOf(past) };

@@ -65,6 +65,16 @@ describe("versions and file:restore", () => {
     expect((await fail("read", { path: "open", version: "nonsense" })).code).toBe("INVALID_INPUT");
   });
 
+  test("restore blames its own field where it names no version of the path", async () => {
+    const [id] = await versions("mine", "x");
+    await run("write", { path: "else", content: "y" });
+    for (const to of [`${id}:after`, id ?? "", "no id"]) {
+      const { code, message, data } = await fail("restore", { path: "else", to });
+      expect([code, data]).toMatchObject(["INVALID_INPUT", { pointer: "/to" }]);
+      expect(message).toMatch(/^'to' must /);
+    }
+  });
+
   test("what others changed outside is never taken for a version", async () => {
     const [id] = await versions("f", "mine");
     ground.put("f", "theirs");

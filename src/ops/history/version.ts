@@ -1,7 +1,7 @@
 // Reads of a file as it was before or after a recorded change.
 
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
-import { invalidInput, notFound } from "../../core/errors/texts.js";
+import { escapeText, invalidInput, notFound } from "../../core/errors/texts.js";
 import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
@@ -21,17 +21,22 @@ export async function atVersion(call: PathCall, version: string): Promise<FileCa
   return { ...call, root: { ...call.root, backend } };
 }
 
-/** The content of the requested path on one side of an entry. @throws INVALID_INPUT, NOT_FOUND if it was not kept */
-export async function contentAt(call: PathCall, version: string): Promise<PastContent> {
-  const { id, side } = parseVersion(version);
+/**
+ * The content of the requested path on one side of an entry.
+ *
+ * @param field the field of the input that names the version
+ * @throws INVALID_INPUT, NOT_FOUND if it was not kept
+ */
+export async function contentAt(call: PathCall, version: string, field = "version"): Promise<PastContent> {
+  const { id, side } = parseVersion(version, field);
   const { segments } = call.path;
   const journal = await call.root.journal?.open();
   const entry = await journal?.entry(id);
   // The same answer for a change of another path: it would tell that there was one.
   if (journal === undefined || entry === undefined || !concerns(entry, call.root.name, segments)) {
     throw invalidInput(
-      `'version' must name a change of this path. No entry ${id} of "${call.path.text}" is in the history`,
-      "/version",
+      `'${field}' must name a change of this path. No entry ${id} of "${escapeText(call.path.text)}" is in the history`,
+      `/${field}`,
       "<entry id>:before or :after",
     );
   }
@@ -42,12 +47,12 @@ export async function contentAt(call: PathCall, version: string): Promise<PastCo
 }
 
 /** @throws INVALID_INPUT */
-function parseVersion(text: string): { readonly id: string; readonly side: Side } {
+function parseVersion(text: string, field: string): { readonly id: string; readonly side: Side } {
   const [, id, side] = VERSION.exec(text) ?? [];
   if (id === undefined) {
     throw invalidInput(
-      "'version' must be an entry id and :before or :after, from file:history",
-      "/version",
+      `'${field}' must be an entry id and :before or :after, from file:history`,
+      `/${field}`,
       "<entry id>:before or :after",
     );
   }

@@ -284,11 +284,13 @@ describe("the input of a call", () => {
     ["{root:'docs', /* mine */ path: 'a.txt',}", 0],
     ['{"root":"docs","path":"a.txt","offset":12345678901234567890}', 1],
     ["{root:'docs',path:'a.txt',offset:12345678901234567890}", 64],
+    ["{root:'docs',path:'a.txt',value:[NaN]}", 64],
   ])("%s may be JSON5, and keeps its numbers or is refused", async (input, status) => {
     const folder = makeFolder({ "docs/a.txt": "alpha" });
     const ended = await run(["call", "file:read", input, "--root", "docs"], { cwd: folder });
     expect(ended.status).toBe(status);
     if (status === 0) expect(JSON.parse(ended.stdout)).toMatchObject({ content: "alpha" });
+    else if (input.includes("NaN")) expect(ended.stderr).toContain("Infinity and NaN are no JSON. Give a string");
     else expect(ended.stderr).toMatch(status === 1 ? /"INVALID_INPUT"/ : /beyond 2\^53 are kept only in strict JSON/);
   });
 });

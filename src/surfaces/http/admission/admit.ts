@@ -13,6 +13,7 @@ import {
   authenticationRequired,
   HttpError,
   invalidToken,
+  severalHosts,
   tooManyRequests,
   unsupportedEncoding,
   unsupportedScheme,
@@ -68,6 +69,8 @@ export class Admission {
   /** Refuses a request by its `Host` and `Origin`. @returns the refusal, if any */
   refusal(raw: IncomingMessage): HttpError | undefined {
     const { host, origin } = raw.headers;
+    // Node keeps the first; RFC 9112 §3.2 refuses the request, since a proxy in front may have read the other.
+    if (count(raw.rawHeaders, "host") > 1) return severalHosts();
     const isPlain = origin === undefined && raw.url?.startsWith("/") === true;
     // Fast path: nearly all requests have the same Host as the one before.
     if (isPlain && host !== undefined && host === this.#knownHost) return undefined;
@@ -162,7 +165,8 @@ const leaseOf = (request: FastifyRequest): MemoryLease | undefined =>
 function count(rawHeaders: readonly string[], name: string): number {
   let found = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() === name) found += 1;
+    const header = rawHeaders[index];
+    if (header?.length === name.length && header.toLowerCase() === name) found += 1;
   }
   return found;
 }

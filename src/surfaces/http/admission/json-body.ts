@@ -39,16 +39,19 @@ export async function parseJsonText(
   }
   const { default: JSON5 } = await import("json5");
   let isUnsafe = false;
+  let isInfinite = false;
   let value: unknown;
   try {
     value = JSON5.parse(text, (_key, part: unknown) => {
-      if (typeof part === "number" && Number.isFinite(part) && Math.abs(part) > Number.MAX_SAFE_INTEGER)
-        isUnsafe = true;
+      if (typeof part === "number" && !Number.isFinite(part)) isInfinite = true;
+      else if (typeof part === "number" && Math.abs(part) > Number.MAX_SAFE_INTEGER) isUnsafe = true;
       return part;
     });
   } catch (error) {
     throw invalidJson(reasonOf(error));
   }
+  // JSON has neither, and would write null in their place.
+  if (isInfinite) throw invalidJson("Infinity and NaN are no JSON, nor are numbers that large. Send a string");
   if (isUnsafe) throw invalidJson("numbers beyond 2^53 are kept in strict JSON only, which this is not");
   return { value, text: JSON.stringify(value) };
 }

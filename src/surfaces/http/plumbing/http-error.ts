@@ -39,6 +39,8 @@ export const malformedTarget = (): HttpError => new HttpError(400, "Malformed UR
 
 export const missingHost = (): HttpError => new HttpError(400, "Missing Host header");
 
+export const severalHosts = (): HttpError => new HttpError(400, "More than one Host header. Send one");
+
 export const authenticationRequired = (): HttpError =>
   new HttpError(401, "Authentication required", { "www-authenticate": "Bearer" });
 

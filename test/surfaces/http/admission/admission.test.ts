@@ -64,6 +64,23 @@ describe("on a loopback listener, Host", () => {
     ]);
   });
 
+  test("must be there once, whichever a proxy in front has read", async () => {
+    const accepted = rawRequest("GET /api/v1/status", { Host: "localhost" });
+    expect((await sendRaw(served.port, accepted)).status).toBe(200);
+    for (const other of ["evil.example", "localhost"]) {
+      for (const [first, second] of [
+        ["localhost", other],
+        [other, "localhost"],
+      ]) {
+        const answer = await sendRaw(
+          served.port,
+          rawRequest("GET /api/v1/status", { Host: `${first}\r\nhOST: ${second}` }),
+        );
+        expect([answer.status, answer.body]).toEqual([400, '{"error":"More than one Host header. Send one"}']);
+      }
+    }
+  });
+
   test("is that of the request target, where that has one", async () => {
     const to = (target: string, host: string) => sendRaw(served.port, rawRequest(`GET ${target}`, { Host: host }));
     expect((await to("http://localhost/api/v1/status", "example.com")).status).toBe(200);

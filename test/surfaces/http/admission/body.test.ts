@@ -95,6 +95,14 @@ describe("a request body", () => {
     expect(error).toContain(reason.replace("JSON5: ", ""));
   });
 
+  test.each(["Infinity", "-Infinity", "NaN", "1e400"])("of JSON5 with %s is 400, and no null", async (number) => {
+    const text = `{operation:'file:read', input:{value:[${number}]}}`;
+    expect(await outcome(postText(served, "/api/v1/invoke", text))).toEqual({
+      status: 400,
+      body: { error: "Invalid JSON: Infinity and NaN are no JSON, nor are numbers that large. Send a string" },
+    });
+  });
+
   test("is not repaired when it is not UTF-8", async () => {
     const head = rawRequest("POST /api/v1/invoke", { "Content-Type": "application/json", "Content-Length": "4" });
     const answer = await sendRaw(
