@@ -22,3 +22,18 @@ export const identityInVersion = (version: string): string => version.split(":",
 
 /** A version stamp without its last part, the time of the last change, which a rename sets as well. */
 export const withoutChangeTime = (version: string): string => version.slice(0, version.lastIndexOf(":"));
+
+/** A larger number is a time in nanoseconds. */
+const LATEST_MS = 1e15;
+const MODIFIED_PART = 3;
+
+/** The change time, in milliseconds, at the end of a version stamp, which has it in them or in nanoseconds. */
+export const changedMsIn = (version: string): number => msOf(version.slice(version.lastIndexOf(":") + 1));
+
+/** The time of the last change of content, in milliseconds; NaN where the stamp has none. */
+export const modifiedMsIn = (version: string): number => msOf(version.split(":")[MODIFIED_PART]);
+
+const msOf = (text: string | undefined): number => {
+  const time = Number(text);
+  return time > LATEST_MS ? time / 1e6 : time;
+};

@@ -13,6 +13,7 @@ import type { Stat } from "../../jail/stat.js";
 import { closeNow, errnoOf, isExhaustion, quietly, succeeds } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import type { Walk } from "../../jail/walk/walk.js";
+import { RESERVED_NAME } from "../../path/grammar.js";
 import { mapErrors } from "../errno.js";
 import { directoryOf } from "./authorised-walk.js";
 import { findMasks } from "./masks.js";
@@ -160,15 +161,24 @@ function* dropStage(jail: Jail, file: StagedFile | undefined): Io<void> {
   file.stage.release();
 }
 
-/** Gives a temp root that this process created as root to the unprivileged user of commands, with all its contents. */
+/**
+ * Gives a temp root that this process created as root to the unprivileged user of commands, with all its contents but the
+ * staging directory: in one that is not ours there is no trash, and no group of changes.
+ */
 function* lendToUser(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<void> {
   if (rules.lend === undefined || process.geteuid?.() !== 0) return;
   rules.lend();
   if (jail.top.stat.uid !== 0) return;
   const { sys } = jail;
-  yield* forEachBelow(jail, jail.top, function* (directory, name) {
-    yield* quietly(sys.lchown(entryPath(directory, name), user.uid, user.gid));
-  });
+  const isLent = (name: string | Buffer): boolean => String(name) !== RESERVED_NAME;
+  yield* forEachBelow(
+    jail,
+    jail.top,
+    function* (directory, name) {
+      yield* quietly(sys.lchown(entryPath(directory, name), user.uid, user.gid));
+    },
+    isLent,
+  );
   yield* sys.chown(jail.top.path, user.uid, user.gid);
   yield* renew(sys, jail.top);
 }
@@ -202,9 +212,14 @@ type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
  * @returns whether nothing was missed that another pass may reach, such as a tree moved meanwhile or a lack of
  * descriptors
  */
-function* forEachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
+function* forEachBelow(
+  jail: Jail,
+  top: Pinned,
+  work: Work,
+  isMeant: (topName: string | Buffer) => boolean = () => true,
+): Io<boolean> {
   const descent = new Descent(jail.handles, top);
-  const frames = [yield* namesIn(jail, top)];
+  const frames = [(yield* namesIn(jail, top)).filter(isMeant)];
   let steps = 0;
   let isWhole = true;
   try {

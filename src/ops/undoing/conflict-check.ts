@@ -1,11 +1,12 @@
 // Decides whether what a change has left behind still stands, so that undoing it destroys nothing of others.
 
-import { identityInVersion, withoutChangeTime } from "../../core/identity.js";
+import { changedMsIn, identityInVersion, modifiedMsIn, withoutChangeTime } from "../../core/identity.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { isSamePath } from "../history/past-content.js";
 import { areSame, hashRange } from "../history/states.js";
+import { broughtBackBy, isUntouchedCopy } from "./brought-back.js";
 import type { Outlook } from "./planned-state.js";
 
 /** Undos that are followed back to find that a state is an older one again. */
@@ -20,8 +21,6 @@ const SLACK_MS = 20;
 const TICK_MS = 20;
 /** Largest file in bytes that is compared by content although its version is the same. */
 const MAX_COMPARED = 1_048_576;
-/** A larger number is a time in nanoseconds. */
-const LATEST_MS = 1e15;
 
 export interface StandingParts {
   readonly journal: Journal;
@@ -44,10 +43,10 @@ export async function standsAt(
   if (areSame(after, now.state)) return !isDoubtful(entry, now) || (await hasContent(parts, after, now));
   // A rename in the plan changes nothing but the change time.
   if ((kind === "link" || now.isPlanned === true) && isUnmoved(after, now.state)) return true;
-  if (kind === "link") return false;
+  if (kind === "link") return isCopyOf(parts, entry, now.state);
   if (await hasContent(parts, after, now)) return true;
   if (await hasTail(parts, entry, now)) return "tail";
-  return isAgain(parts, entry, now.state);
+  return (await isAgain(parts, entry, now.state)) || isCopyOf(parts, entry, now.state);
 }
 
 /**
@@ -61,10 +60,10 @@ function isDoubtful({ after, time, addition }: JournalEntry, now: Outlook): bool
   return time - changedMsIn(version) < TICK_MS;
 }
 
-/** The change time, in milliseconds, at the end of a version, which has it in them or in nanoseconds. */
-function changedMsIn(version: string): number {
-  const time = Number(version.slice(version.lastIndexOf(":") + 1));
-  return time > LATEST_MS ? time / 1e6 : time;
+async function isCopyOf({ journal }: StandingParts, entry: JournalEntry, now: EntryState): Promise<boolean> {
+  if (entry.after === null || now.version === undefined) return false;
+  const broughtBack = await broughtBackBy(journal, entry);
+  return broughtBack !== undefined && isUntouchedCopy(entry.after, now, broughtBack);
 }
 
 const isOtherMode = (one: EntryState, other: EntryState): boolean =>
@@ -73,8 +72,10 @@ const isOtherMode = (one: EntryState, other: EntryState): boolean =>
 /** A directory by itself, or a tree in which nothing has changed since. */
 async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
   const [one, other] = [entry.after?.version, now.state.version];
-  if (one !== undefined && other !== undefined && identityInVersion(one) !== identityInVersion(other)) return false;
-  return !isOfTree(entry) || now.disk === undefined || (await isTreeUnchanged(parts, entry, now.disk));
+  const isOther = one !== undefined && other !== undefined && identityInVersion(one) !== identityInVersion(other);
+  const broughtBack = isOther ? await broughtBackBy(parts.journal, entry) : undefined;
+  if (isOther && broughtBack === undefined) return false;
+  return !isOfTree(entry) || now.disk === undefined || (await isTreeUnchanged(parts, entry, now.disk, broughtBack));
 }
 
 /** Whether what a change has put there is a whole tree: a copy, something moved, or brought back from the trash. */
@@ -146,11 +147,15 @@ interface Later {
   readonly changed: number;
 }
 
-/** Whether nothing in a tree was changed since an entry, but what has been undone. */
+/**
+ * Whether nothing in a tree was changed since an entry, but what has been undone.
+ * @param broughtBack when the tree was put there as a copy: change times up to then say nothing
+ */
 async function isTreeUnchanged(
   { journal, reads, planned }: StandingParts,
   entry: JournalEntry,
   disk: readonly string[],
+  broughtBack = entry.time,
 ): Promise<boolean> {
   if (journal.differences !== undefined) {
     const paths = await journal.differences(entry, disk);
@@ -169,7 +174,8 @@ async function isTreeUnchanged(
       visit({ name, depth, type, version = "", changed = 0 }) {
         names.length = depth - 1;
         names.push(name);
-        if (changed > entry.time) {
+        const isNewer = type !== "directory" && modifiedMsIn(version) > entry.time;
+        if (changed > broughtBack || (isNewer && changed > entry.time)) {
           later.push({ path: [...disk, ...names], isDirectory: type === "directory", version, changed });
         }
         return later.length > MAX_LATER_ENTRIES ? "stop" : "enter";

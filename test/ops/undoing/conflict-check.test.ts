@@ -49,3 +49,33 @@ describe("a file that looks as a change has left it", () => {
     expect(await stands({ now: "them", age: 1, size: 2_000_000 })).toBe(true);
   });
 });
+
+describe("a file in a folder that an undo has brought back as a copy", () => {
+  const state = (inode: number, modified: number, changed: number) => ({
+    ...{ size: 4, modified, mode: 0o644 },
+    version: `1:${inode}:4:${modified * 1e6}:${changed * 1e6}`,
+  });
+  const entry = { id: "1", kind: "file", path: ["d", "f"], time: TIME, after: state(2, TIME, TIME) };
+  const undo = { id: "3", kind: "directory", path: ["d"], time: TIME + 5000, action: "created", undoes: ["2"] };
+  /** @param now when the copy was last modified and changed, in milliseconds after the change that is undone */
+  const standsAs = (undos: readonly object[], now: readonly [modified: number, changed: number]) => {
+    const query = async ({ path, sees }: Parameters<Journal["query"]>[0]) => {
+      const here = (undos as JournalEntry[]).filter((one) => one.path.length === path?.length);
+      return { entries: here.filter(sees), complete: true };
+    };
+    const parts = { journal: { query } as unknown as Journal, planned: new Set<string>(), reads: () => undefined };
+    const [modified, changed] = now.map((after) => TIME + after);
+    const copy = { state: state(9, modified ?? 0, changed ?? 0), kind: "file" as const, disk: ["d", "f"] };
+    return Promise.resolve(standsAt(parts, entry as unknown as JournalEntry, copy));
+  };
+
+  test("stands while nothing has touched it since", async () => {
+    expect(await standsAs([undo], [0, 4990])).toBe(true);
+  });
+
+  test("does not where it was changed before the copy, after it, or replaced by another program", async () => {
+    expect(await standsAs([undo], [3, 4990])).toBe(false);
+    expect(await standsAs([undo], [0, 6000])).toBe(false);
+    expect(await standsAs([], [0, 4990])).toBe(false);
+  });
+});

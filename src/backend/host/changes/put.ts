@@ -291,7 +291,8 @@ function* placeAndReport(
     before: old === undefined ? null : stateOf(old.stat),
     after: placed === undefined ? { size: copied.bytes, modified: Date.now() } : stateOf(placed, copied.sha256),
   });
-  const keeping = yield* keepReplaced(change, { old, name: target.name }, () => made(undefined));
+  // Without it the id is taken at the end: it is newer than that of the tree whose place the copy takes.
+  const keeping = old && (yield* keepReplaced(change, { old, name: target.name }, () => made(undefined)));
   yield* commitKept(put, keeping);
   // It gets its permissions last: what is told of is how it stays.
   yield* finish();
