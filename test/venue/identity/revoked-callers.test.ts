@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -57,6 +58,63 @@ describe("what is revoked while the venue runs", () => {
     expect(await here.outcome({ bearer })).toBe(401);
     revoke("bob\n#");
     expect(await here.outcome({ bearer })).toBe(401);
+  });
+});
+
+describe("a transfer ticket is judged again when it is redeemed", () => {
+  const STATIC = "s".repeat(32);
+  const TOKEN = { token: { sha256: createHash("sha256").update(STATIC).digest("hex") }, caps: [DOCS] };
+  const revoke = (entry: string) => appendFileSync(join(here.base, "revoked.txt"), `${entry}\n`);
+  beforeEach(async () => {
+    writeFileSync(join(here.base, "revoked.txt"), "");
+    const tokens = [
+      { ...TOKEN, name: "ci" },
+      {
+        ...TOKEN,
+        name: "named",
+        token: { sha256: createHash("sha256").update(`${STATIC}2`).digest("hex") },
+        did: bob.did,
+      },
+    ];
+    await here.open({ auth: { tokens, ucan: { revocations: "revoked.txt" } } });
+  });
+
+  async function ticketOf(bearer: string, root: string): Promise<string> {
+    const response = await fetch(`${here.venue.url}/api/v1/run`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${bearer}` },
+      body: JSON.stringify({ operation: "file:transfer", input: { root, path: "a.txt", direction: "download" } }),
+    });
+    const { href } = (await response.json()) as { href?: unknown };
+    expect(href).toEqual(expect.stringContaining("?ticket="));
+    return String(href);
+  }
+
+  test.each<[string, string, () => readonly [bearer: string, entry: string]]>([
+    ["the DID of an identity token", "owned", () => [identity(alice), alice.did]],
+    ["the identity token by its id", "owned", () => [identity(alice)]],
+    ["the DID of a UCAN that is the bearer", "owned", () => [ucan(alice), alice.did]],
+    ["a UCAN that is the bearer, by its id", "owned", () => [ucan(alice)]],
+    ["a static token by its name", "docs", () => [STATIC, `${here.venue.did}:token:ci`]],
+    ["a static token by its name, which has a DID", "docs", () => [`${STATIC}2`, `${here.venue.did}:token:named`]],
+    ["the DID of a static token", "docs", () => [`${STATIC}2`, bob.did]],
+  ])("and is refused once this was revoked: %s", async (_what, root, make) => {
+    const [bearer, entry = idOf(bearer)] = make();
+    const href = await ticketOf(bearer, root);
+    const before = await fetch(href);
+    expect([before.status, await before.text()]).toEqual([200, `of ${root}`]);
+    revoke(entry);
+    const after = await fetch(href);
+    expect(after.status).toBe(401);
+    expect(await after.text()).not.toContain(`of ${root}`);
+  });
+
+  test("and by a grant that its bearer rests on: it gives nothing any more", async () => {
+    const grant = ucan(operator, { aud: bob.did, att: [DOCS] });
+    const href = await ticketOf(ucan(bob, { att: [DOCS], prf: [grant] }), "docs");
+    expect((await fetch(href)).status).toBe(200);
+    revoke(idOf(grant));
+    expect((await fetch(href)).status).toBe(403);
   });
 });
 
