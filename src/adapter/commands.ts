@@ -1,10 +1,18 @@
 // Starts sandboxed commands as calls of `exec`, and lets them call file operations below the directories they mount.
 
-import { aborted, readOnlyRoot } from "../core/errors/texts.js";
+import { aborted, deniedRemoved, readOnlyRoot } from "../core/errors/texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "../core/ports/sandbox.js";
+import type { ExecMount, ExecRequest, SandboxFiles, SandboxOutput, SandboxProcess } from "../core/ports/sandbox.js";
 import type { CommandTerms } from "../core/ports/streams.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
+import type { ExecOutput } from "../ops/exec.js";
+
+/** Adds a line to the end of the error output. */
+function withNotice(output: SandboxOutput, notice: Uint8Array | undefined): SandboxOutput {
+  if (notice === undefined) return output;
+  const { stderr, combined } = output;
+  return { ...output, stderr: Buffer.concat([stderr, notice]), combined: Buffer.concat([combined, notice]) };
+}
 
 /** Operations that a command may call in a directory mounted read-only. */
 const LOOKS: ReadonlySet<string> = new Set(["read", "stat", "list"]);
@@ -45,14 +53,19 @@ export class Commands {
 
   /** The command counts as exited only when its changes are visible and its audit record is written. */
   #follow(process: SandboxProcess, call: Promise<unknown>): SandboxProcess {
+    let notice: Uint8Array | undefined;
     const exited = call.then(
-      () => process.exited,
+      (answer) => {
+        const { removed } = answer as Partial<ExecOutput>;
+        if (removed !== undefined) notice = Buffer.from(`${deniedRemoved(removed)}\n`);
+        return process.exited;
+      },
       () => process.exited,
     );
     const followed: SandboxProcess = {
       started: process.started,
       exited,
-      output: () => process.output(),
+      output: () => withNotice(process.output(), notice),
       async kill() {
         await process.kill();
         await exited;

@@ -75,8 +75,13 @@ export class Stat {
 
   /** Creation time, or the earliest known time if the file system does not record it. */
   get createdMs(): number {
+    return this.bornMs ?? Math.min(this.modifiedMs, this.changedMs);
+  }
+
+  /** Creation time; `undefined` if the file system does not record it. */
+  get bornMs(): number | undefined {
     const made = Math.floor(Number(this.#from.birthtimeMs));
-    return made > 0 ? made : Math.min(this.modifiedMs, this.changedMs);
+    return made > 0 ? made : undefined;
   }
 
   /** Identity and state: equal text as long as the object is the same and unchanged. */

@@ -18,6 +18,8 @@ export interface ExecOutput {
   readonly exit: SandboxExit;
   /** Bytes of the command's output that were kept. */
   readonly sent: number;
+  /** Entries that it had made under denied names, and that were removed because they were too many to hide. */
+  readonly removed?: number;
 }
 
 /** `exec`: runs a command in a sandbox that mounts whole roots or directories in them. Lasts until it exits. */
@@ -39,6 +41,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     places[0]?.at.access.beginGroup?.();
     const shown: Shown[] = [];
     let mayHaveRun = false;
+    let removed = 0;
+    let ended: Pick<ExecOutput, "exit" | "sent">;
     try {
       const checked = places.map((place) => ({ ...place, isAllowed: isAllowedIn(place) }));
       for (const place of checked) shown.push(await show(place, call));
@@ -48,13 +52,14 @@ export const exec: Operation<ExecInput, ExecOutput> = {
       for (const { at } of places) at.access.scope.commit();
       started(process);
       const exit = await process.exited;
-      return { exit, sent: process.output().combined.length };
+      ended = { exit, sent: process.output().combined.length };
     } finally {
       for (const { mount, directory } of shown) {
-        if (mayHaveRun && mount.writable) await directory?.settle();
+        if (mayHaveRun && mount.writable) removed += (await directory?.settle())?.removed ?? 0;
         await directory?.close();
       }
     }
+    return removed === 0 ? ended : { ...ended, removed };
   },
   bytes: ({ sent }) => sent,
   exitOf: ({ exit }) => exit,

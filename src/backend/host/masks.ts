@@ -37,6 +37,8 @@ interface Frame {
   isReadOnly: boolean;
 }
 
+type MaskAccess = Pick<Access, "place" | "scope" | "policy" | "protection">;
+
 /** An entry to hide, with the depths of the directories above it that must be pinned. */
 interface Target extends Mask {
   readonly depth: number;
@@ -51,7 +53,7 @@ interface Target extends Mask {
  *
  * @throws DENIED_BY_POLICY if more than 1,000 entries are denied or protected, or the directory cannot be searched
  */
-export function* findMasks(jail: Jail, start: Pinned, access: Access, isWritable = true): Io<readonly Mask[]> {
+export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, isWritable = true): Io<readonly Mask[]> {
   const frames: Frame[] = [{ below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable }];
   const descent = new Descent(jail.handles, start);
   const search = new MaskSearch({ jail, access, frames, descent });
@@ -86,7 +88,7 @@ export function* findMasks(jail: Jail, start: Pinned, access: Access, isWritable
 
 interface SearchParts {
   readonly jail: Jail;
-  readonly access: Access;
+  readonly access: MaskAccess;
   /** Directories from the start to the current one, indexed by depth. */
   readonly frames: Frame[];
   /** Stands in the directory of the last frame. */
@@ -95,7 +97,7 @@ interface SearchParts {
 
 class MaskSearch {
   readonly #jail: Jail;
-  readonly #access: Access;
+  readonly #access: MaskAccess;
   readonly #frames: Frame[];
   readonly #descent: Descent;
   readonly #hidden: Mask[] = [];

@@ -3,7 +3,7 @@
 import { notSupportedByRoot } from "../../core/errors/texts.js";
 import { type Io, isPending, runIo, wait, yieldToLoop } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
-import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
+import type { MountedDirectory, MountOptions, Settled } from "../../core/ports/mount.js";
 import { examine, forEachPiece, rawName } from "../../jail/directory.js";
 import { entryPath, type Pinned, release, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
@@ -20,6 +20,7 @@ import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
 import type { Arrival } from "./root.js";
 import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./run-mark.js";
+import { MadeDenied } from "./runs/made-denied.js";
 import { RunChanges } from "./runs/run-changes.js";
 import type { WriteRules } from "./target.js";
 
@@ -78,7 +79,10 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     const run = { jail, directory, real: [...found.real], access };
     changes = journal && (yield* RunChanges.begin({ ...run, journal }, options.keepsTree === true));
     const mark = yield* placeRunMark(jail, found.real);
-    return new Mounted(mounting, { ...common, path, masks, directory, mark, changes });
+    const ground = { ...run, rules, journal, changes, user: options.user.uid };
+    const isWatched = mark !== undefined && access.policy !== undefined;
+    const made = isWatched ? MadeDenied.begin({ ...ground, mark }) : undefined;
+    return new Mounted(mounting, { ...common, path, masks, directory, mark, changes, made });
   } catch (error) {
     if (changes !== undefined) yield* changes.end();
     yield* dropStage(jail, stage);
@@ -96,6 +100,8 @@ interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks"> 
   readonly directory?: Pinned;
   /** Present if what commands change is recorded. */
   readonly changes?: RunChanges | undefined;
+  /** Present if commands can make entries that are denied. */
+  readonly made?: MadeDenied | undefined;
 }
 
 class Mounted implements MountedDirectory {
@@ -116,20 +122,23 @@ class Mounted implements MountedDirectory {
     this.#held = held;
   }
 
-  async settle(): Promise<void> {
+  async settle(): Promise<Settled> {
     const { rules } = this.#mounting;
-    const { jail, directory, changes } = this.#held;
+    const { jail, directory, changes, made } = this.#held;
     const run = { jail, since: this.#since };
     this.#isClean = directory === undefined || (await runIo(finishWithReserve(succeeds(clearSetIds(run, directory)))));
+    const removed = (made && (await runIo(finishWithReserve(quietly(made.settle()))))) ?? 0;
     if (changes !== undefined) await runIo(finishWithReserve(succeeds(changes.record())));
     // If the root has been deleted and recreated, it has been counted since.
-    if (rules.usage === undefined || jail.isClosing) return;
+    if (rules.usage === undefined || jail.isClosing) return { removed };
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
     await rules.usage.counting?.catch(() => {});
+    return { removed };
   }
 
   async close(): Promise<void> {
-    const { jail, walk, stage, mark, changes } = this.#held;
+    const { jail, walk, stage, mark, changes, made } = this.#held;
+    made?.leave();
     if (changes !== undefined) await runIo(finishWithReserve(changes.end()));
     if (mark !== undefined) await runIo(finishWithReserve(leaveRunMark(jail, mark, this.#isClean)));
     await runIo(dropStage(jail, stage));

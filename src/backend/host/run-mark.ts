@@ -59,6 +59,15 @@ export function* leaveRunMark(jail: Jail, { name, stage }: RunMark, isClean: boo
 }
 
 /**
+ * Whether there are marks of other processes, which may run commands in the root as well.
+ * @param own names of the marks of this process
+ */
+export function* hasOtherMarks(jail: Jail, { stage }: RunMark, own: ReadonlySet<string>): Io<boolean> {
+  const names = yield* jail.sys.names(stage.directory);
+  return names.some(({ name }) => name.startsWith(`${KIND}-`) && !own.has(name));
+}
+
+/**
  * Cleans up after runs whose process was killed. Without marks, only the staging directory is read.
  * @param clean cleans what has changed below a directory since a time in ms
  */

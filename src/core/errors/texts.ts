@@ -1,6 +1,7 @@
 // Messages and data of all errors but those of edits, drives and repeated calls (`*-texts.ts`). Caller text in a
 // message is escaped.
 
+import { countText } from "../call/progress.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { option, type Sentence, tool } from "./wording.js";
 
@@ -228,6 +229,10 @@ export const protectedByPolicy = (place: Place, verb: string): FileAdapterError 
 /** The root has more denied entries than a sandbox can hide from a command. File operations still work. */
 export const tooManyDenied = (place: Place, found: number, limit: number): FileAdapterError =>
   tooManyMasks(place, "denied entries to hide", { denied: found, limit });
+
+/** What a command is told that made more denied entries than can be hidden. */
+export const deniedRemoved = (count: number): string =>
+  `venue-files: ${countText(count, "entry", "entries")} removed that this command made: their names are denied by policy, and too many of them keep commands from being run. Use other names`;
 
 /** The root has more protected entries than a sandbox can mount read-only. File operations still work. */
 export const tooManyProtected = (place: Place, found: number, limit: number): FileAdapterError =>

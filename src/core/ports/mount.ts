@@ -14,9 +14,17 @@ export interface MountOptions {
   readonly user: { readonly uid: number; readonly gid: number };
 }
 
+export interface Settled {
+  /** Entries that commands had made under denied names, and that were removed because they were too many to hide. */
+  readonly removed: number;
+}
+
 /** A directory held open for commands. Whoever opens it closes it. */
 export interface MountedDirectory extends HostMount {
-  /** After commands that could write: removes forbidden permission bits, records what was changed, recounts the quota. Never rejects. */
-  settle(): Promise<void>;
+  /**
+   * After commands that could write: removes forbidden permission bits and too many denied entries, records what was
+   * changed, recounts the quota. Never rejects.
+   */
+  settle(): Promise<Settled>;
   close(): Promise<void>;
 }

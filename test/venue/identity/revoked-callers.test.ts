@@ -90,7 +90,7 @@ describe("a transfer ticket is judged again when it is redeemed", () => {
     return String(href);
   }
 
-  test.each<[string, string, () => readonly [bearer: string, entry: string]]>([
+  test.each<[string, string, () => readonly [bearer: string, entry?: string]]>([
     ["the DID of an identity token", "owned", () => [identity(alice), alice.did]],
     ["the identity token by its id", "owned", () => [identity(alice)]],
     ["the DID of a UCAN that is the bearer", "owned", () => [ucan(alice), alice.did]],

@@ -1,11 +1,13 @@
 // Reports the committed changes of a host root.
 
 import type { Io } from "../../../core/io.js";
+import type { Access } from "../../../core/ports/backend.js";
 import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import type { IdentifiedRecord, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
+import type { Walk } from "../../../jail/walk/walk.js";
 import type { Change } from "../target.js";
 
 const PERMISSION_BITS = 0o7777;
@@ -35,7 +37,10 @@ export function kindOf(stat: Stat): ChangedKind {
 }
 
 /** The real path of an entry in the directory that the walk of a change has reached. */
-export const realPath = ({ walk }: Change, name: string): string[] => [...walk.names, name];
+export const realPath = ({ walk }: { readonly walk: Pick<Walk, "names"> }, name: string): string[] => [
+  ...walk.names,
+  name,
+];
 
 /**
  * The state of an entry that was just put in place, looked up by its name.
@@ -76,11 +81,13 @@ type Reporting = Pick<Change, "access" | "journal" | "made">;
 export const isReported = ({ access, journal }: Reporting): boolean =>
   access.changed !== undefined || journal !== undefined;
 
+type Recorded = Pick<Access, "place" | "verb" | "origin">;
+
 /** The origin of a call that tells of none. */
 const UNKNOWN_ORIGIN = { scheme: "file", actor: "operator", via: "", surface: "library" } as const;
 
 /** The record of a change as it is planned or made. */
-export function recordOf({ access }: Pick<Change, "access">, change: EntryChange, id: string): IdentifiedRecord {
+export function recordOf({ access }: { readonly access: Recorded }, change: EntryChange, id: string): IdentifiedRecord {
   const { place, verb, origin } = access;
   const known = origin ?? { ...UNKNOWN_ORIGIN, root: place.root, op: verb };
   // Two spread objects in one literal take ten times as long.

@@ -2,12 +2,14 @@
 
 import { cannotBeTrashed, deletionNotFinal } from "../../../core/errors/journal-texts.js";
 import type { Io } from "../../../core/io.js";
+import type { Access } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
 import { below, type Pinned } from "../../../jail/handles.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
+import type { Walk } from "../../../jail/walk/walk.js";
 import { type Keeping, kindOf, realPath, recordOf, stateOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
@@ -31,6 +33,12 @@ export interface TrashedEntry {
   readonly name: string;
 }
 
+/** The part of a {@link Change} that a move into the trash needs. */
+export interface TrashChange extends Pick<Change, "jail" | "rules" | "journal"> {
+  readonly access: Pick<Access, "place" | "verb" | "origin">;
+  readonly walk: Pick<Walk, "directory" | "names">;
+}
+
 /** The entry to remove and its name. */
 export interface DeletedObject {
   readonly object: Pinned;
@@ -43,7 +51,7 @@ export interface DeletedObject {
  * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY where everything must be kept; ENOENT if it is gone
  */
 export function* moveToTrash(
-  change: Change,
+  change: TrashChange,
   doomed: DeletedObject,
   options: TrashOptions,
 ): Io<TrashedEntry | NotUndoable> {
@@ -60,7 +68,7 @@ export function* moveToTrash(
 }
 
 function* tryTrash(
-  change: Change,
+  change: TrashChange,
   journal: JournalWriter,
   { object, name }: DeletedObject,
 ): Io<TrashedEntry | NotUndoable> {
@@ -101,7 +109,7 @@ function* cancelEntry(journal: JournalWriter, id: string): Io<void> {
 }
 
 /** A tree is measured only where its size decides. */
-function* sizeOf({ jail }: Change, { trashMode }: JournalWriter, object: Pinned): Io<number> {
+function* sizeOf({ jail }: Pick<Change, "jail">, { trashMode }: JournalWriter, object: Pinned): Io<number> {
   if (!object.stat.isDirectory()) return object.stat.size;
   return trashMode === "required" ? (yield* countTree(jail, object, false)).bytes : 0;
 }

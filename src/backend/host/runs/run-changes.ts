@@ -2,6 +2,7 @@
 
 import { CallScope } from "../../../core/call/scope.js";
 import { systemClock } from "../../../core/clock.js";
+import { identityInVersion } from "../../../core/identity.js";
 import { type Io, yieldToLoop } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
@@ -49,6 +50,11 @@ export class RunChanges {
     const before = (yield* scanMount(place, scope)) ?? NOTHING_SEEN;
     const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";
     return new RunChanges(place, before, { since, snapshot });
+  }
+
+  /** Identities of what the command saw, as far as was looked. */
+  identitiesBefore(): ReadonlySet<string> {
+    return new Set([...this.#before.entries.values()].map(({ version }) => identityInVersion(version)));
   }
 
   /** After all else: removes what is not needed any more. */
