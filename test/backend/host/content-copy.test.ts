@@ -12,6 +12,7 @@ import { CREATE } from "../../../src/jail/handles.js";
 import { Jail } from "../../../src/jail/jail.js";
 import { type NativeCalls, NativeSource } from "../../../src/jail/native/calls.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
+import { Sys } from "../../../src/jail/sys.js";
 import { type Arena, inArena } from "../../jail/arena.js";
 import { ENGINES, withFiles } from "../../jail/files.js";
 
@@ -29,7 +30,12 @@ async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortS
     copy,
   }));
   const jail = new Jail({ path: arena.root, readOnly: false, crossDevice: false, io: "sync" }, new Locks());
-  Object.assign(jail.sys, { native });
+  let clones = 0;
+  const clone = (from: number, to: number) => {
+    clones++;
+    return Sys.prototype.clone.call(jail.sys, from, to);
+  };
+  Object.assign(jail.sys, { native, clone });
   const scope = new CallScope({ clock: systemClock, timeoutMs: 60_000, cancellation: cancelledBy(signal) });
   const access = { scope, place: { root: "r", path: "a" } };
   const change = { jail, access } as unknown as Change;
@@ -46,7 +52,7 @@ async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortS
     } finally {
       file.close();
     }
-    return { bytes: content.bytes, content: readFileSync(to) };
+    return { bytes: content.bytes, content: readFileSync(to), clones };
   } finally {
     await runIo(jail.sys.close(fd));
     walk.close();
@@ -108,6 +114,15 @@ describe("copies in the kernel", () => {
         }
       }),
   );
+
+  // To empty the new file, which that does, makes ext4 write all of it to the disk when it is closed.
+  test("ask for shared blocks apart only where the kernel copies nothing", () =>
+    inArena(async (arena) => {
+      arena.file("a", randomBytes(MEDIUM));
+      expect((await copyWith(arena, kernelCopy())).clones).toBe(0);
+      rmSync(join(arena.root, "b"));
+      expect((await copyWith(arena, async () => -1)).clones).toBe(1);
+    }));
 
   test("end where a source ends that has become shorter", () =>
     inArena(async (arena) => {

@@ -41,9 +41,10 @@ export class ContentCopy {
     const { verify, hash: isAsked } = this.#options;
     this.files++;
     const isWanted = verify === true || isAsked === true;
-    if (!isWanted && file.size > CLONED_BYTES && (yield* this.#clone(fd, file))) return undefined;
     const hash = isWanted || file.size <= HASHED_BYTES ? createHash("sha256") : undefined;
-    for (let at = hash === undefined ? yield* this.#copyInKernel(fd, file) : 0; at < file.size; ) {
+    let at = hash === undefined ? yield* this.#copyInKernel(fd, file) : 0;
+    if (at === 0 && !isWanted && file.size > CLONED_BYTES && (yield* this.#clone(fd, file))) return undefined;
+    while (at < file.size) {
       const bytes = yield* wait(file.read(at, Math.min(PIECE_BYTES, file.size - at)));
       if (bytes.length === 0) break;
       hash?.update(bytes);
@@ -57,6 +58,7 @@ export class ContentCopy {
     return sha256;
   }
 
+  /** Empties the new file first, as `copyFile` does, after which ext4 writes it to the disk when it is closed. */
   *#clone(fd: number, file: OpenFile): Io<boolean> {
     const { jail, access } = this.#change;
     if (!this.#sharesBlocks || file.descriptor === undefined || jail.engine === "real-path check") return false;
@@ -74,7 +76,10 @@ export class ContentCopy {
     return true;
   }
 
-  /** @returns how many bytes from the beginning are copied; the rest, if any, must be read and written */
+  /**
+   * The kernel shares blocks where it can, so this comes before {@link #clone}.
+   * @returns how many bytes from the beginning are copied; the rest, if any, must be read and written
+   */
   *#copyInKernel(fd: number, file: OpenFile): Io<number> {
     const { jail, access } = this.#change;
     const { descriptor } = file;
