@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -284,16 +285,27 @@ test.each([1, 65_536, 65_537, 99_000])(
 );
 
 test("a broken upload leaves nothing", async () => {
-  const { hostname, port } = new URL(venue.url);
+  const { port } = new URL(venue.url);
   const credentials = Buffer.from(`x:${venue.password("operator")}`).toString("base64");
-  const socket = connect(Number(port), hostname === "localhost" ? "127.0.0.1" : hostname);
-  socket.write(
-    `PUT /dav/docs/broken HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Basic ${credentials}\r\nContent-Length: 9\r\n\r\nhalf`,
-  );
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  socket.destroy();
+  const socket = connect(Number(port), "127.0.0.1");
+  const head = `Host: localhost:${port}\r\nAuthorization: Basic ${credentials}\r\nExpect: 100-continue`;
+  socket.write(`PUT /dav/docs/broken HTTP/1.1\r\n${head}\r\nContent-Length: 9\r\n\r\n`);
+  // The upload has begun when the body is asked for.
+  expect((await readAnswer(socket)).status).toBe(100);
+  socket.write("half", () => socket.destroy());
+  await once(socket, "close");
   expect(await venue.status("PUT", "/dav/docs/after", { body: "x" })).toBe(201);
   expect(readdirSync(venue.docs)).not.toContain("broken");
+  expect(await venue.status("DELETE", "/dav/docs/after")).toBe(204);
+});
+
+test("a chunked body over the limit is refused, and nothing is written", async () => {
+  const answer = await fetch(`${venue.url}/dav/docs/chunked`, {
+    ...{ method: "PUT", body: new Blob([Buffer.alloc(100_001)]).stream(), duplex: "half" },
+    headers: { authorization: `Bearer ${venue.password("operator")}` },
+  } as RequestInit);
+  expect(answer.status).toBe(413);
+  expect(readdirSync(venue.docs)).not.toContain("chunked");
 });
 
 test("100 Continue waits until the head is accepted", async () => {
