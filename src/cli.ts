@@ -95,10 +95,11 @@ async function run(command: Command, context: CommandContext): Promise<number> {
   }
 }
 
-function explain(error: unknown): number {
+async function explain(error: unknown, argv: readonly string[]): Promise<number> {
   const say = (text: string) => process.stderr.write(`${text}\n`);
   if (error instanceof UsageError) {
-    say(`${error.message}\nSee: venue-files --help`);
+    const { helpCommand } = await import("./cli/arguments/command-name.js");
+    say(`${error.message}\nSee: ${helpCommand(argv)}`);
     return EXIT.usage;
   }
   if (error instanceof ConfigError) {
@@ -143,7 +144,8 @@ const context: CommandContext = {
 // A closed output pipe (EPIPE) must not stop the server.
 for (const stream of [process.stderr, process.stdout]) stream.on("error", () => {});
 
-main(process.argv.slice(2), context).then(
+const argv = process.argv.slice(2);
+main(argv, context).then(
   (status) => process.exit(status),
-  (error) => process.exit(explain(error)),
+  async (error) => process.exit(await explain(error, argv)),
 );

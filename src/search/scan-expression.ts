@@ -43,11 +43,19 @@ export function compileExpression({ pattern, literal, ignoreCase }: LineQuery): 
   }
 }
 
+/** Syntax of other engines, which RE2 reports as something misspelt. */
+const LACKED: readonly { readonly syntax: RegExp; readonly reason: string }[] = [
+  { syntax: /^\(\?<?[=!]/, reason: "RE2 has no look-around" },
+  { syntax: /^\\[1-9k]/, reason: "RE2 has no back-references" },
+];
+
 function faultOf(error: RE2JSSyntaxException, pattern: string): PatternFault {
   const part = error.getPattern() ?? "";
   const position = part === "" ? -1 : pattern.indexOf(part);
   const isKnown = position >= 0 && pattern.indexOf(part, position + 1) < 0;
-  const reason = part === "" || part === pattern ? error.getDescription() : `${error.getDescription()}: ${part}`;
+  const lacked = LACKED.find(({ syntax }) => syntax.test(part))?.reason;
+  const described = part === "" || part === pattern ? error.getDescription() : `${error.getDescription()}: ${part}`;
+  const reason = lacked ?? described;
   return isKnown ? { reason: `${reason}: at ${position}`, position } : { reason };
 }
 

@@ -29,12 +29,14 @@ const nothing = { signal: null, stdout: "" };
 describe("64, wrong usage:", () => {
   test.concurrent.each<[string, string]>([
     ["serve --prt 1", "Unknown option '--prt' - did you mean '--port'?"],
+    ["sevre --port 1", "Unknown command 'sevre' - did you mean 'serve'?"],
     [
       "call file:stat {oops",
       `The input of 'call' is neither JSON nor JSON5: invalid end of input at 1:6. Quote it: '{"root":"tmp","path":"a.txt"}'`,
     ],
   ])("%s", async (line, message) => {
-    expect(await fails(line)).toEqual({ ...nothing, status: 64, stderr: `${message}\nSee: venue-files --help\n` });
+    const help = line.startsWith("sevre") ? "--help" : `help ${line.split(" ")[0]}`;
+    expect(await fails(line)).toEqual({ ...nothing, status: 64, stderr: `${message}\nSee: venue-files ${help}\n` });
   });
 });
 

@@ -351,7 +351,8 @@ describe("file:edit is refused, and changes nothing", () => {
 
   test("of bytes that are no text", async () => {
     ground.put("f", Buffer.from("a\xffb", "latin1"));
-    const text = "File is not valid UTF-8 text. Replace it whole with file_write";
+    const text =
+      "File is not valid UTF-8 text. If it is text, pass its encoding, such as latin1. Else replace it whole with file_write";
     expect(await ground.fail("edit", { path: "f", ...one })).toEqual(failure("NOT_TEXT", text, "f"));
   });
 

@@ -171,7 +171,7 @@ describe("rules of what to ignore", () => {
     const found = await glob({ pattern: "**/{a.log,x,y}" });
     expect(found.paths).toEqual(["a.log", "b/x", "c/y"]);
     expect(found).toMatchObject({ complete: true, hidden: { unreadable: 1 } });
-    expect(found.hint).toBe("Left out: 1 unreadable folders or ignore files, or ignore files over their limits");
+    expect(found.hint).toBe("Left out: 1 that cannot be read or named");
     expect((await glob({ pattern: "**/*", path: "c" })).hidden).toEqual({ unreadable: 1 });
     ground.put("c/.gitignore", `${"x\n".repeat(10_000)}y`);
     expect(await glob({ pattern: "**/y" })).toMatchObject({ paths: ["c/y"], hidden: { unreadable: 1 } });

@@ -111,12 +111,21 @@ describe("file:grep", () => {
       hidden: { binary: 2, tooLarge: 1, gitignored: 1, policy: 1, symlinks: 1, unreadable: 1 },
     });
     expect((await grep({ ...input, literal: true, pattern: "hit" })).hidden).toEqual((await grep(input)).hidden);
+    const hint = "Left out: 1 too large (maxFileBytes); 2 binary or not UTF-8; 1 that cannot be read or named";
+    expect((await grep({ ...input, ignore: "none" })).hint).toBe(hint);
+    expect((await grep({ ...input, path: "latin1" })).hint).toBe("Left out: 1 binary or not UTF-8");
     expect(await hits({ ...input, ignore: "none" })).toEqual(["ignored:1:hit", "ok:1:hit"]);
   });
 
   test("refuses what RE2 cannot say, and says where", async () => {
     ground.put("a", "x");
     expect(await ground.fail("grep", { pattern: "a(?=b)" })).toMatchObject({ code: "INVALID_PATTERN" });
+    for (const pattern of ["a(?=b)", "a(?!b)", "(?<=a)b", "(?<!a)b"]) {
+      expect((await ground.fail("grep", { pattern })).message).toContain(": RE2 has no look-around");
+    }
+    for (const pattern of ["(a)\\1", "(?<n>a)\\k<n>"]) {
+      expect((await ground.fail("grep", { pattern })).message).toContain(": RE2 has no back-references");
+    }
     expect(await ground.fail("grep", { pattern: "(a)\\1" })).toMatchObject({
       code: "INVALID_PATTERN",
       data: { position: 3 },

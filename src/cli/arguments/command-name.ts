@@ -20,6 +20,13 @@ export function commandOf(first: string, others: readonly string[]): { name: Com
   throw new UsageError(`Unknown command '${first} ${escapeText(checkArgument(second))}'${advice}`);
 }
 
+/** The command line that shows the help for what was asked for. */
+export function helpCommand([first = "", second = ""]: readonly string[]): string {
+  const names = [`${first} ${second}`, first];
+  const known = names.find((name) => isCommandName(name) || Object.hasOwn(FILE_COMMANDS, name));
+  return known === undefined ? "venue-files --help" : `venue-files help ${known}`;
+}
+
 const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
 
 const commandsOf = (first: string): string[] => Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `));

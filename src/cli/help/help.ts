@@ -170,8 +170,8 @@ Exit status: 0 the client has gone or it was stopped, 64 usage, 66 file not read
 `,
   call: `venue-files call <operation> ['<json>'] [--config FILE] [--root [NAME=]PATH[:ro]]…
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
-                [--caps FILE]
-                 [--key KEY [--proof FILE]…] [--url URL [--token FILE] [--proof FILE]…]
+                [--caps FILE] [--key KEY [--proof FILE]…]
+                [--url URL [--token FILE] [--proof FILE]…]
 
 Runs one operation as the operator, or as the DID of a key, and prints its output as JSON. The input is
 JSON or JSON5; a dash in its place reads it from standard input: for what should not be seen in the list of processes.
@@ -184,7 +184,9 @@ ${PROOF_OPTION}
   --url URL               a venue that runs elsewhere, in place of --config and --root: http://localhost:8080
   --token FILE            who calls there: the bearer token in this file, or env:NAME; else anybody
 
-Operations: file:roots file:list file:tree file:read file:stat file:write file:append file:mkdir file:delete
+Operations: file:roots file:list file:tree file:read file:readMany file:stat file:hash file:glob file:grep file:du
+            file:write file:edit file:patch file:append file:mkdir file:move file:copy file:delete
+            file:history file:undo file:restore file:trash file:purge file:watch file:transfer
             ucan:issue ucan:verify ucan:revoke auth:whoami auth:issue auth:list auth:revoke audit:query
             approval:list approval:get approval:decide approval:wait, and the tools of profiles, <profile>:<tool>
 Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root docs=.

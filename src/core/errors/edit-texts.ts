@@ -81,5 +81,7 @@ export function overlappingEdits(place: Place, edits: readonly [number, number])
 }
 
 /** @param why advice that follows the standard text */
-export const notTextToEdit = (place: Place, why = "Replace it whole with file_write"): FileAdapterError =>
-  adapterError("NOT_TEXT", `File is not valid UTF-8 text. ${why}`, at(place));
+export const notTextToEdit = (
+  place: Place,
+  why = "If it is text, pass its encoding, such as latin1. Else replace it whole with file_write",
+): FileAdapterError => adapterError("NOT_TEXT", `File is not valid UTF-8 text. ${why}`, at(place));

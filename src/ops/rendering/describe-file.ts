@@ -43,18 +43,23 @@ export function* describeFile(reading: Reading): Io<ReadOutput> {
     const sha256 = size <= MAX_HASHED_BYTES ? (yield* hashOf(file, call)).sha256 : undefined;
     const version = sha256 === undefined ? etagFor(call, file.stamp) : { etag: etagOf(sha256), hash: hashText(sha256) };
     const facts = { size, mime, ...version };
-    return { ...facts, description: textOf(facts, reading) };
+    return { ...facts, description: textOf(facts, reading, mayBeText(head)) };
   } finally {
     file.close();
   }
 }
 
-function textOf({ size, mime, hash }: ReadOutput, reading: Reading): string {
+/** Whether a file that is not UTF-8 begins as text in an encoding of single bytes does. */
+const mayBeText = (head: Buffer): boolean =>
+  bySignature(head) === undefined && head.every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
+
+function textOf({ size, mime, hash }: ReadOutput, reading: Reading, mayBeText: boolean): string {
   const { budget } = reading.call;
   const offers = (operation: string): boolean => budget?.offers?.(operation) === true;
   return [
     `${IMAGES.has(mime) ? imageText(size, reading) : "No text"}: ${mime}, ${size} bytes${size < 1024 ? "" : ` (${humanSize(size)})`}`,
     ...(hash === undefined ? [] : [hash]),
+    ...(mayBeText && reading.request.encoding === undefined ? ["As text: its encoding, such as latin1"] : []),
     `Bytes as base64: offset and length, or mode: "bytes" (${budget?.defaultBytes} bytes a call, or maxBytes)`,
     ...(hash === undefined && offers("file:hash") ? ["Hash: file_hash"] : []),
     ...(offers("file:transfer") && reading.call.issueTicket !== undefined

@@ -1,6 +1,6 @@
 // Shared by `glob`, `grep`, `du` and other enumerations: time limits, base paths, ignore rules, hints.
 
-import type { Completeness, Incomplete } from "../../core/call/completeness.js";
+import type { Completeness, HiddenKind, Incomplete } from "../../core/call/completeness.js";
 import { DEFAULT_LIMITS, type Limits } from "../../core/call/limits.js";
 import { type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
 import { runIo } from "../../core/io.js";
@@ -95,18 +95,23 @@ export function hintOf(
     const count = hidden.gitignored;
     return { hint: `${count} gitignored path${count === 1 ? "" : "s"} hidden; pass ignore: "none"` };
   }
-  const [kind, count] = Object.entries(hidden ?? {})[0] ?? [];
-  return kind === undefined ? {} : { hint: `Left out: ${count} ${SHOWN[kind] ?? kind}` };
+  const shown = SHOWN.filter(({ kind }) => hidden?.[kind] !== undefined).slice(0, MAX_KINDS);
+  if (shown.length === 0) return {};
+  return { hint: `Left out: ${shown.map(({ kind, text }) => `${hidden?.[kind]} ${text}`).join("; ")}` };
 }
 
 /** The note of a search that found nothing. @param files how many it looked at */
 export const noMatchText = (files: number, hint: string | undefined): string =>
   `No match in ${files} file${files === 1 ? "" : "s"}${hint === undefined ? "" : `. ${hint}`}`;
 
-const SHOWN: Readonly<Record<string, string>> = {
-  policy: "denied by policy",
-  symlinks: "links, which are not followed",
-  unreadable: "unreadable folders or ignore files, or ignore files over their limits",
-  tooLarge: "too large; pass maxFileBytes",
-  binary: "binary",
-};
+/** Most kinds of what was left out that a hint names: it has 30 tokens. */
+const MAX_KINDS = 3;
+
+/** First what another call can change. */
+const SHOWN: readonly { readonly kind: HiddenKind; readonly text: string }[] = [
+  { kind: "tooLarge", text: "too large (maxFileBytes)" },
+  { kind: "binary", text: "binary or not UTF-8" },
+  { kind: "unreadable", text: "that cannot be read or named" },
+  { kind: "policy", text: "denied by policy" },
+  { kind: "symlinks", text: "links, which are not followed" },
+];

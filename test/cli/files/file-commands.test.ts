@@ -184,7 +184,7 @@ describe("a process of its own", () => {
     expect([failed.status, failed.stderr]).toEqual([1, "venue-files: Not found: d:none\n"]);
     expect([misused.status, misused.stderr]).toEqual([
       64,
-      "'edit' needs --old and --new, or --edits FILE\nSee: venue-files --help\n",
+      "'edit' needs --old and --new, or --edits FILE\nSee: venue-files help edit\n",
     ]);
   });
 });

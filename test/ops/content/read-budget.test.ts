@@ -53,6 +53,16 @@ describe("a text under a budget", () => {
     }
   });
 
+  test("of bytes that may be text in another encoding says how to read it", async () => {
+    ground.put("file", Buffer.from("caf\xe9 au lait\n", "latin1"));
+    const { description } = await ground.run("read", { path: "file" }, context());
+    expect(description).toContain("\nAs text: its encoding, such as latin1\n");
+    const read = await ground.run("read", { path: "file", encoding: "latin1" }, context());
+    expect(read.content).toBe("café au lait\n");
+    ground.put("file", Buffer.of(1, 2, 0xe9));
+    expect((await ground.run("read", { path: "file" }, context())).description).not.toContain("As text");
+  });
+
   test("is text by its first bytes, however few of them are shown", async () => {
     ground.put("file", Buffer.concat([Buffer.alloc(8000, "a\n"), Buffer.of(0)]));
     expect(await ground.run("read", { path: "file" }, context())).toMatchObject({
