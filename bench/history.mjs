@@ -8,6 +8,7 @@ import { driveRows } from "./history/drives.mjs";
 import { longRows } from "./history/long.mjs";
 import { openHome } from "./history/roots.mjs";
 import { togetherRows } from "./history/together.mjs";
+import { watchRows } from "./history/watch.mjs";
 import { describeMachine } from "./machine.mjs";
 import { percentile } from "./measure.mjs";
 
@@ -23,9 +24,13 @@ const home = await openHome();
 try {
   const { cpu, cores, kernel, node, fileSystem, load } = describeMachine(home.path);
   console.log(`${cpu}, ${cores} cores, ${kernel}, Node ${node}, ${fileSystem}, load ${load.toFixed(1)}\n`);
-  const rows = [...costRows(home), ...togetherRows(home), ...longRows(home), ...driveRows(home)].filter(
-    ({ title }) => values.only === undefined || title.includes(values.only),
-  );
+  const rows = [
+    ...costRows(home),
+    ...togetherRows(home),
+    ...longRows(home),
+    ...driveRows(home),
+    ...watchRows(home),
+  ].filter(({ title }) => values.only === undefined || title.includes(values.only));
   for (const row of rows) show(row, await row.measure(values.quick));
 } finally {
   await home.close();

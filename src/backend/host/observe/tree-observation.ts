@@ -9,6 +9,7 @@ import { entryPath, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
+import { watchDirectory } from "../../../jail/watch.js";
 import { Polling } from "./polling.js";
 import { WatchedDirectories } from "./watched-directories.js";
 import { Breath, inDirectory, isSameDirectory, keyOf, type WatchedDirectory } from "./watched-directory.js";
@@ -39,7 +40,12 @@ export class TreeObservation implements Observation {
   /** The steps that run, one after the other. */
   #running: Awaitable<void>;
 
-  constructor(jail: () => Jail, place: ObservedPlace, parts: { observer: Observer; onClosed: () => void }) {
+  /** @param parts.watch watches one directory; what it refuses is polled */
+  constructor(
+    jail: () => Jail,
+    place: ObservedPlace,
+    parts: { observer: Observer; onClosed: () => void; watch?: typeof watchDirectory },
+  ) {
     this.#jail = jail;
     this.#place = place;
     this.#observer = parts.observer;
@@ -50,7 +56,7 @@ export class TreeObservation implements Observation {
       next: (step) => this.#run(step),
     });
     this.#directories = new WatchedDirectories({
-      ...{ jail, observer: this.#observer, polling: this.#polling },
+      ...{ jail, observer: this.#observer, polling: this.#polling, watch: parts.watch ?? watchDirectory },
       touched: (directory, name) => this.#touch(directory, [name]),
       uncovered: (directory) => this.#dirty.delete(directory),
     });

@@ -4,7 +4,7 @@ import type { Io } from "../../../core/io.js";
 import type { Observer } from "../../../core/ports/changes/observer.js";
 import { identity, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { watchDirectory } from "../../../jail/watch.js";
+import type { watchDirectory } from "../../../jail/watch.js";
 import { isReachableName, isReservedName } from "../../../path/grammar.js";
 import type { Polling } from "./polling.js";
 import {
@@ -20,6 +20,7 @@ export interface DirectoriesParts {
   readonly jail: () => Jail;
   readonly observer: Pick<Observer, "ignores">;
   readonly polling: Pick<Polling, "add" | "delete">;
+  readonly watch: typeof watchDirectory;
   /** Told of a name in a watched directory to which something happened; `.`: to the directory itself. */
   readonly touched: (directory: WatchedDirectory, name: string) => void;
   readonly uncovered: (directory: WatchedDirectory) => void;
@@ -109,13 +110,13 @@ export class WatchedDirectories {
   }
 
   #watch(covered: WatchedDirectory, directory: Pinned): void {
-    const { jail, polling, touched } = this.#parts;
+    const { jail, polling, touched, watch } = this.#parts;
     const onEvent = (name: string) => {
       if (name === ".") covered.isDoubtful = true;
       touched(covered, name);
     };
     // On a network file system nothing tells of what other machines do.
-    covered.watch = jail().sys.pooled ? undefined : watchDirectory(directory, onEvent);
+    covered.watch = jail().sys.pooled ? undefined : watch(directory, onEvent);
     if (covered.watch === undefined) polling.add(covered);
   }
 
