@@ -60,7 +60,8 @@ function removeLeftovers() {
     if (pid === undefined || isRunning(Number(pid))) continue;
     const folder = join(MEMORY, name);
     if (lstatSync(folder, { throwIfNoEntry: false })?.uid === process.getuid()) {
-      rmSync(folder, { recursive: true, force: true });
+      // Not by rmSync, which calls itself for each level: a run may have been ended with a tree of thousands of levels.
+      spawnSync("rm", ["-rf", folder]);
     }
   }
 }

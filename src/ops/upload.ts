@@ -53,7 +53,10 @@ async function addPart(
   return { written: bytes, created, size };
 }
 
-/** A whole body, in a buffer that is made once where its length is announced: a part is megabytes in small pieces. */
+/**
+ * A whole body, in a buffer that is made once where its length is announced: a part is megabytes in small pieces.
+ * @param room may hold them already
+ */
 async function readWhole(
   length = PROGRESS_BYTES,
   chunks: AsyncIterable<Uint8Array>,
@@ -64,10 +67,10 @@ async function readWhole(
   for await (const chunk of chunks) {
     const needed = size + chunk.length;
     if (needed > all.length) all = Buffer.concat([all.subarray(0, size)], Math.max(needed, 2 * all.length));
-    all.set(chunk, size);
+    const isThere = chunk.buffer === all.buffer && chunk.byteOffset === all.byteOffset + size;
+    if (!isThere) all.set(chunk, size);
     size = needed;
   }
-  room.buffer = all;
   return all.subarray(0, size);
 }
 

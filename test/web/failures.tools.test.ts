@@ -8,6 +8,8 @@ let stage: Stage;
 
 const readText = (path: string): string => readFileSync(stage.at(path), "utf8");
 const names = ["draft", "other", "conflict", "overlap", "theirs", "copy", "clean", "dirty", "gone", "denied", "quota"];
+names.push("moved", "older");
+const LONG = Array.from({ length: 400 }, (_, index) => `line ${index + 1}\n`).join("");
 
 /** Expression: resolves when the browser's store of drafts holds one. */
 const DRAFT_IS_KEPT = `new Promise((resolve) => {
@@ -28,7 +30,8 @@ const DRAFT_IS_KEPT = `new Promise((resolve) => {
 suite("when something goes wrong", () => {
   beforeAll(async () => {
     const text = Array.from({ length: 12 }, (_, index) => `line ${index + 1}\n`).join("");
-    stage = await openStage(Object.fromEntries(names.map((name) => [`${name}.txt`, text])));
+    const files = Object.fromEntries(names.map((name) => [`${name}.txt`, text]));
+    stage = await openStage({ ...files, "long.txt": LONG });
   });
   afterAll(() => stage.close());
   afterEach(() => {
@@ -149,12 +152,71 @@ suite("when something goes wrong", () => {
     await Promise.all([clean.context().close(), dirty.context().close()]);
   });
 
-  test("the text of a deleted file stays", async () => {
+  test("what is shown anew keeps the place where one was, and says by whom it was changed", async () => {
+    const page = await stage.visit("files/files/long.txt");
+    await editor(page).getByText("line 1", { exact: true }).click();
+    await page.locator(".cm-scroller").hover();
+    await page.mouse.wheel(0, 3000);
+    await editor(page).getByText("line 150", { exact: true }).waitFor();
+    const scrolled = () => page.evaluate("document.querySelector('.cm-scroller').scrollTop");
+    const before = await scrolled();
+    await call(stage.venue, "file:edit", {
+      root: "files",
+      path: "long.txt",
+      oldText: "line 150\n",
+      newText: "theirs 150\n",
+    });
+    await page.getByText(/Loaded again: it was changed by token bob\./).waitFor();
+    await editor(page).getByText("theirs 150").waitFor();
+    expect(await scrolled()).toBe(before);
+    await page.keyboard.press("End");
+    expect(await page.evaluate("document.activeElement.classList.contains('cm-content')")).toBe(true);
+    await page.context().close();
+  });
+
+  test("the text of a deleted file stays, and may be saved again", async () => {
     const page = await stage.visit("files/files/gone.txt");
     await typeFirst(page, "mine ");
     rmSync(stage.at("gone.txt"));
-    await page.getByText("The file was deleted meanwhile.").waitFor();
+    await page.getByText("The file was deleted").waitFor();
     await editor(page).getByText("mine line 1").waitFor();
+    await page.getByRole("button", { name: "Save it again" }).click();
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    expect(readText("gone.txt")).toMatch(/^mine line 1\nline 2\n/);
+    await page.context().close();
+  });
+
+  test("a moved file is followed with what was typed", async () => {
+    const page = await stage.visit("files/files/moved.txt");
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await call(stage.venue, "file:move", { root: "files", path: "moved.txt", to: "there.txt" });
+    await page.getByText(/The file was moved to files\/there\.txt by token bob\./).waitFor();
+    await editor(page).getByText("mine line 1").waitFor();
+    await page.getByRole("button", { name: "Go there" }).click();
+    await page.waitForURL(/files\/there\.txt$/);
+    await page.getByText("Unsaved text from before was restored.").waitFor();
+    await editor(page).getByText("mine line 1").click();
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    expect(readText("there.txt")).toMatch(/^mine line 1\n/);
+    await page.context().close();
+  });
+
+  test("a draft says that the file has changed since, and is compared with it", async () => {
+    const page = await stage.visit("files/files/older.txt");
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await page.evaluate(DRAFT_IS_KEPT);
+    await page.goto("about:blank");
+    await call(stage.venue, "file:edit", { root: "files", path: "older.txt", oldText: "line 9", newText: "theirs 9" });
+    await page.goto(`${stage.venue.url}/workspace/files/files/older.txt`);
+    await page.getByText("The file has changed since this draft was begun.").waitFor();
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("dialog").getByText("fit together").waitFor();
+    await page.getByRole("button", { name: "Save result" }).click();
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    expect(readText("older.txt")).toMatch(/^mine line 1\n(?:.*\n)*theirs 9\n/);
     await page.context().close();
   });
 
@@ -225,6 +287,31 @@ suite("when the venue goes away", () => {
     // The etag of the open file was asked again.
     await page.getByText("was changed").waitFor();
     await editor(page).getByText("mine more one").waitFor();
+    await page.context().close();
+    await again.close();
+    await stage.close();
+  });
+
+  test("a right that was withdrawn is offered no more; the text stays, marked", async () => {
+    stage = await openStage({ "a.txt": "one\n" });
+    const port = Number(new URL(stage.venue.url).port);
+    const page = await stage.visit("files/files/a.txt");
+    await typeFirst(page, "mine ");
+    await page.getByRole("button", { name: "Save" }).waitFor();
+    await stage.venue.close();
+    const caps = [{ with: "file://", can: "crud/read" }];
+    const again = await openVenue(stage.folder, {
+      port,
+      auth: { tokens: [{ name: "alice", token: { env: "TOKEN_alice" }, caps }] },
+    });
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("You no longer hold the right to this file. Your text stays here.").waitFor();
+    await page.getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
+    await editor(page).getByText("mine one").waitFor();
+    expect(readFileSync(stage.at("a.txt"), "utf8")).toBe("one\n");
+    await page.getByRole("link", { name: "files", exact: true }).first().click();
+    await page.getByRole("button", { name: "Refresh" }).waitFor();
+    expect(await page.getByRole("button", { name: "New file" }).count()).toBe(0);
     await page.context().close();
     await again.close();
     await stage.close();

@@ -224,7 +224,10 @@ export const texts = {
   previewTitle: (name: string) => `Preview of ${plain(name)}`,
 
   changedMeanwhile: (by: string) => `The file was changed${by === "" ? "" : ` by ${by}`} while you edited it.`,
-  deletedMeanwhile: "The file was deleted meanwhile. Your text stays here.",
+  deletedMeanwhile: (by: string) => `The file was deleted${by === "" ? "" : ` by ${by}`}. Its text stays here.`,
+  saveAgain: "Save it again",
+  movedMeanwhile: (to: string, by: string) => `The file was moved to ${plain(to)}${by === "" ? "" : ` by ${by}`}.`,
+  goThere: "Go there",
   compare: "Compare",
   reloaded: (by: string) => `Loaded again: it was changed${by === "" ? "" : ` by ${by}`}.`,
   conflictTitle: "Two versions",

@@ -37,13 +37,13 @@ export interface UploadBody {
   readonly length?: number;
   /** Iterated at most once. @throws ABORTED if the sender disconnects */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Where the body may be gathered; for one of the parts of a large body, which come one after the other. */
+  /** Where its chunks lie one after the other, while it is added; of one of the parts of a large body. */
   readonly room?: BodyRoom;
 }
 
 /** A buffer that is used for one body after the other. */
 export interface BodyRoom {
-  buffer: Buffer;
+  readonly buffer: Buffer;
 }
 
 /** A stream besides the input and output of a call, never held in memory as a whole. */

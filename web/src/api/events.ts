@@ -14,8 +14,6 @@ export interface FileEvent {
   readonly root?: string;
   readonly path?: string;
   readonly from?: string;
-  readonly by?: string;
-  readonly actor?: string;
   readonly type?: string;
   readonly etag?: string;
 }

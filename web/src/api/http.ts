@@ -11,6 +11,9 @@ export const online = signal(true);
 /** The venue refused the token in the middle of the work: sign in again, over what is there. */
 export const refused = signal(false);
 
+/** Grows when a call was denied: the caller may hold less than the page knows. */
+export const denials = signal(0);
+
 const MAX_WAITS = 3;
 const LONGEST_WAIT_MS = 30_000;
 
@@ -65,6 +68,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
   const told = await response.json().catch(() => ({}));
   const { error, errorCode, errorData } = told as { error?: string; errorCode?: string; errorData?: ErrorData };
   const code = errorCode ?? `HTTP_${response.status}`;
+  if (code === "CAPABILITY_DENIED") denials.value += 1;
   const text = error ?? `The venue answered ${response.status}.`;
   return new ApiError(code, text, response.status, errorData ?? {}, requestId, retryAfterMs);
 }

@@ -6,7 +6,7 @@ import { read } from "./call.js";
 import { loadCatalogue, who } from "./catalogue.js";
 import { ApiError } from "./errors.js";
 import { loadFeatures } from "./features.js";
-import { refused, request, token } from "./http.js";
+import { denials, refused, request, token } from "./http.js";
 import type { IssuedToken } from "./operations.js";
 
 export type SessionState = "starting" | "signed out" | "ready";
@@ -103,6 +103,18 @@ async function enter(): Promise<boolean> {
     return false;
   }
 }
+
+/** After a denial the page asks what is held by now, and offers no more than that. */
+denials.subscribe((many) => {
+  if (many === 0 || session.value !== "ready") return;
+  const { did } = who.value ?? {};
+  read("auth:whoami", {}).then(
+    (me) => {
+      if (me.did === did && who.value?.did === did) who.value = me;
+    },
+    () => {},
+  );
+});
 
 /** Ends the session in this tab; with `everywhere` in all tabs of the page. */
 export function signOut(everywhere = true): void {

@@ -1,9 +1,11 @@
 // What happened to a file while it is open. Nothing that was typed is replaced by it.
 
 import type { JSX } from "preact";
+import { mayChange } from "../files/roots.js";
 import { texts } from "../texts.js";
-import type { Buffer } from "./buffers.js";
-import { resolveConflict } from "./conflict.js";
+import { addressOf, navigate } from "../ui/router.js";
+import { type Buffer, carryTo } from "./buffers.js";
+import { resolveConflict, saveBuffer } from "./conflict.js";
 
 export function BufferNotices({ buffer }: { readonly buffer: Buffer }): JSX.Element {
   const notice = buffer.notice.value;
@@ -33,7 +35,24 @@ function Shown({ buffer }: { readonly buffer: Buffer }): JSX.Element | null {
         {texts.changedMeanwhile(notice.by)} {compare}
       </p>
     );
-  if (notice.kind === "deleted") return <p class="banner">{texts.deletedMeanwhile}</p>;
+  if (notice.kind === "deleted")
+    return (
+      <p class="banner">
+        {texts.deletedMeanwhile(notice.by)} <SaveAgain buffer={buffer} />
+      </p>
+    );
+  if (notice.kind === "moved") {
+    const { by, root, path } = notice;
+    const follow = () => void carryTo(buffer, root, path).then(() => navigate(addressOf("files", root, path)));
+    return (
+      <p class="banner">
+        {texts.movedMeanwhile(`${root}/${path}`, by)}{" "}
+        <button type="button" onClick={follow}>
+          {texts.goThere}
+        </button>
+      </p>
+    );
+  }
   if (notice.kind === "denied") return <p class="banner">{texts.rightWithdrawn}</p>;
   if (notice.kind === "reloaded")
     return (
@@ -45,5 +64,15 @@ function Shown({ buffer }: { readonly buffer: Buffer }): JSX.Element | null {
     <p class="banner quiet">
       {texts.draftRestored} {notice.isOlder ? texts.draftOlder : ""} {notice.isOlder ? compare : null} {dismiss}
     </p>
+  );
+}
+
+/** The text of a deleted file may be put back. */
+function SaveAgain({ buffer }: { readonly buffer: Buffer }): JSX.Element | null {
+  if (!mayChange(buffer.root, buffer.path, "crud/write")) return null;
+  return (
+    <button type="button" disabled={buffer.isSaving.value} onClick={() => void saveBuffer(buffer)}>
+      {texts.saveAgain}
+    </button>
   );
 }

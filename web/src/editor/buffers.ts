@@ -5,13 +5,17 @@ import { keepsDrafts } from "../api/base.js";
 import { change, read } from "../api/call.js";
 import { who } from "../api/catalogue.js";
 import { type ApiError, asApiError } from "../api/errors.js";
+import { personOf } from "../api/labels.js";
+import { mayChange } from "../files/roots.js";
 import { dropDraft, dropDraftsOf, findDraft, keepDraft } from "./drafts.js";
+import { lastChange } from "./last-change.js";
 
 /** The notice above the text. */
 export type BufferNotice =
   | { readonly kind: "restored"; readonly isOlder: boolean }
   | { readonly kind: "changed"; readonly by: string }
-  | { readonly kind: "deleted" }
+  | { readonly kind: "deleted"; readonly by: string }
+  | { readonly kind: "moved"; readonly by: string; readonly root: string; readonly path: string }
   | { readonly kind: "reloaded"; readonly by: string }
   | { readonly kind: "denied" };
 
@@ -36,6 +40,8 @@ export class Buffer {
   mime = "";
   /** The editor's own state, kept while another file is on screen. */
   editorState: unknown;
+  /** Where one was in the text, when another version of it is shown. */
+  place: { readonly scrollTop: number; readonly at: number; readonly hasFocus: boolean } | undefined;
   /** The text as it is now. */
   text: () => string = () => this.base;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -58,8 +64,9 @@ export class Buffer {
     const [version, draft] = await Promise.all([readText(this), findDraft(this)]);
     this.take(version);
     if (draft === undefined || draft.text === this.base) return;
-    if (draft.etag !== this.etag) [this.base, this.etag] = [draft.base, draft.etag];
-    this.notice.value = { kind: "restored", isOlder: draft.etag !== this.etag };
+    const isOlder = draft.etag !== this.etag;
+    [this.base, this.etag] = [draft.base, draft.etag];
+    this.notice.value = { kind: "restored", isOlder };
     this.show(draft.text);
     this.isDirty.value = true;
   }
@@ -100,12 +107,16 @@ export class Buffer {
     await keepDraft({ did, root, path, base, etag, text: this.text(), time: Date.now() });
   }
 
-  /** Saves under the version it is based on. @throws ApiError, `CONFLICT` if there is another by now */
-  async save(): Promise<void> {
+  /**
+   * Saves under the version it is based on.
+   * @param isNew the file is gone, and is made again
+   * @throws ApiError, `CONFLICT` if there is another by now
+   */
+  async save(isNew = false): Promise<void> {
     const text = this.text();
     this.isSaving.value = true;
     try {
-      const { etag } = await write(this, text);
+      const { etag } = await (isNew ? create(this, text) : write(this, text));
       this.base = text;
       this.etag = etag ?? "";
       this.isDirty.value = this.text() !== text;
@@ -144,6 +155,9 @@ export async function readText({ root, path }: { readonly root: string; readonly
   } = await read("file:read", { root, path, mode: "text" });
   return { content, etag, encoding, size, mime };
 }
+
+const create = ({ root, path, hasMark }: Buffer, text: string): Promise<{ readonly etag?: string }> =>
+  change("file:write", { root, path, content: hasMark ? MARK + text : text, ifNoneMatch: "*", parents: true });
 
 /** Encoding and byte order mark stay: what is not plain UTF-8 is written by an edit of the whole. */
 function write(buffer: Buffer, text: string): Promise<{ readonly etag?: string }> {
@@ -186,28 +200,56 @@ export async function discardDrafts(): Promise<void> {
 }
 
 /** Looks whether the file is still the version that the text is based on. @returns the failure, if any */
-export async function refresh(buffer: Buffer, by = ""): Promise<ApiError | undefined> {
+export async function refresh(buffer: Buffer): Promise<ApiError | undefined> {
   if (buffer.isSaving.value || buffer.etag === "") return undefined;
+  const { root, path, notice } = buffer;
   try {
-    const { exists, etag } = await read("file:stat", { root: buffer.root, path: buffer.path, hash: true });
-    if (buffer.isSaving.value || etag === buffer.etag) {
-      if (buffer.notice.value?.kind === "deleted" || buffer.notice.value?.kind === "denied")
-        buffer.notice.value = undefined;
-      return undefined;
-    }
-    if (!exists) buffer.notice.value = { kind: "deleted" };
-    else if (buffer.isDirty.value) buffer.notice.value = { kind: "changed", by };
-    else {
-      buffer.take(await readText(buffer));
-      buffer.notice.value = { kind: "reloaded", by };
-    }
+    const { exists, etag } = await read("file:stat", { root, path, hash: true });
+    if (buffer.isSaving.value) return undefined;
+    if (etag === buffer.etag) {
+      const kind = notice.value?.kind ?? "";
+      const isOver =
+        kind === "deleted" || kind === "moved" || (kind === "denied" && mayChange(root, path, "crud/write"));
+      if (isOver) notice.value = undefined;
+    } else if (exists) await showChange(buffer, etag);
+    else await showGone(buffer);
     return undefined;
   } catch (error) {
     const failure = asApiError(error);
-    if (failure.code === "NOT_FOUND") buffer.notice.value = { kind: "deleted" };
-    else if (failure.code === "CAPABILITY_DENIED") buffer.notice.value = { kind: "denied" };
+    if (failure.code === "NOT_FOUND") await showGone(buffer);
+    else if (failure.code === "CAPABILITY_DENIED") notice.value = { kind: "denied" };
     return failure;
   }
+}
+
+/** Another version: what was typed is never replaced by it. */
+async function showChange(buffer: Buffer, etag: string | undefined): Promise<void> {
+  const last = await lastChange(buffer);
+  const by = last?.after?.etag === etag && last !== undefined ? personOf(last.actor, last.via) : "";
+  const version = buffer.isDirty.value ? undefined : await readText(buffer);
+  if (buffer.isSaving.value) return;
+  if (version === undefined || buffer.isDirty.value) buffer.notice.value = { kind: "changed", by };
+  else {
+    buffer.take(version);
+    buffer.notice.value = { kind: "reloaded", by };
+  }
+}
+
+async function showGone(buffer: Buffer): Promise<void> {
+  const { root, path, notice } = buffer;
+  if (notice.value?.kind === "deleted" || notice.value?.kind === "moved") return;
+  const last = await lastChange(buffer);
+  const by = last === undefined ? "" : personOf(last.actor, last.via);
+  const isMoved = last?.op === "move" && last.from === path && (last.fromRoot ?? last.root) === root;
+  if (isMoved) notice.value = { kind: "moved", by, root: last.root, path: last.path };
+  else notice.value = { kind: "deleted", by: last?.op === "delete" ? by : "" };
+}
+
+/** Takes what was typed along to where the file is now. */
+export async function carryTo(buffer: Buffer, root: string, path: string): Promise<void> {
+  const { did, base, etag } = buffer;
+  if (buffer.isDirty.value) await keepDraft({ did, root, path, base, etag, text: buffer.text(), time: Date.now() });
+  await buffer.discard();
 }
 
 let isReloading = false;

@@ -170,12 +170,14 @@ function Version({ title, text, path, onChange }: VersionProps): JSX.Element {
 /** Saves; a conflict is shown, any other failure is told. What was typed stays in both cases. */
 export async function saveBuffer(buffer: Buffer): Promise<void> {
   if (buffer.isSaving.value) return;
+  const isGone = buffer.notice.value?.kind === "deleted" || buffer.notice.value?.kind === "moved";
   try {
-    await buffer.save();
+    await buffer.save(isGone);
     notify(texts.saved);
   } catch (error) {
     await buffer.keep();
-    if (codeOf(error) === "CONFLICT") await resolveConflict(buffer);
+    if (codeOf(error) === "CAPABILITY_DENIED") buffer.notice.value = { kind: "denied" };
+    if (codeOf(error) === "CONFLICT" && !isGone) await resolveConflict(buffer);
     else notifyFailure(error);
   }
 }

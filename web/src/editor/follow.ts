@@ -2,7 +2,6 @@
 
 import { type FileEvent, follow, isLive } from "../api/events.js";
 import { online } from "../api/http.js";
-import { shortDid } from "../ui/format.js";
 import { type Buffer, refresh } from "./buffers.js";
 
 const LOOK_MS = 5000;
@@ -14,8 +13,8 @@ export function followBuffer(buffer: Buffer): () => void {
   };
   const stop = follow([`files:${buffer.root}/${buffer.path}`], ({ name, data }) => {
     if (name === "overflow") look();
-    const { path, from, by, actor } = (data ?? {}) as FileEvent;
-    if (path === buffer.path || from === buffer.path) void refresh(buffer, shortDid(by ?? actor ?? ""));
+    const { path, from } = (data ?? {}) as FileEvent;
+    if (path === buffer.path || from === buffer.path) void refresh(buffer);
   });
   const timer = setInterval(() => {
     if (!isLive.value) look();

@@ -72,7 +72,7 @@ function Mounted({
   }, [isReadOnly]);
   useEffect(() => {
     if (view.current !== undefined && line !== undefined) cm.goToLine(view.current, line);
-  }, [line, revision]);
+  }, [line]);
   return <div class="editor" ref={place} />;
 }
 
@@ -98,13 +98,21 @@ function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boole
       },
     });
   const view = cm.createView(parent, state, buffer.path);
-  if (kept !== undefined) requestAnimationFrame(() => (view.scrollDOM.scrollTop = kept.scrollTop));
+  const { place } = buffer;
+  buffer.place = undefined;
+  if (place !== undefined) {
+    view.dispatch({ selection: { anchor: Math.min(place.at, view.state.doc.length) } });
+    if (place.hasFocus) view.focus();
+  }
+  const scrollTop = kept?.scrollTop ?? place?.scrollTop;
+  if (scrollTop !== undefined) requestAnimationFrame(() => (view.scrollDOM.scrollTop = scrollTop));
   view.scrollDOM.addEventListener("scroll", () => (scroll.top = view.scrollDOM.scrollTop), { passive: true });
   return {
     view,
     unmount: () => {
       // Not when another text was loaded meanwhile: this one is over.
       if (buffer.revision.value === revision) buffer.editorState = { state: view.state, scrollTop: scroll.top };
+      else buffer.place = { scrollTop: scroll.top, at: view.state.selection.main.head, hasFocus: view.hasFocus };
       view.destroy();
     },
   };

@@ -1,6 +1,7 @@
 // Shows what others change in the folder on screen, where the venue tells.
 
 import { type FileEvent, follow } from "../api/events.js";
+import { isUnfinished } from "./uploads/unfinished.js";
 
 /** Events of a busy folder become one look a second. */
 const LOOK_MS = 1000;
@@ -9,7 +10,9 @@ const LOOK_MS = 1000;
 export function followFolder(root: string, path: string, changed: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stop = follow([`files:${root}${path === "" ? "" : `/${path}`}`], (event) => {
-    if (event.name !== "overflow" && !isDirectlyIn(path, event.data as FileEvent)) return;
+    const isOther = event.name === "overflow" || isDirectlyIn(path, event.data as FileEvent);
+    // The parts of an upload from here come many times a second; the folder changes when the file is whole.
+    if (!isOther || isUnfinished(root, (event.data as FileEvent | null)?.path)) return;
     timer ??= setTimeout(() => {
       timer = undefined;
       changed();

@@ -1,6 +1,6 @@
 // Appends to a file of the host.
 
-import { hardLinked, ioError, noSpace } from "../../../core/errors/texts.js";
+import { hardLinked, ioError } from "../../../core/errors/texts.js";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Awaitable, type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
@@ -24,9 +24,15 @@ import {
   type Target,
 } from "../target.js";
 import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
-import { collect, fill } from "./content.js";
+import { collect, fill, writeAdded } from "./content.js";
 import { isReported, realPath, report, stateOf } from "./report.js";
 import { inheritRights, install, withCurrentEntry, withStagedFile } from "./stage.js";
+
+/**
+ * Bytes of one write of a part of an upload. In larger ones the system looks for larger pages, which took it several times
+ * as long. What an agent appends is written at once.
+ */
+const PART_WRITE_BYTES = 262_144;
 
 /** Maximum restarts because another process replaced, removed or created the file meanwhile. */
 const RACES = 20;
@@ -35,6 +41,8 @@ const RACES = 20;
 interface Addition {
   readonly name: string;
   readonly data: Buffer;
+  /** Maximum size of one write. */
+  readonly writeBytes: number;
   /** The file as found by the walk. */
   readonly checked: Pinned | undefined;
   readonly wanted: Wanted;
@@ -57,7 +65,8 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
     const isConditional = expected !== undefined || expectedSize !== undefined;
     return yield* runExclusively(change, isConditional, (guard) => {
       const wanted = { expected, expectedSize, data };
-      const addition = { name: target.name, data, checked: target.old, wanted, guard };
+      const writeBytes = options.body.borrow === undefined ? data.length : PART_WRITE_BYTES;
+      const addition = { name: target.name, data, writeBytes, checked: target.old, wanted, guard };
       return appendNow(change, addition, { target, stale: turn.stale || isConditional });
     });
   } finally {
@@ -95,12 +104,12 @@ function answerRepeat({ size, hash }: FoundBefore, data: Buffer): Written {
 }
 
 /** Creates the file with its first content, unless the name has been taken meanwhile. */
-function* createWith(change: Change, { name, data, guard }: Addition): Io<Written | "raced"> {
+function* createWith(change: Change, { name, data, writeBytes, guard }: Addition): Io<Written | "raced"> {
   const path = below(change.walk.directory, name);
   yield* guard();
   const held = reserve(change, { bytes: data.length, files: 1 });
   try {
-    const written = yield* createNow(change, path, { name, data });
+    const written = yield* createNow(change, path, { name, data, writeBytes });
     if (written !== "raced") held.keep();
     return written;
   } finally {
@@ -111,7 +120,7 @@ function* createWith(change: Change, { name, data, guard }: Addition): Io<Writte
 function* createNow(
   change: Change,
   path: string,
-  { name, data }: Pick<Addition, "name" | "data">,
+  { name, data, writeBytes }: Pick<Addition, "name" | "data" | "writeBytes">,
 ): Io<Written | "raced"> {
   const { jail, walk } = change;
   change.access.scope.commit();
@@ -127,7 +136,7 @@ function* createNow(
   const sum = sha256Of(data);
   try {
     yield* inheritRights(change, fd);
-    size = yield* writeOnce(change, { fd, size: 0, data });
+    size = yield* writeAdded(change, { fd, size: 0, data, writeBytes });
     yield* reportAppended(change, { name, fd, data, sum });
   } catch (error) {
     yield* quietly(finishWithReserve(undoCreate(change, fd, name)));
@@ -159,7 +168,7 @@ function* undoCreate(change: Change, fd: number, name: string): Io<void> {
 function* appendInPlace(
   change: Change,
   old: Pinned,
-  { name, data, guard, found }: Addition & { found: FoundBefore | undefined },
+  { name, data, writeBytes, guard, found }: Addition & { found: FoundBefore | undefined },
 ): Io<Written | "raced" | "linked"> {
   const { sys } = change.jail;
   const fd = yield* openAgain(change, old);
@@ -174,7 +183,7 @@ function* appendInPlace(
     change.access.scope.commit();
     // Only a journal compares what was added. Large content is hashed while it is written.
     const sum = change.journal === undefined ? undefined : sha256Of(data);
-    const size = yield* withReservation(held, writeOnce(change, { fd, size: before, data }));
+    const size = yield* withReservation(held, writeAdded(change, { fd, size: before, data, writeBytes }));
     yield* reportAppended(change, { name, fd, data, sum, old: statBefore });
     const isAllSeen = found?.hash !== undefined && size === before + data.length;
     const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
@@ -215,26 +224,6 @@ function* openAgain(change: Change, old: Pinned): Io<number | undefined> {
   } catch (error) {
     const code = errnoOf(error);
     if (code === "ENOENT" || code === "ESTALE") return undefined;
-    throw error;
-  }
-}
-
-/**
- * Writes once and flushes. A partial write is truncated again, unless others have appended since.
- * @returns the new size
- */
-function* writeOnce(change: Change, target: { fd: number; size: number; data: Buffer }): Io<number> {
-  const { sys } = change.jail;
-  const { fd, size, data } = target;
-  let written = 0;
-  try {
-    written = yield* sys.write(fd, data, 0);
-    if (written < data.length) throw noSpace(change.access.place);
-    if (change.rules.durable) yield* sys.fsync(fd);
-    return (yield* sys.fstat(fd)).size;
-  } catch (error) {
-    const now = yield* quietly(sys.fstat(fd));
-    if (now?.size === size + written) yield* quietly(sys.ftruncate(fd, size));
     throw error;
   }
 }

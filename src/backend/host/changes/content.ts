@@ -1,9 +1,10 @@
 // Writes streamed or complete content to a file, hashing it.
 
 import { createHash } from "node:crypto";
+import { noSpace } from "../../../core/errors/texts.js";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
-import { errnoOf } from "../../../jail/sys.js";
+import { errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import type { Change } from "../target.js";
 
@@ -74,5 +75,31 @@ function* forEachChunk(
     finished = true;
   } finally {
     if (!finished && chunks.return !== undefined) yield chunks.return().catch(() => undefined);
+  }
+}
+
+/**
+ * Writes and flushes. A partial write is truncated again, unless others have appended since.
+ * @returns the new size
+ */
+export function* writeAdded(
+  change: Change,
+  target: { fd: number; size: number; data: Buffer; writeBytes: number },
+): Io<number> {
+  const { sys } = change.jail;
+  const { fd, size, data, writeBytes } = target;
+  let written = 0;
+  try {
+    for (let to = 0; to < data.length; ) {
+      to = Math.min(data.length, to + writeBytes);
+      written += yield* sys.write(fd, data.subarray(0, to), written);
+      if (written < to) throw noSpace(change.access.place);
+    }
+    if (change.rules.durable) yield* sys.fsync(fd);
+    return (yield* sys.fstat(fd)).size;
+  } catch (error) {
+    const now = yield* quietly(sys.fstat(fd));
+    if (now?.size === size + written) yield* quietly(sys.ftruncate(fd, size));
+    throw error;
   }
 }

@@ -19,13 +19,16 @@ const AHEAD_BYTES = 1_048_576;
  */
 export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
   readonly #raw: IncomingMessage;
+  readonly #mostBytes: number;
   readonly #come: Buffer[] = [];
   #bytes = 0;
   #state: "new" | "reading" | "ended" | "broken" | "left" = "new";
   #wake: () => void = () => {};
 
-  constructor(raw: IncomingMessage) {
+  /** @param mostBytes up to which pieces are joined; 0 for a reader that copies them itself */
+  constructor(raw: IncomingMessage, mostBytes = MOST_BYTES) {
     this.#raw = raw;
+    this.#mostBytes = mostBytes;
   }
 
   [Symbol.asyncIterator](): this {
@@ -86,7 +89,7 @@ export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
   #take(): Buffer {
     const pieces = [this.#come.shift() ?? Buffer.alloc(0)];
     let size = pieces[0]?.length ?? 0;
-    for (let [next] = this.#come; next !== undefined && size + next.length <= MOST_BYTES; [next] = this.#come) {
+    for (let [next] = this.#come; next !== undefined && size + next.length <= this.#mostBytes; [next] = this.#come) {
       this.#come.shift();
       pieces.push(next);
       size += next.length;

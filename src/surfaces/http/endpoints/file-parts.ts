@@ -1,68 +1,81 @@
 // Cuts a body into the parts in which it is added to a file, so that what has come stays when the connection breaks.
 
-import type { BodyRoom, UploadBody } from "../../../core/ports/streams.js";
+import type { UploadBody } from "../../../core/ports/streams.js";
 import { PART_BYTES } from "../../../core/ports/transfer.js";
 
-/** The parts of a body, one after the other: each is to be read to its end. There is always one, if only an empty one. */
+/**
+ * The parts of a body, one after the other: each is to be read to its end, and is over when the next one is asked for. There
+ * is always one, if only an empty one.
+ */
 export async function* partsOf({ length, chunks }: UploadBody): AsyncGenerator<UploadBody> {
-  const source = new ReadAhead(chunks);
-  // Fresh memory for each part costs more than what is copied into it.
-  const room: BodyRoom = { buffer: Buffer.alloc(0) };
-  /** Read, and of a later part. */
-  let rest: Uint8Array | undefined;
-  const next = async (): Promise<Uint8Array | undefined> => {
-    const kept = rest;
-    rest = undefined;
-    return kept ?? (await source.next());
-  };
-  async function* part(): AsyncGenerator<Uint8Array> {
-    for (let room = PART_BYTES; room > 0; ) {
-      const chunk = await next();
-      if (chunk === undefined) return;
-      const fits = chunk.subarray(0, room);
-      if (fits.length < chunk.length) rest = chunk.subarray(room);
-      room -= fits.length;
-      yield fits;
-    }
-  }
+  const ahead = new ReadAhead(chunks, Math.min(Math.max(length ?? PART_BYTES, 1), PART_BYTES));
   try {
     for (let done = 0; ; done += PART_BYTES) {
       const size = length === undefined ? {} : { length: Math.min(PART_BYTES, length - done) };
-      yield { ...size, chunks: part(), room };
-      rest ??= await next();
-      if (rest === undefined) return;
+      yield { ...size, chunks: ahead.part(), room: ahead.room };
+      if (!(await ahead.next())) return;
     }
   } finally {
-    source.stop();
+    ahead.stop();
   }
 }
 
-/** Reads on while a part is being added, as far as the next one: the sender does not wait for the disk. */
+interface Room {
+  readonly buffer: Buffer;
+  /** Bytes of the part that are there. */
+  filled: number;
+}
+
+/**
+ * Reads on while a part is being added, as far as the next one: the sender does not wait for the disk. Two buffers are filled
+ * in turns: chunks that were kept instead would outlive the young generation, and collecting them cost more than the copy.
+ */
 class ReadAhead {
   readonly #source: AsyncIterator<Uint8Array>;
-  readonly #read: Uint8Array[] = [];
-  #bytes = 0;
+  readonly #roomBytes: number;
+  readonly #rooms: Room[] = [];
+  /** Numbers of the part that is being added, and of the one that comes. */
+  #added = 0;
+  #coming = 0;
   #isStopped = false;
   /** Absent until the first chunk is asked for: the sender may wait for 100 Continue, which reading sends. */
   #reading: Promise<void> | undefined;
   #error: unknown;
   #hasEnded = false;
-  /** Called when something was read, or taken. */
+  /** Called when something was read, or a part is over. */
   #onChange: () => void = () => {};
 
-  constructor(chunks: AsyncIterable<Uint8Array>) {
+  constructor(chunks: AsyncIterable<Uint8Array>, roomBytes: number) {
     this.#source = chunks[Symbol.asyncIterator]();
+    this.#roomBytes = roomBytes;
   }
 
-  /** @returns `undefined` at the end @throws as the body does, once all that came before was taken */
-  async next(): Promise<Uint8Array | undefined> {
+  /** Where the part that is being added lies. */
+  get room(): Room {
+    return this.#roomOf(this.#added);
+  }
+
+  /** The chunks of the part that is being added, as they come. @throws as the body does, once all that came was taken */
+  async *part(): AsyncGenerator<Uint8Array> {
+    const { room } = this;
     this.#reading ??= this.#readOn();
-    while (this.#read.length === 0 && !this.#hasEnded) await this.#change();
-    const chunk = this.#read.shift();
-    if (chunk === undefined && this.#error !== undefined) throw this.#error;
-    this.#bytes -= chunk?.length ?? 0;
+    for (let taken = 0; taken < this.#roomBytes; ) {
+      while (room.filled === taken && !this.#hasEnded) await this.#change();
+      if (room.filled === taken) return this.#throwError();
+      const chunk = room.buffer.subarray(taken, room.filled);
+      taken = room.filled;
+      yield chunk;
+    }
+  }
+
+  /** Goes on to the next part. @returns whether there is one @throws as the body does */
+  async next(): Promise<boolean> {
+    this.#added += 1;
     this.#changed();
-    return chunk;
+    while (this.#coming < this.#added && !this.#hasEnded) await this.#change();
+    if (this.#coming >= this.#added) return true;
+    this.#throwError();
+    return false;
   }
 
   stop(): void {
@@ -70,24 +83,48 @@ class ReadAhead {
     this.#changed();
   }
 
+  #roomOf(part: number): Room {
+    this.#rooms[part % 2] ??= { buffer: Buffer.allocUnsafe(this.#roomBytes), filled: 0 };
+    return this.#rooms[part % 2] as Room;
+  }
+
   async #readOn(): Promise<void> {
     try {
       while (!this.#isStopped) {
-        if (this.#bytes >= PART_BYTES) {
-          await this.#change();
-          continue;
-        }
         const step = await this.#source.next();
         if (step.done === true) break;
-        this.#read.push(step.value);
-        this.#bytes += step.value.length;
-        this.#changed();
+        await this.#keep(step.value);
       }
     } catch (error) {
       this.#error = error;
     }
     this.#hasEnded = true;
     this.#changed();
+  }
+
+  /** Copies a chunk, and waits where both parts are full. */
+  async #keep(chunk: Uint8Array): Promise<void> {
+    for (let rest = chunk; rest.length > 0 && !this.#isStopped; ) {
+      const room = this.#roomOf(this.#coming);
+      const fits = rest.subarray(0, this.#roomBytes - room.filled);
+      room.buffer.set(fits, room.filled);
+      room.filled += fits.length;
+      rest = rest.subarray(fits.length);
+      if (fits.length > 0) this.#changed();
+      else await this.#begin();
+    }
+  }
+
+  /** Begins the next part, in the buffer of the one before, which has to be over. */
+  async #begin(): Promise<void> {
+    while (this.#added < this.#coming && !this.#isStopped) await this.#change();
+    this.#coming += 1;
+    this.#roomOf(this.#coming).filled = 0;
+    this.#changed();
+  }
+
+  #throwError(): void {
+    if (this.#error !== undefined) throw this.#error;
   }
 
   #change(): Promise<void> {

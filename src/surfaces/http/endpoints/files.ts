@@ -52,7 +52,8 @@ export const putFile = (host: HttpHost, exchange: Exchange): Promise<FastifyRepl
 export const patchFile = (host: HttpHost, exchange: Exchange): Promise<FastifyReply> =>
   receive(host, exchange, async ({ files, input, context }) => {
     const { operationId: _, ...options } = input;
-    const body = uploadOf(exchange.request.raw);
+    const { raw } = exchange.request;
+    const body = { ...uploadOf(raw), chunks: new BodyChunks(raw, 0) };
     const { offset: first, length } = partOf(exchange, body);
     holdMemory(exchange, Math.min(body.length ?? HELD_BYTES, HELD_BYTES));
     let [conditions, offset, created]: [typeof options, number, boolean] = [options, first, false];

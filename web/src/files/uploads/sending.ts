@@ -6,6 +6,8 @@ import { delay, lost, refused, token } from "../../api/http.js";
 
 const MAX_WAITS = 3;
 const LONGEST_WAIT_MS = 30_000;
+/** Drawing each sign of progress, twenty a second, takes as much of the processor as sending. */
+const TELL_MS = 250;
 
 export interface Sending {
   readonly method: "PUT" | "PATCH";
@@ -46,7 +48,12 @@ function sendOnce({ method, root, path, body, headers, signal, onProgress }: Sen
     const stop = () => call.abort();
     signal.addEventListener("abort", stop, { once: true });
     call.onloadend = () => signal.removeEventListener("abort", stop);
-    call.upload.onprogress = ({ loaded }) => onProgress(Math.min(loaded, body.size));
+    let toldAt = 0;
+    call.upload.onprogress = ({ loaded, timeStamp }) => {
+      if (timeStamp - toldAt < TELL_MS) return;
+      toldAt = timeStamp;
+      onProgress(Math.min(loaded, body.size));
+    };
     call.onerror = () => {
       lost();
       reject(new ApiError("OFFLINE", "The connection broke."));

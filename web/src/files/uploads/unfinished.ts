@@ -35,6 +35,10 @@ export const keepUnfinished = ({ root, path, part }: Unfinished, size: number): 
 export const dropUnfinished = ({ root, part }: Pick<Unfinished, "root" | "part">): void =>
   keep(all().filter((one) => one.root !== root || one.part !== part));
 
+/** Whether the parts of an upload from this tab are gathered there. */
+export const isUnfinished = (root: string, path: string | undefined): boolean =>
+  all().some((one) => one.root === root && one.part === path);
+
 /** Those of whoever is signed in. */
 export const unfinished = (): readonly Kept[] => all().filter(({ did }) => did === didNow());
 

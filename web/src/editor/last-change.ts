@@ -1,0 +1,19 @@
+// Who changed an open file, and what became of it, as the history tells where there is one.
+
+import { read } from "../api/call.js";
+import { offers } from "../api/catalogue.js";
+import { loadLabels } from "../api/labels.js";
+import type { HistoryEntry } from "../api/operations.js";
+
+/** The newest entry of a path. Nothing fails for the want of it. */
+export async function lastChange({
+  root,
+  path,
+}: {
+  readonly root: string;
+  readonly path: string;
+}): Promise<HistoryEntry | undefined> {
+  if (!offers("file:history")) return undefined;
+  const [page] = await Promise.all([read("file:history", { root, path, limit: 1 }), loadLabels()]).catch(() => []);
+  return page?.entries[0];
+}
