@@ -9,6 +9,7 @@ import { loadConfigFile, locateKeys, parseConfig, parseJson5 } from "../config/l
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import { compileDeny } from "../path/deny.js";
+import { FOLDER_SETS } from "../path/pattern-sets.js";
 import { withGuards } from "./arguments/guards.js";
 import type { ConfigSource } from "./arguments/remote.js";
 import { parseRootArguments } from "./arguments/root.js";
@@ -18,7 +19,7 @@ import { codeOf, EXIT } from "./context.js";
 export function loadConfigs(source: ConfigSource, cwd: string): readonly VenueConfig[] {
   const { file, roots, listener, folders = [], clientRoots, noProtect, guards } = source;
   checkGuards(guards);
-  const protect = noProtect === true ? [] : ["@git"];
+  const protect = noProtect === true ? [] : FOLDER_SETS;
   const options = {
     extraRoots: Object.assign(parseRootArguments(roots, cwd, { folders, protect }), clientRoots),
     isGrant: grantsFiles,

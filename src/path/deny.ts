@@ -20,8 +20,8 @@ interface PathPattern {
 
 /**
  * Compiles patterns: globs in which `*` and `?` match leading dots too. A pattern without `/` is a base name at
- * any depth, others start at the root. A directory that matches covers everything below. `@secrets` and `@git` stand for
- * lists.
+ * any depth, others start at the root. A directory that matches covers everything below. `@secrets`, `@git` and
+ * `@clients` stand for lists.
  *
  * @throws Error whose message completes "must be a glob: …"
  */

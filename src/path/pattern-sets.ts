@@ -8,7 +8,22 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   ],
   /** The repository of Git at any depth: a folder, or in worktrees and submodules a file. Its hooks are programs. */
   "@git": [".git"],
+  /**
+   * Files by which agents and MCP clients choose what they start and what they may do, at any depth: those that `init`
+   * writes, and settings of well-known agents. Whoever changes one decides what runs at the next start.
+   */
+  "@clients": [
+    ...[".mcp.json", ".claude.json", "claude_desktop_config.json", "opencode.json", "opencode.jsonc"],
+    ...["**/.claude/settings.json", "**/.claude/settings.local.json"],
+    ...["**/.cursor/mcp.json", "**/.cursor/hooks.json", "**/.cursor/cli.json", "**/.vscode/mcp.json"],
+    ...["**/zed/settings.json", "**/Zed/settings.json", "**/.zed/settings.json", "**/.codex/config.toml"],
+    ...["**/.gemini/settings.json", "**/.qwen/settings.json", "**/.kiro/settings/mcp.json", "**/.roo/mcp.json"],
+    ...["**/goose/config.yaml", "**/goose/config/config.yaml", "**/.codeium/windsurf/mcp_config.json"],
+  ],
 };
+
+/** What bare folders protect, and what `init` writes. */
+export const FOLDER_SETS: readonly string[] = ["@git", "@clients"];
 
 const SET_NAMES: readonly string[] = Object.keys(SETS);
 
@@ -23,5 +38,7 @@ export function patternsOf(pattern: string): readonly string[] {
   const [first = ""] = pattern.split("/", 1);
   const isSetName = first === pattern ? /^@(?!\()/.test(first) : Object.hasOwn(SETS, first);
   if (!isSetName) return [pattern];
-  throw new Error(`there is no set '${pattern}', only ${SET_NAMES.join(" and ")}; a name with @ is written [@]`);
+  throw new Error(
+    `there is no set '${pattern}', only ${SET_NAMES.slice(0, -1).join(", ")} and ${SET_NAMES.at(-1)}; a name with @ is written [@]`,
+  );
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import picomatch from "picomatch";
+import { CLIENTS } from "../../src/cli/init/clients.js";
 import { compileDeny } from "../../src/path/deny.js";
 
 const denies = (patterns: string | readonly string[], path: string, foldsCase = false): boolean =>
@@ -80,6 +81,30 @@ describe("a deny pattern", () => {
     expect(denies("@git", path.replace("git", "g\u200cit"), true)).toBe(true);
   });
 
+  const HOME = { home: "/home/ann", env: {} };
+  test.each(["linux", "darwin", "win32"] as const)("@clients denies all that init writes on %s", (system) => {
+    for (const [name, client] of Object.entries(CLIENTS)) {
+      const file = client.file("/home/ann/project", { ...HOME, system }).replaceAll("\\", "/");
+      const below = file.slice("/home/ann/".length);
+      expect([name, denies("@clients", below)]).toEqual([name, true]);
+      expect([name, denies("@clients", `deeper/${below}`)]).toEqual([name, true]);
+    }
+  });
+
+  test.each([".claude/settings.local.json", "a/.CLAUDE/settings.JSON", ".cursor/hooks.json", "opencode.jsonc"])(
+    "@clients denies %s",
+    (path) => expect(denies("@clients", path, true)).toBe(true),
+  );
+
+  test.each([
+    ".cursor",
+    ".cursor/rules/x.md",
+    ".vscode/settings.json",
+    ".claude/commands/x.md",
+    "mcp.json",
+    "settings.json",
+  ])("@clients leaves %s alone", (path) => expect(denies("@clients", path)).toBe(false));
+
   test.each([".gitignore", "git", "a.git", ".github/x"])("@git leaves %s alone", (path) => {
     expect(denies("@git", path)).toBe(false);
   });
@@ -94,8 +119,8 @@ describe("a deny pattern", () => {
     ["!a", "it cannot begin with '!'"],
     ["", "nothing can have that name"],
     ["/", "nothing can have that name"],
-    ["@secrets2", "there is no set '@secrets2', only @secrets and @git"],
-    ["@git/", "there is no set '@git/', only @secrets and @git"],
+    ["@secrets2", "there is no set '@secrets2', only @secrets, @git and @clients"],
+    ["@git/", "there is no set '@git/', only @secrets, @git and @clients"],
     ["@git/config", "there is no set '@git/config'"],
     ["@*", "there is no set '@*'"],
     ["a//b", "it cannot hold '//', '.' or '..' as a part"],

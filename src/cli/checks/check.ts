@@ -1,7 +1,7 @@
 // The `check` command: describes a configuration, or lists its problems.
 
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
 import { locate, type Problem } from "../../config/lines.js";
@@ -31,6 +31,7 @@ import { loadConfigs } from "../load-config.js";
 import { describeVenue, type RevocationFacts, type VenueFacts } from "../output/describe-venue.js";
 import { startProblems } from "./check-start.js";
 import { isLoadable } from "./native.js";
+import { writableConfig } from "./own-file.js";
 
 /** `venue-files check`: describes what `serve` would run with this configuration, or lists all its problems. */
 export async function check(command: Extract<Command, { name: "check" }>, context: CommandContext): Promise<number> {
@@ -45,7 +46,7 @@ export async function check(command: Extract<Command, { name: "check" }>, contex
     const own: string[] = [];
     const refusal = checkListener(config);
     if (refusal !== undefined) own.push(refusal);
-    const found = await factsOf(config, { env: context.env, problems: own });
+    const found = await factsOf(config, { env: context.env, problems: own, file: file && resolve(context.cwd, file) });
     if (found !== undefined) described.push(describeVenue(found));
     const above = keys.positions.has("venues") ? `venues[${index}].` : "";
     problems.push(...own.map((text) => ({ text, above })));
@@ -60,10 +61,12 @@ interface Look {
   readonly env: CommandContext["env"];
   /** Collects problems, so that all are reported together. */
   readonly problems: string[];
+  /** The configuration's own. */
+  readonly file: string | undefined;
 }
 
 /** Opens roots and existing state, without creating anything that stays. `undefined` if something cannot be opened. */
-async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<VenueFacts | undefined> {
+async function factsOf(config: VenueConfig, { env, problems, file }: Look): Promise<VenueFacts | undefined> {
   const warnings: string[] = [...config.warnings];
   const log: Log = { ...silentLog, warn: (_fields, text) => warnings.push(text) };
   const attempt = <T>(step: () => T): T | undefined => collectProblems(step, problems);
@@ -106,6 +109,7 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
         ...approvingClients(config),
         ...openTrash(config),
         ...lostSnapshots(config),
+        ...writableConfig(config, file),
       ],
     };
   } finally {

@@ -1,5 +1,7 @@
 // The text of a new configuration: what was chosen, and as comments what people change next.
 
+import { FOLDER_SETS } from "../../path/pattern-sets.js";
+
 /** A root as chosen. */
 export interface ChosenRoot {
   readonly name: string;
@@ -50,7 +52,7 @@ export function configText(
 }
 
 function rootLines({ name, path, readOnly, settings }: ChosenRoot): readonly string[] {
-  const kept = ["@git", ...settings].map((pattern) => JSON.stringify(pattern)).join(", ");
+  const kept = [...FOLDER_SETS, ...settings].map((pattern) => JSON.stringify(pattern)).join(", ");
   return [
     `      ${JSON.stringify(name)}: {`,
     `        path: ${JSON.stringify(path)},`,

@@ -19,6 +19,8 @@ import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { packageFile } from "../../core/package-files.js";
 import { systemName } from "../../core/system.js";
+import { compileDeny } from "../../path/deny.js";
+import { FOLDER_SETS } from "../../path/pattern-sets.js";
 import { createLineAsker, type LineAsker } from "../acp/line-asker.js";
 import type { InitCommand } from "../arguments/commands/init.js";
 import { parseRootArguments } from "../arguments/root.js";
@@ -112,8 +114,10 @@ function settingsIn(root: string, folder: string, { env }: CommandContext): read
   const platform: Platform = { system: systemName(), home: env["HOME"] ?? homedir(), env };
   const files = Object.values(CLIENTS).map((client) => relative(folder, client.file(folder, platform)));
   const inside = files.filter((file) => !file.startsWith("..") && !isAbsolute(file));
-  return [CONFIG, ...new Set(inside)].map((file) => {
-    const pattern = file.replaceAll("\\", "/");
+  const known = compileDeny(FOLDER_SETS, { foldsCase: false });
+  const patterns = [CONFIG, ...new Set(inside)].map((file) => file.replaceAll("\\", "/"));
+  const others = patterns.filter((pattern) => !known.denies(pattern.split("/")));
+  return others.map((pattern) => {
     // A pattern without a slash holds at any depth.
     return depth === "" || !pattern.includes("/") ? pattern : `**/${pattern}`;
   });

@@ -3,6 +3,7 @@
 import { ConfigError } from "../../config/errors.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { FOLDER_SETS } from "../../path/pattern-sets.js";
 import type { ClientRoots } from "../../surfaces/mcp/client-roots.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { HostAfterRoots } from "../../surfaces/mcp/late-host.js";
@@ -104,7 +105,7 @@ class McpRun {
     const folders = await foldersOfClient(roots.uris, dirs, isOurs);
     const clientRoots = rootsForClient(folders, {
       isTaken: (name) => Object.hasOwn(before.file.roots, name),
-      protect: source.noProtect === true ? [] : ["@git"],
+      protect: source.noProtect === true ? [] : FOLDER_SETS,
     });
     this.#reportServed(roots, Object.keys(clientRoots));
     this.#warnProtected(source.folders === undefined ? folders : []);
@@ -132,7 +133,9 @@ class McpRun {
 
   #warnProtected(folders: readonly string[]): void {
     if (folders.length === 0 || this.#command.source.noProtect === true) return;
-    this.#context.stderr.write("In the folders given, .git may be read, not changed. --no-protect lifts that.\n");
+    this.#context.stderr.write(
+      "In the folders given, .git and settings of MCP clients (.mcp.json and the like) may be read, not changed. --no-protect lifts that.\n",
+    );
   }
 
   /** @throws ConfigError where nothing is left to serve */

@@ -16,13 +16,13 @@ const rootsOf = (cwd: string, ...argv: string[]) => {
 };
 
 describe("the folders of mcp", () => {
-  test("are roots named like them, numbered when alike, and protect .git", () => {
+  test("are roots named like them, numbered when alike, and protect .git and settings of clients", () => {
     const cwd = makeFolder();
     for (const path of ["a/work", "b/work"]) mkdirSync(join(cwd, path), { recursive: true });
     expect(rootsOf(cwd, "mcp", "a/work", "b/work", "--root", "docs=a")).toMatchObject({
       docs: { path: join(cwd, "a"), protect: [] },
-      work: { path: join(cwd, "a/work"), protect: ["@git"] },
-      "work-2": { path: join(cwd, "b/work"), protect: ["@git"] },
+      work: { path: join(cwd, "a/work"), protect: ["@git", "@clients"] },
+      "work-2": { path: join(cwd, "b/work"), protect: ["@git", "@clients"] },
     });
   });
 

@@ -48,6 +48,22 @@ describe("check", () => {
     expect(stdout.includes("A person is asked about changes in 'docs', but an MCP client")).toBe(isWarned);
   });
 
+  test.each([
+    ["path: '.'", true],
+    ["path: '.', protect: ['@git', '@clients']", true],
+    ["path: '.', protect: ['venue.json5']", false],
+    ["path: '.', deny: ['**/venue.*']", false],
+    ["path: '.', readOnly: true", false],
+    ["path: 'docs'", false],
+  ])("warns of a root whose callers may change the configuration itself: %s", async (root, isWarned) => {
+    const { status, stdout } = await check(
+      `{ stateDir: false, auth: { localToken: false }, file: { roots: { all: { ${root} } } } }`,
+    );
+    expect(status).toBe(0);
+    const warning = `Root 'all' holds this configuration: whoever may write there can give themselves more. Add "venue.json5" to its protect`;
+    expect(stdout.includes(warning)).toBe(isWarned);
+  });
+
   test("without a configuration says what would run", async () => {
     const { status, stdout, stderr } = await check(undefined);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

@@ -166,8 +166,8 @@ describe("venue-files init", () => {
   });
 
   test.each([
-    ["beside it", "docs=./docs", ["@git"]],
-    ["above it", "all=..", ["@git", "venue.json5", ".mcp.json", "**/.cursor/mcp.json", "**/.vscode/mcp.json"]],
+    ["beside it", "docs=./docs", ["@git", "@clients"]],
+    ["above it", "all=..", ["@git", "@clients", "venue.json5"]],
   ])("protects itself in a root %s", async (_where, root, expected) => {
     const folder = makeFolder({ "project/docs/a.md": "a" });
     await init(join(folder, "project"), "--root", root);

@@ -211,6 +211,14 @@ describe("mcp --client-roots", () => {
     expect(JSON.stringify(await client.call("file_write", { ...content, path: ".git/config" }))).toContain(
       "DENIED_BY_POLICY",
     );
+    // Who writes these decides what the client starts next.
+    for (const path of [".mcp.json", ".cursor/mcp.json", ".claude/settings.json"]) {
+      const refused = await client.call("file_write", { ...content, path, parents: true });
+      expect(JSON.stringify(refused)).toContain("DENIED_BY_POLICY");
+    }
+    await client.call("file_write", { ...content, path: "new/mcp.json", parents: true });
+    const moved = await client.call("file_move", { root: "client-app", path: "new", to: ".cursor" });
+    expect(JSON.stringify(moved)).toContain("DENIED_BY_POLICY");
     expect(JSON.stringify(await client.call("file_read", { root: "client-outside", path: "secret.txt" }))).toContain(
       "UNKNOWN_ROOT",
     );
@@ -220,7 +228,7 @@ describe("mcp --client-roots", () => {
     expect(client.messages.filter(({ method }) => method === "roots/list")).toHaveLength(1);
     const { status, stderr } = await client.end();
     expect(stderr).toMatch(/^Roots of the client: client-app; 1 of its 2 are left out: /);
-    expect(stderr).toContain(".git may be read, not changed");
+    expect(stderr).toContain(".git and settings of MCP clients (.mcp.json and the like) may be read, not changed");
     expect(stderr).not.toContain(outside);
     expect(status).toBe(0);
   });
@@ -235,7 +243,7 @@ describe("mcp --client-roots", () => {
     const written = await client.call("file_write", { root: "client-app-2", path: "b", content: "" });
     // Without a root to write in, the tools that write are not even there.
     expect(written).toBeUndefined();
-    expect((await client.end()).stderr).not.toContain(".git may be read");
+    expect((await client.end()).stderr).not.toContain("may be read, not changed");
   });
 
   test.each<[string, object | undefined]>([

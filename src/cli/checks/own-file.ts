@@ -1,0 +1,29 @@
+// Warns of roots whose callers may change the configuration itself.
+
+import { relative, sep } from "node:path";
+import type { VenueConfig } from "../../config/types.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { compileDeny } from "../../path/deny.js";
+import { isInside, realPath } from "../../venue/start/state/secrets.js";
+
+/**
+ * Roots that hold the configuration file, may be written and do not protect it: what is in it holds from the next start
+ * on. The state directory is in no root at all: that is refused.
+ *
+ * @param file of the configuration, if there is one
+ */
+export function writableConfig({ file: { roots } }: VenueConfig, file: string | undefined): readonly string[] {
+  if (file === undefined) return [];
+  const own = realPath(file);
+  return Object.entries(roots).flatMap(([name, root]) => {
+    if (root.kind !== "host" || root.readOnly) return [];
+    const top = realPath(root.path);
+    if (!isInside(own, top)) return [];
+    const segments = relative(top, own).split(sep);
+    if (compileDeny([...root.deny, ...root.protect], { foldsCase: false }).denies(segments)) return [];
+    const path = escapeText(segments.join("/"));
+    return [
+      `Root '${escapeText(name)}' holds this configuration: whoever may write there can give themselves more. Add "${path}" to its protect`,
+    ];
+  });
+}
