@@ -1,11 +1,43 @@
 // A database (LMDB) that several processes use at once.
 
 import { mkdirSync } from "node:fs";
-import { type Database, open, type RootDatabase } from "lmdb";
+import { open } from "lmdb";
 import { type Gate, openGate } from "./gate.js";
 
-export type Table = Database<Buffer, Buffer>;
-export type SharedDatabase = RootDatabase<Buffer, Buffer>;
+/** Which keys, in which order. */
+export interface KeyRange {
+  /** The first key, included. */
+  readonly start?: Buffer;
+  /** Where it ends, excluded. */
+  readonly end?: Buffer;
+  /** Leaves the first key out. */
+  readonly exclusiveStart?: boolean;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+  /** `false`: what is committed meanwhile is seen. */
+  readonly snapshot?: boolean;
+}
+
+// The published types name these, not those of lmdb: its declarations do not compile where libraries are checked.
+
+/** A table of keys and values, both bytes. */
+export interface Table {
+  get(key: Buffer): Buffer | undefined;
+  doesExist(key: Buffer): boolean;
+  getKeys(range?: KeyRange): Iterable<Buffer>;
+  getRange(range?: KeyRange): Iterable<{ readonly key: Buffer; readonly value: Buffer }>;
+  getStats(): object;
+  putSync(key: Buffer, value: Buffer): void;
+  removeSync(key: Buffer): boolean;
+  transactionSync<T>(action: () => T): T;
+}
+
+/** A database that holds tables. */
+export interface SharedDatabase extends Table {
+  openDB(options: typeof BINARY & { readonly name: string }): Table;
+  resetReadTxn(): void;
+  close(): Promise<void>;
+}
 
 export interface SharedDatabaseOptions {
   /** Most tables. */
@@ -47,7 +79,7 @@ export function openShared(folder: string, { maxTables, flush }: SharedDatabaseO
 }
 
 /** @throws Error if the table is not there and cannot be made */
-export const openTable = (env: SharedDatabase, name: string): Table => env.openDB<Buffer, Buffer>({ ...BINARY, name });
+export const openTable = (env: SharedDatabase, name: string): Table => env.openDB({ ...BINARY, name });
 
 /** Makes whatever changes the database hold the gate. */
 function gated(env: SharedDatabase, gate: Gate): SharedDatabase {
