@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Ask, type DavVenue, serveDav } from "./fixture.js";
@@ -55,6 +55,42 @@ describe("no spelling of a path leads out of its root", () => {
     const copied = await venue.dav("COPY", "/dav/docs/a.txt", { headers });
     if (copied.status < 300) expect(spelling).toMatch(/^(?:%252e%252e|\.\.;)/);
     expect((await venue.dav("GET", "/dav/docs/stolen")).text).not.toContain("OUTSIDE");
+  });
+});
+
+describe("no link leads out of its root", () => {
+  test.each([
+    ["absolute", () => venue.base],
+    ["relative", () => ".."],
+    ["the top of the system", () => `/../..${venue.base}`],
+    ["a chain", () => "link-absolute"],
+    ["a loop", () => "link-a loop"],
+    ["out and back in", () => "../docs/.."],
+    ["magic", () => `/proc/self/root${venue.base}`],
+  ])("%s", async (name, leads) => {
+    symlinkSync(leads(), join(venue.docs, `link-${name}`));
+    const before = readdirSync(venue.base);
+    const at = `/dav/docs/${encodeURIComponent(`link-${name}`)}`;
+    for (const url of [`${at}/outside.txt`, `${at}/`, `${at}/made`, `${at}/denied/open.txt`]) {
+      for (const method of METHODS) {
+        const headers = { depth: method === "PROPFIND" ? "1" : "infinity", destination: "/dav/docs/stolen" };
+        const body = method === "LOCK" ? { body: LOCK } : method === "PUT" ? { body: "x" } : {};
+        const answer = await venue.dav(method, url, { headers, ...body });
+        expect([method, url, answer.status >= 400]).toEqual([method, url, true]);
+        expect(answer.text).not.toMatch(/OUTSIDE|SECRET/);
+      }
+      for (const method of ["COPY", "MOVE"]) {
+        const headers = { destination: url };
+        // With a slash it is the link itself, which may be replaced.
+        if (url.endsWith("/")) continue;
+        expect([method, (await venue.status(method, "/dav/docs/a.txt", { headers })) >= 400]).toEqual([method, true]);
+      }
+    }
+    expect([readdirSync(venue.base), readFileSync(join(venue.base, "outside.txt"), "utf8")]).toEqual([
+      before,
+      "OUTSIDE",
+    ]);
+    expect(readdirSync(venue.docs)).not.toContain("stolen");
   });
 });
 

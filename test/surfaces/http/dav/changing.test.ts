@@ -266,6 +266,13 @@ test("a link that leads out, or nowhere, is moved and removed by its name", asyn
   expect(existsSync("/etc/passwd")).toBe(true);
 });
 
+test("a link to itself is moved and removed by its name, and a path that is none is refused", async () => {
+  symlinkSync("loop", join(venue.docs, "loop"));
+  expect(await venue.status("MOVE", "/dav/docs/loop", { headers: { destination: "/dav/docs/loop-2" } })).toBe(201);
+  expect(await venue.status("DELETE", "/dav/docs/loop-2")).toBe(204);
+  expect(await venue.status("DELETE", "/dav/docs/.venue-files/lock")).toBe(400);
+});
+
 test.each([1, 65_536, 65_537, 99_000])(
   "a file of %i bytes is what was sent, with a length and without",
   async (size) => {

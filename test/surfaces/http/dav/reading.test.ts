@@ -39,6 +39,21 @@ describe("PROPFIND", () => {
     ]);
   });
 
+  test("lists a folder whatever its links lead to", async () => {
+    mkdirSync(join(venue.docs, "links"));
+    const links = {
+      loop: "loop",
+      dead: "nowhere",
+      out: "/etc/passwd",
+      through: "../a.txt/x",
+      top: "..",
+      good: "../a.txt",
+    };
+    for (const [name, leads] of Object.entries(links)) symlinkSync(leads, join(venue.docs, "links", name));
+    expect(hrefs(await propfind("/dav/docs/links", "1"))).toEqual(["/dav/docs/links/", "/dav/docs/links/good"]);
+    rmSync(join(venue.docs, "links"), { recursive: true });
+  });
+
   test("tells the same type of a file in a listing as alone", async () => {
     const types = async (path: string, depth: string) =>
       [...(await propfind(path, depth)).text.matchAll(/<D:getcontenttype>([^<]*)/g)].map(([, type]) => type);

@@ -40,10 +40,10 @@ async function take(
     ["NOT_FOUND"],
     call.run("touch", target).then(() => call.stat(target)),
   );
-  if (found === undefined && (target.isSlashed || target.segments.length === 0)) {
+  const isCollection = found?.type === "directory";
+  if (!isCollection && (target.isSlashed || target.segments.length === 0)) {
     throw new HttpError(409, "There is no collection at this URL");
   }
-  const isCollection = found?.type === "directory";
   const spot = call.spotOf(target);
   const conflict = locks.conflicting({ spot, isDeep, isExclusive: requested.isExclusive })[0];
   if (conflict !== undefined) throw conflicting(conflict);

@@ -6,7 +6,7 @@ import { readBody } from "../../admission/read-body.js";
 import { sendChunks } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
-import { type DavCall, type Found, undefinedFor } from "../call.js";
+import type { DavCall, Found } from "../call.js";
 import { DavError } from "../errors.js";
 import { QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
 import { type PropertyRequest, propertyRequest } from "../properties/request.js";
@@ -113,13 +113,16 @@ export async function foundAt(call: DavCall, target: Target): Promise<Found | un
   return isSlashed && found.type === "file" ? undefined : found;
 }
 
+/** What a link is refused with that leads out, nowhere, or to itself. The operation refuses other invalid paths. */
+const LINKS_AWAY: readonly unknown[] = ["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "INVALID_PATH"];
+
 /** The type of what is at a place, where the entry itself is meant: a link may lead anywhere. */
 export async function typeAt(call: DavCall, target: Target): Promise<string | undefined> {
   try {
     return (await foundAt(call, target))?.type;
   } catch (error) {
     const code = error instanceof HttpError ? error.more["errorCode"] : undefined;
-    if ((code === "SYMLINK_ESCAPE" || code === "DANGLING_SYMLINK") && !target.isSlashed) return "symlink";
+    if (LINKS_AWAY.includes(code) && !target.isSlashed) return "symlink";
     throw error;
   }
 }
@@ -170,11 +173,18 @@ function member({ target }: DavCall, { href }: Resource, name: string): Resource
   return { place, href: `${href}${encodeName(name)}/`, isCollection: true };
 }
 
+/** Statuses of what a link may lead to: nothing, itself, or what the caller may not see. */
+const HIDDEN = [400, 401, 403, 404];
+
 /** A link to a file is listed as that file; others are left out. */
 async function linkedFile(call: DavCall, place: Resource["place"]): Promise<Found | undefined> {
-  const hidden = ["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "DENIED_BY_POLICY", "CAPABILITY_DENIED", "NOT_FOUND"];
-  const found = await undefinedFor([...hidden, "OTHER_DEVICE", "NOT_A_DIRECTORY"], call.stat(place));
-  return found?.type === "file" ? found : undefined;
+  try {
+    const found = await call.stat(place);
+    return found?.type === "file" ? found : undefined;
+  } catch (error) {
+    if (error instanceof HttpError && HIDDEN.includes(error.status)) return undefined;
+    throw error;
+  }
 }
 
 /** The whole document, in chunks. */
