@@ -25,7 +25,7 @@ export const tree: Operation<TreeInput, TreeOutput> = {
     const { root, path } = base;
     const first = `${[root.name, ...path.segments].map(escapeText).join("/")}/\n`;
     return {
-      tree: first + linesOf(survey.top, 1),
+      tree: linesOf(survey.top, 1, [first]).join(""),
       ...{ truncated, entries, depthLimited },
       ...completenessOf(survey),
     };
@@ -71,11 +71,14 @@ const ADVICE = {
   error: EXHAUSTED,
 };
 
-function linesOf({ shown, left }: Folder, depth: number): string {
-  const lines = shown.map(
-    ({ entry, folder }) => entryLine(entry) + (folder === undefined ? "" : linesOf(folder, depth + 1)),
-  );
-  return lines.join("") + (left === 0 ? "" : `${"\t".repeat(depth)}… ${left} more\n`);
+/** Appends the lines of a folder to those before it. */
+function linesOf({ shown, left }: Folder, depth: number, lines: string[]): string[] {
+  for (const { entry, folder } of shown) {
+    lines.push(entryLine(entry));
+    if (folder !== undefined) linesOf(folder, depth + 1, lines);
+  }
+  if (left > 0) lines.push(`${"\t".repeat(depth)}… ${left} more\n`);
+  return lines;
 }
 
 function entryLine(entry: WalkEntry): string {

@@ -19,6 +19,10 @@ const weight = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? uni
 /** Sorts entries in the order of every enumeration: lower-cased name by code points, then the name itself. */
 export function sortByName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
   const compare = entries.some(({ name }) => SURROGATE.test(name)) ? compareCodePoints : compareUnits;
+  // Most often no name has an upper-case letter.
+  if (entries.every(({ name }) => name === name.toLowerCase())) {
+    return entries.toSorted((a, b) => compare(a.name, b.name));
+  }
   return entries
     .map((entry) => ({ entry, folded: entry.name.toLowerCase() }))
     .sort((a, b) => compare(a.folded, b.folded) || compare(a.entry.name, b.entry.name))

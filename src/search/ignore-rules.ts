@@ -36,6 +36,11 @@ export class IgnoreRules {
   /** One stack for each of {@link RULE_FILES}, outermost directory first. */
   readonly #stacks: readonly Rules[][] = RULE_FILES.map(() => []);
 
+  /** No rule is in force: nothing is ignored. */
+  get isEmpty(): boolean {
+    return this.#stacks.every(({ length }) => length === 0);
+  }
+
   /**
    * Adds the rules of a directory, and drops those of directories that are not its ancestors.
    * @returns number of its rule files that were not read, or not completely

@@ -26,6 +26,20 @@ const ignores = (rules: IgnoreRules, path: string, pace = calm()): boolean =>
   runIo(rules.ignores(path.replace(/\/$/, "").split("/"), path.endsWith("/"), pace)) === true;
 
 describe("rules of what to ignore", () => {
+  test("are empty until a file has one, and again when its directory is left", () => {
+    const rules = rulesOf("# nothing");
+    expect(rules.isEmpty).toBe(true);
+    for (const contents of [
+      [Buffer.from("*.log"), undefined],
+      [undefined, Buffer.from("*.log")],
+    ]) {
+      rules.enter(["a"], contents);
+      expect(rules.isEmpty).toBe(false);
+      rules.enter(["b"], [undefined, undefined]);
+      expect(rules.isEmpty).toBe(true);
+    }
+  });
+
   test("mean what they mean to the package that knows them all", () => {
     const name = fc.constantFrom("a", "b", "a.log", ".log", "b.ts", "node_modules", "a*b", "axxb");
     const line = fc.oneof(

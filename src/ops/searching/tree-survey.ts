@@ -240,8 +240,10 @@ export class TreeSurvey {
     if (this.#names.length > entry.depth) this.#names.length = entry.depth;
     this.#names[entry.depth - 1] = entry.name;
     const { ignore, exclude } = this.#options;
-    if (ignore === undefined && exclude === undefined) return this.#step(entry, take);
-    return runIo(this.#sift(entry, take));
+    if (exclude !== undefined || ignore?.rules.isEmpty === false) return runIo(this.#sift(entry, take));
+    // Most often nothing is to be matched, and a generator for each entry takes longer than the rest.
+    if (this.#isShut(entry)) this.#hidden.add("gitignored");
+    return this.#step(entry, take);
   }
 
   *#sift(entry: WalkEntry, take: Take): Io<WalkStep> {
