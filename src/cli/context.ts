@@ -25,8 +25,15 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** The code of a system error, else an empty string. */
-export const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
+// By shape: an error of another realm is not an instance of this realm's Error.
+
+/** The code of an error that has one, such as that of a system call, else an empty string. */
+export const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
+
+/** Whether a system call failed. */
+export const isSystemError = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "syscall" in error;
 
 /** Writes, and waits until the text has been flushed; otherwise `process.exit` could truncate output to a pipe. */
 export function print({ stdout }: Pick<CommandContext, "stdout">, text: string | Uint8Array): Promise<void> {

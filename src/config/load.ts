@@ -79,9 +79,12 @@ export function parseFileConfig(value: unknown, options: FileParseOptions): File
   return parseFile(readConfigSchema(), value, options);
 }
 
-/** Reads `schemas/config.json`, which defines types, ranges, names and defaults of all keys. */
+let configSchema: JsonSchema | undefined;
+
+/** Content of `schemas/config.json`, which defines types, ranges, names and defaults of all keys. Read once a process. */
 export function readConfigSchema(): JsonSchema {
-  return JSON.parse(readFileSync(packageFile("schemas/config.json"), "utf8"));
+  configSchema ??= JSON.parse(readFileSync(packageFile("schemas/config.json"), "utf8")) as JsonSchema;
+  return configSchema;
 }
 
 const READ_FAILURES: Readonly<Record<string, string>> = {

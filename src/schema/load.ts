@@ -12,9 +12,17 @@ export interface OperationSchema {
   readonly output: JsonObject;
 }
 
-/** Reads the schema of an operation. @param name without the adapter's name: `read` */
+/** Each schema is read once a process: reading them all takes longer than the rest of opening an adapter. */
+const loaded = new Map<string, OperationSchema>();
+
+/** The schema of an operation, shared by all who ask: not to be changed. @param name without the adapter's name: `read` */
 export function loadOperationSchema(name: string, adapter = "file"): OperationSchema {
-  return parseOperationSchema(JSON.parse(readFileSync(packageFile(`schemas/${adapter}/${name}.json`), "utf8")));
+  const path = `schemas/${adapter}/${name}.json`;
+  const known = loaded.get(path);
+  if (known !== undefined) return known;
+  const schema = parseOperationSchema(JSON.parse(readFileSync(packageFile(path), "utf8")));
+  loaded.set(path, schema);
+  return schema;
 }
 
 function parseOperationSchema(value: unknown): OperationSchema {

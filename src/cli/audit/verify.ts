@@ -56,7 +56,8 @@ async function checkpointsOf(file: string, config: VenueConfig | undefined, { cw
 
 function throwUnreadable(error: unknown): never {
   if (codeOf(error) === "") throw error;
-  const path = error instanceof Error && "path" in error ? `: ${escapeText(String(error.path))}` : "";
+  const path =
+    typeof error === "object" && error !== null && "path" in error ? `: ${escapeText(String(error.path))}` : "";
   throw new ConfigError([`An audit file cannot be read: ${codeOf(error)}${path}`], EXIT.noInput);
 }
 

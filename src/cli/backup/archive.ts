@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { ReadableStream } from "node:stream/web";
 import { createTarDecoder, createTarPacker, type ParsedTarEntry, type TarPackController } from "modern-tar";
+import { isSystemError } from "../context.js";
 import { MAGIC, SealBroken, sealStream, unsealStream } from "./seal.js";
 import { writeWholeFile } from "./whole-file.js";
 
@@ -124,7 +125,7 @@ export async function readBackup(
     return await checkEntries(archive, take);
   } catch (error) {
     if (error instanceof SealBroken) throw new BackupFault(error.message);
-    if (error instanceof BackupFault || !(error instanceof Error) || "syscall" in error) throw error;
+    if (error instanceof BackupFault || isSystemError(error)) throw error;
     throw new BackupFault("it is no backup, or it is damaged");
   }
 }

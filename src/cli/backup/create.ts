@@ -9,7 +9,7 @@ import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { touchesSecrets } from "../../venue/start/state/secrets.js";
 import { packageVersion } from "../../version.js";
 import type { BackupCreate } from "../arguments/commands/backup.js";
-import { type CommandContext, codeOf, EXIT } from "../context.js";
+import { type CommandContext, codeOf, EXIT, isSystemError } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
 import { type Manifest, type Source, writeBackup } from "./archive.js";
 import { drivesFolder, stateSources } from "./contents.js";
@@ -56,7 +56,7 @@ async function save(file: string, content: Parameters<typeof writeBackup>[1], pa
     const code = codeOf(error);
     if (code === "EEXIST")
       throw new ConfigError([`${escapeText(file)} is there already, and is not overwritten`], EXIT.config);
-    if (!(error instanceof Error && "syscall" in error)) throw error;
+    if (!isSystemError(error)) throw error;
     throw new ConfigError([`The backup cannot be written: ${code}`], EXIT.noInput);
   }
 }

@@ -17,7 +17,7 @@ import type { OpenLog } from "../../venue/telemetry/log.js";
 import { packageVersion } from "../../version.js";
 import type { Command } from "../arguments/arguments.js";
 import { warn } from "../config-warnings.js";
-import { type CommandContext, codeOf, EXIT, print, Unavailable } from "../context.js";
+import { type CommandContext, codeOf, EXIT, isSystemError, print, Unavailable } from "../context.js";
 import { loadConfigs, locateProblems } from "../load-config.js";
 import { banner } from "../output/banner.js";
 import { listenFailure } from "./listen-failure.js";
@@ -91,7 +91,7 @@ async function listen({ config, host }: OpenVenue): Promise<void> {
   try {
     await host.listen();
   } catch (error) {
-    if (!(error instanceof Error && "syscall" in error)) throw error;
+    if (!isSystemError(error)) throw error;
     throw new Unavailable(listenFailure(config, codeOf(error)));
   }
 }

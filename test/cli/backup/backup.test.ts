@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wat
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { packTar } from "modern-tar";
+import { runHere } from "../in-process.js";
 import { cleanUp, makeFolder, type Running, run, start } from "../process.js";
 
 afterAll(cleanUp);
@@ -24,7 +25,7 @@ function makeVenue(): string {
 }
 
 const backup = (folder: string, ...args: string[]) =>
-  run(["backup", ...args, "--config", "venue.json5"], { cwd: folder, env: ENV });
+  runHere(["backup", ...args, "--config", "venue.json5"], { cwd: folder, env: ENV });
 const secret = ["--passphrase", "env:PASSPHRASE"];
 
 async function serveIn(folder: string): Promise<{ venue: Running; url: string; did: string; token: string }> {
@@ -111,7 +112,9 @@ describe("a backup of a venue that serves", () => {
       expect(restored).toMatchObject({ status: 0, stderr: "" });
       expect(restored.stdout).toContain("--accept-old-tokens");
       expect(readFileSync(join(other, "docs/a/b.txt"), "utf8")).toBe("hello");
-      expect((await run(["drive", "verify", "--config", "venue.json5", "--user", did], { cwd: other })).status).toBe(0);
+      expect(
+        (await runHere(["drive", "verify", "--config", "venue.json5", "--user", did], { cwd: other })).status,
+      ).toBe(0);
     });
 
     test("refuses tokens from before, and takes new ones", async () => {
@@ -160,7 +163,7 @@ describe("a backup of a venue that serves", () => {
   ])("with %s is refused, and nothing is written", async (_what, change, env, text) => {
     const other = makeVenue();
     writeFileSync(join(other, "bad.backup"), change(readFileSync(join(folder, "it.backup"))));
-    const done = await run(["backup", "restore", "bad.backup", ...secret, "--config", "venue.json5"], {
+    const done = await runHere(["backup", "restore", "bad.backup", ...secret, "--config", "venue.json5"], {
       cwd: other,
       env,
     });
@@ -214,7 +217,7 @@ describe("a backup", () => {
   test("with --drives of a first configuration is made, and says that its drives do not last", async () => {
     const folder = makeFolder({ "docs/a.txt": "alpha" });
     const init = ["init", "--root", "docs=./docs", "--yes"];
-    expect(await run(init, { cwd: folder })).toMatchObject({ status: 0 });
+    expect(await runHere(init, { cwd: folder })).toMatchObject({ status: 0 });
     const made = await backup(folder, "create", "it.backup", "--drives", ...secret);
     expect(made).toMatchObject({ status: 0, stderr: expect.stringMatching(/^Warning: .* in memory.* Set 'seedFile'/) });
   });
@@ -250,7 +253,7 @@ describe("a backup", () => {
 
   test("that is not encrypted is a tar archive", async () => {
     const folder = makeVenue();
-    await run(["key", "new", "alice", "--config", "venue.json5"], { cwd: folder });
+    await runHere(["key", "new", "alice", "--config", "venue.json5"], { cwd: folder });
     expect(await backup(folder, "create", "x.tar", "--plaintext")).toMatchObject({
       status: 0,
       stdout: expect.stringContaining("NOT encrypted"),

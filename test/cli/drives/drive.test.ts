@@ -2,7 +2,8 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { dir, file, map, sign, toMultiCell } from "../../../src/drive/index.js";
-import { cleanUp, type Finished, makeFolder, run, serve } from "../process.js";
+import { runHere } from "../in-process.js";
+import { cleanUp, type Finished, makeFolder, serve } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -21,8 +22,8 @@ interface Place {
 function makePlace(seed: string): Place {
   const folder = makeFolder({ "venue.seed": `${seed.repeat(32)}\n`, "alice.key": `${ALICE}\n`, "venue.json5": CONFIG });
   for (const name of ["venue.seed", "alice.key"]) chmodSync(join(folder, name), 0o600);
-  const runHere = (...args: string[]) => run(args, { cwd: folder, tmp: folder });
-  return { folder, run: runHere, drive: (...args) => runHere("drive", ...args, "--config", "venue.json5") };
+  const runInPlace = (...args: string[]) => runHere(args, { cwd: folder, tmp: folder });
+  return { folder, run: runInPlace, drive: (...args) => runInPlace("drive", ...args, "--config", "venue.json5") };
 }
 
 const ok = async (finished: Promise<Finished>): Promise<string> => {
