@@ -23,7 +23,8 @@ export default {
       "<rootDir>/test/native/$1.cjs",
     "^(\\.{1,2}/.*)\\.js$": "$1",
   },
-  testTimeout: 30000,
+  // A bound for what hangs: on a busy machine, tests that start processes take many times as long.
+  testTimeout: 60000,
   // Jest leaves one core idle unless told.
   maxWorkers: "100%",
   // A worker above this is replaced after its suite.

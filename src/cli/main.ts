@@ -4,6 +4,7 @@ import { ConfigError } from "../config/errors.js";
 import { describeError } from "../core/errors/describe-error.js";
 import { packageVersion } from "../version.js";
 import { type Command, parseCommandLine } from "./arguments/arguments.js";
+import { helpCommand } from "./arguments/command-name.js";
 import { UsageError } from "./arguments/options.js";
 import { type CommandContext, EXIT, Unavailable } from "./context.js";
 
@@ -102,10 +103,9 @@ async function run(command: Command, context: CommandContext): Promise<number> {
   }
 }
 
-async function explain(error: unknown, argv: readonly string[], { stderr }: CommandContext): Promise<number> {
+function explain(error: unknown, argv: readonly string[], { stderr }: CommandContext): number {
   const say = (text: string) => stderr.write(`${text}\n`);
   if (error instanceof UsageError) {
-    const { helpCommand } = await import("./arguments/command-name.js");
     say(`${error.message}\nSee: ${helpCommand(argv)}`);
     return EXIT.usage;
   }

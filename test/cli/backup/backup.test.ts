@@ -196,7 +196,7 @@ describe("a backup of a venue that serves", () => {
       expect(await backup(other, "restore", file, ...secret)).toMatchObject({ status: 0, stderr: "" });
     expect(readFileSync(join(other, "seed"), "utf8")).toBe(readFileSync(join(folder, "seed"), "utf8"));
     expect(readdirSync(other).filter((name) => /restor/.test(name))).toEqual([]);
-  });
+  }, 120_000);
 });
 
 describe("a backup", () => {
