@@ -6,7 +6,7 @@ import { escapeText, type Place, pathText } from "./texts.js";
 
 const WHY: Partial<Readonly<Record<NotUndoable, string>>> = {
   quota: "the trash is full. Purge it, or raise journalQuota",
-  other_device: "it lies on another device and is too large to copy",
+  other_device: "it lies on another device, and only files of up to 16 MB are copied from there",
   too_large: "it is too large to copy",
 };
 

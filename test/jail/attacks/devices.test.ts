@@ -93,6 +93,50 @@ describe("another file system mounted in a root", () => {
     });
   });
 
+  maybe(`gives the trash copies of small files, and says what it cannot keep${reason}`, async () => {
+    await inArena(async (arena) => {
+      const mount = join(arena.root, "dir");
+      mkdirSync(mount, { recursive: true });
+      const under = mounted(
+        `mount -t tmpfs tmpfs ${mount}`,
+        `mkdir ${mount}/tree`,
+        `echo deep > ${mount}/tree/file`,
+        `echo other > ${mount}/file`,
+        `chmod 640 ${mount}/file`,
+        `truncate -s 17000000 ${mount}/large`,
+      );
+      const root = { path: arena.root, crossDevice: true };
+      const stateDir = join(arena.base, "state");
+      await withChild({ config: { roots: { [ROOT]: root }, stateDir }, under }, async (child) => {
+        const { output } = await child.invoke("delete", { path: "dir/file" });
+        expect(output).toMatchObject({ deleted: true, trashed: true });
+        expect((await child.invoke("stat", { path: "dir/file" })).output).toEqual({ exists: false });
+        const id = String(output?.["id"]);
+        const version = `${id}:before`;
+        expect((await child.invoke("read", { path: "dir/file", version })).output).toMatchObject({
+          content: "other\n",
+        });
+        expect((await child.invoke("trash", {})).output?.["entries"]).toMatchObject([
+          { id, path: "dir/file", size: 6 },
+        ]);
+        // A group of changes, such as an undo, goes by renames.
+        expect((await child.invoke("undo", { id })).code).toBe("NOT_SUPPORTED");
+        for (const path of ["dir/large", "dir/tree"]) {
+          const deleted = await child.invoke("delete", { path, recursive: true });
+          expect(deleted.output).toMatchObject({ deleted: true, trashed: false, reason: "other_device" });
+        }
+      });
+      const strict = { ...root, trash: "required" as const };
+      await withChild({ config: { roots: { [ROOT]: strict }, stateDir }, under }, async (child) => {
+        expect((await child.invoke("delete", { path: "dir/file" })).output).toMatchObject({ trashed: true });
+        for (const path of ["dir/large", "dir/tree"]) {
+          expect((await child.invoke("delete", { path, recursive: true })).code).toBe("QUOTA_EXCEEDED");
+          expect((await child.invoke("stat", { path })).output).toMatchObject({ exists: true });
+        }
+      });
+    });
+  });
+
   maybe(`is not emptied when the tree it is mounted in is removed${reason}`, async () => {
     await inArena(async (arena) => {
       const mount = join(arena.root, "tree/mounted");

@@ -130,8 +130,7 @@ function* take(change: Change, target: RemoveOptions & DeletedObject & { readonl
     return { stat };
   }
   const isTree = stat.isDirectory();
-  const isHere = stat.device === change.jail.top.stat.device || !isTree;
-  const binned = isHere ? yield* moveToTrash(change, target, target) : "other_device";
+  const binned = yield* moveToTrash(change, target, target);
   if (typeof binned !== "string") {
     change.rules.usage?.free(freedBy(stat));
     return { stat, binned };

@@ -14,7 +14,7 @@ import { putInTrash } from "./trash.js";
 /** Files up to this size (bytes) are kept as values in the journal. */
 export const VALUE_BYTES = 65_536;
 /** Files up to this size (bytes) are copied where they can be neither linked nor cloned. */
-const COPY_BYTES = 16_777_216;
+export const COPY_BYTES = 16_777_216;
 const PIECE_BYTES = 1_048_576;
 /** Errors that mean that a file cannot have a second name in the trash. */
 const NO_LINK = new Set(["EPERM", "EMLINK", "EXDEV", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "ENOSPC", "EDQUOT"]);
@@ -142,7 +142,7 @@ function* keepInTrash(
 }
 
 /** Clones the file, or copies it if it is small enough. */
-function* copyToTrash({ jail }: Change, old: Pinned, path: string): Io<void> {
+export function* copyToTrash({ jail }: Pick<Change, "jail">, old: Pinned, path: string): Io<void> {
   const { sys, handles } = jail;
   const to = yield* sys.open(path, CREATE, 0o600);
   try {

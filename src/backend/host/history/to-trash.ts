@@ -7,15 +7,20 @@ import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
 import { below, type Pinned } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
+import { setTime } from "../../../jail/times.js";
 import type { Walk } from "../../../jail/walk/walk.js";
 import { type Keeping, kindOf, realPath, recordOf, stateOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
-import { describeKept, keepNothing, settledKeeping } from "./keep.js";
+import { COPY_BYTES, copyToTrash, describeKept, keepNothing, settledKeeping } from "./keep.js";
 import { requireNoOtherRoot } from "./nested.js";
 import { putInTrash } from "./trash.js";
+
+/** Without those that give rights of the owner: the copy of somebody else's file is ours. */
+const SAFE_BITS = 0o777;
 
 /** How a removal wants its content kept. */
 export interface TrashOptions {
@@ -87,12 +92,14 @@ function* tryTrash(
     const isNoted = journal.begin(recordOf(change, planned, id));
     if (!isNoted && change.rules.keepsDeleted === true) return "not_kept";
     const target = journal.trashName(id);
-    const trash = yield* putInTrash(jail, ({ directory }) =>
-      jail.sys.rename(below(walk.directory, name), below(directory, target)),
-    );
+    const from = below(walk.directory, name);
+    let isCopied = false;
+    const trash = yield* putInTrash(jail, function* ({ directory }) {
+      isCopied = yield* renameOrCopy(jail, object, { from, to: below(directory, target) });
+    });
     if (trash === undefined) return "not_kept";
     isMoved = true;
-    const kept = yield* describeKept(trash.directory, change, { name: target, object });
+    const kept = yield* describeKept(trash.directory, change, { name: target, object: isCopied ? undefined : object });
     const stage: Stage = { ...trash, prefix: "" };
     return { stage, name: target, keeping: { ...settledKeeping(id, kept), undo: () => cancelEntry(journal, id) } };
   } catch (error) {
@@ -101,6 +108,39 @@ function* tryTrash(
     return code === "EXDEV" ? "other_device" : "not_kept";
   } finally {
     if (!isMoved) journal.cancel(id);
+  }
+}
+
+/**
+ * Takes an entry out of its directory. From another device, where nothing can be renamed, a file is copied if it is small
+ * enough, with its mode and time, and its name is removed only if it is still what was copied.
+ * @returns whether it was copied
+ * @throws EXDEV for anything else that lies there
+ */
+function* renameOrCopy(
+  jail: Jail,
+  object: Pinned,
+  { from, to }: { readonly from: string; readonly to: string },
+): Io<boolean> {
+  const { sys } = jail;
+  try {
+    yield* sys.rename(from, to);
+    return false;
+  } catch (error) {
+    if (errnoOf(error) !== "EXDEV" || !object.stat.isFile() || object.stat.size > COPY_BYTES) throw error;
+    const { version, mode, modifiedMs } = object.stat;
+    let isTaken = false;
+    try {
+      yield* copyToTrash({ jail }, object, to);
+      yield* sys.chmod(to, mode & SAFE_BITS);
+      yield* setTime(sys, to, modifiedMs);
+      if ((yield* sys.lstat(from))?.version !== version) throw error;
+      yield* sys.unlink(from);
+      isTaken = true;
+    } finally {
+      if (!isTaken) yield* quietly(sys.unlink(to));
+    }
+    return true;
   }
 }
 
