@@ -120,7 +120,9 @@ async function newestEntries(
     isInForce(entry) && entry.undoes === undefined && entry.op !== "purge" && sees(entry);
   let before: string | undefined;
   for (let page = 0; page < MAX_PAGES && units.size < most; page++) {
-    const query = { ...maker, limit: PAGE, sees: counts, ...(before === undefined ? {} : { before }) };
+    // One more than needed may lie behind thousands that were undone.
+    const limit = page === 0 ? Math.min(most, PAGE) : PAGE;
+    const query = { ...maker, limit, sees: counts, ...(before === undefined ? {} : { before }) };
     const { entries, next } = await journal.query(query);
     for (const entry of entries) {
       const unit = entry.group ?? entry.id;
