@@ -136,10 +136,37 @@ test("whoever may decide on the first twenty changes of a call only decides on n
   const changes = [...names, "other.txt"].map((name) => `*** Update File: ${name}\n@@\n-one\n+two\n`);
   const patch = `*** Begin Patch\n${changes.join("")}*** End Patch\n`;
   const agent = { bearer: (await issue({ label: "agent", caps: ALL })).token };
-  const { approvalId, effect } = asked(await ground.call("file:patch", { root: "docs", patch }, agent));
+  const { approvalId, effect, more } = asked(await ground.call("file:patch", { root: "docs", patch }, agent));
   expect(effect).toHaveLength(20);
+  const person = { bearer: await logIn() };
+  const { output } = await ground.call("approval:get", { id: approvalId }, person);
+  expect([more, output]).toMatchObject([1, { effect: { length: 20 }, more: 1 }]);
   const caps = [{ with: "file://docs/sub/", can: "approve" }];
   const half = { bearer: (await issue({ label: "half", caps })).token };
   expect((await decide(approvalId, half)).errorCode).toBe("CAPABILITY_DENIED");
-  expect(await decide(approvalId, { bearer: await logIn() })).toMatchObject({ output: { state: "once" } });
+  expect(await decide(approvalId, person)).toMatchObject({ output: { state: "once" } });
+});
+
+test("a difference that is too long says that it is cut to whoever decides", async () => {
+  await ground.open({ file: { roots: { docs: { path: "docs", approve: { for: ["overwrite"] } } } } });
+  const agent = { bearer: (await issue({ label: "agent", caps: ALL })).token };
+  const person = { bearer: await logIn() };
+  const names = ["a", "b", "c", "d", "e", "f"].map((name) => `sub/${name}.txt`);
+  for (const name of names) writeFileSync(join(ground.base, "docs", name), "one\n");
+  const long = (lines: number) => "harmless\n".repeat(lines);
+  const diffOf = async (operation: string, input: object) => {
+    const { approvalId, diff } = asked(await ground.call(operation, { root: "docs", ...input }, agent));
+    expect((await ground.call("approval:get", { id: approvalId }, person)).output["diff"]).toBe(diff);
+    return diff ?? "";
+  };
+  const write = (lines: number) => diffOf("file:write", { path: "sub/a.txt", content: `${long(lines)}evil\n` });
+  const cut = "\\ The difference goes on: it is cut here\n";
+  expect(await write(10)).toMatch(/\+evil\n$/);
+  const one = await write(10_000);
+  expect(one).not.toContain("evil");
+  expect(one.endsWith(`+harmless\n${cut}`)).toBe(true);
+  const sections = names.map((name) => `*** Update File: ${name}\n@@\n-one\n${"+harmless\n".repeat(1500)}+evil\n`);
+  const all = await diffOf("file:patch", { patch: `*** Begin Patch\n${sections.join("")}*** End Patch\n` });
+  expect(all.match(/\+evil\n/g)).toHaveLength(4);
+  expect(all.endsWith(`\n${cut}`)).toBe(true);
 });

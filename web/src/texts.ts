@@ -391,6 +391,7 @@ export const texts = {
     approve: "approve",
   } as Readonly<Record<string, string>>,
   approvals: "Approvals",
+  moreNotShown: (count: number) => `and ${count} more, which are not shown`,
   noApprovals: "Nothing waits for a decision.",
   allowOnce: "Allow once",
   deny: "Deny",

@@ -16,6 +16,8 @@ interface Shown {
     readonly action: string;
     readonly to?: string;
   }[];
+  /** Effects beyond those. */
+  readonly more?: number;
   readonly diff?: string;
   readonly code?: string;
 }
@@ -74,9 +76,10 @@ async function ask(id: string, { calls, context }: Desk, question: (text: string
   }
 }
 
-function lineOf({ operation, caller, effect }: Shown): string {
+function lineOf({ operation, caller, effect, more }: Shown): string {
   const what = effect.map(
     ({ root, path, action, to }) => `${action} ${root}:${path}${to === undefined ? "" : ` → ${to}`}`,
   );
+  if (more !== undefined) what.push(`and ${more} more, which are not shown`);
   return escapeText(`${what.join(", ")}  (${operation} by ${caller})`);
 }

@@ -1,7 +1,7 @@
 // Messages of calls that wait for a person.
 
-import { type ApprovalFault, SHOWN_EFFECTS } from "../ports/approval.js";
-import type { Effect } from "../ports/effect.js";
+import type { ApprovalFault } from "../ports/approval.js";
+import { type Effect, shownPart } from "../ports/effect.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { pathText } from "./texts.js";
 
@@ -25,11 +25,13 @@ export function approvalRequired({ effects, pending, hint, diff }: RequiredAppro
   const [first] = effects;
   const what = first === undefined ? "this" : `${first.action} "${pathText(first.path)}" in root '${first.root}'`;
   const more = effects.length > 1 ? ` and ${effects.length - 1} more` : "";
+  const shown = shownPart(effects);
   const next = pending === undefined ? `. ${hint ?? "Nobody can be asked"}` : `. ${nextText(pending.id)}`;
   return adapterError("APPROVAL_REQUIRED", `A person has to allow this: ${what}${more}${next}`, {
     ...(first === undefined ? {} : { root: first.root }),
     ...(pending === undefined ? {} : { approvalId: pending.id, expires: pending.expires }),
-    effect: effects.slice(0, SHOWN_EFFECTS).map(shownIn(first?.root)),
+    effect: shown.effects.map(shownIn(first?.root)),
+    ...(shown.more === undefined ? {} : { more: shown.more }),
     ...(diff === undefined ? {} : { diff }),
     ...(hint === undefined ? {} : { hint }),
   });

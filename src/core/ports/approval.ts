@@ -19,9 +19,6 @@ export interface ApprovalRules {
 /** As written in a configuration. `minutes`: default 10. */
 export type ApprovalRulesInput = Omit<ApprovalRules, "minutes"> & Partial<Pick<ApprovalRules, "minutes">>;
 
-/** Most effects of a request that are shown. */
-export const SHOWN_EFFECTS = 20;
-
 /** Effects of a call on one root, for which an approval holds. */
 export interface ApprovalPart {
   readonly root: string;
@@ -38,7 +35,7 @@ export interface ApprovalRequest {
   /** SHA-256 of operation and input. */
   readonly digest: string;
   readonly context: SurfaceContext;
-  /** All of them: whoever decides needs the ability on each. The first {@link SHOWN_EFFECTS} are shown. */
+  /** All of them: whoever decides needs the ability on each. The first twenty are shown. */
   readonly effects: readonly Effect[];
   /** How many of the effects, from the first on, somebody has allowed this call before. Default: none. */
   readonly allowed?: number;

@@ -29,6 +29,15 @@ export interface Effect {
   readonly after?: EffectState;
 }
 
+/** Most effects of a request that are shown. */
+const SHOWN_EFFECTS = 20;
+
+/** The effects of a request that are shown, and how many more there are: whoever decides has to know. */
+export function shownPart(effects: readonly Effect[]): { readonly effects: readonly Effect[]; readonly more?: number } {
+  const more = effects.length - SHOWN_EFFECTS;
+  return more > 0 ? { effects: effects.slice(0, SHOWN_EFFECTS), more } : { effects };
+}
+
 /** The user of a client, who may be asked about the call that waits and no other. */
 export interface ClientApproval {
   /** The client started this process, so its user is asked unless a root says otherwise. */
@@ -46,5 +55,7 @@ export interface ClientQuestion {
   /** Dispatch name. */
   readonly operation: string;
   readonly effects: readonly Effect[];
+  /** Effects beyond those. */
+  readonly more?: number;
   readonly diff?: string;
 }

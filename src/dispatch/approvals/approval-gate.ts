@@ -11,13 +11,10 @@ import {
   type ApprovalRequest,
   type ApprovalRules,
   BY_CLIENT,
-  SHOWN_EFFECTS,
 } from "../../core/ports/approval.js";
-import type { ClientApproval, Effect } from "../../core/ports/effect.js";
+import { type ClientApproval, type Effect, shownPart } from "../../core/ports/effect.js";
 import { stringifyExact } from "../../schema/exact-json.js";
-
-/** Most characters of the differences of several roots together. */
-const MAX_DIFF_CHARS = 64_000;
+import { joinDiffs } from "./target-state.js";
 
 /** Effects of one commit of a call. */
 export interface Intent {
@@ -175,7 +172,7 @@ export class ApprovalGate {
     if (pending === undefined) return approvalRequired({ ...details, hint: TOO_MANY });
     const token = client?.ask === undefined ? undefined : desk.question(pending.id);
     if (token !== undefined) {
-      client?.ask?.({ ...details, token, operation: request.operation, effects: effects.slice(0, SHOWN_EFFECTS) });
+      client?.ask?.({ ...details, token, operation: request.operation, ...shownPart(effects) });
     }
     return approvalRequired(desk.isForClients ? { ...details, hint: NOBODY } : { ...details, pending });
   }
@@ -193,7 +190,7 @@ export class ApprovalGate {
       parts: [...earlier.map(({ part }) => part), ...intents.map(partOf)],
       effects: [...before, ...intents.flatMap(({ effects }) => effects)],
       ...(before.length === 0 ? {} : { allowed: before.length }),
-      ...(diffs.length === 0 ? {} : { diff: diffs.join("").slice(0, MAX_DIFF_CHARS) }),
+      ...(diffs.length === 0 ? {} : { diff: joinDiffs(diffs) }),
     };
   }
 

@@ -5,10 +5,7 @@ import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
 import type { ApprovedAction, Effect, EffectState } from "../../core/ports/effect.js";
 import { sha256Of } from "../../ops/content/file-etag.js";
 import type { Intent } from "./approval-gate.js";
-import { contentDiff, readTarget, type TargetState } from "./target-state.js";
-
-/** Most characters of all differences together. */
-const MAX_DIFF_CHARS = 64_000;
+import { contentDiff, joinDiffs, readTarget, type TargetState } from "./target-state.js";
 
 interface Planned {
   readonly change: GroupChange;
@@ -31,8 +28,8 @@ export async function planGroup(
   const planned: Planned[] = [];
   for (const change of changes) planned.push(await planOne(root, change, places));
   const diff = (): string | undefined => {
-    const text = planned.map((one) => one.diff ?? "").join("");
-    return text === "" ? undefined : text.slice(0, MAX_DIFF_CHARS);
+    const diffs = planned.flatMap((one) => one.diff ?? []);
+    return diffs.length === 0 ? undefined : joinDiffs(diffs);
   };
   const state = planned.map(({ tree = "" }) => tree).join(";");
   return {

@@ -23,6 +23,9 @@ const CHUNK = 262_144;
 /** Most bytes of a file of which a difference is made. */
 const MAX_TEXT = 1_048_576;
 const MAX_DIFF_CHARS = 16_000;
+/** Most characters of the differences of several files or roots together. */
+const MAX_JOINT_CHARS = 64_000;
+const CUT = "\\ The difference goes on: it is cut here\n";
 /** Entries of a tree that are counted; a larger one is told by this many. */
 const MAX_ENTRIES = 100_000;
 
@@ -96,7 +99,14 @@ export function contentDiff(path: string, found: TargetState, content: Buffer, a
   const start = commonLines(before, after);
   const end = commonEnd(before, after, start);
   const replacements = [{ start, end: before.length - end, text: after.slice(start, after.length - end) }];
-  return unifiedDiff(before, { path, replacements, maxChars: MAX_DIFF_CHARS }).diff;
+  const { diff, diffTruncated } = unifiedDiff(before, { path, replacements, maxChars: MAX_DIFF_CHARS });
+  return diffTruncated ? `${diff}${CUT}` : diff;
+}
+
+/** Several differences as one, which a person decides by: what is cut says so. */
+export function joinDiffs(diffs: readonly string[]): string {
+  const text = diffs.join("");
+  return text.length > MAX_JOINT_CHARS ? `${text.slice(0, MAX_JOINT_CHARS)}\n${CUT}` : text;
 }
 
 function textOf(bytes: Buffer): string | undefined {

@@ -54,8 +54,9 @@ export const createQuestion = (question: ClientQuestion): InputRequiredResult =>
     },
   });
 
-function messageOf({ operation, effects, diff }: ClientQuestion): string {
-  const lines = [`Allow ${operation} once?`, ...effects.map(lineOf)];
+function messageOf({ operation, effects, more, diff }: ClientQuestion): string {
+  const others = more === undefined ? [] : [`- and ${more} more, which are not shown`];
+  const lines = [`Allow ${operation} once?`, ...effects.map(lineOf), ...others];
   if (diff === undefined) return lines.join("\n");
   const isCut = diff.length > MAX_DIFF_CHARS;
   const shown = diff.slice(0, MAX_DIFF_CHARS).split("\n").map(escapeText).join("\n");

@@ -10,9 +10,9 @@ import {
   type ApprovalRequest,
   type ApprovalUse,
   BY_CLIENT,
-  SHOWN_EFFECTS,
 } from "../../core/ports/approval.js";
 import type { EventSink } from "../../core/ports/changes/events.js";
+import { shownPart } from "../../core/ports/effect.js";
 import type { Access } from "../identity/access.js";
 import type { CredentialChain } from "./credentials.js";
 import { factsOf, type QuestionSeal } from "./question-seal.js";
@@ -220,8 +220,8 @@ export class Approvals implements ApprovalDesk {
     if (events?.wants("approval") !== true) return;
     const { id, state, request, caller, created, expires } = approval;
     const { operation, effects, allowed } = request;
-    const effect = effects.slice(allowed).slice(0, SHOWN_EFFECTS);
-    const data = { id, state, operation, caller, created, expires, effect };
+    const { effects: effect, ...more } = shownPart(effects.slice(allowed));
+    const data = { id, state, operation, caller, created, expires, effect, ...more };
     events.publish("approval", { data, audience: [caller], maySee: (context) => maySee(approval, context) });
   }
 

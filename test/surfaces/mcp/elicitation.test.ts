@@ -53,7 +53,7 @@ beforeEach(() => {
 function configFile(): string {
   const path = join(folder, "venue.json5");
   const file = { roots: { docs: { path: join(folder, "docs"), approve } } };
-  writeFileSync(path, JSON.stringify({ file, audit: { file: audit } }));
+  writeFileSync(path, JSON.stringify({ file, audit: { file: audit }, mcp: { tools: "full" } }));
   return path;
 }
 
@@ -97,6 +97,25 @@ const CLIENTS: Readonly<Record<string, (onForm: OnForm | undefined) => Promise<C
     return async (name, args) => (await client.callTool({ name, arguments: args })) as Answer;
   },
 };
+
+test("the user of a client is told how many effects are not shown", async () => {
+  const forms: Form[] = [];
+  const call = await connect2(
+    (form) => {
+      forms.push(form);
+      return { action: "decline" };
+    },
+    NEWEST,
+    new StdioClientTransport(stdio()),
+  );
+  const names = Array.from({ length: 22 }, (_, index) => `${index}.txt`);
+  for (const name of names) writeFileSync(join(folder, "docs", name), "one\n");
+  const sections = names.map((name) => `*** Update File: ${name}\n@@\n-one\n+two\n`);
+  await call("file_patch", { patch: `*** Begin Patch\n${sections.join("")}*** End Patch\n` });
+  const lines = forms[0]?.message.split("\n") ?? [];
+  expect(lines.filter((line) => line.startsWith("- overwrite "))).toHaveLength(20);
+  expect(lines).toContain("- and 2 more, which are not shown");
+});
 
 describe.each(Object.keys(CLIENTS))("a client on standard input and output that can ask its user: %s", (name) => {
   const connect = (onForm: OnForm | undefined): Promise<Call> => (CLIENTS[name] as (typeof CLIENTS)[string])(onForm);

@@ -29,7 +29,7 @@ export function Approvals(): JSX.Element | null {
 }
 
 function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
-  const { id, operation, caller = "", expires, effect } = approval;
+  const { id, operation, caller = "", expires, effect, more } = approval;
   const [diff, setDiff] = useState<string | undefined>(undefined);
   useEffect(
     () =>
@@ -67,6 +67,7 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
             )}
           </li>
         ))}
+        {more === undefined ? null : <li>{texts.moreNotShown(more)}</li>}
       </ul>
       {diff === undefined || diff === "" ? null : <Difference text={diff} />}
       <p class="row">

@@ -72,6 +72,8 @@ export interface Approval {
     readonly action: string;
     readonly to?: string;
   }[];
+  /** Effects beyond those. */
+  readonly more?: number;
   readonly diff?: string;
   readonly state?: string;
 }

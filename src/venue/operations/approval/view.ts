@@ -1,7 +1,6 @@
 // Who may see and decide an approval, and what they are shown.
 
-import { SHOWN_EFFECTS } from "../../../core/ports/approval.js";
-import type { Effect } from "../../../core/ports/effect.js";
+import { type Effect, shownPart } from "../../../core/ports/effect.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { type Approval, driveOwnerOf } from "../../approvals/approvals.js";
 import {
@@ -77,8 +76,9 @@ export function approvalView(approval: Approval, asking: Asking, whole: boolean)
   );
   const mayRead = mayReadAll && isOwnDrive(approval, asking);
   const isTerminal = whole && isOperator(context, venue) && chainOf(context, venue.access)[0] === OPERATORS_OWN;
+  const { effects: effect, ...more } = shownPart(effects);
   return {
-    ...{ id, state, operation, caller, created, expires, effect: effects.slice(0, SHOWN_EFFECTS) },
+    ...{ id, state, operation, caller, created, expires, effect, ...more },
     ...(by === undefined ? {} : { by }),
     ...(note === undefined ? {} : { note }),
     ...(whole && diff !== undefined && mayRead ? { diff } : {}),

@@ -16,6 +16,7 @@ export interface Asked {
   readonly approvalId: string;
   readonly expires: number;
   readonly effect: readonly Record<string, unknown>[];
+  readonly more?: number;
   readonly diff?: string;
 }
 
