@@ -33,7 +33,7 @@ export async function approvals(json: boolean, { calls, context }: Desk): Promis
   const waiting = async () => ((await calls.run("approval:list", {})) as { approvals: readonly Shown[] }).approvals;
   if (json || stdin.isTTY !== true || stdout.isTTY !== true) {
     for (const one of await waiting()) {
-      await print(context, json ? `${JSON.stringify(one)}\n` : `${one.id}  ${lineOf(one)}\n`);
+      await print(context, json ? `${JSON.stringify(one)}\n` : `${escapeText(one.id)}  ${lineOf(one)}\n`);
     }
     return EXIT.ok;
   }

@@ -47,7 +47,7 @@ export async function edit(session: FileSession): Promise<number> {
     ...(ifMatch === undefined ? {} : { ifMatch }),
   });
   if (command.json) await printJson(session, output);
-  else await session.out(diffLines(output.diff ?? "", session.paint));
+  else await session.out(diffLines(output.diff ?? "", session));
   if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
   return 0;
 }
@@ -64,7 +64,7 @@ export async function patch(session: FileSession): Promise<number> {
     ...(command.flags.has("dry-run") ? { dryRun: true } : {}),
   });
   if (command.json) await printJson(session, output);
-  else await session.out(diffLines(output.diff ?? "", session.paint));
+  else await session.out(diffLines(output.diff ?? "", session));
   if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
   return 0;
 }

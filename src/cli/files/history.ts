@@ -51,14 +51,14 @@ function sinceOf(text: string | undefined): number | undefined {
 
 /** `diff`: what a change made, what was changed between two, or what the last change made. */
 export async function diff(session: FileSession): Promise<number> {
-  const { command, paint } = session;
+  const { command } = session;
   const [word, range = ""] = command.words.length === 2 ? command.words : wordsOf(command, "ROOT:PATH");
   const place = placeOf(word ?? "");
   const [from, to] = range === "" ? await newest(place, session) : sidesOf(range);
   const [old, next] = [await textAt(place, from, session), await textAt(place, to, session)];
   const text = textDiff(old, next, { path: place.path, maxChars: DIFF_CHARS }).diff;
   if (command.json) await printJson(session, { path: place.path, from, to, diff: text });
-  else await session.out(diffLines(text, paint));
+  else await session.out(diffLines(text, session));
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // The commands `ls`, `tree` and `stat`.
 
 import { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
@@ -28,7 +29,7 @@ export async function ls(session: FileSession): Promise<number> {
 async function listRoots(session: FileSession): Promise<number> {
   const output = await session.invoke("file:roots", {});
   if (session.command.json) await printJson(session, output);
-  else await session.out(output.roots.map(({ name }) => `${name}:\n`).join(""));
+  else await session.out(output.roots.map(({ name }) => `${escapeText(name)}:\n`).join(""));
   return 0;
 }
 

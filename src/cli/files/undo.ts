@@ -1,5 +1,6 @@
 // The commands `undo`, `trash` and `purge`.
 
+import { escapeText } from "../../core/errors/texts.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { createLineAsker } from "../acp/line-asker.js";
 import { numberOf, placeOf } from "../arguments/files/options.js";
@@ -78,7 +79,8 @@ async function isConfirmed(input: UndoInput, session: FileSession): Promise<bool
   return askToConfirm("Undo? [y/N] ", session);
 }
 
-const lineOf = (entry: Change | undefined, id: string): string => (entry === undefined ? id : changeText(entry));
+const lineOf = (entry: Change | undefined, id: string): string =>
+  entry === undefined ? escapeText(id) : changeText(entry);
 
 async function askToConfirm(question: string, { context }: FileSession): Promise<boolean> {
   const asker = createLineAsker(context);
@@ -89,20 +91,26 @@ async function askToConfirm(question: string, { context }: FileSession): Promise
   }
 }
 
-function resultText(undone: Undone, { paint }: FileSession): string {
+function resultText(undone: Undone, session: FileSession): string {
   const { files, diff, diffTruncated, dryRun, group, id } = undone;
-  const lines = files.map(({ path, etag }) => `${etag === null ? "removed " : "restored"} ${path}\n`).join("");
+  const lines = files
+    .map(({ path, etag }) => `${etag === null ? "removed " : "restored"} ${escapeText(path)}\n`)
+    .join("");
   const key = group ?? id;
-  const end = dryRun ? "Nothing was changed.\n" : key === undefined ? "" : `Redo: venue-files undo ${key}\n`;
+  const end = dryRun
+    ? "Nothing was changed.\n"
+    : key === undefined
+      ? ""
+      : `Redo: venue-files undo ${escapeText(key)}\n`;
   const cut = diffTruncated ? "(the difference is longer)\n" : "";
-  return `${diffLines(diff, paint)}${cut}${lines}${blockedLines(undone)}${end}`;
+  return `${diffLines(diff, session)}${cut}${lines}${blockedLines(undone)}${end}`;
 }
 
 const blockedLines = ({ blocked = [] }: Undone): string =>
   blocked
     .map(
       ({ path, by, laterId }) =>
-        `blocked  ${path}: changed since by ${actorText(by)}${laterId ? ` (${laterId})` : ""}\n`,
+        `blocked  ${escapeText(path)}: changed since by ${actorText(by)}${laterId ? ` (${escapeText(laterId)})` : ""}\n`,
     )
     .join("");
 
@@ -140,7 +148,10 @@ async function listTrash(place: FileInputs["file:trash"], session: FileSession):
     const time = new Date(deleted).toISOString().slice(0, 19).replace("T", " ");
     const mark = kind === "directory" ? "/" : "";
     if (session.command.json) await printJson(session, entry);
-    else await session.out(`${time}  ${session.paint(id, "place")}  ${actorText(by)}  ${place.root}:${path}${mark}\n`);
+    else {
+      const what = `${session.paint(escapeText(id), "place")}  ${actorText(by)}  ${escapeText(`${place.root}:${path}`)}`;
+      await session.out(`${time}  ${what}${mark}\n`);
+    }
   }
   return EXIT.ok;
 }

@@ -62,9 +62,13 @@ export function columnLines(entries: readonly ShownEntry[], width: number, paint
   return Array.from({ length: rows }, (_, row) => `${line(row)}\n`).join("");
 }
 
-/** Colours a unified diff. */
-export function diffLines(diff: string, paint: Paint): string {
-  return diff.replace(/^([-+@]).*$/gm, (line, first: string) => {
+/**
+ * Colours a unified diff. For a terminal, characters of its content that would control it are shown by their code points;
+ * in a pipe it stays the diff that `patch` reads.
+ */
+export function diffLines(diff: string, { paint, isTerminal }: { paint: Paint; isTerminal: boolean }): string {
+  const shown = isTerminal ? diff.replace(/[^\t\n\r]+|\r(?!\n)/g, escapeText) : diff;
+  return shown.replace(/^([-+@]).*$/gm, (line, first: string) => {
     if (/^(---|\+\+\+) /.test(line)) return line;
     return paint(line, first === "+" ? "added" : first === "-" ? "removed" : "hunk");
   });
@@ -75,4 +79,5 @@ export const treeLines = (tree: string, paint: Paint): string =>
   tree.replace(/^(\t*)(.*\/)$/gm, (_, indent: string, name: string) => indent + paint(name, "directory"));
 
 /** Key-value pairs, one per line. */
-export const factLines = (facts: readonly (readonly [string, string])[]): string => `${table(facts)}\n`;
+export const factLines = (facts: readonly (readonly [string, string])[]): string =>
+  `${table(facts.map(([name, value]) => [name, escapeText(value)]))}\n`;

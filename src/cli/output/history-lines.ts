@@ -14,9 +14,9 @@ export function historyLines(entries: readonly Change[], paint: Paint): string {
   if (entries.length === 0) return "";
   const rows = entries.map((entry) => [
     timeText(entry.time),
-    entry.id,
-    `${actorText(entry.actor)} ${entry.surface}`,
-    entry.undoes === undefined ? entry.op : "undo",
+    escapeText(entry.id),
+    `${actorText(entry.actor)} ${escapeText(entry.surface)}`,
+    entry.undoes === undefined ? escapeText(entry.op) : "undo",
     sizeText(entry),
     pathText(entry) + remark(entry),
   ]);
@@ -26,11 +26,11 @@ export function historyLines(entries: readonly Change[], paint: Paint): string {
 
 /** Paths and action of an entry, on one line. */
 export const changeText = (entry: Change): string =>
-  `${timeText(entry.time)}  ${actorText(entry.actor)}  ${entry.op}  ${pathText(entry)}`;
+  `${timeText(entry.time)}  ${actorText(entry.actor)}  ${escapeText(entry.op)}  ${pathText(entry)}`;
 
 const timeText = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
-export const actorText = (actor: string): string => (actor.startsWith("did:") ? shortDid(actor) : escapeText(actor));
+export const actorText = (actor: string): string => escapeText(actor.startsWith("did:") ? shortDid(actor) : actor);
 
 const pathText = ({ root, path, from, fromRoot }: Change): string =>
   from === undefined
@@ -47,7 +47,7 @@ function sizeText({ kind, before, after, files, from }: Change): string {
 function remark({ undoneBy, undoable, reason, mayInclude }: Change): string {
   if (undoneBy !== undefined) return "  (undone)";
   const parts = [
-    ...(undoable ? [] : [`cannot be undone: ${reason ?? "not kept"}`]),
+    ...(undoable ? [] : [`cannot be undone: ${escapeText(reason ?? "not kept")}`]),
     ...(mayInclude ? ["or others"] : []),
   ];
   return parts.length === 0 ? "" : `  (${parts.join("; ")})`;
@@ -55,8 +55,9 @@ function remark({ undoneBy, undoable, reason, mayInclude }: Change): string {
 
 function coloured(line: string, entry: Change | undefined, paint: Paint): string {
   if (entry === undefined) return line;
-  const at = line.indexOf(entry.id);
-  const tail = line.slice(at + entry.id.length);
+  const id = escapeText(entry.id);
+  const at = line.indexOf(id);
+  const tail = line.slice(at + id.length);
   const what = entry.before === null ? "added" : entry.after === null ? "removed" : undefined;
-  return `${line.slice(0, at)}${paint(entry.id, "place")}${what === undefined ? tail : paint(tail, what)}`;
+  return `${line.slice(0, at)}${paint(id, "place")}${what === undefined ? tail : paint(tail, what)}`;
 }

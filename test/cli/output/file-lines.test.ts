@@ -1,5 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
-import { columnLines, diffLines, longLines, nameLines, treeLines } from "../../../src/cli/output/file-lines.js";
+import {
+  columnLines,
+  diffLines,
+  factLines,
+  longLines,
+  nameLines,
+  treeLines,
+} from "../../../src/cli/output/file-lines.js";
+import { type Change, changeText, historyLines } from "../../../src/cli/output/history-lines.js";
 import { coloured, plain } from "../../../src/cli/output/paint.js";
 
 const entry = (name: string, type = "file", size = 0) => ({ name, type, size, modified: 1_700_000_000_000 });
@@ -50,10 +58,36 @@ describe("entries of a directory", () => {
 
 test("a difference has colours, but for the names of the file", () => {
   const diff = "--- a\n+++ a\n@@ -1,1 +1,1 @@\n-x\n+y\n z\n";
-  expect(diffLines(diff, plain)).toBe(diff);
-  expect(diffLines(diff, coloured)).toBe(
+  expect(diffLines(diff, { paint: plain, isTerminal: true })).toBe(diff);
+  expect(diffLines(diff, { paint: coloured, isTerminal: true })).toBe(
     "--- a\n+++ a\n\u001b[36m@@ -1,1 +1,1 @@\u001b[0m\n\u001b[31m-x\u001b[0m\n\u001b[32m+y\u001b[0m\n z\n",
   );
+});
+
+test("a difference of content that would control a terminal shows it there, and is a patch elsewhere", () => {
+  const diff = "--- a\n+++ a\n@@ -1,1 +1,2 @@\n-x\r\n+\u001b[2K\u009b1A\ty\r\n+a\rb\n";
+  expect(diffLines(diff, { paint: plain, isTerminal: false })).toBe(diff);
+  expect(diffLines(diff, { paint: plain, isTerminal: true })).toBe(
+    "--- a\n+++ a\n@@ -1,1 +1,2 @@\n-x\r\n+\\u{1b}[2K\\u{9b}1A\ty\r\n+a\\u{d}b\n",
+  );
+});
+
+test("what a venue elsewhere sends about a file or a change does not control a terminal", () => {
+  const evil = "\u001b]0;x\u0007";
+  const change = {
+    ...{ id: evil, time: 0, op: evil, root: evil, path: evil, kind: "file", actor: `did:${evil}`, via: evil },
+    ...{ surface: evil, before: null, after: { size: 1, modified: 0 }, undoable: false, reason: evil },
+  } as unknown as Change;
+  const texts = [
+    factLines([["type", evil]]),
+    historyLines([change], plain),
+    historyLines([{ ...change, before: change.after }], plain),
+    changeText(change),
+  ];
+  for (const text of texts) {
+    expect(text).toContain("\\u{1b}]0;x\\u{7}");
+    expect(text).not.toMatch(/[\u001b\u0007]/);
+  }
 });
 
 test("directories of a tree stand out", () => {
