@@ -2,6 +2,8 @@
 
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { ConfigError } from "../../../config/errors.js";
+import { escapeText } from "../../../core/errors/texts.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { folderOf } from "./venue-folder.js";
 
@@ -19,16 +21,37 @@ export interface RunningVenue {
 /** Where a venue says that it runs. @param base the state directory that venues of one process share */
 export const runningFile = (base: string, venue: string): string => join(base, folderOf(venue), NAME);
 
-/** Says that a venue runs, mode 0600. @returns takes the file away, unless another venue has written it since */
+/**
+ * Says that a venue runs, mode 0600.
+ *
+ * @returns takes the file away, unless another venue has written it since
+ * @throws ConfigError if it cannot be written, such as on a full disk
+ */
 export function announceRunning(path: string, running: RunningVenue): () => void {
   const text = `${JSON.stringify(running)}\n`;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${running.pid}`;
-  writeFileSync(draft, text, { mode: 0o600 });
-  renameSync(draft, path);
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, text, { mode: 0o600 });
+    renameSync(draft, path);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    removeIfThere(draft);
+    const fault = `${NAME} cannot be written there (${errno}): ${escapeText(dirname(path))}`;
+    throw new ConfigError([`'stateDir' cannot be used: ${fault}. Make room, or set 'stateDir' to another folder`], 66);
+  }
   return () => {
     if (read(path) === text) rmSync(path, { force: true });
   };
+}
+
+function removeIfThere(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+  }
 }
 
 /** The venues that run with a state directory, by name of their folders. */
