@@ -154,9 +154,9 @@ export class Dispatcher {
     const authoriser = this.#authoriser(name, context);
     progress.authoriser = authoriser;
     const onFault = (error: unknown): void => void this.#unforeseen(error);
-    const changes = changesOf(operation, context, { ...this.#options, scheme: this.#scheme, onFault });
-    const gateOptions = { name, given, context, approval: approval ?? context.approval, progress };
-    const gate = new ApprovalGate({ ...gateOptions, desk: this.#options.approvals });
+    const changes = changesOf(operation, context, { options: this.#options, scheme: this.#scheme, onFault });
+    const { approvals: desk } = this.#options;
+    const gate = new ApprovalGate({ name, given, context, desk, approval: approval ?? context.approval, progress });
     const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
     const output = await withChangeBracket(operation, this.#options, () => this.#perform(operation, state));
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
@@ -245,7 +245,7 @@ export class Dispatcher {
     operation: AnyOperation,
     { request, state, call }: { request: PlaceRequest; state: Preparing; call: Call },
   ): PathCall {
-    const { authoriser, progress, scope } = state;
+    const { authoriser, progress } = state;
     const { drives, limits } = this.#options;
     const { root: rootName, abilities, changes, guarded = changes, isReal, undoes } = request;
     const isFirst = progress.resource === undefined;
@@ -263,8 +263,8 @@ export class Dispatcher {
     const isProtected = changes ? call.terms?.isProtected : undefined;
     const leadsTo = call.terms?.leadsTo;
     const verb = operation.name;
-    const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
-    const access = new CallAccess(root, path, { ...own, caller, changes: state.changes });
+    const own = { verb, abilities, state, caller, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
+    const access = new CallAccess(root, path, own);
     state.places?.push({ request, access });
     const asking = { resource, authoriser, context: state.context, gate: state.gate };
     const placed = changes || operation.runs ? askingRoot(root, asking) : root;

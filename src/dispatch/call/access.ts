@@ -16,8 +16,8 @@ import type { CallChanges } from "./changes.js";
 export interface CallAccessOptions {
   readonly verb: string;
   readonly abilities: readonly Ability[];
-  readonly authoriser: Authoriser;
-  readonly scope: CallScope;
+  /** Of the whole call. */
+  readonly state: { readonly authoriser: Authoriser; readonly scope: CallScope; readonly changes: CallChanges };
   readonly caller: string;
   /** Whether what the root protects is refused. */
   readonly guarded: boolean;
@@ -26,7 +26,6 @@ export interface CallAccessOptions {
   readonly isProtected?: CallTerms["isProtected"];
   readonly rules: PathRules | undefined;
   readonly leadsTo?: CallTerms["leadsTo"];
-  readonly changes: CallChanges;
   readonly isReal?: boolean | undefined;
   readonly undoes?: readonly string[] | undefined;
 }
@@ -60,11 +59,12 @@ export class CallAccess implements Access {
   constructor(root: RootFacts, path: RelPath, options: CallAccessOptions) {
     this.place = { root: root.name, path: path.text };
     this.verb = options.verb;
-    this.scope = options.scope;
+    const { authoriser, scope, changes } = options.state;
+    this.scope = scope;
     this.caller = options.caller;
     this.links = options.links;
     this.#path = path;
-    this.#authoriser = options.authoriser;
+    this.#authoriser = authoriser;
     this.#abilities = options.abilities;
     const { policy } = root;
     const protection = options.guarded ? root.protection : undefined;
@@ -72,11 +72,11 @@ export class CallAccess implements Access {
     this.#protections = protection;
     this.#isProtected = options.isProtected;
     this.#leadsTo = options.leadsTo;
-    this.#changes = options.changes;
+    this.#changes = changes;
     this.#root = root;
     this.#isReal = options.isReal === true;
     this.#undoes = options.undoes;
-    this.changed = options.changes.isUnheard ? undefined : (change) => options.changes.report(this.origin, change);
+    this.changed = changes.isUnheard ? undefined : (change) => changes.report(this.origin, change);
     this.rules = options.rules;
     this.#real = path.segments;
     this.#requireAllowed(path.segments);
