@@ -192,6 +192,7 @@ function Row({ index, record, isActive }: RowProps): JSX.Element {
   const place = isChange && offers("file:history") ? "changes" : "files";
   const tone = outcome === "OK" ? "" : isDenial(outcome) ? "tag danger" : "tag";
   const isFile = /^(?:file|dlfs):/.test(operation) && root !== "";
+  const path = rest.join("/");
   return (
     <div
       id={`record-${index}`}
@@ -208,8 +209,8 @@ function Row({ index, record, isActive }: RowProps): JSX.Element {
       <div role="gridcell">{plain(operation)}</div>
       <div role="gridcell" class="record-path">
         {isFile ? (
-          <a href={addressOf(place, root, rest.join("/"))} tabIndex={-1}>
-            <Name text={resource} />
+          <a href={addressOf(place, root, path)} tabIndex={-1} title={plain(resource)}>
+            <Name text={path === "" ? root : `${root}/${path}`} />
           </a>
         ) : (
           <Name text={resource} />

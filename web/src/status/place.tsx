@@ -5,10 +5,13 @@ import { useEffect, useState } from "preact/hooks";
 import { who } from "../api/catalogue.js";
 import { follow } from "../api/events.js";
 import { request } from "../api/http.js";
+import { loadRoots, roots } from "../files/roots.js";
 import { texts } from "../texts.js";
 import { formatAgo, formatMoment, formatNumber, formatSize, plain } from "../ui/format.js";
+import { Name } from "../ui/name.js";
 import { notifyFailure } from "../ui/notices.js";
 import { Failure, Skeleton } from "../ui/states.js";
+import { sums } from "./metrics.js";
 
 interface Status {
   readonly did: string;
@@ -50,24 +53,10 @@ export function StatusPlace(): JSX.Element {
       <h1>{texts.places["status"]}</h1>
       <Numbers status={status} metrics={metrics} />
       <Facts status={status} />
+      <Roots metrics={metrics} />
       <Jobs />
     </div>
   );
-}
-
-/** Sums of a metrics text (Prometheus exposition) by metric, and failures and denials of calls. */
-function sums(text: string): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  const add = (name: string, value: number) => found.set(name, (found.get(name) ?? 0) + value);
-  for (const line of text.split("\n")) {
-    const [, name = "", labels = "", value = ""] = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
-    if (name === "" || /_bucket$/.test(name)) continue;
-    add(name, Number(value));
-    const outcome = /outcome="([^"]*)"/.exec(labels)?.[1];
-    if (outcome !== undefined && outcome !== "OK") add(`${name} failed`, Number(value));
-    if (outcome !== undefined && /DENIED/.test(outcome)) add(`${name} denied`, Number(value));
-  }
-  return found;
 }
 
 function Numbers({
@@ -80,12 +69,17 @@ function Numbers({
   const calls = [...(metrics?.keys() ?? [])].find((name) => /(?:calls|operations)_total$/.test(name)) ?? "";
   const value = (name: string) => metrics?.get(name);
   const memory = value("process_resident_memory_bytes");
+  const median = value("median seconds");
+  const bytes = (direction: string) => formatSize(value(`venue_files_bytes_total ${direction}`) ?? 0);
   const shown: [string, string | undefined][] = [
     [texts.operations, formatNumber(status.stats["ops"] ?? 0)],
     [texts.jobs, formatNumber(status.stats["jobs"] ?? 0)],
     [texts.calls, value(calls) === undefined ? undefined : formatNumber(value(calls) ?? 0)],
     [texts.failures, metrics === undefined ? undefined : formatNumber(value(`${calls} failed`) ?? 0)],
     [texts.denials, metrics === undefined ? undefined : formatNumber(value(`${calls} denied`) ?? 0)],
+    [texts.latency, median === undefined ? undefined : texts.atMost(median * 1000)],
+    [texts.bytesRead, metrics === undefined ? undefined : bytes("out")],
+    [texts.bytesWritten, metrics === undefined ? undefined : bytes("in")],
     [texts.memory, memory === undefined ? undefined : formatSize(memory)],
   ];
   return (
@@ -106,11 +100,12 @@ function Numbers({
 }
 
 function Facts({ status }: { readonly status: Status }): JSX.Element {
-  const uptime = status.operator?.["uptimeMs"];
+  const { uptimeMs: uptime, streams } = status.operator ?? {};
   const facts: [string, ComponentChildren][] = [
     [texts.venueDid, <code key="did">{plain(status.did)}</code>],
     ["URL", <code key="url">{plain(status.url)}</code>],
     [texts.version, plain(status.version)],
+    ...(typeof streams === "number" ? ([[texts.streams, formatNumber(streams)]] as [string, string][]) : []),
     ...(typeof uptime === "number" ? ([[texts.uptime, formatMoment(Date.now() - uptime)]] as [string, string][]) : []),
   ];
   return (
@@ -123,6 +118,33 @@ function Facts({ status }: { readonly status: Status }): JSX.Element {
           </>
         ))}
       </dl>
+    </section>
+  );
+}
+
+/** What each root has used of its quota, and for the operator what is free below it. */
+function Roots({ metrics }: { readonly metrics: ReadonlyMap<string, number> | undefined }): JSX.Element | null {
+  useEffect(() => void loadRoots(), [who.value?.did]);
+  const all = roots.value ?? [];
+  if (all.length === 0) return null;
+  return (
+    <section>
+      <h2>{texts.roots}</h2>
+      <ul class="jobs">
+        {all.map(({ name, quota, readOnly }) => {
+          const free = metrics?.get(`venue_files_root_free_bytes ${name}`);
+          return (
+            <li key={name}>
+              <Name text={name} />
+              {readOnly ? <span class="tag">{texts.readOnly}</span> : null}
+              {quota?.bytes === undefined ? null : (
+                <span class="hint">{texts.quota(quota.usedBytes ?? 0, quota.bytes)}</span>
+              )}
+              {free === undefined ? null : <span class="hint">{texts.free(free)}</span>}
+            </li>
+          );
+        })}
+      </ul>
     </section>
   );
 }
