@@ -73,8 +73,10 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
       const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
       const memory = memoryOf(id);
       const approval = answered && host.answer?.(answered.token, answered.answer, ucans);
-      const common = { operation: tool.name, input, ucans, memory, report: progress?.report, onQuestion, approval };
-      const job = submit(host, { ...common, takesBytes: takesBytes && tool.givesBytes === true }, signal);
+      const report = progress?.report;
+      const asBytes = takesBytes && tool.givesBytes === true;
+      const request = { operation: tool.name, input, ucans, memory, report, onQuestion, approval, takesBytes: asBytes };
+      const job = submit(host, request, signal);
       if (ended !== undefined) job.result.then(ended, ended);
       // The job may outlive the request, so it holds the memory until it ends.
       if (memory !== undefined) keep(memory, job);

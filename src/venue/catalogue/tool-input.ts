@@ -15,8 +15,9 @@ export function toolInput(
   onlyRoot: string | undefined,
 ): ToolInput {
   const fields = properties(tool.input);
-  const read = readStrings(given, { ...tool.input, properties: { ...fields, ...tool.renderFields } });
-  const { own, rendering } = split(read, tool.renderFields ?? {});
+  const { renderFields } = tool;
+  const read = readStrings(given, { properties: renderFields === undefined ? fields : { ...fields, ...renderFields } });
+  const { own, rendering } = renderFields === undefined ? { own: read, rendering: {} } : split(read, renderFields);
   const isInOnlyRoot = onlyRoot !== undefined && Object.hasOwn(fields, "root") && (own["root"] ?? null) === null;
   const root = isInOnlyRoot ? { root: onlyRoot } : {};
   const input = withDefaults(own, { ...root, ...tool.modelDefaults });
