@@ -4,13 +4,23 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { main } from "../../src/cli/main.js";
 import { type Finished, makeFolder, type StartOptions } from "./process.js";
+// Loaded before any command: Jest cannot link two modules at once whose imports overlap, and commands import these in pairs.
+import "../../src/cli/tokens/signing-key.js";
+import "../../src/cli/tokens/token-files.js";
+import "../../src/drive/engine/engine.js";
+import "../../src/drive/keys/owner-keys.js";
+import "../../src/drive/store/embedded/embedded.js";
+import "../../src/drive/store/embedded/pack-reader.js";
+import "../../src/drive/store/tables.js";
+import "../../src/venue/start/state/place.js";
 
 let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs a command to its end, as `run` does. `tmp` is its home alone: temp roots go where those of the test go.
  *
- * One after the other, since each has the current directory to itself.
+ * One after the other, since each has the current directory to itself. Not from `test.concurrent`, where Jest lets nothing be
+ * imported.
  */
 export function runHere(
   args: readonly string[],

@@ -4,7 +4,8 @@ import { FILE_SEMANTICS } from "../../src/authz/grant.js";
 import { systemClock } from "../../src/core/clock.js";
 import { type MintRequest, mint } from "../../src/ucan/mint/mint.js";
 import { type SigningKey, signingKeyFromSeed } from "../../src/ucan/mint/signing-key.js";
-import { type Finished, makeFolder, run, type StartOptions } from "./process.js";
+import { runHere } from "./in-process.js";
+import { type Finished, makeFolder, type StartOptions } from "./process.js";
 
 const SEEDS = { venue: "0f".repeat(32), alice: "a1".repeat(32), bob: "b0".repeat(32), carol: "ca".repeat(32) } as const;
 type Name = keyof typeof SEEDS;
@@ -27,7 +28,7 @@ export const short = (name: Name): string => `${did(name).slice(0, 16)}…${did(
 /** Where everybody's keys are; the configuration has a root of Alice's and one of the venue's own. */
 export interface Ground {
   readonly folder: string;
-  /** Runs `venue-files` there. */
+  /** Runs `venue-files` there, in this process. */
   venueFiles(args: readonly string[], options?: StartOptions & { input?: string }): Promise<Finished>;
 }
 
@@ -49,7 +50,7 @@ export function makeGround(files: Readonly<Record<string, string>> = {}): Ground
   chmodSync(join(folder, "venue.seed"), 0o600);
   return {
     folder,
-    venueFiles: (args, options = {}) => run(args, { cwd: folder, tmp: folder, ...options }),
+    venueFiles: (args, options = {}) => runHere(args, { cwd: folder, tmp: folder, ...options }),
   };
 }
 

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { recordsOf } from "../../audit/records.js";
+import { runHere } from "../in-process.js";
 import { did, makeGround, secretsIn, tokenOf } from "../people.js";
 import { cleanUp, makeFolder, run, tempRootsIn } from "../process.js";
 
@@ -16,11 +17,11 @@ const folder = realpathSync(
   }),
 );
 
-const call = (...args: string[]) => run(["call", ...args], { cwd: folder });
+const call = (...args: string[]) => runHere(["call", ...args], { cwd: folder });
 const docs = ["--root", "docs=docs"];
 
 describe("a call that succeeds prints its output, one line of JSON and nothing else:", () => {
-  test.concurrent.each<[string, string[], unknown]>([
+  test.each<[string, string[], unknown]>([
     [
       "by dispatch name",
       ["file:read", '{"root":"docs","path":"a.txt"}', ...docs],
@@ -53,7 +54,7 @@ describe("a call that succeeds prints its output, one line of JSON and nothing e
     });
   });
 
-  test.concurrent("as long as it may be", async () => {
+  test("as long as it may be", async () => {
     const content = "é\n".repeat(2_500_000);
     const big = makeFolder({ "big.txt": content });
     const { status, stdout } = await call("file:read", '{"root":"big","path":"big.txt"}', "--root", `big=${big}`);
@@ -65,7 +66,7 @@ describe("a call that succeeds prints its output, one line of JSON and nothing e
 });
 
 describe("a call that fails prints nothing, and one line of JSON on standard error:", () => {
-  test.concurrent.each<[string, string[], object]>([
+  test.each<[string, string[], object]>([
     [
       "nothing there",
       ["file:read", '{"root":"docs","path":"nope"}'],
@@ -123,7 +124,7 @@ describe("a call that fails prints nothing, and one line of JSON on standard err
     expect(readFileSync(join(folder, "docs/a.txt"), "utf8")).toBe("alpha\n");
   });
 
-  test.concurrent("an output too deep for JSON", async () => {
+  test("an output too deep for JSON", async () => {
     const { status, stdout, stderr } = await call(
       "file:read",
       '{"root":"docs","path":"deep.json","mode":"json"}',
@@ -151,25 +152,25 @@ describe("a call with a key is made as its DID:", () => {
   const stat = (...args: string[]) => ["call", "file:stat", input, "--config", "venue.json5", ...args];
   const exists = { status: 0, stderr: "", stdout: expect.stringContaining('"exists":true') };
 
-  test.concurrent("the owner of a root", async () => {
+  test("the owner of a root", async () => {
     const { venueFiles } = makeGround();
     expect(await venueFiles(stat("--key", "alice"))).toMatchObject(exists);
   });
 
-  test.concurrent("the operator by its key", async () => {
+  test("the operator by its key", async () => {
     const { venueFiles } = makeGround();
     expect(await venueFiles(stat("--key", "./venue.seed"))).toMatchObject(exists);
     expect(await venueFiles(stat("--key", "env:SEED"), { env: { SEED: "0f".repeat(32) } })).toMatchObject(exists);
   });
 
-  test.concurrent("nobody in particular, for whom the root is not even there", async () => {
+  test("nobody in particular, for whom the root is not even there", async () => {
     const { venueFiles } = makeGround();
     const { status, stdout, stderr } = await venueFiles(stat("--key", "bob"));
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(JSON.parse(stderr)).toMatchObject({ errorCode: "UNKNOWN_ROOT" });
   });
 
-  test.concurrent("with what everybody may do in roots without an owner, unless nobody may", async () => {
+  test("with what everybody may do in roots without an owner, unless nobody may", async () => {
     const { venueFiles } = makeGround({
       "closed.json5": "{ auth: { public: { enabled: false } }, file: { roots: { work: 'work' } } }",
     });
@@ -186,7 +187,7 @@ describe("a call with a key is made as its DID:", () => {
     }
   });
 
-  test.concurrent("with what the configuration gives to it", async () => {
+  test("with what the configuration gives to it", async () => {
     const { venueFiles } = makeGround({
       "venue.json5": `{
         operator: "${did("alice")}",
@@ -198,7 +199,7 @@ describe("a call with a key is made as its DID:", () => {
     expect((await venueFiles(stat("--key", "carol"))).status).toBe(1);
   });
 
-  test.concurrent("with what its proofs give, from files and variables, and no more", async () => {
+  test("with what its proofs give, from files and variables, and no more", async () => {
     const { folder, venueFiles } = makeGround();
     const first = await tokenOf("alice", "bob");
     writeFileSync(join(folder, "bob.ucan"), `${first}\n${await tokenOf("carol", "bob")}\n`);
@@ -221,7 +222,7 @@ describe("a call with a key is made as its DID:", () => {
     expect((await venueFiles(stat("--key", "carol", "--proof", "bob.ucan"))).status).toBe(1);
   });
 
-  test.concurrent("narrowed by caps, as everybody is", async () => {
+  test("narrowed by caps, as everybody is", async () => {
     const { venueFiles } = makeGround({ "caps.json5": '[{ with: "file://docs/reports/", can: "crud/read" }]' });
     const write = ["call", "file:mkdir", '{"root":"docs","path":"new"}', "--config", "venue.json5", "--key", "alice"];
     expect(await venueFiles(stat("--key", "alice", "--caps", "caps.json5"))).toMatchObject(exists);
@@ -229,7 +230,7 @@ describe("a call with a key is made as its DID:", () => {
     expect((await venueFiles(write)).status).toBe(0);
   });
 
-  test.concurrent("and is in the audit as that", async () => {
+  test("and is in the audit as that", async () => {
     const { folder, venueFiles } = makeGround({
       "venue.json5": `{ audit: { file: "audit.jsonl" }, file: { roots: { docs: { path: "docs", owner: "${did("alice")}" } } } }`,
     });
@@ -239,7 +240,7 @@ describe("a call with a key is made as its DID:", () => {
     expect(secretsIn(audit)).toEqual([]);
   });
 
-  test.concurrent.each<[string, string[], number, string]>([
+  test.each<[string, string[], number, string]>([
     [
       "no key",
       ["--key", "dave"],
@@ -255,7 +256,7 @@ describe("a call with a key is made as its DID:", () => {
 });
 
 describe("a call of an operation about rights", () => {
-  test.concurrent("says who calls, and what they hold", async () => {
+  test("says who calls, and what they hold", async () => {
     const { venueFiles } = makeGround();
     const line = ["call", "auth:whoami", "--config", "venue.json5", "--key", "alice"];
     const { status, stdout } = await venueFiles(line);
@@ -263,7 +264,7 @@ describe("a call of an operation about rights", () => {
     expect(JSON.parse(stdout)).toMatchObject({ did: did("alice"), authentication: "key", operator: false });
   });
 
-  test.concurrent("takes tokens from standard input, where nobody sees them", async () => {
+  test("takes tokens from standard input, where nobody sees them", async () => {
     const { venueFiles } = makeGround();
     const token = await tokenOf("alice", "bob");
     const line = ["call", "v/ops/ucan/verify", "-", "--config", "venue.json5"];
@@ -280,14 +281,14 @@ describe("a call of an operation about rights", () => {
 });
 
 describe("the input of a call", () => {
-  test.concurrent.each([
+  test.each([
     ["{root:'docs', /* mine */ path: 'a.txt',}", 0],
     ['{"root":"docs","path":"a.txt","offset":12345678901234567890}', 1],
     ["{root:'docs',path:'a.txt',offset:12345678901234567890}", 64],
     ["{root:'docs',path:'a.txt',value:[NaN]}", 64],
   ])("%s may be JSON5, and keeps its numbers or is refused", async (input, status) => {
     const folder = makeFolder({ "docs/a.txt": "alpha" });
-    const ended = await run(["call", "file:read", input, "--root", "docs"], { cwd: folder });
+    const ended = await runHere(["call", "file:read", input, "--root", "docs"], { cwd: folder });
     expect(ended.status).toBe(status);
     if (status === 0) expect(JSON.parse(ended.stdout)).toMatchObject({ content: "alpha" });
     else if (input.includes("NaN")) expect(ended.stderr).toContain("Infinity and NaN are no JSON. Give a string");

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder, run } from "../process.js";
+import { runHere } from "../in-process.js";
+import { cleanUp, makeFolder } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -32,7 +33,7 @@ async function check(config: string | undefined, options: CheckOptions = {}) {
   options.prepare?.(folder);
   const source = config === undefined ? [] : ["--config", "venue.json5"];
   const env = options.env === undefined ? {} : { env: options.env };
-  const ended = await run(["check", ...source, ...(options.args ?? [])], { cwd: folder, tmp: folder, ...env });
+  const ended = await runHere(["check", ...source, ...(options.args ?? [])], { cwd: folder, tmp: folder, ...env });
   return { ...ended, folder };
 }
 

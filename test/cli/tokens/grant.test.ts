@@ -24,7 +24,7 @@ function read(text: string, owner: string): { payload: Record<string, unknown>; 
 const lifetimeOf = (text: string): number => Number(read(text, "").payload["exp"]) - Date.now() / 1000;
 
 describe("grant", () => {
-  test.concurrent("signs with a key that has a name, and says in one line who gives whom what until when", async () => {
+  test("signs with a key that has a name, and says in one line who gives whom what until when", async () => {
     const { venueFiles } = makeGround();
     const { status, stdout, stderr } = await venueFiles(["grant", ...TO_BOB, ...READ_REPORTS, "--key", "alice"]);
     expect(status).toBe(0);
@@ -40,7 +40,7 @@ describe("grant", () => {
     );
   });
 
-  test.concurrent("gives several things at once, for as long as it is told", async () => {
+  test("gives several things at once, for as long as it is told", async () => {
     const { venueFiles } = makeGround();
     const more = ["--with", "file://docs/out", "--can", "crud", "--for", "7d"];
     const { stdout } = await venueFiles(["grant", ...TO_BOB, ...READ_REPORTS, ...more, "--key", "alice"]);
@@ -51,7 +51,7 @@ describe("grant", () => {
     expect(Math.abs(lifetimeOf(stdout) - 7 * 86_400)).toBeLessThan(60);
   });
 
-  test.concurrent.each<[string, string[], Record<string, string>]>([
+  test.each<[string, string[], Record<string, string>]>([
     ["a path", ["--key", "./alice.key"], {}],
     ["a variable", ["--key", "env:ALICE"], { ALICE: "a1".repeat(32) }],
   ])("signs with a key in %s", async (_name, key, env) => {
@@ -61,7 +61,7 @@ describe("grant", () => {
     expect(read(stdout, did("alice")).gives).toHaveLength(1);
   });
 
-  test.concurrent.each([["venue.json5"], ["seed.json5"]])("signs with the key of the venue: %s", async (config) => {
+  test.each([["venue.json5"], ["seed.json5"]])("signs with the key of the venue: %s", async (config) => {
     const { venueFiles } = makeGround({
       "seed.json5": `{ seed: "${"0f".repeat(32)}", file: { roots: { work: "work" } } }`,
     });
@@ -72,7 +72,7 @@ describe("grant", () => {
     expect(stderr).not.toContain("Warning");
   });
 
-  test.concurrent("passes on what a proof gives, no longer than that lasts", async () => {
+  test("passes on what a proof gives, no longer than that lasts", async () => {
     const { folder, venueFiles } = makeGround();
     const proof = await tokenOf("alice", "bob", { lifetimeSeconds: 600 });
     writeFileSync(join(folder, "bob.ucan"), `\n${proof}\r\n`);
@@ -87,7 +87,7 @@ describe("grant", () => {
     }
   });
 
-  test.concurrent("writes the other profile", async () => {
+  test("writes the other profile", async () => {
     const { venueFiles } = makeGround();
     const line = ["grant", ...TO_BOB, ...READ_REPORTS, "--key", "alice", "--profile", "ucan-0.8"];
     const { stdout } = await venueFiles(line);
@@ -96,7 +96,7 @@ describe("grant", () => {
     expect(read(stdout, did("alice")).gives).toHaveLength(1);
   });
 
-  test.concurrent("writes into a new file that only its user can read, and over none", async () => {
+  test("writes into a new file that only its user can read, and over none", async () => {
     const { folder, venueFiles } = makeGround({ "taken.ucan": "precious" });
     const line = ["grant", ...TO_BOB, ...READ_REPORTS, "--key", "alice", "--out"];
     const { status, stdout, stderr } = await venueFiles([...line, "bob.ucan"]);
@@ -126,7 +126,7 @@ describe("grant", () => {
 
 describe("grant warns, and makes the token all the same, when", () => {
   const nobodyKnows = "the key of this venue is not there yet, or another at each start";
-  test.concurrent.each<[string, string[], string]>([
+  test.each<[string, string[], string]>([
     [
       "the signer does not own the root",
       [...TO_BOB, ...READ_REPORTS, "--config", "venue.json5"],
@@ -167,7 +167,7 @@ describe("grant warns, and makes the token all the same, when", () => {
     expect(stderr.split("\n").slice(1)).toEqual([`Warning: ${warning}`, ""]);
   });
 
-  test.concurrent("but not when the operator is the signer by another name", async () => {
+  test("but not when the operator is the signer by another name", async () => {
     const { venueFiles } = makeGround({
       "web.json5": `{ seedFile: "venue.seed", did: "did:web:files.example", file: { roots: { work: "work" } } }`,
     });
@@ -178,7 +178,7 @@ describe("grant warns, and makes the token all the same, when", () => {
 });
 
 describe("grant makes no token, and says why,", () => {
-  test.concurrent.each<[string, string[], number, RegExp]>([
+  test.each<[string, string[], number, RegExp]>([
     [
       "that is wider than its proof",
       ["--with", "file://docs/", "--can", "crud/read"],
@@ -200,7 +200,7 @@ describe("grant makes no token, and says why,", () => {
     expect(secretsIn(result.stderr)).toEqual([]);
   });
 
-  test.concurrent.each<[string, string[], number, RegExp]>([
+  test.each<[string, string[], number, RegExp]>([
     [
       "whose proof is somebody else's",
       [...TO_BOB, ...READ_REPORTS, "--key", "alice", "--proof", "p.ucan"],

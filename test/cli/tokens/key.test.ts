@@ -11,7 +11,8 @@ import {
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { signingKeyFromSeed } from "../../../src/ucan/mint/signing-key.js";
-import { cleanUp, makeFolder, run } from "../process.js";
+import { runHere } from "../in-process.js";
+import { cleanUp, makeFolder } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -25,14 +26,14 @@ function user(files: Readonly<Record<string, string>> = {}) {
   for (const file of Object.keys(files)) chmodSync(join(home, file), 0o600);
   const keys = join(home, ".local/state/venue-files/keys");
   const venueFiles = (line: string, env: Record<string, string> = {}) =>
-    run(line.split(" "), { cwd: home, tmp: home, env });
+    runHere(line.split(" "), { cwd: home, tmp: home, env });
   return { home, keys, venueFiles };
 }
 
 const modeOf = (path: string): number => lstatSync(path).mode & 0o777;
 
 describe("key new", () => {
-  test.concurrent("makes a key that only its user can read, and prints its DID and where it is, but nothing of it", async () => {
+  test("makes a key that only its user can read, and prints its DID and where it is, but nothing of it", async () => {
     const { keys, venueFiles } = user();
     const { status, stdout, stderr } = await venueFiles("key new alice");
     expect(status).toBe(0);
@@ -45,13 +46,13 @@ describe("key new", () => {
     expect(readdirSync(keys)).toEqual(["alice"]);
   });
 
-  test.concurrent("makes another one each time", async () => {
+  test("makes another one each time", async () => {
     const { venueFiles } = user();
     const made = [await venueFiles("key new a"), await venueFiles("key new b")];
     expect(new Set(made.map(({ stdout }) => stdout)).size).toBe(2);
   });
 
-  test.concurrent.each([
+  test.each([
     ["./alice.key", "alice.key"],
     ["sub/alice", "sub/alice"],
   ])("takes %s for a path", async (reference, path) => {
@@ -62,7 +63,7 @@ describe("key new", () => {
     expect(existsSync(keys)).toBe(false);
   });
 
-  test.concurrent("keeps named keys in the state directory of the configuration, or of XDG", async () => {
+  test("keeps named keys in the state directory of the configuration, or of XDG", async () => {
     const { home, venueFiles } = user({ "venue.json5": "{ stateDir: 'state' }" });
     expect((await venueFiles("key new alice --config venue.json5")).status).toBe(0);
     expect(modeOf(join(home, "state/keys/alice"))).toBe(0o600);
@@ -72,7 +73,7 @@ describe("key new", () => {
     expect(modeOf(join(home, "xdg/venue-files/keys/alice"))).toBe(0o600);
   });
 
-  test.concurrent("never puts one over anything", async () => {
+  test("never puts one over anything", async () => {
     const { home, keys, venueFiles } = user({ "file.key": "precious" });
     mkdirSync(join(home, "folder.key"));
     symlinkSync("nowhere", join(home, "link.key"));
@@ -88,7 +89,7 @@ describe("key new", () => {
     expect(existsSync(join(home, "nowhere"))).toBe(false);
   });
 
-  test.concurrent("makes one of two that are started at once", async () => {
+  test("makes one of two that are started at once", async () => {
     const { keys, venueFiles } = user();
     const ends = await Promise.all([1, 2, 3].map(() => venueFiles("key new alice")));
     expect(ends.map(({ status }) => status).sort()).toEqual([0, 78, 78]);
@@ -97,7 +98,7 @@ describe("key new", () => {
     expect(readdirSync(keys)).toEqual(["alice"]);
   });
 
-  test.concurrent.each<[string, number, RegExp]>([
+  test.each<[string, number, RegExp]>([
     ["key new a:b", 64, /^'a:b' cannot be the name of a key: letters, digits, - and _ only\. A path has a \/ in it\n/],
     ["key new -- -a", 64, /^'-a' cannot be the name of a key/],
     ["key new env:KEY", 64, /^'key new' makes a file: give it a name or a path, not a variable\n/],
@@ -113,7 +114,7 @@ describe("key new", () => {
     });
   });
 
-  test.concurrent("refuses a folder of keys that others may write to", async () => {
+  test("refuses a folder of keys that others may write to", async () => {
     const { keys, venueFiles } = user();
     mkdirSync(keys, { recursive: true });
     chmodSync(keys, 0o777);
@@ -127,7 +128,7 @@ describe("key new", () => {
 });
 
 describe("key show", () => {
-  test.concurrent.each<[string, string]>([
+  test.each<[string, string]>([
     ["a path", "key show ./a.key"],
     ["a link, as secrets are mounted", "key show ./link.key"],
     ["a path without the end of its line", "key show ./bare.key"],
@@ -144,7 +145,7 @@ describe("key show", () => {
     });
   });
 
-  test.concurrent("lists the keys that have a name", async () => {
+  test("lists the keys that have a name", async () => {
     const { keys, venueFiles } = user();
     expect(await venueFiles("key show")).toEqual({
       status: 0,
@@ -163,7 +164,7 @@ describe("key show", () => {
     });
   });
 
-  test.concurrent("lists the others when one cannot be used, and says why", async () => {
+  test("lists the others when one cannot be used, and says why", async () => {
     const { keys, venueFiles } = user();
     const bob = (await venueFiles("key new bob")).stdout;
     writeFileSync(join(keys, "alice"), SEED, { mode: 0o640 });
@@ -176,7 +177,7 @@ describe("key show", () => {
     });
   });
 
-  test.concurrent.each<[string, number, string]>([
+  test.each<[string, number, string]>([
     ["key show alice", 66, "Cannot use key 'alice': there is no such file. Make it with: venue-files key new alice"],
     ["key show ./nope.key", 66, "Cannot use key './nope.key': there is no such file"],
     ["key show ./short.key", 78, "Cannot use key './short.key': it must hold 64 hex digits and nothing else"],
@@ -201,7 +202,7 @@ describe("key show", () => {
     });
   });
 
-  test.concurrent("refuses a variable that is none", async () => {
+  test("refuses a variable that is none", async () => {
     const { venueFiles } = user();
     expect(await venueFiles("key show env:A-B")).toMatchObject({
       status: 64,

@@ -19,7 +19,7 @@ const LIST = ".local/state/venue-files/revocations";
 const OTHER = "z6-".repeat(14).concat("A");
 
 describe("revoke", () => {
-  test.concurrent("writes ids and DIDs into the list of the configuration, once", async () => {
+  test("writes ids and DIDs into the list of the configuration, once", async () => {
     const { folder, venueFiles } = makeGround();
     const path = join(folder, LIST);
     const follows = `The list is ${path}; a venue that runs with this configuration follows it\n`;
@@ -36,7 +36,7 @@ describe("revoke", () => {
     expect(readFileSync(path, "utf8")).toBe(`${OTHER}\n${did("bob")}\n`);
   });
 
-  test.concurrent("takes the ids of tokens in a file, whoever signed them", async () => {
+  test("takes the ids of tokens in a file, whoever signed them", async () => {
     const { folder, venueFiles } = makeGround({ "c.json5": "{ auth: { ucan: { revocations: 'gone.txt' } } }" });
     const tokens = [await tokenOf("alice", "bob"), await tokenOf("carol", "bob")];
     writeFileSync(join(folder, "some.ucan"), tokens.join("\n"));
@@ -48,7 +48,7 @@ describe("revoke", () => {
     expect(secretsIn(stdout + stderr)).toEqual([]);
   });
 
-  test.concurrent("is followed at once by a venue that runs, down to what rests on the token", async () => {
+  test("is followed at once by a venue that runs, down to what rests on the token", async () => {
     const { folder, venueFiles } = makeGround();
     const served = await serve(["--config", "venue.json5"], { cwd: folder, tmp: folder });
     const first = await tokenOf("alice", "bob");
@@ -66,7 +66,7 @@ describe("revoke", () => {
     expect((await served.stop()).status).toBe(0);
   });
 
-  test.concurrent.each<[string, string[], number, string | RegExp]>([
+  test.each<[string, string[], number, string | RegExp]>([
     [
       "what is no id",
       ["abc"],

@@ -40,7 +40,7 @@ const plain = (text: string): string =>
     .replace(/\((?:\d+ \w+ ?)+ (left|ago)\)|\((\d+ \w+( \d+ \w+)?) left\)/g, "(LEFT)");
 
 describe("token inspect", () => {
-  test.concurrent("says who gives whom what until when, checks each link, and what it allows on a configuration", async () => {
+  test("says who gives whom what until when, checks each link, and what it allows on a configuration", async () => {
     const { folder, venueFiles } = makeGround();
     const { first, second } = await chain();
     writeFileSync(join(folder, "carol.ucan"), `${second}\n`);
@@ -68,7 +68,7 @@ Valid.
     expect(secretsIn(stdout)).toEqual([]);
   });
 
-  test.concurrent("checks everything but ownership without a configuration, and says so", async () => {
+  test("checks everything but ownership without a configuration, and says so", async () => {
     const { folder, venueFiles } = makeGround();
     writeFileSync(join(folder, "carol.ucan"), (await chain()).second);
     const { status, stdout } = await venueFiles(["token", "inspect", "carol.ucan"]);
@@ -90,7 +90,7 @@ Valid.
     expect(bad.stdout).toMatch(/Not valid: its signature is wrong \(bad_signature\)\.\n$/);
   });
 
-  test.concurrent("prints the report as JSON, one line for each token, with whole DIDs", async () => {
+  test("prints the report as JSON, one line for each token, with whole DIDs", async () => {
     const { venueFiles } = makeGround();
     const { first, second } = await chain();
     const line = ["token", "inspect", "-", "--json", "--config", "venue.json5"];
@@ -111,7 +111,7 @@ Valid.
     expect(unchecked.stderr).toBe("Who owns what was not checked. For that, name the configuration: --config FILE\n");
   });
 
-  test.concurrent.each<[string, string, string[], number, string]>([
+  test.each<[string, string, string[], number, string]>([
     [
       "what it allows",
       "env:FIRST",
@@ -175,7 +175,7 @@ Valid.
     if (token === "env:HALF") expect(result.stdout).toContain("gives nothing\n  crud on file://work/\n");
   });
 
-  test.concurrent("judges by the owner of each root", async () => {
+  test("judges by the owner of each root", async () => {
     const { venueFiles } = makeGround();
     const everywhere = { with: "file://", can: "crud/read" };
     const env = {
@@ -190,7 +190,7 @@ Valid.
     expect(await allowed("env:V")).toEqual(["  docs  nothing", "  work  read     file://"]);
   });
 
-  test.concurrent("tells an identity token from one that gives something", async () => {
+  test("tells an identity token from one that gives something", async () => {
     const { venueFiles } = makeGround();
     const token = (to: "venue" | "alice") => mintIdentity({ key: PEOPLE.bob, audience: did(to), clock: systemClock });
     const env = { OURS: token("venue"), OTHERS: token("alice") };
@@ -216,7 +216,7 @@ Valid.
     expect(report).toMatchObject({ valid: false, reasons: ["wrong_audience"], grants: [] });
   });
 
-  test.concurrent.each<[string, string[], string, number, string]>([
+  test.each<[string, string[], string, number, string]>([
     ["a file that is missing", ["nope.ucan"], "", 66, `Cannot read tokens from "nope.ucan": there is no such file`],
     ["a folder", ["docs"], "", 78, `Cannot read tokens from "docs": it is not a regular file`],
     ["a variable that is not set", ["env:NONE"], "", 78, "Cannot read tokens from variable 'NONE': it is not set"],
@@ -301,7 +301,7 @@ describe("the description of a token", () => {
 });
 
 describe("token identity", () => {
-  test.concurrent("makes the bearer token of a key, and says who it makes of its holder", async () => {
+  test("makes the bearer token of a key, and says who it makes of its holder", async () => {
     const { venueFiles } = makeGround();
     const { status, stdout, stderr } = await venueFiles(["token", "identity", "--to", did("venue"), "--key", "bob"]);
     expect(status).toBe(0);
@@ -312,7 +312,7 @@ describe("token identity", () => {
     expect(secretsIn(stderr)).toEqual([]);
   });
 
-  test.concurrent("writes it into a new file, and warns of one that lives longer than the venue allows", async () => {
+  test("writes it into a new file, and warns of one that lives longer than the venue allows", async () => {
     const { folder, venueFiles } = makeGround({ "strict.json5": "{ auth: { maxIdentityLifetime: 60 } }" });
     const line = ["token", "identity", "--to", did("venue"), "--key", "bob"];
     const made = await venueFiles([...line, "--for", "2h", "--out", "bob.jwt"]);
@@ -324,7 +324,7 @@ describe("token identity", () => {
     expect(strict.stderr).toContain("Warning: this venue takes no identity token that lives longer than 1 min\n");
   });
 
-  test.concurrent("refuses what is no venue", async () => {
+  test("refuses what is no venue", async () => {
     const { venueFiles } = makeGround();
     expect(await venueFiles(["token", "identity", "--to", "http://localhost", "--key", "bob"])).toMatchObject({
       status: 64,
