@@ -3,7 +3,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import type { ApprovalRequest } from "../../surfaces/acp/review/approval.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
-import type { Modified } from "../../surfaces/acp/review/changes.js";
+import type { Modified } from "../../surfaces/acp/review/modified.js";
 import type { Paint } from "../output/paint.js";
 import { table } from "../output/table.js";
 

@@ -16,7 +16,7 @@ import { type Peer, type Ready, registerHandlers } from "./protocol/handlers.js"
 import { canRun } from "./protocol/sandbox-trial.js";
 import { type FileSession, type Host, keyOf } from "./protocol/session.js";
 import { type SessionDirectories, Sessions } from "./protocol/sessions.js";
-import type { Modified, ShownPlace } from "./review/changes.js";
+import type { Modified, ShownPlace } from "./review/modified.js";
 import { unifiedDiff } from "./review/unified.js";
 
 const CLIENT_NAME = "venue-files";
@@ -147,13 +147,13 @@ export class AcpClientFs {
 
   /** Files changed in a session, each with its first old text and its latest new text. */
   modified(sessionId: string): readonly Modified[] {
-    return this.#sessions.get(sessionId).files.changes.modified();
+    return this.#sessions.get(sessionId).files.changes.modified.list();
   }
 
   /** One entry of {@link modified} as a unified diff; `""` if the file has not changed. */
   async diff(sessionId: string, path: string): Promise<string> {
     const { files } = this.#sessions.get(sessionId);
-    const found = files.changes.of((await this.#place(files, path)).key);
+    const found = files.changes.modified.of((await this.#place(files, path)).key);
     if (found?.omitted === true) return `--- ${found.path}\n+++ ${found.path}\n... too large to show ...\n`;
     return found === undefined ? "" : unifiedDiff(found.path, found.oldText, found.newText, found.overwrites);
   }

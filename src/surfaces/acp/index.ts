@@ -8,4 +8,4 @@ export type { AcpCapabilities, AcpConnection, NewSession } from "./protocol/conn
 export type { SessionDirectories } from "./protocol/sessions.js";
 export type { ApprovalAnswer, ApprovalRequest, Approve, CommandRequest, WriteRequest } from "./review/approval.js";
 export type { AcpAuditRecord } from "./review/audit.js";
-export type { Modified } from "./review/changes.js";
+export type { Modified } from "./review/modified.js";

@@ -75,6 +75,48 @@ describe("undo and redo in a root with a journal", () => {
     expect(text("real/deep/new")).toBe("more");
   });
 
+  test("hold no content of the steps in memory, whatever its size", async () => {
+    acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], limits: { undoBytes: 10 } });
+    agent = await localAgent(acp, session, { cwd: ground.dir });
+    const texts = ["a", "b", "c"].map((letter) => letter.repeat(500));
+    for (const content of texts) await write("file", content);
+    const undone = [await acp.undo(session), await acp.undo(session), text("file"), await acp.undo(session)];
+    expect(undone).toEqual([at("file"), at("file"), texts[0], at("file")]);
+    expect([existsSync(at("file")), await acp.undo(session)]).toEqual([false, undefined]);
+    for (const content of texts) {
+      await acp.redo(session);
+      expect(text("file")).toBe(content);
+    }
+  });
+
+  test("show what a journal has put back as it is in the file", async () => {
+    ground.put("file", "zero");
+    for (const content of ["one", "two"]) await write("file", content);
+    await acp.undo(session);
+    expect(acp.modified(session)).toEqual([{ path: at("file"), oldText: "zero", newText: "one" }]);
+    await acp.redo(session);
+    expect(acp.modified(session)).toEqual([{ path: at("file"), oldText: "zero", newText: "two" }]);
+  });
+
+  test("take back a write of what was there already by itself", async () => {
+    for (const content of ["one", "one"]) await write("file", content);
+    await acp.undo(session);
+    expect(text("file")).toBe("one");
+    await acp.undo(session);
+    expect(existsSync(at("file"))).toBe(false);
+  });
+
+  test("end where the journal has kept nothing", async () => {
+    ground.put("file", "zero");
+    await write("file", "one");
+    await ground.run("purge", { all: true });
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const message = expect.stringContaining("not kept");
+      await expect(acp.undo(session)).rejects.toMatchObject({ code: "CONFLICT", message });
+    }
+    expect(text("file")).toBe("one");
+  });
+
   test("leave what others have changed since, and what they have taken back", async () => {
     ground.put("file", "zero");
     await write("file", "one");

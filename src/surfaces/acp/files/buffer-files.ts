@@ -1,7 +1,7 @@
 // Opens and saves editor buffers against the files on disk.
 
 import type { FileSession } from "../protocol/session.js";
-import type { ShownPlace } from "../review/changes.js";
+import type { ShownPlace } from "../review/modified.js";
 import { allowedCalls, hashAt, hashOfText, putContent } from "./files.js";
 
 /** Opens a buffer over the current file. @throws FileAdapterError */

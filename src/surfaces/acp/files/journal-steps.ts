@@ -1,51 +1,56 @@
 // Undo and redo by the journal of a root: what was too large to hold comes back too, and the history tells of an undo.
 
+import { notKept } from "../../../core/errors/texts.js";
 import { etagOf } from "../../../core/etag.js";
 import type { HistoryOutput, UndoOutput } from "../../../schema/types.js";
 import type { FileSession } from "../protocol/session.js";
-import type { Change, Held } from "../review/changes.js";
-import { allowedCalls, codeOf, type FileCalls } from "./files.js";
+import type { ShownPlace } from "../review/modified.js";
+import { codeOf, type FileCalls } from "./files.js";
 
 /** Newest entries of a file that are looked through for that of a change. */
 const MAX_EXAMINED = 20;
-/** Failures that mean that the journal cannot take a change back: there is none, or it has not kept the content. */
-const NOT_HERE = new Set(["NOT_SUPPORTED", "NOT_FOUND", "UNKNOWN_OPERATION", "CAPABILITY_DENIED"]);
+/** Failures that mean that the journal has not kept what an entry needs. */
+const NOT_KEPT = new Set(["NOT_SUPPORTED", "NOT_FOUND"]);
 
 /**
- * Undoes the entry of a change; after an undo that is the entry of the undo, which redoes.
- * @returns the entry by which this is taken back again; `undefined`: the journal cannot do it, and nothing has changed
- * @throws CONFLICT if the file has changed since; FileAdapterError
+ * The entry of a write that the session has just made.
+ * @returns `undefined`: no journal takes it back
  */
-export async function takeBackByJournal(session: FileSession, change: Change): Promise<string | undefined> {
-  // The user takes it back, not the agent.
-  const calls = allowedCalls(session.calls);
-  const id = change.entry ?? (await quietly(findEntry(session, calls, change)));
-  if (id === undefined) return undefined;
-  const done = await quietly(invoke<UndoOutput>(calls, "file:undo", { root: change.place.root, id }));
-  return done?.group ?? done?.id;
-}
-
-/** The entry of a write of this session that still stands. */
-async function findEntry({ id: via }: FileSession, calls: FileCalls, change: Change): Promise<string | undefined> {
-  const { root, key } = change.place;
+export async function entryOfWrite(
+  { id: via, calls, changes }: FileSession,
+  { root, key }: ShownPlace,
+  hash: string,
+): Promise<string | undefined> {
   const path = key.slice(root.length + 1);
-  const etag = etagIn(change.after);
-  const { entries } = await invoke<HistoryOutput>(calls, "file:history", { root, path, via, limit: MAX_EXAMINED });
-  const found = entries.find((one) => one.path === path && one.op === "write" && one.undoneBy === undefined);
-  return found?.undoable === true && etag !== undefined && found.after?.etag === etag ? found.id : undefined;
+  const etag = etagOf(hash.slice("sha256:".length));
+  try {
+    const { entries } = await invoke<HistoryOutput>(calls, "file:history", { root, path, via, limit: MAX_EXAMINED });
+    const found = entries.find((one) => one.path === path && one.op === "write" && one.undoneBy === undefined);
+    const isOfWrite = found?.undoable === true && found.after?.etag === etag && !changes.hasEntry(found.id);
+    return isOfWrite ? found.id : undefined;
+  } catch {
+    // There is no journal, or the caller may not look into it. The file is written, so the request has not failed.
+    return undefined;
+  }
 }
 
-const etagIn = (content: Held): string | undefined =>
-  content.kind === "missing" ? undefined : etagOf(content.hash.slice("sha256:".length));
+/**
+ * Undoes an entry; after an undo that is the entry of the undo, which redoes.
+ * @param calls those of the user, who takes it back
+ * @returns the entry by which this is taken back again
+ * @throws CONFLICT if the file has changed since, or the journal has not kept what it was; FileAdapterError
+ */
+export async function takeBackByJournal(
+  calls: FileCalls,
+  { place, entry: id }: { readonly place: ShownPlace; readonly entry: string },
+): Promise<string | undefined> {
+  try {
+    const done = await invoke<UndoOutput>(calls, "file:undo", { root: place.root, id });
+    return done.group ?? done.id;
+  } catch (error) {
+    throw NOT_KEPT.has(codeOf(error) ?? "") ? notKept(place) : error;
+  }
+}
 
 const invoke = <T>({ adapter, context }: FileCalls, operation: string, input: object): Promise<T> =>
   adapter.invoke(operation, input, context()) as Promise<T>;
-
-async function quietly<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (NOT_HERE.has(codeOf(error) ?? "")) return undefined;
-    throw error;
-  }
-}

@@ -4,14 +4,8 @@
 import { notKept } from "../../../core/errors/texts.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
 import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
-import {
-  type Change,
-  type Held,
-  type Lost,
-  type Overwritten,
-  overwrittenBy,
-  type ShownPlace,
-} from "../review/changes.js";
+import type { Change } from "../review/changes.js";
+import { type Held, type Lost, type Overwritten, overwrittenBy, type ShownPlace } from "../review/modified.js";
 import { unifiedDiff } from "../review/unified.js";
 import {
   allowedCalls,
@@ -25,7 +19,7 @@ import {
   removeFile,
   removeParents,
 } from "./files.js";
-import { takeBackByJournal } from "./journal-steps.js";
+import { entryOfWrite, takeBackByJournal } from "./journal-steps.js";
 import { alignNewlines, hasMark, withMark } from "./lines.js";
 import type { AcpPlace } from "./mounts.js";
 
@@ -93,10 +87,13 @@ async function writeOnce(session: FileSession, request: WriteRequest, key: strin
     }
     return made;
   });
-  const change = { place, before, after, directories };
-  if (content.kind === "unseen") changes.recordBlind(place, after);
-  else if (open?.dirty === true) changes.record({ ...change, buffer: open }, textContent(open.text));
-  else changes.record(change);
+  if (content.kind === "unseen") {
+    changes.recordBlind(place, after);
+  } else {
+    const change = { place, before, after, directories, entry: await entryOfWrite(session, place, after.hash) };
+    if (open?.dirty === true) changes.record({ ...change, buffer: open }, textContent(open.text));
+    else changes.record(change);
+  }
   buffers.saved(key, after.text, after.hash);
   const overwrites = overwrittenBy(before);
   return {
@@ -176,22 +173,34 @@ async function takeBackNow(session: FileSession, direction: "undo" | "redo", cha
   const { changes, buffers } = session;
   // The user takes it back, not the agent.
   const calls = allowedCalls(session.calls);
-  const { place, before, buffer, directories = [] } = change;
+  const { place, before, after, buffer, directories = [] } = change;
   const isCreated = before.kind === "missing";
   const made = direction === "redo" && isCreated ? await makeParents(calls, place) : directories;
-  const entry = await takeBackByJournal(session, change);
-  if (entry === undefined) await takeBackFromMemory(calls, direction, change);
+  const entry = change.entry && (await takeBackByJournal(calls, { place, entry: change.entry }));
+  if (change.entry === undefined) await takeBackFromMemory(calls, direction, change);
   if (direction === "undo" && isCreated) await removeParents(calls, place.root, directories);
-  changes.moveChange(direction, { ...change, directories: made, entry });
+  const latest = direction === "undo" ? before : after;
+  const shown = latest.kind === "lost" ? await contentNow(calls, place, latest) : latest;
+  changes.moveChange(direction, { ...change, directories: made, entry }, shown);
   const { key } = place;
   if (direction === "undo" && buffer !== undefined && buffers.get(key)?.dirty === false) buffers.restore(key, buffer);
+}
+
+/** The content that a journal has put there, for the modified set; as it was given if that cannot be read. */
+async function contentNow(calls: FileCalls, place: ShownPlace, expected: Lost): Promise<Held | Lost> {
+  try {
+    const content = await contentAt(calls, place);
+    return isHeld(content) && content.kind !== "missing" && content.hash === expected.hash ? content : expected;
+  } catch {
+    return expected;
+  }
 }
 
 /** Where no journal has kept it. */
 async function takeBackFromMemory(calls: FileCalls, direction: "undo" | "redo", change: Change): Promise<void> {
   const { place, before, after } = change;
   // Skipping this change to undo earlier ones would produce a state that never existed.
-  if (before.kind === "lost") throw notKept(place);
+  if (before.kind === "lost" || after.kind === "lost") throw notKept(place);
   const [from, to] = direction === "undo" ? [after, before] : [before, after];
   if (to.kind !== "missing") {
     await putContent(calls, place, { content: to.kind === "text" ? to.text : to.bytes, expected: from });

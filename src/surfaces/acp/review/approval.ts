@@ -2,7 +2,7 @@
 
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import { rejectOnAbort } from "../../../core/turns.js";
-import type { Overwritten } from "./changes.js";
+import type { Overwritten } from "./modified.js";
 
 export type ApprovalAnswer = "allow" | "reject" | "allow_always" | "reject_always";
 

@@ -1,6 +1,6 @@
 // Audit records of agents' requests.
 
-import type { Overwritten } from "./changes.js";
+import type { Overwritten } from "./modified.js";
 
 /** Audit record of one request of an agent. */
 export interface AcpAuditRecord {

@@ -1,7 +1,7 @@
 // Unified diffs for approval and for the modified set, in time bounded by the number of edits.
 
 import { formatPatch, type StructuredPatch, structuredPatch } from "diff";
-import type { Overwritten } from "./changes.js";
+import type { Overwritten } from "./modified.js";
 
 /** Context lines around a change. */
 const CONTEXT = 3;
