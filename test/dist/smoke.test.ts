@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -153,8 +153,8 @@ describe("the command line, built, under plain Node", () => {
 });
 
 describe("a start loads only what it needs:", () => {
-  /** The packages of which any code has run in a process: V8 says so when it ends. */
-  async function packagesOf(act: (env: Record<string, string>) => Promise<unknown>): Promise<string[]> {
+  /** The modules of which any code has run in a process: V8 says so when it ends. */
+  async function modulesOf(act: (env: Record<string, string>) => Promise<unknown>): Promise<string[]> {
     const folder = makeFolder();
     await act({ NODE_V8_COVERAGE: folder });
     const urls = readdirSync(folder).flatMap((file) => {
@@ -162,9 +162,17 @@ describe("a start loads only what it needs:", () => {
       return report.result.map(({ url }) => url);
     });
     expect(urls).toContain(new URL("../../dist/cli.js", import.meta.url).href);
+    return urls;
+  }
+
+  function packagesIn(urls: readonly string[]): string[] {
     const names = urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1]);
     return [...new Set(names.filter((name) => name !== undefined))].sort();
   }
+
+  const packagesOf = async (act: Parameters<typeof modulesOf>[0]) => packagesIn(await modulesOf(act));
+  const largest = (urls: readonly string[]): number =>
+    Math.max(...urls.filter((url) => url.startsWith("file:")).map((url) => statSync(fileURLToPath(url)).size));
 
   test("mcp until it is asked something, no package of a surface", async () => {
     const packages = await packagesOf(async (env) => {
@@ -188,18 +196,22 @@ describe("a start loads only what it needs:", () => {
     for (const name of ["fastify", "ajv"]) expect(packages).not.toContain(name);
   });
 
-  test("call, neither HTTP nor MCP", async () => {
-    const packages = await packagesOf((env) => run(["call", "file:roots"], { env }));
+  // Half a megabyte of the program is one file, which servers and calls load at their start (scripts/shared-chunk.mjs).
+  test("call, neither HTTP nor MCP, but most of the program", async () => {
+    const modules = await modulesOf((env) => run(["call", "file:roots"], { env }));
     for (const name of ["ajv", "fastify", "@modelcontextprotocol/server", "json5"])
-      expect(packages).not.toContain(name);
+      expect(packagesIn(modules)).not.toContain(name);
+    expect(largest(modules)).toBeGreaterThan(300_000);
   });
 
-  test("--version and --help, no surface", async () => {
-    for (const option of ["--version", "--help"]) {
-      const packages = await packagesOf((env) => run([option], { env }));
-      for (const name of ["fastify", "@modelcontextprotocol/server", "ajv"]) expect(packages).not.toContain(name);
-    }
-  });
+  test.each([["--version"], ["--help"], ["completion bash"]])(
+    "%s, no package and little of the program",
+    async (line) => {
+      const modules = await modulesOf((env) => run(line.split(" "), { env }));
+      expect(packagesIn(modules)).toEqual([]);
+      expect(largest(modules)).toBeLessThan(60_000);
+    },
+  );
 
   test("serve until /mcp is used, no MCP SDK", async () => {
     const packages = await packagesOf(async (env) => {

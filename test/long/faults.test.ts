@@ -44,10 +44,10 @@ async function expectSound(operation: string, injection: string): Promise<void> 
   writeFileSync(join(root, "a/tree/deep/f"), "f");
   const child = await startChild({ config: { roots: { [ROOT]: { path: root, durability: "flush" } } } });
   try {
-    const tracer = await attach(child, injection);
+    const { tracer, ended } = await attach(child, injection);
     const { code } = await child.invoke(operation, OPERATIONS[operation]);
     tracer.kill("SIGINT");
-    await once(tracer, "exit");
+    await ended;
     expect([injection, operation, EXPECTED.includes(code) ? code : `unexpected ${code}`]).toEqual([
       injection,
       operation,
@@ -72,7 +72,8 @@ async function attach(child: Child, injection: string) {
   const tracer = spawn("strace", ["-f", "-p", String(child.pid), "-o", "/dev/null", "-e", `inject=${injection}`], {
     stdio: ["ignore", "ignore", "pipe"],
   });
+  const ended = once(tracer, "exit");
   // Says «attached» once it is.
   await once(tracer.stderr, "data");
-  return tracer;
+  return { tracer, ended };
 }

@@ -299,6 +299,7 @@ test("a staging directory that another process removes at any moment costs no ca
       `const { rmdirSync } = require("node:fs"); console.log("ready");
        for (;;) try { rmdirSync(${JSON.stringify(join(root, STAGING))}) } catch { if (process.ppid !== ${process.pid}) process.exit() }`,
     ]);
+    const ended = once(remover, "close");
     await once(remover.stdout, "data");
     try {
       await withFiles(root, async (files) => {
@@ -315,7 +316,7 @@ test("a staging directory that another process removes at any moment costs no ca
       });
     } finally {
       remover.kill("SIGKILL");
-      await once(remover, "exit");
+      await ended;
     }
   });
 });
@@ -354,6 +355,8 @@ function watchModes(
        if (stopped) console.log(JSON.stringify([...modes])); else setImmediate(look);
      })();`,
   ]);
+  // Not «exit»: only then all that it has written is here.
+  const ended = once(watcher, "close");
   let text = "";
   watcher.stdout.on("data", (data: Buffer) => {
     text += data.toString();
@@ -362,7 +365,7 @@ function watchModes(
     ready: once(watcher.stdout, "data"),
     async stop() {
       watcher.stdin.end();
-      await once(watcher, "exit");
+      await ended;
       report(JSON.parse(text.trim().split("\n").at(-1) ?? "[]") as string[]);
     },
   };

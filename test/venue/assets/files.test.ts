@@ -129,10 +129,11 @@ describe("the directory", () => {
     const child = spawn(process.execPath, ["-e", listen, join(path, "lock-0000")], {
       stdio: ["ignore", "pipe", "inherit"],
     });
+    const ended = once(child, "exit");
     await once(child.stdout, "data");
     await expect(open(path)).rejects.toThrow("another venue uses the directory");
     child.kill("SIGKILL");
-    await once(child, "exit");
+    await ended;
     await open(path);
     expect(existsSync(join(path, "lock-0000"))).toBe(false);
   });

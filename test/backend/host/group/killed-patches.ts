@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,10 +60,11 @@ export async function killPatches(
       const child = spawn(process.execPath, [
         ...["--input-type=module", "-e", CHILD, path, durability, String(round + 1), String(before)],
       ]);
+      const ended = once(child, "exit");
       await told(child, before === 0 ? "ready" : "now");
       if (before === 0) await pause(Math.random() * 60);
       child.kill("SIGKILL");
-      await new Promise((resolve) => child.once("exit", resolve));
+      await ended;
       const wasHalf = readdirSync(join(path)).includes(".venue-files") && hasRecord(path);
       const after = await createFileAdapter({ roots: { r: { path, durability } } });
       // Any call waits until what was left half done is undone.
