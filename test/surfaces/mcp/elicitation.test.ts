@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -12,7 +12,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as StdioClientTransport1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { CLI, makeFolder } from "../../cli/process.js";
+import { CLI, cleanUp, makeFolder } from "../../cli/process.js";
 import { ALL, approvalsOf } from "../../venue/operations/approval/approval-calls.js";
 import { useGround } from "../../venue/operations/fixture.js";
 import { type Answer, textOf } from "./sessions.js";
@@ -27,113 +27,123 @@ type Call = (name: string, args: Record<string, unknown>) => Promise<Answer>;
 const INFO = { name: "test", version: "1" };
 const FORMS = { capabilities: { elicitation: { form: {} } } };
 const YES: Reply = { action: "accept", content: { allow: true } };
+const refuseForm: OnForm = () => {
+  throw new Error("asked");
+};
 const ENVELOPE = {
   [PROTOCOL_VERSION_META_KEY]: "2026-07-28",
   [CLIENT_INFO_META_KEY]: INFO,
   [CLIENT_CAPABILITIES_META_KEY]: FORMS.capabilities,
 };
-const WRITE = { path: "a.txt", content: "new\n" };
-
+/** Connections that end with their test. */
 const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
+afterAll(cleanUp);
 
-let folder = "";
-let audit = "";
-let approve: object = { for: ["overwrite", "delete"] };
-beforeEach(() => {
-  folder = makeFolder();
-  audit = join(folder, "audit.jsonl");
-  approve = { for: ["overwrite", "delete"] };
-  mkdirSync(join(folder, "docs"));
-  writeFileSync(join(folder, "docs/a.txt"), "one\n");
-});
-
-function configFile(): string {
-  const path = join(folder, "venue.json5");
-  const file = { roots: { docs: { path: join(folder, "docs"), approve } } };
-  writeFileSync(path, JSON.stringify({ file, audit: { file: audit }, mcp: { tools: "full" } }));
-  return path;
+interface Connected {
+  readonly call: Call;
+  close(): Promise<unknown>;
 }
 
-const content = (): string => readFileSync(join(folder, "docs/a.txt"), "utf8");
-const records = (): Record<string, unknown>[] =>
-  readFileSync(audit, "utf8")
-    .split("\n")
-    .filter((line) => line.includes('"operation"'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-
-const stdio = () => ({
-  command: process.execPath,
-  args: [CLI, "mcp", "--config", configFile()],
-  cwd: folder,
-  env: { TMPDIR: folder, HOME: folder },
-  stderr: "inherit" as const,
-});
-
-async function connect2(onForm: OnForm | undefined, mode: object, transport: object): Promise<Call> {
+async function connect2(onForm: OnForm | undefined, mode: object, transport: object): Promise<Connected> {
   const client = new Client(INFO, { ...(onForm === undefined ? {} : FORMS), ...mode });
   if (onForm !== undefined) {
     client.setRequestHandler("elicitation/create", async ({ params }) => onForm(params as Form));
   }
   await client.connect(transport as StdioClientTransport);
-  closing.push(() => client.close());
-  return (name, args) => client.callTool({ name, arguments: args }) as Promise<Answer>;
+  return {
+    call: (name, args) => client.callTool({ name, arguments: args }) as Promise<Answer>,
+    close: () => client.close(),
+  };
+}
+
+async function connect1(onForm: OnForm | undefined, transport: StdioClientTransport1): Promise<Connected> {
+  const client = new Client1(INFO, onForm === undefined ? {} : { capabilities: { elicitation: {} } });
+  if (onForm !== undefined) {
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => onForm(params as Form));
+  }
+  await client.connect(transport);
+  return {
+    call: async (name, args) => (await client.callTool({ name, arguments: args })) as Answer,
+    close: () => client.close(),
+  };
 }
 
 const NEWEST = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
 
-const CLIENTS: Readonly<Record<string, (onForm: OnForm | undefined) => Promise<Call>>> = {
-  "client 2, newest protocol": (onForm) => connect2(onForm, NEWEST, new StdioClientTransport(stdio())),
-  "client 2, protocol of 2025": (onForm) => connect2(onForm, {}, new StdioClientTransport(stdio())),
-  "client 1": async (onForm) => {
-    const client = new Client1(INFO, onForm === undefined ? {} : { capabilities: { elicitation: {} } });
-    if (onForm !== undefined) {
-      client.setRequestHandler(ElicitRequestSchema, async ({ params }) => onForm(params as Form));
-    }
-    await client.connect(new StdioClientTransport1(stdio()));
-    closing.push(() => client.close());
-    return async (name, args) => (await client.callTool({ name, arguments: args })) as Answer;
-  },
-};
+type Connect = (onForm: OnForm | undefined, server: ReturnType<typeof stdio>) => Promise<Connected>;
+const CLIENTS: readonly (readonly [string, Connect])[] = [
+  ["client 2, newest protocol", (onForm, server) => connect2(onForm, NEWEST, new StdioClientTransport(server))],
+  ["client 2, protocol of 2025", (onForm, server) => connect2(onForm, {}, new StdioClientTransport(server))],
+  ["client 1", (onForm, server) => connect1(onForm, new StdioClientTransport1(server))],
+];
 
-test("the user of a client is told how many effects are not shown", async () => {
-  const forms: Form[] = [];
-  const call = await connect2(
-    (form) => {
-      forms.push(form);
-      return { action: "decline" };
-    },
-    NEWEST,
-    new StdioClientTransport(stdio()),
-  );
-  const names = Array.from({ length: 22 }, (_, index) => `${index}.txt`);
-  for (const name of names) writeFileSync(join(folder, "docs", name), "one\n");
-  const sections = names.map((name) => `*** Update File: ${name}\n@@\n-one\n+two\n`);
-  await call("file_patch", { patch: `*** Begin Patch\n${sections.join("")}*** End Patch\n` });
-  const lines = forms[0]?.message.split("\n") ?? [];
-  expect(lines.filter((line) => line.startsWith("- overwrite "))).toHaveLength(20);
-  expect(lines).toContain("- and 2 more, which are not shown");
+const stdio = (folder: string) => ({
+  command: process.execPath,
+  args: [CLI, "mcp", "--config", join(folder, "venue.json5")],
+  cwd: folder,
+  env: { TMPDIR: folder, HOME: folder },
+  stderr: "inherit" as const,
 });
 
-describe.each(Object.keys(CLIENTS))("a client on standard input and output that can ask its user: %s", (name) => {
-  const connect = (onForm: OnForm | undefined): Promise<Call> => (CLIENTS[name] as (typeof CLIENTS)[string])(onForm);
+describe.each(CLIENTS)("a client on standard input and output that can ask its user: %s", (_name, connect) => {
+  let folder = "";
+  /** The one server of these tests, which is started again once a test has ended it. */
+  let session: Connected | undefined;
+  let onForm: OnForm;
+  let tests = 0;
+  let name = "";
+
+  beforeAll(() => {
+    folder = makeFolder({ "docs/x": "", "quiet/x": "" });
+    const approve = { for: ["overwrite", "delete"] };
+    const roots = {
+      docs: { path: join(folder, "docs"), approve },
+      quiet: { path: join(folder, "quiet"), approve: { ...approve, elicit: false } },
+    };
+    const config = { file: { roots }, audit: { file: join(folder, "audit.jsonl") }, mcp: { tools: "full" } };
+    writeFileSync(join(folder, "venue.json5"), JSON.stringify(config));
+  });
+  // A file of its own for each test: what one decided about another is no matter here.
+  beforeEach(async () => {
+    tests += 1;
+    name = `${tests}.txt`;
+    for (const root of ["docs", "quiet"]) writeFileSync(join(folder, root, name), "one\n");
+    onForm = refuseForm;
+    session ??= await connect((form) => onForm(form), stdio(folder));
+  });
+  const end = async (): Promise<void> => {
+    await session?.close();
+    session = undefined;
+  };
+  afterAll(end);
+
+  const call = (tool: string, more: object = {}): Promise<Answer> =>
+    (session as Connected).call(tool, { root: "docs", path: name, ...more });
+  const write = (more: object = {}): Promise<Answer> => call("file_write", { content: "new\n", ...more });
+  const content = (root = "docs"): string => readFileSync(join(folder, root, name), "utf8");
+  const records = (): Record<string, unknown>[] =>
+    readFileSync(join(folder, "audit.jsonl"), "utf8")
+      .split("\n")
+      .filter((line) => line.includes('"operation"') && line.includes(name))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
 
   test("shows what the call would do, and once that is allowed, it is done", async () => {
     const [forms, before]: [Form[], string[]] = [[], []];
-    const call = await connect((form) => {
+    onForm = (form) => {
       forms.push(form);
       before.push(content());
       return YES;
-    });
-    expect((await call("file_write", WRITE)).isError).not.toBe(true);
+    };
+    expect((await write()).isError).not.toBe(true);
     expect(content()).toBe("new\n");
     expect(forms).toHaveLength(1);
-    expect(forms[0]?.message).toMatch(/^Allow file:write once\?\n- overwrite "a.txt" in root 'docs'/);
+    const [first, second] = forms[0]?.message.split("\n") ?? [];
+    expect(first).toBe("Allow file:write once?");
+    expect(second).toMatch(`- overwrite "${name}" in root 'docs'`);
     expect(forms[0]?.message).toContain("-one\n+new\n");
     // The next call is another one.
-    await call("file_write", { ...WRITE, content: "newer\n" });
+    await write({ content: "newer\n" });
     expect(forms).toHaveLength(2);
     expect(before).toEqual(["one\n", "new\n"]);
     expect(content()).toBe("newer\n");
@@ -145,11 +155,11 @@ describe.each(Object.keys(CLIENTS))("a client on standard input and output that 
     ["dismisses it", { action: "cancel" }, "APPROVAL_REQUIRED"],
   ])("leaves everything as it is when the user %s", async (_title, reply, code) => {
     let forms = 0;
-    const call = await connect(() => {
+    onForm = () => {
       forms += 1;
       return reply;
-    });
-    const answer = await call("file_write", WRITE);
+    };
+    const answer = await write();
     expect(answer.isError).toBe(true);
     expect(JSON.stringify(answer._meta)).toContain(code);
     expect(forms).toBe(1);
@@ -158,34 +168,51 @@ describe.each(Object.keys(CLIENTS))("a client on standard input and output that 
 
   test("is not done to a file that changed while the user thought", async () => {
     let forms = 0;
-    const call = await connect(() => {
+    onForm = () => {
       forms += 1;
-      writeFileSync(join(folder, "docs/a.txt"), "somebody else\n");
+      writeFileSync(join(folder, "docs", name), "somebody else\n");
       return YES;
-    });
-    const answer = await call("file_delete", { path: "a.txt" });
+    };
+    const answer = await call("file_delete");
     expect(JSON.stringify(answer._meta)).toContain('"reason":"changed"');
     expect(content()).toBe("somebody else\n");
     expect(forms).toBe(1);
   });
 
-  test("is not asked where the operator says so, and one that cannot ask is told how", async () => {
-    const plain = await connect(undefined);
-    const refused = await plain("file_write", WRITE);
+  test("is not asked where the operator says so", async () => {
+    expect(textOf(await write({ root: "quiet" }))).toContain("venue-files serve");
+    expect(content("quiet")).toBe("one\n");
+  });
+
+  test("that cannot ask is told how", async () => {
+    const plain = await connect(undefined, stdio(folder));
+    closing.push(() => plain.close());
+    const refused = await plain.call("file_write", { root: "docs", path: name, content: "new\n" });
     expect(textOf(refused)).toContain("venue-files serve");
     expect(JSON.stringify(refused._meta)).not.toContain("approvalId");
-    approve = { for: ["overwrite"], elicit: false };
-    const call = await connect(() => {
-      throw new Error("asked");
-    });
-    expect(textOf(await call("file_write", WRITE))).toContain("venue-files serve");
     expect(content()).toBe("one\n");
   });
 
+  test("tells its user how many effects are not shown", async () => {
+    const forms: Form[] = [];
+    onForm = (form) => {
+      forms.push(form);
+      return { action: "decline" };
+    };
+    const names = Array.from({ length: 22 }, (_, index) => `${index}.many`);
+    for (const file of names) writeFileSync(join(folder, "docs", file), "one\n");
+    const sections = names.map((file) => `*** Update File: ${file}\n@@\n-one\n+two\n`);
+    const patch = `*** Begin Patch\n${sections.join("")}*** End Patch\n`;
+    await (session as Connected).call("file_patch", { root: "docs", patch });
+    const lines = forms[0]?.message.split("\n") ?? [];
+    expect(lines.filter((line) => line.startsWith("- overwrite "))).toHaveLength(20);
+    expect(lines).toContain("- and 2 more, which are not shown");
+  });
+
   test("stands in the record as the one who allowed it", async () => {
-    const call = await connect(() => YES);
-    await call("file_write", WRITE);
-    await Promise.all(closing.splice(0).map((close) => close()));
+    onForm = () => YES;
+    await write();
+    await end();
     const [first, second] = records();
     expect(first).toMatchObject({ operation: "file:write", outcome: "APPROVAL_REQUIRED" });
     expect(first).not.toHaveProperty("approvedBy");
@@ -199,16 +226,16 @@ describe("a client by URL", () => {
   const connect = async (bearer: string, onForm: OnForm, mode: object = NEWEST): Promise<Call> => {
     const requestInit = { headers: { authorization: `Bearer ${bearer}` } };
     const url = new URL(`${ground.venue.url}/mcp`);
-    return connect2(onForm, mode, new StreamableHTTPClientTransport(url, { requestInit }));
+    const { call, close } = await connect2(onForm, mode, new StreamableHTTPClientTransport(url, { requestInit }));
+    closing.push(close);
+    return call;
   };
   const DOCS_WRITE = { root: "docs", path: "sub/a.txt", content: "new\n" };
 
   test.each([{}, { elicit: false }])("asks its user only by the operator's word: %j", async (more) => {
     await open({ for: ["overwrite"], ...more });
     const { token } = await issue({ label: "agent", caps: [ALL] });
-    const call = await connect(token, () => {
-      throw new Error("asked");
-    });
+    const call = await connect(token, refuseForm);
     const answer = await call("file_write", DOCS_WRITE);
     expect(JSON.stringify(answer._meta)).toContain("approvalId");
     expect(fileOf("sub/a.txt")).toBe("one\ntwo\n");
@@ -227,10 +254,7 @@ describe("a client by URL", () => {
   test("of a protocol of 2025 is told of the approval: there is no stream by which its user could be asked", async () => {
     await open({ for: ["overwrite"], elicit: true });
     const { token } = await issue({ label: "agent", caps: [ALL] });
-    const refuse: OnForm = () => {
-      throw new Error("asked");
-    };
-    const call = await connect(token, refuse, {});
+    const call = await connect(token, refuseForm, {});
     const answer = await call("file_write", DOCS_WRITE);
     expect(textOf(answer)).toContain("venue-files approvals");
     const [, id = ""] = /"approvalId":"([0-9a-f]{32})"/.exec(JSON.stringify(answer._meta)) ?? [];
