@@ -100,6 +100,26 @@ suite("several at once", () => {
     await page.context().close();
   });
 
+  test("a folder is listed again once the stream of events says that some were lost", async () => {
+    const page = await stage.visit();
+    const EVENTS = "**/api/v1/events?*";
+    let areLost = false;
+    await page.route(EVENTS, (route) => {
+      const body = areLost ? "event: overflow\ndata: {}\n\n" : ": nothing\n\n";
+      return route.fulfill({ contentType: "text/event-stream", body });
+    });
+    await page.goto(`${stage.venue.url}/workspace/files/files`);
+    await entry(page, "shared.txt").waitFor();
+    await call(stage.venue, "file:write", { root: "files", path: "unheard.txt", content: "x" });
+    // A stream that only begins anew changes nothing.
+    await page.waitForRequest(EVENTS);
+    await page.waitForRequest(EVENTS);
+    expect(await entry(page, "unheard.txt").count()).toBe(0);
+    areLost = true;
+    await entry(page, "unheard.txt").waitFor();
+    await page.context().close();
+  });
+
   test("a folder of 3,000 entries shows few rows, and any of them is found", async () => {
     await call(stage.venue, "file:mkdir", { root: "files", path: "many" });
     const { mkdirSync, writeFileSync } = await import("node:fs");
