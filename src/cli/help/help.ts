@@ -146,7 +146,8 @@ Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
                 [--key KEY [--proof FILE]…]
 
 Each FOLDER is a root, named like it; .git and settings of MCP clients (.mcp.json and the like) in it may be read, not
-changed, unless --no-protect. --deny hides, --protect keeps from changes, in every root: globs, @secrets, @git or @clients.
+changed, unless --no-protect. --deny hides, --protect keeps from changes, in every root: globs, @secrets, @git,
+@clients.
 
 Serves MCP on standard input and output, for clients that start their servers themselves. The caller acts as the
 operator: everything in every root, unless --caps narrows it. With --key it is the DID of that key, with the rights that
