@@ -17,9 +17,17 @@ export interface ProcessIdentity {
   readonly start: number;
 }
 
-/** The identity of this process. */
+let thisProcess: ProcessIdentity | undefined;
+
+/** The identity of this process, which is read once: every root that is opened asks for it. */
 export function ownIdentity(): ProcessIdentity {
-  return { boot: bootId(), namespace: pidNamespace(), pid: process.pid, start: statusOf(process.pid)?.start ?? 0 };
+  thisProcess ??= {
+    boot: bootId(),
+    namespace: pidNamespace(),
+    pid: process.pid,
+    start: statusOf(process.pid)?.start ?? 0,
+  };
+  return thisProcess;
 }
 
 /**

@@ -27,7 +27,8 @@ export function describeAssetStore(name: string, create: () => Promise<AssetStor
       expect((await whole(store.open(sha256(bytes)))).equals(bytes)).toBe(true);
     });
 
-    const bytes = Buffer.from(Array.from({ length: 700_000 }, (_, i) => (i * 31) % 251));
+    const bytes = Buffer.alloc(700_000);
+    for (let at = 0; at < bytes.length; at += 1) bytes[at] = (at * 31) % 251;
     test.each([
       [0, 1],
       [0, bytes.length],
