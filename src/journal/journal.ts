@@ -11,6 +11,7 @@ import type {
   JournalFacts,
   JournalPage,
   JournalQuery,
+  KeptState,
   NotUndoable,
   Purge,
   Purged,
@@ -168,6 +169,12 @@ export class RootJournal implements Journal, JournalWriter {
     if (!entry.undoable) return entry.reason ?? "not_kept";
     const isThere = this.#store.kept(entry.id)?.in === "trash";
     return isThere ? this.#imageIn(this.trashName(entry.id), version, names) : "pruned";
+  }
+
+  stateBelow({ id, undoable }: JournalEntry, names: readonly string[]): Awaitable<KeptState | undefined> {
+    this.#store.flush();
+    const isThere = undoable && this.#store.kept(id)?.in === "trash";
+    return isThere ? this.#options.bin.look(this.trashName(id), names) : undefined;
   }
 
   async #imageIn(name: string, version: string | undefined, below?: readonly string[]): Promise<Image | NotUndoable> {

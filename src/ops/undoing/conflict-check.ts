@@ -43,10 +43,10 @@ export async function standsAt(
   if (areSame(after, now.state)) return !isDoubtful(entry, now) || (await hasContent(parts, after, now));
   // A rename in the plan changes nothing but the change time.
   if ((kind === "link" || now.isPlanned === true) && isUnmoved(after, now.state)) return true;
-  if (kind === "link") return isCopyOf(parts, entry, now.state);
+  if (kind === "link") return isCopyOf(parts, entry, now);
   if (await hasContent(parts, after, now)) return true;
   if (await hasTail(parts, entry, now)) return "tail";
-  return (await isAgain(parts, entry, now.state)) || isCopyOf(parts, entry, now.state);
+  return (await isAgain(parts, entry, now.state)) || isCopyOf(parts, entry, now);
 }
 
 /**
@@ -60,10 +60,16 @@ function isDoubtful({ after, time, addition }: JournalEntry, now: Outlook): bool
   return time - changedMsIn(version) < TICK_MS;
 }
 
-async function isCopyOf({ journal }: StandingParts, entry: JournalEntry, now: EntryState): Promise<boolean> {
-  if (entry.after === null || now.version === undefined) return false;
-  const broughtBack = await broughtBackBy(journal, entry);
-  return broughtBack !== undefined && isUntouchedCopy(entry.after, now, broughtBack);
+async function isCopyOf({ journal }: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
+  if (entry.after === null || now.state.version === undefined) return false;
+  const keptSince = isOtherEntry(entry, now) ? now.kept?.tree.time : undefined;
+  const broughtBack = keptSince ?? (await broughtBackBy(journal, entry));
+  return broughtBack !== undefined && isUntouchedCopy(entry.after, now.state, broughtBack);
+}
+
+function isOtherEntry({ after }: JournalEntry, { state }: Outlook): boolean {
+  const [one, other] = [after?.version, state.version];
+  return one !== undefined && other !== undefined && identityInVersion(one) !== identityInVersion(other);
 }
 
 const isOtherMode = (one: EntryState, other: EntryState): boolean =>
@@ -71,8 +77,7 @@ const isOtherMode = (one: EntryState, other: EntryState): boolean =>
 
 /** A directory by itself, or a tree in which nothing has changed since. */
 async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
-  const [one, other] = [entry.after?.version, now.state.version];
-  const isOther = one !== undefined && other !== undefined && identityInVersion(one) !== identityInVersion(other);
+  const isOther = isOtherEntry(entry, now) && now.kept === undefined;
   const broughtBack = isOther ? await broughtBackBy(parts.journal, entry) : undefined;
   if (isOther && broughtBack === undefined) return false;
   return !isOfTree(entry) || now.disk === undefined || (await isTreeUnchanged(parts, entry, now.disk, broughtBack));

@@ -68,7 +68,7 @@ class Planner {
     this.#backend = of.view.root.backend;
     this.#at = at;
     this.#reads = readsIn(of.view.root.name, at);
-    this.#outlook = new OutlookOfRoot(this.#reads);
+    this.#outlook = new OutlookOfRoot(this.#reads, of.journal);
     this.#pasts = new PastContents(of.journal, this.#reads);
   }
 
@@ -117,7 +117,7 @@ class Planner {
     if (kind === "directory" && !isTree && !(await this.#outlook.isEmpty(path))) return this.#block(entry, path);
     const at = this.#placeOf(path, ["crud/delete"], entry);
     this.#push({ kind: "remove", at, options: { recursive: isTree, ...versionOf(now) } });
-    this.#turn(path, { now: this.#contentOf(now), next: undefined, isPlain: kind !== "file" });
+    this.#turn(path, { now: this.#shownOf(now), next: undefined, isPlain: kind !== "file" });
     this.#outlook.remove(path);
   }
 
@@ -130,7 +130,7 @@ class Planner {
     const { mode, modified } = past;
     const body = { load: () => streamOf(past) };
     this.#push({ kind: "write", at, body, options: { parents: false, mode, modified, ...versionOf(now) } });
-    this.#turn(path, { now: this.#contentOf(now), next: past });
+    this.#turn(path, { now: this.#shownOf(now), next: past });
     this.#outlook.put(path, { state: entry.before ?? past, kind: "file", content: past });
   }
 
@@ -162,7 +162,8 @@ class Planner {
       const past = kind === "file" ? await this.#pasts.before(entry) : "not_kept";
       const isPlain = kind !== "file";
       this.#turn(path, { now: undefined, next: typeof past === "string" ? "kept" : past, isPlain });
-      if (before !== null) this.#outlook.put(path, { state: before, kind, isUnseen: true });
+      const from = kind === "directory" ? { kept: { tree: entry, names: [] } } : {};
+      if (before !== null) this.#outlook.put(path, { state: before, kind, isUnseen: true, ...from });
       return;
     }
     const past = await this.#pasts.before(entry);
@@ -188,7 +189,7 @@ class Planner {
     const target = this.#placeOf(from, ["crud/write"], entry);
     const options = { parents: true, overwrite: false, ...versionOf(now) };
     this.#push({ kind: "move", from: source, to: target, options });
-    const content = this.#contentOf(now);
+    const content = this.#shownOf(now);
     this.#turn(path, { now: content, next: undefined, isPlain: true });
     this.#turn(from, { now: undefined, next: content ?? "kept", isPlain: true });
     const { isTail: _, ...entryNow } = now;
@@ -221,6 +222,11 @@ class Planner {
         : PastContents.firstBytes(whole, { ...before, size: addition.offset });
     if (typeof past === "string") throw notUndoable(entry.id, past);
     return past;
+  }
+
+  /** What is there before the undo: in a folder that comes back, nothing. */
+  #shownOf(now: Outlook): PastContent | undefined {
+    return now.kept === undefined ? this.#contentOf(now) : undefined;
   }
 
   #contentOf(now: Outlook): PastContent | undefined {

@@ -1,9 +1,19 @@
 // The planned state of a root during an undo: what is there now, with the steps planned so far applied.
 
 import { FileAdapterError } from "../../core/errors/errors.js";
+import { notUndoable } from "../../core/errors/undo-texts.js";
 import type { ChangedKind, EntryState } from "../../core/ports/changes/change.js";
+import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import type { PastContent } from "../history/past-content.js";
+
+/** A place in a tree that a deletion has kept. */
+export interface KeptPlace {
+  readonly tree: JournalEntry;
+  /** Below the tree. */
+  readonly names: readonly string[];
+}
 
 /** An entry as it will be at one moment of the plan. */
 export interface Outlook {
@@ -13,6 +23,8 @@ export interface Outlook {
   readonly disk?: readonly string[];
   /** Content that an earlier step writes there. */
   readonly content?: PastContent;
+  /** Where it lies among what was kept, from where it comes back. */
+  readonly kept?: KeptPlace;
   /** It comes back in a folder, so that nobody can look at it yet. */
   readonly isUnseen?: true;
   /** A step of the plan puts it there. */
@@ -26,23 +38,29 @@ const MAX_NAMES = 10_000;
 
 export class OutlookOfRoot {
   readonly #reads: (path: readonly string[]) => PathCall | undefined;
+  readonly #journal: Pick<Journal, "stateBelow" | "imageBelow">;
   readonly #planned = new Map<string, { readonly path: readonly string[]; readonly is: Planned }>();
 
   #isReplaced = false;
 
   /** @param reads a call that may read a real path */
-  constructor(reads: (path: readonly string[]) => PathCall | undefined) {
+  constructor(
+    reads: (path: readonly string[]) => PathCall | undefined,
+    journal: Pick<Journal, "stateBelow" | "imageBelow">,
+  ) {
     this.#reads = reads;
+    this.#journal = journal;
   }
 
-  /** The planned state of a path. `unseen`: it lies in a folder that the plan restores. */
+  /** The planned state of a path. `unseen`: it lies in a folder that the plan restores, and cannot be looked up. */
   async at(path: readonly string[]): Promise<Outlook | "unseen" | undefined> {
     for (let length = path.length; length > 0; length--) {
       const planned = this.#planned.get(keyOf(path.slice(0, length)))?.is;
       if (planned === undefined) continue;
       if (planned === "gone") return undefined;
       if (length === path.length) return { ...planned, isPlanned: true };
-      if (planned.disk === undefined) return planned.kind === "directory" ? "unseen" : undefined;
+      if (planned.disk === undefined && planned.kind !== "directory") return undefined;
+      if (planned.disk === undefined) return this.#inKept(planned.kept, path, length);
       return this.#onDisk([...planned.disk, ...path.slice(length)]);
     }
     return this.#isReplaced ? "unseen" : this.#onDisk(path);
@@ -52,6 +70,23 @@ export class OutlookOfRoot {
   replaceAll(): void {
     this.#planned.clear();
     this.#isReplaced = true;
+  }
+
+  /** The state in a kept tree. @param length of the path of what is kept */
+  async #inKept(
+    kept: KeptPlace | undefined,
+    path: readonly string[],
+    length: number,
+  ): Promise<Outlook | "unseen" | undefined> {
+    const journal = this.#journal;
+    if (kept === undefined || journal.stateBelow === undefined || this.#reads(path) === undefined) return "unseen";
+    const { tree } = kept;
+    const names = [...kept.names, ...path.slice(length)];
+    const found = await journal.stateBelow(tree, names);
+    if (found === undefined) return undefined;
+    const { kind, names: _, ...state } = found;
+    const place = { state, kind, kept: { tree, names } };
+    return kind === "file" ? { ...place, content: { ...state, open: () => openKept(journal, place) } } : place;
   }
 
   /** The state on disk; also `undefined` if the caller may not read it. */
@@ -92,6 +127,12 @@ export class OutlookOfRoot {
     const planned = [...this.#planned.values()].filter((one) => isChild(one.path, path));
     if (planned.some(({ is }) => is !== "gone")) return false;
     const disk = (await this.at(path)) ?? "unseen";
+    const gone = new Set(planned.map((one) => one.path.at(-1)));
+    if (disk !== "unseen" && disk.kept !== undefined) {
+      const { tree, names } = disk.kept;
+      const now = this.#reads(path) === undefined ? undefined : await this.#journal.stateBelow?.(tree, names);
+      return now?.names?.every((name) => gone.has(name)) ?? false;
+    }
     if (disk === "unseen" || disk.disk === undefined) return disk !== "unseen" && disk.isUnseen !== true;
     const call = this.#reads(disk.disk);
     if (call === undefined) return false;
@@ -101,7 +142,6 @@ export class OutlookOfRoot {
       call.access,
     );
     if (total > entries.length || (denied ?? 0) > 0) return false;
-    const gone = new Set(planned.map((one) => one.path.at(-1)));
     return entries.every(({ name }) => gone.has(name));
   }
 
@@ -111,6 +151,16 @@ export class OutlookOfRoot {
     }
     this.#planned.set(keyOf(path), { path, is });
   }
+}
+
+/** @throws NOT_SUPPORTED if it was altered, or is gone */
+async function openKept(
+  journal: Pick<Journal, "imageBelow">,
+  { state, kept: { tree, names } }: { readonly state: EntryState; readonly kept: KeptPlace },
+): Promise<OpenFile> {
+  const image = await journal.imageBelow?.(tree, names, state.version ?? "");
+  if (image === undefined || typeof image === "string") throw notUndoable(tree.id, image ?? "not_kept");
+  return image.open();
 }
 
 const NOTHING: ReadonlySet<string> = new Set(["NOT_FOUND", "NOT_A_DIRECTORY", "CONFLICT"]);

@@ -1,6 +1,7 @@
 // The trash folder of a host root, by the handles of its jail.
 
 import { type Awaitable, type Io, runIo } from "../../../core/io.js";
+import type { KeptState } from "../../../core/ports/changes/journal.js";
 import type { TrashFolder, TrashItem } from "../../../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import { examine, nameOf } from "../../../jail/directory.js";
@@ -10,7 +11,7 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import { TRASH } from "../../../jail/staging/folder.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
-import { kindOf } from "../changes/report.js";
+import { kindOf, stateOf } from "../changes/report.js";
 import { findBelow } from "../group/intent.js";
 import { readRange } from "../open.js";
 import { countTree } from "../quota.js";
@@ -62,6 +63,10 @@ export class HostTrash implements TrashFolder {
       (jail, folder) => openItem(jail, folder, { names: [name, ...below], version }),
       "missing",
     );
+  }
+
+  look(name: string, below: readonly string[]): Awaitable<KeptState | undefined> {
+    return this.#inTrash<KeptState | undefined>((jail, folder) => lookAt(jail, folder, [name, ...below]), undefined);
   }
 
   measure(name: string): Awaitable<number> {
@@ -122,6 +127,19 @@ function* openItem(
     if (!object.stat.isFile() || (version !== undefined && object.stat.version !== version)) return "altered";
     const fd = yield* jail.handles.reopen(object, READ);
     return new KeptFile(jail, fd, object);
+  } finally {
+    found.close();
+  }
+}
+
+function* lookAt(jail: Jail, folder: Pinned, names: readonly string[]): Io<KeptState | undefined> {
+  const found = yield* findBelow(jail, folder, names);
+  if (found === undefined) return undefined;
+  const { object } = found;
+  try {
+    const state = { ...stateOf(object.stat), kind: kindOf(object.stat) };
+    if (!object.stat.isDirectory()) return state;
+    return { ...state, names: (yield* jail.sys.names(object)).map((entry) => nameOf(entry).name) };
   } finally {
     found.close();
   }

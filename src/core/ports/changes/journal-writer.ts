@@ -3,7 +3,7 @@
 import type { Awaitable } from "../../io.js";
 import type { OpenFile } from "../open-file.js";
 import type { ChangedKind, ChangeRecord } from "./change.js";
-import type { NotUndoable } from "./journal.js";
+import type { KeptState, NotUndoable } from "./journal.js";
 
 /** Content from before a change, and where it is kept. */
 export type Kept =
@@ -63,6 +63,8 @@ export interface TrashFolder {
     version: string | undefined,
     below?: readonly string[],
   ): Awaitable<OpenFile | "missing" | "altered">;
+  /** What lies there now. @param below its names below the item, if that is a directory */
+  look(name: string, below: readonly string[]): Awaitable<KeptState | undefined>;
   /** Bytes of a file or of all files in a tree. */
   measure(name: string): Awaitable<number>;
   /** Removes items for good. Never fails: what cannot be removed stays. */

@@ -2,7 +2,7 @@
 
 import type { Awaitable } from "../../io.js";
 import type { OpenFile } from "../open-file.js";
-import type { ChangedKind, ChangeOrigin, ChangeRecord } from "./change.js";
+import type { ChangedKind, ChangeOrigin, ChangeRecord, EntryState } from "./change.js";
 
 /** Why an entry cannot be undone. `pending`: its change was not seen to end. `visited`: nor were others of its group. */
 export type NotUndoable =
@@ -41,6 +41,13 @@ export interface Image {
   readonly size: number;
   /** Whoever opens it closes it. @throws NOT_FOUND once it was pruned */
   open(): Awaitable<OpenFile>;
+}
+
+/** An entry of a kept tree, as it will be once the tree is brought back. */
+export interface KeptState extends EntryState {
+  readonly kind: ChangedKind;
+  /** Present for a directory: what it holds. */
+  readonly names?: readonly string[];
 }
 
 export interface JournalQuery {
@@ -131,6 +138,11 @@ export interface Journal {
    * @param version the file must still have it. Absent where that cannot be looked up
    */
   imageBelow?(entry: JournalEntry, names: readonly string[], version: string): Awaitable<Image | NotUndoable>;
+  /**
+   * What lies in a tree that an entry has deleted. Absent where that cannot be looked up.
+   * @param names below the tree, without links
+   */
+  stateBelow?(entry: JournalEntry, names: readonly string[]): Awaitable<KeptState | undefined>;
   /**
    * Where the deleted entry or replaced file itself lies, for a {@link GroupChange} "restore": names below the staging
    * directory of the root. `undefined`: it is kept in another way, see {@link image}, or not at all.
