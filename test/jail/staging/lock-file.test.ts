@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { etagOf } from "../../../src/core/etag.js";
 import { ownIdentity, type ProcessIdentity, printIdentity } from "../../../src/jail/staging/process-identity.js";
 import { needs } from "../../needs.js";
@@ -208,7 +208,17 @@ describe.each(ENGINES)("the lock file, by %s", (engine) => {
       plant(root, "what is this");
       rmSync(lockIn(root));
       linkSync(join(outside, "canary.txt"), lockIn(root));
-      expect((await conditional(files)).code).toBe("ok");
+      const { ctimeMs, ino } = lstatSync(lockIn(root));
+      const now = jest.spyOn(Date, "now").mockImplementation(() => ctimeMs + 1_990);
+      try {
+        const write = conditional(files);
+        while (now.mock.calls.length < 20) await turn();
+        expect(lstatSync(lockIn(root)).ino).toBe(ino);
+        now.mockImplementation(() => ctimeMs + 2_010);
+        expect((await write).code).toBe("ok");
+      } finally {
+        now.mockRestore();
+      }
       expect(existsSync(join(outside, "canary.txt"))).toBe(true);
     });
   });
