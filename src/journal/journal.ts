@@ -110,9 +110,9 @@ export class RootJournal implements Journal, JournalWriter {
     return { ...this.#store.totals, unkept: this.#unkept, lost: this.#store.lost, isDamaged: this.#store.isDamaged };
   }
 
-  add(record: IdentifiedRecord, kept?: Kept): void {
+  add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): void {
     if (kept?.in === "nothing" && !CHOSEN.has(kept.reason)) this.#unkept += 1;
-    const row = rowOf(record, this.mode, kept);
+    const row = rowOf(record, this.mode, kept, reason);
     const content = this.mode === "on" && kept?.in !== "nothing" ? kept : undefined;
     const size = content?.in === "value" ? content.bytes.length : (content?.size ?? 0);
     this.#store.add(row, content, this.#pruner.isApart(size));
@@ -153,8 +153,9 @@ export class RootJournal implements Journal, JournalWriter {
   async image(entry: JournalEntry, side: Side): Promise<Image | NotUndoable> {
     this.#store.flush();
     if (side === "after" || entry.kind !== "file" || entry.before === null) return "not_kept";
-    if (!entry.undoable) return entry.reason ?? "not_kept";
     const kept = this.#store.kept(entry.id);
+    // On another device the content is kept, and only an undo is not possible.
+    if (!entry.undoable && (entry.reason !== "other_device" || kept === undefined)) return entry.reason ?? "not_kept";
     if (kept === undefined) return "not_kept";
     const { size } = kept;
     if (kept.in === "value") {

@@ -31,9 +31,14 @@ export interface PendingRow {
   readonly planned: IdentifiedRecord;
 }
 
-/** The stored form of a change. */
-export function rowOf(record: IdentifiedRecord, mode: "metadata" | "on", kept: Kept | undefined): EntryRow {
-  const reason = reasonOf(record, mode, kept);
+/** The stored form of a change. @param other a reason why it cannot be undone, whatever was kept */
+export function rowOf(
+  record: IdentifiedRecord,
+  mode: "metadata" | "on",
+  kept: Kept | undefined,
+  other?: NotUndoable,
+): EntryRow {
+  const reason = reasonOf(record, mode, kept) ?? other;
   const isKept = kept !== undefined && kept.in !== "nothing" && mode !== "metadata";
   if (reason === undefined && !isKept) return record;
   return Object.assign({}, record, reason === undefined ? {} : { reason }, isKept ? { isKept } : {});

@@ -36,6 +36,8 @@ const REASONS: Readonly<Record<string, string>> = {
   altered: "what was kept has been altered since",
   pruned: "what it replaced was kept until room was needed, and is gone",
   purged: "what it replaced was removed for good",
+  other_device:
+    'it lies on another device than the root. What was kept of it is read with version "<id>:before", to be written by hand',
   concurrent: "others have changed the same at the same time",
   visited: "the tree was too large to see all that the command has changed",
   partial: "you may not see every member of this group. Undo the ones you see by their ids",

@@ -121,6 +121,13 @@ describe("another file system mounted in a root", () => {
         ]);
         // A group of changes, such as an undo, goes by renames.
         expect((await child.invoke("undo", { id })).code).toBe("NOT_SUPPORTED");
+        expect((await child.invoke("write", { path: "dir/new", content: "new" })).code).toBe("ok");
+        expect((await child.invoke("write", { path: "here", content: "new" })).code).toBe("ok");
+        expect((await child.invoke("history", {})).output?.["entries"]).toMatchObject([
+          { path: "here", undoable: true },
+          { path: "dir/new", undoable: false, reason: "other_device" },
+          { path: "dir/file", undoable: false, reason: "other_device" },
+        ]);
         for (const path of ["dir/large", "dir/tree"]) {
           const deleted = await child.invoke("delete", { path, recursive: true });
           expect(deleted.output).toMatchObject({ deleted: true, trashed: false, reason: "other_device" });

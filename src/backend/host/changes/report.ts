@@ -74,8 +74,12 @@ export function plannedState(placed: Stat, sha256?: string): EntryState {
   return state;
 }
 
-/** The parts of a change that its report needs. */
-type Reporting = Pick<Change, "access" | "journal" | "made">;
+/** The parts of a change that its report needs. Without the place of the change it is on the device of the root. */
+type Reporting = Pick<Change, "access" | "journal" | "made"> & Partial<Pick<Change, "jail" | "walk">>;
+
+/** An undo is a group of changes, and those go by renames within one file system. */
+const isOnOtherDevice = ({ jail, walk }: Reporting): boolean =>
+  jail !== undefined && walk !== undefined && walk.directory.stat.device !== jail.top.stat.device;
 
 /** Whether anybody keeps or hears the change. */
 export const isReported = ({ access, journal }: Reporting): boolean =>
@@ -107,7 +111,8 @@ export function* report(change: Reporting, made: EntryChange, keeping?: Keeping)
     return;
   }
   const id = keeping?.id ?? journal.newId();
-  journal.add(recordOf(change, reported, id), keeping && (yield* keeping.done()));
+  const kept = keeping && (yield* keeping.done());
+  journal.add(recordOf(change, reported, id), kept, isOnOtherDevice(change) ? "other_device" : undefined);
   access.changed?.({ ...reported, id });
 }
 

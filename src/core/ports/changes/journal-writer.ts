@@ -31,8 +31,12 @@ export interface JournalWriter {
   begin(planned: IdentifiedRecord): boolean;
   /** Forgets what {@link begin} noted, since it was not done. */
   cancel(id: string): void;
-  /** Adds the entry of a committed change. @param kept absent if nothing had to be kept to undo it */
-  add(record: IdentifiedRecord, kept?: Kept): void;
+  /**
+   * Adds the entry of a committed change.
+   * @param kept absent if nothing had to be kept to undo it
+   * @param reason why it cannot be undone, whatever was kept
+   */
+  add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): void;
   /** Records since a time in milliseconds, newest first, as far back as is looked. */
   madeSince(time: number): Iterable<ChangeRecord>;
   /** Removes the oldest content from the trash. @returns whether there was any */
