@@ -79,7 +79,7 @@ function* withFile(
     const source = { file, codec: codec ?? UTF8, scope: call.access.scope };
     const piece = yield* find(source, codec);
     holdAnswer(call, piece.bytes.length);
-    const output = pieceOutput(reading, { ...piece, stamp: file.stamp });
+    const output = pieceOutput(reading, { stamp: file.stamp, ...piece });
     if (output.encoding !== "base64") return output;
     if (describesBytes(reading) && rangeOf(reading.request) !== "bytes") return yield* describeFile(reading);
     const most = mostBase64(reading);

@@ -11,6 +11,14 @@ import { failureContent } from "./failure.js";
 const RESULT = "venue-files/result";
 const ERROR = "venue-files/error";
 const JOB = "venue-files/job";
+const ROOT = "venue-files/root";
+
+/** What an answer tells of its call. */
+export interface AnsweredCall {
+  readonly jobId: string;
+  /** The root that the call has left out, and was made in. */
+  readonly root?: string | undefined;
+}
 
 /** Image types that MCP clients display; other bodies become embedded resources. */
 const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -22,17 +30,16 @@ const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/g
 export function answer(
   tool: OperationMetadata,
   output: unknown,
-  call: { input: unknown; jobId: string },
+  call: AnsweredCall & { readonly input: unknown },
 ): CallToolResult {
-  const job = { [JOB]: call.jobId };
   const errorCode = errorCodeOf(output);
   if (errorCode !== undefined) {
     const errorText = tool.renderError?.(output) ?? JSON.stringify(output);
-    return { isError: true, content: [text(errorText)], _meta: { [ERROR]: { errorCode }, ...job } };
+    return { isError: true, content: [text(errorText)], _meta: metaOf(call, ERROR, { errorCode }) };
   }
   if (tool.render === undefined) {
     const structuredContent = output as Record<string, unknown>;
-    return { content: [text(JSON.stringify(output))], structuredContent, _meta: job };
+    return { content: [text(JSON.stringify(output))], structuredContent, _meta: metaOf(call) };
   }
   const rendering = tool.render(output, call.input);
   // Some hosts refuse an empty text, and a model would not know what it means: the note stands alone then.
@@ -43,21 +50,28 @@ export function answer(
   }
   const note = rendering.note ?? (isEmpty ? "Nothing" : undefined);
   if (note !== undefined) content.push(text(note));
-  return {
-    content,
-    _meta: { ...(Object.keys(rendering.rest).length > 0 ? { [RESULT]: rendering.rest } : {}), ...job },
-  };
+  const isMore = Object.keys(rendering.rest).length > 0;
+  return { content, _meta: isMore ? metaOf(call, RESULT, rendering.rest) : metaOf(call) };
 }
 
 /**
  * A failed tool call. Without `structuredContent`: official clients validate it against the output schema even here.
  */
-export function failure(error: FileAdapterError, tool: OperationMetadata, jobId: string): CallToolResult {
+export function failure(error: FileAdapterError, tool: OperationMetadata, call: AnsweredCall): CallToolResult {
   return {
     isError: true,
     content: failureContent(error, tool),
-    _meta: { [ERROR]: { errorCode: error.code, errorData: error.data }, [JOB]: jobId },
+    _meta: metaOf(call, ERROR, { errorCode: error.code, errorData: error.data }),
   };
+}
+
+/** Set one by one: copies and computed names in a literal are slow, and this runs at every call. */
+function metaOf({ jobId, root }: AnsweredCall, name?: string, value?: object): Record<string, unknown> {
+  const meta: Record<string, unknown> = {};
+  if (name !== undefined) meta[name] = value;
+  meta[JOB] = jobId;
+  if (root !== undefined) meta[ROOT] = root;
+  return meta;
 }
 
 const text = (value: string | ContentBytes): ContentBlock => ({ type: "text", text: asString(value) });

@@ -75,16 +75,14 @@ class DirectConnection {
   #resultOf({ id, method, params }: JSONRPCRequest, signal: Abortable): object | Promise<object> {
     switch (method) {
       case "initialize":
-        return this.#initialize(
-          checkParams(method, params, { protocolVersion: "string", capabilities: "object", clientInfo: "object" }),
-        );
+        return this.#initialize(checkParams(method, params, INITIALIZE_FIELDS));
       case "ping":
         return {};
       case "tools/list":
-        checkParams(method, params ?? {}, { cursor: "string?" });
+        checkParams(method, params ?? {}, LIST_FIELDS);
         return this.#tools.list();
       case "tools/call": {
-        const { name, arguments: args = {} } = checkParams(method, params, { name: "string", arguments: "object?" });
+        const { name, arguments: args = {} } = checkParams(method, params, CALL_FIELDS);
         const progress = progressNotes({
           _meta: params?._meta,
           signal,
@@ -98,10 +96,7 @@ class DirectConnection {
   }
 
   #initialize({ protocolVersion, clientInfo }: Readonly<Record<string, unknown>>): object {
-    checkFields("initialize", "params.clientInfo", clientInfo as Record<string, unknown>, {
-      name: "string",
-      version: "string",
-    });
+    checkFields("initialize", "params.clientInfo", clientInfo as Record<string, unknown>, CLIENT_FIELDS);
     const { serverInfo, instructions } = this.#host;
     return {
       protocolVersion: REVISIONS.includes(protocolVersion) ? protocolVersion : REVISIONS.at(-1),
@@ -117,30 +112,49 @@ function internalFault(host: McpHost, error: unknown): RequestFault {
   return new RequestFault(INTERNAL_ERROR, "Internal error");
 }
 
-type Kind = "string" | "string?" | "object" | "object?";
+/** A field of a request. */
+interface Field {
+  readonly name: string;
+  readonly kind: "string" | "object";
+  readonly isOptional?: true;
+}
+
+const META: Field = { name: "_meta", kind: "object", isOptional: true };
+const INITIALIZE_FIELDS: readonly Field[] = [
+  META,
+  { name: "protocolVersion", kind: "string" },
+  { name: "capabilities", kind: "object" },
+  { name: "clientInfo", kind: "object" },
+];
+const CLIENT_FIELDS: readonly Field[] = [
+  { name: "name", kind: "string" },
+  { name: "version", kind: "string" },
+];
+const LIST_FIELDS: readonly Field[] = [META, { name: "cursor", kind: "string", isOptional: true }];
+const CALL_FIELDS: readonly Field[] = [
+  META,
+  { name: "name", kind: "string" },
+  { name: "arguments", kind: "object", isOptional: true },
+];
 
 /** The parameters of a request. @throws RequestFault -32602, naming the first field that is missing or of another kind */
-function checkParams(
-  method: string,
-  params: unknown,
-  kinds: Readonly<Record<string, Kind>>,
-): Readonly<Record<string, unknown>> {
+function checkParams(method: string, params: unknown, fields: readonly Field[]): Readonly<Record<string, unknown>> {
   if (!isObject(params)) throw invalid(method, "params", "object", params);
-  checkFields(method, "params", params, { _meta: "object?", ...kinds });
+  checkFields(method, "params", params, fields);
   return params;
 }
 
 function checkFields(
   method: string,
   at: string,
-  fields: Readonly<Record<string, unknown>>,
-  kinds: Readonly<Record<string, Kind>>,
+  given: Readonly<Record<string, unknown>>,
+  fields: readonly Field[],
 ): void {
-  for (const [name, kind] of Object.entries(kinds)) {
-    const value = fields[name];
-    if (value === undefined && kind.endsWith("?")) continue;
-    const isRight = kind.startsWith("object") ? isObject(value) : typeof value === "string";
-    if (!isRight) throw invalid(method, `${at}.${name}`, kind.replace("?", ""), value);
+  for (const { name, kind, isOptional } of fields) {
+    const value = given[name];
+    if (value === undefined && isOptional === true) continue;
+    const isRight = kind === "object" ? isObject(value) : typeof value === "string";
+    if (!isRight) throw invalid(method, `${at}.${name}`, kind, value);
   }
 }
 

@@ -82,22 +82,17 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
       if (memory !== undefined) keep(memory, job);
       try {
         const output = await outcome(job, host.maxWaitMs);
-        return addRoot(answer(tool, output, { input: shown, jobId: job.id }), root);
+        return answer(tool, output, { input: shown, jobId: job.id, root });
       } catch (error) {
-        if (error instanceof FileAdapterError) return addRoot(failure(error, tool, job.id), root);
+        if (error instanceof FileAdapterError) return failure(error, tool, { jobId: job.id, root });
         // For example, output that JSON cannot represent; the caller must not see such details.
         host.logInternal(error, job.id);
-        return failure(internalError(job.id), tool, job.id);
+        return failure(internalError(job.id), tool, { jobId: job.id });
       } finally {
         progress?.end();
       }
     },
   };
-}
-
-/** A result that names the root which its call has left out. */
-function addRoot(result: CallToolResult, root: string | undefined): CallToolResult {
-  return root === undefined ? result : { ...result, _meta: { ...result._meta, "venue-files/root": root } };
 }
 
 function keep(memory: MemoryLease, { result }: StartedJob): void {

@@ -53,6 +53,8 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   const budget = { ...limits, offers };
   // On stdio the client has started this process.
   const isLocal = !("did" in who);
+  const ofAllCalls = { surface: "mcp", resolveAsset, budget };
+  const { ucans: ownUcans, ...own }: SurfaceContext = "did" in who ? {} : { ...ofAllCalls, ...who };
   return {
     serverInfo: serverInfo(config),
     ...offer,
@@ -61,21 +63,16 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     answer: (token, answer, ucans) =>
       parts.approvals?.answer(token, answer, "did" in who ? attribute(who, ucans, parts.nameCaller).context : who),
     submit({ operation, input, ucans, memory, takesBytes, report, onQuestion, approval }, signal) {
-      const common: SurfaceContext = {
-        ...{ memory, takesBytes, report, approval },
-        ...(onQuestion === undefined ? {} : { client: { isLocal, ask: onQuestion } }),
-        surface: "mcp",
-        resolveAsset,
-        budget,
-        ...(ucans === undefined ? {} : { ucans }),
-      };
+      const client = onQuestion && { isLocal, ask: onQuestion };
+      // What is copied comes last: to add names to a copy takes microseconds, and this runs at every call.
       if (!("did" in who)) {
         // No record: on stdio nobody could ask for it later.
-        const context = { ...common, ...who, ...joinTokens(who.ucans, ucans) };
-        return host.run({ operation, input, caller: who.callerDID ?? host.did, context, signal });
+        const context = { memory, takesBytes, report, approval, client, ucans: joinTokens(ownUcans, ucans), ...own };
+        return host.run({ operation, input, caller: own.callerDID ?? host.did, context, signal });
       }
-      const { did, context } = attribute(who, ucans, parts.nameCaller);
-      return host.submit({ operation, input, caller: did, context: { ...common, ...context }, signal });
+      const { did, context: caller } = attribute(who, ucans, parts.nameCaller);
+      const context = { memory, takesBytes, report, approval, client, ucans, ...ofAllCalls, ...caller };
+      return host.submit({ operation, input, caller: did, context, signal });
     },
   };
 }
@@ -138,9 +135,9 @@ export function mcpReports(log: Log, logInternal: McpParts["logInternal"]): McpR
 }
 
 /** Joins the tokens of every call and those of this one. Anything but a list is passed on, to be refused as invalid. */
-function joinTokens(own: unknown, given: unknown): { readonly ucans?: unknown } {
-  if (given === undefined) return own === undefined ? {} : { ucans: own };
-  return { ucans: Array.isArray(own) && Array.isArray(given) ? [...own, ...given] : given };
+function joinTokens(own: unknown, given: unknown): unknown {
+  if (given === undefined) return own;
+  return Array.isArray(own) && Array.isArray(given) ? [...own, ...given] : given;
 }
 
 /** The operations offered as tools. A venue without a writable root offers none that write. */

@@ -19,11 +19,16 @@ export function readStrings(
   schema: JsonObject,
 ): Readonly<Record<string, unknown>> {
   const fields = (schema["properties"] as Readonly<Record<string, JsonObject>> | undefined) ?? {};
-  const read = Object.entries(given).map(([name, value]) => {
+  let changed: Map<string, unknown> | undefined;
+  for (const name of Object.keys(given)) {
     const field = Object.hasOwn(fields, name) && !NEVER.has(name) ? fields[name] : undefined;
-    return [name, field === undefined ? value : readValue(value, field)] as const;
-  });
-  return Object.fromEntries(read);
+    const value = field && readValue(given[name], field);
+    if (field === undefined || value === given[name]) continue;
+    changed ??= new Map(Object.entries(given));
+    changed.set(name, value);
+  }
+  // Most calls need no copy.
+  return changed === undefined ? given : Object.fromEntries(changed);
 }
 
 function readValue(value: unknown, schema: JsonObject): unknown {

@@ -11,17 +11,18 @@ import { readStrings } from "./string-arguments.js";
  */
 export function toolInput(
   tool: OperationMetadata,
-  given: Readonly<Record<string, unknown>>,
+  args: Readonly<Record<string, unknown>>,
   onlyRoot: string | undefined,
 ): ToolInput {
   const fields = properties(tool.input);
   const { renderFields } = tool;
-  const read = readStrings(given, { properties: renderFields === undefined ? fields : { ...fields, ...renderFields } });
-  const { own, rendering } = renderFields === undefined ? { own: read, rendering: {} } : split(read, renderFields);
+  const read = readStrings(args, { properties: renderFields === undefined ? fields : { ...fields, ...renderFields } });
+  const { own, rendering } = renderFields === undefined ? { own: read } : split(read, renderFields);
   const isInOnlyRoot = onlyRoot !== undefined && Object.hasOwn(fields, "root") && (own["root"] ?? null) === null;
-  const root = isInOnlyRoot ? { root: onlyRoot } : {};
-  const input = withDefaults(own, { ...root, ...tool.modelDefaults });
-  return { input, shown: { ...input, ...rendering }, ...root };
+  const given = isInOnlyRoot ? withRoot(own, onlyRoot) : own;
+  const input = tool.modelDefaults === undefined ? given : withDefaults(given, tool.modelDefaults);
+  const shown = rendering === undefined ? input : { ...input, ...rendering };
+  return isInOnlyRoot ? { input, shown, root: onlyRoot } : { input, shown };
 }
 
 /** Takes out the fields that only choose how the answer is shown. One with another value stays, to be refused. */
@@ -37,6 +38,10 @@ function split(read: Readonly<Record<string, unknown>>, renderFields: JsonObject
     rendering: Object.fromEntries(entries.filter((entry) => isShown(entry) && entry[1] !== null)),
   };
 }
+
+/** The root comes first where it is absent: to add a name to a copy takes microseconds. */
+const withRoot = (given: Readonly<Record<string, unknown>>, root: string): Readonly<Record<string, unknown>> =>
+  Object.hasOwn(given, "root") ? { ...given, root } : { root, ...given };
 
 function withDefaults(given: Readonly<Record<string, unknown>>, defaults: JsonObject): Record<string, unknown> {
   const missing = Object.entries(defaults).filter(([name]) => !Object.hasOwn(given, name) || given[name] === null);

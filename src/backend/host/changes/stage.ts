@@ -69,7 +69,7 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   const commit = withReservation(reserve(change, added, target.old), putNow(change, file, target));
   let isOldLinked = false;
   if (placed === undefined || !isReported(change)) yield* commit;
-  else isOldLinked = yield* commitReported(change, commit, { ...target, placed });
+  else isOldLinked = yield* commitReported(change, commit, { placed, ...target });
   if (target.old !== undefined && !isOldLinked) target.old.closeLate = change.jail.lateClosing.add;
   yield* flushDirectory(change, directory);
 }

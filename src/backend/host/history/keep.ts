@@ -44,7 +44,7 @@ export function* keepReplaced(
   try {
     const file = { old, name, target: journal.trashName(id) };
     const trash = yield* quietly(
-      putInTrash(change.jail, ({ directory }) => keepInTrash(change, { ...file, trash: directory })),
+      putInTrash(change.jail, ({ directory }) => keepInTrash(change, { trash: directory, ...file })),
     );
     if (trash === undefined) return settledKeeping(id, keepsNothing("not_kept"));
     const { result } = trash;
