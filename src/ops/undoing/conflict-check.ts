@@ -56,7 +56,8 @@ export async function standsAt(
 function isDoubtful({ after, time, addition }: JournalEntry, now: Outlook): boolean {
   const { version, sha256, size = 0 } = after ?? {};
   if (version === undefined || version !== now.state.version) return false;
-  if (sha256 === undefined || addition !== undefined || now.disk === undefined || size > MAX_COMPARED) return false;
+  const isThere = now.disk !== undefined || now.kept !== undefined;
+  if (sha256 === undefined || addition !== undefined || !isThere || size > MAX_COMPARED) return false;
   return time - changedMsIn(version) < TICK_MS;
 }
 

@@ -11,10 +11,13 @@ function stands({
   now,
   age,
   size = now.length,
+  isKept = false,
 }: {
   now: string;
   age: number;
   size?: number;
+  /** It lies in a tree that was deleted, and comes back with it. */
+  isKept?: boolean;
 }): Promise<boolean | "tail"> {
   const version = `1:2:${size}:${(TIME - age) * 1e6}:${(TIME - age) * 1e6}`;
   const sha256 = createHash("sha256").update("ours").digest("hex");
@@ -28,20 +31,23 @@ function stands({
   } as unknown as JournalEntry;
   const content = Buffer.from(now);
   const file = {
-    size: content.length,
+    ...{ size: content.length, modified: TIME },
     read: (at: number, length: number) => content.subarray(at, at + length),
     close() {},
   };
   const call = { root: { backend: { open: async () => file } } } as unknown as PathCall;
   const journal = { query: async () => ({ entries: [], complete: true }) } as unknown as Journal;
   const parts = { journal, planned: new Set<string>(), reads: () => call };
-  return Promise.resolve(standsAt(parts, entry, { state, kind: "file", disk: ["f"] }));
+  const kept = { kept: { tree: entry, names: ["f"] }, content: { ...state, open: () => file } };
+  return Promise.resolve(standsAt(parts, entry, { state, kind: "file", ...(isKept ? kept : { disk: ["f"] }) }));
 }
 
 describe("a file that looks as a change has left it", () => {
   test("is compared by content where its time is so new that another change may have the same", async () => {
     expect(await stands({ now: "ours", age: 1 })).toBe(true);
     expect(await stands({ now: "them", age: 1 })).toBe(false);
+    expect(await stands({ now: "ours", age: 1, isKept: true })).toBe(true);
+    expect(await stands({ now: "them", age: 1, isKept: true })).toBe(false);
   });
 
   test("is believed where its time is older, or it is large", async () => {
