@@ -173,7 +173,11 @@ export const texts = {
   uploadOtherFile: (name: string) => `That is another file than the one of which parts are there: ${plain(name)}.`,
   retryFailed: "Retry failed",
   clearDone: "Clear finished",
-  dropHere: (folder: string) => `Drop to upload into ${plain(folder)}`,
+  dropHere: {
+    move: (folder: string) => `Move into ${plain(folder)}`,
+    copy: (folder: string) => `Copy into ${plain(folder)}`,
+    upload: (folder: string) => `Upload into ${plain(folder)}`,
+  },
 
   searchIn: (place: string) => `Search in ${plain(place)}`,
   searchNames: "Names",

@@ -66,8 +66,9 @@ function GiveDialog({ close }: { readonly close: (given?: Given) => void }): JSX
       }
     >
       <Recipients to={to} onTo={setTo} />
+      {/* Keys, so that neither field takes over the other's element with its limit. */}
       {to === "did" ? (
-        <label>
+        <label key="did">
           {texts.did}
           <input
             value={did}
@@ -77,7 +78,7 @@ function GiveDialog({ close }: { readonly close: (given?: Given) => void }): JSX
           />
         </label>
       ) : (
-        <label>
+        <label key="label">
           {texts.label}
           <input
             value={label}

@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { texts } from "../texts.js";
 import { relocate } from "./actions/relocate.js";
+import { areRootsKnown, mayChange } from "./roots.js";
 import { filesOfDrop } from "./uploads/dropped.js";
 import { upload } from "./uploads/uploads.js";
 
@@ -15,35 +16,56 @@ export function dragOut(event: DragEvent, root: string, paths: readonly string[]
   if (event.dataTransfer !== null) event.dataTransfer.effectAllowed = "copyMove";
 }
 
-interface AreaProps {
+/** Where something may be dropped: a folder, and those in it that stand under the pointer (`data-drop`). */
+export interface DropTarget {
   readonly root: string;
   readonly path: string;
-  readonly isOn: boolean;
-  readonly children: ComponentChildren;
 }
 
-/** Takes what is dropped, into the folder under the pointer (`data-drop`) or into its own; and what is pasted. */
-export function DropArea({ root, path, isOn, children }: AreaProps): JSX.Element {
-  const [isOver, setOver] = useState(false);
+interface Drop {
+  /** The folder that takes what is held over it now, and how. */
+  readonly over: { readonly path: string; readonly how: "move" | "copy" | "upload" } | undefined;
+  readonly handlers: {
+    readonly onDragOver: (event: DragEvent) => void;
+    readonly onDragLeave: () => void;
+    readonly onDrop: (event: DragEvent) => void;
+  };
+}
+
+const takesFiles = ({ root, path }: DropTarget): boolean => areRootsKnown() && mayChange(root, path, "crud/write");
+
+export function useDrop({ root, path }: DropTarget): Drop {
+  const [over, setOver] = useState<Drop["over"]>(undefined);
   const takes = (event: DragEvent) =>
-    isOn && event.dataTransfer?.types.some((type) => type === TYPE || type === "Files") === true;
+    event.dataTransfer?.types.some((type) => type === TYPE || type === "Files") === true &&
+    takesFiles({ root, path: folderUnder(event) ?? path });
   const onDragOver = (event: DragEvent) => {
-    if (!takes(event)) return;
+    if (!takes(event)) {
+      setOver(undefined);
+      return;
+    }
     event.preventDefault();
-    if (event.dataTransfer !== null)
-      event.dataTransfer.dropEffect =
-        event.ctrlKey || event.altKey ? "copy" : event.dataTransfer.types.includes(TYPE) ? "move" : "copy";
-    setOver(true);
+    const isOwn = event.dataTransfer?.types.includes(TYPE) === true;
+    const how = !isOwn ? "upload" : event.ctrlKey || event.altKey ? "copy" : "move";
+    if (event.dataTransfer !== null) event.dataTransfer.dropEffect = how === "move" ? "move" : "copy";
+    setOver({ path: folderUnder(event) ?? path, how });
   };
   const onDrop = (event: DragEvent) => {
-    setOver(false);
+    setOver(undefined);
     if (!takes(event) || event.dataTransfer === null) return;
     event.preventDefault();
     void drop(event, { root, path: folderUnder(event) ?? path });
   };
+  return { over, handlers: { onDragOver, onDragLeave: () => setOver(undefined), onDrop } };
+}
+
+/** Takes what is dropped, and what is pasted. */
+export function DropArea({ children, ...target }: DropTarget & { readonly children: ComponentChildren }): JSX.Element {
+  const { root, path } = target;
+  const { over, handlers } = useDrop(target);
   const onPaste = (event: ClipboardEvent) => {
     const files = [...(event.clipboardData?.files ?? [])];
-    if (!isOn || files.length === 0) return;
+    if (files.length === 0 || !takesFiles(target)) return;
     event.preventDefault();
     upload(
       { root, path },
@@ -51,16 +73,10 @@ export function DropArea({ root, path, isOn, children }: AreaProps): JSX.Element
     );
   };
   return (
-    <div
-      class={isOver ? "drop-area over" : "drop-area"}
-      onDragOver={onDragOver}
-      onDragLeave={() => setOver(false)}
-      onDrop={onDrop}
-      onPaste={onPaste}
-    >
+    <div class={over === undefined ? "drop-area" : "drop-area over"} onPaste={onPaste} {...handlers}>
       {children}
       <div class="drop-hint" aria-hidden="true">
-        {texts.dropHere(path === "" ? root : path)}
+        {over === undefined ? null : <span>{texts.dropHere[over.how](over.path === "" ? root : over.path)}</span>}
       </div>
     </div>
   );

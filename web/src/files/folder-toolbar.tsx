@@ -87,7 +87,7 @@ function Chosen({
   readonly names: readonly string[];
 }): JSX.Element {
   return (
-    <>
+    <div class="chosen">
       <span class="hint" role="status">
         {texts.selectedCount(names.length)}
       </span>
@@ -96,6 +96,7 @@ function Chosen({
           key={label}
           type="button"
           class={isDanger === true ? "quiet danger" : "quiet"}
+          aria-label={label}
           title={keys === undefined ? label : `${label} (${keys})`}
           onClick={run}
         >
@@ -103,7 +104,7 @@ function Chosen({
           <span class="wide-only">{label}</span>
         </button>
       ))}
-    </>
+    </div>
   );
 }
 

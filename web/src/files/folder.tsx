@@ -41,9 +41,8 @@ export function FolderView({ root, path }: Place): JSX.Element {
     const folders = shown.entries.filter(({ type }) => type === "directory").map(({ name }) => name);
     learnFolders(root, path, folders);
   }, [shown, isThis]);
-  const mayWrite = areRootsKnown() && mayChange(root, path, "crud/write");
   return (
-    <DropArea root={root} path={path} isOn={mayWrite}>
+    <DropArea root={root} path={path}>
       <FolderToolbar root={root} path={path} entries={entries} filter={filter} onFilter={setFilter} />
       {isThis ? (
         <Entries

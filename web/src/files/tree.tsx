@@ -11,6 +11,7 @@ import { Icon } from "../ui/icon.js";
 import { Name } from "../ui/name.js";
 import { addressOf, navigate, route } from "../ui/router.js";
 import { VirtualRows } from "../ui/virtual.js";
+import { useDrop } from "./drag.js";
 import { whenListed } from "./listing.js";
 
 const ROW = 28;
@@ -76,6 +77,7 @@ export function FolderTree(): JSX.Element {
   const nodes = useMemo(() => nodesOf(root), [root, children.value, opened.value]);
   const [focused, setFocused] = useState<string | undefined>(undefined);
   const isOther = query.has("search") || query.has("trash");
+  const { over, handlers } = useDrop({ root, path: "" });
   useEffect(() => {
     // The list of the folder on screen tells its subfolders.
     const isListed = (at: string) => isDirectory && at === here && !isOther;
@@ -106,12 +108,13 @@ export function FolderTree(): JSX.Element {
         node={node}
         isHere={node.path === here}
         isActive={index === active}
+        isOver={node.path === over?.path}
         go={() => go(node)}
       />
     );
   };
   return (
-    <aside class="tree-pane">
+    <aside class="tree-pane" {...handlers}>
       <VirtualRows
         count={nodes.length}
         rowHeight={ROW}
@@ -164,10 +167,12 @@ interface RowProps {
   readonly node: Node;
   readonly isHere: boolean;
   readonly isActive: boolean;
+  /** Whether something is held over it, to be dropped. */
+  readonly isOver: boolean;
   readonly go: () => void;
 }
 
-function TreeRow({ id, root, node, isHere, isActive, go }: RowProps): JSX.Element {
+function TreeRow({ id, root, node, isHere, isActive, isOver, go }: RowProps): JSX.Element {
   const { path, level, isOpen, isLeaf } = node;
   const name = path === "" ? root : nameOf(path);
   const onToggle = (event: Event) => {
@@ -178,7 +183,7 @@ function TreeRow({ id, root, node, isHere, isActive, go }: RowProps): JSX.Elemen
     <div
       id={`tree-${id}`}
       role="treeitem"
-      class={isActive ? "tree-row active" : "tree-row"}
+      class={`tree-row${isActive ? " active" : ""}${isOver ? " over" : ""}`}
       style={{ paddingLeft: `${(level - 1) * 14 + 4}px` }}
       aria-level={level}
       aria-expanded={isLeaf ? undefined : isOpen}

@@ -1,0 +1,124 @@
+// What people do with the pointer in a real browser: dragging, picking folders, pictures compared, jobs cancelled, rights for a DID.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { EdKeypair } from "ucans";
+import { call, entry, openStage, type Stage, skipReason, TOKENS } from "./browser.js";
+
+const suite = skipReason === undefined ? describe : describe.skip;
+
+/** A GIF of one pixel. */
+function pixel(red: number): Buffer {
+  const image = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+  image[13] = red;
+  return image;
+}
+
+let stage: Stage;
+
+suite("gestures", () => {
+  beforeAll(async () => {
+    stage = await openStage(
+      {
+        "pixel.gif": pixel(0),
+        "one.txt": "1\n",
+        "two.txt": "2\n",
+        "three.txt": "3\n",
+        "into/here.txt": "",
+        "deep/below/here.txt": "",
+      },
+      { auth: { localToken: true }, file: { roots: { other: { temp: true } } } },
+    );
+  });
+  afterAll(() => stage.close());
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  test("an entry is dragged into a folder of the list, and into one of the tree", async () => {
+    const page = await stage.visit("files/files/");
+    await entry(page, "one.txt").dragTo(entry(page, "into"));
+    await page.getByText("1 item moved.").waitFor();
+    expect(readFileSync(stage.at("into/one.txt"), "utf8")).toBe("1\n");
+    await entry(page, "two.txt").dragTo(page.getByRole("treeitem", { name: "deep" }));
+    await entry(page, "two.txt").waitFor({ state: "detached" });
+    expect(readFileSync(stage.at("deep/two.txt"), "utf8")).toBe("2\n");
+    await page.context().close();
+  });
+
+  test("a folder is picked and uploaded with what is in it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "venue-files-picked-"));
+    mkdirSync(join(folder, "album/inner"), { recursive: true });
+    writeFileSync(join(folder, "album/a.txt"), "a\n");
+    writeFileSync(join(folder, "album/inner/b.txt"), "b\n");
+    const page = await stage.visit("files/files/into/");
+    await entry(page, "here.txt").waitFor();
+    await page.locator("input[webkitdirectory]").setInputFiles(join(folder, "album"));
+    await entry(page, "album").waitFor();
+    await entry(page, "album").getByRole("link").click();
+    await entry(page, "a.txt").waitFor();
+    await entry(page, "inner").getByRole("link").click();
+    await entry(page, "b.txt").waitFor();
+    expect(readFileSync(stage.at("into/album/a.txt"), "utf8")).toBe("a\n");
+    expect(readFileSync(stage.at("into/album/inner/b.txt"), "utf8")).toBe("b\n");
+    rmSync(folder, { recursive: true });
+    await page.context().close();
+  });
+
+  test("of a picture that was replaced, both versions stand beside each other", async () => {
+    const bytes = pixel(255).toString("base64");
+    await call(stage.venue, "file:write", { root: "files", path: "pixel.gif", bytes });
+    const page = await stage.visit("changes/files/pixel.gif");
+    const figures = page.locator("figure").filter({ has: page.locator("img") });
+    await figures.nth(1).waitFor();
+    expect(await figures.locator("figcaption").allInnerTexts()).toEqual(["Before", "After"]);
+    const images = await figures.locator("img").all();
+    const sources = await Promise.all(images.map((image) => image.getAttribute("src")));
+    expect(new Set(sources).size).toBe(2);
+    await page.context().close();
+  });
+
+  test("a job that runs is cancelled", async () => {
+    const { cursor } = (await call(stage.venue, "file:watch", { root: "files", waitMs: 0 }, TOKENS.alice)) as {
+      cursor: string;
+    };
+    const started = await fetch(`${stage.venue.url}/api/v1/invoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${TOKENS.alice}` },
+      body: JSON.stringify({ operation: "file:watch", input: { root: "files", cursor, waitMs: 30_000 } }),
+    });
+    const { id } = (await started.json()) as { id: string };
+    const page = await stage.visit("status");
+    const job = page.locator(".jobs li").filter({ hasText: "file:watch" });
+    await job.getByRole("button", { name: "Cancel" }).click();
+    await job.getByText("cancelled", { exact: true }).waitFor();
+    const headers = { authorization: `Bearer ${TOKENS.alice}` };
+    const after = await fetch(`${stage.venue.url}/api/v1/jobs/${id}`, { headers });
+    expect(await after.json()).toMatchObject({ status: "CANCELLED" });
+    await page.context().close();
+  });
+
+  test("a DID is given a UCAN for one folder", async () => {
+    const did = (await EdKeypair.create()).did();
+    // Only who holds rights of their own may pass them on so: not who came by a token or a link.
+    const page = await stage.visit("", { as: "nobody" });
+    const token = JSON.stringify(stage.venue.localToken);
+    await page.evaluate(`sessionStorage.setItem("venue-files:/workspace/", ${token})`);
+    await page.goto(`${stage.venue.url}/workspace/access`);
+    await page.getByRole("button", { name: "Give access" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("A DID (UCAN)").check();
+    await dialog.getByLabel("DID", { exact: true }).fill(did);
+    await dialog.getByRole("button", { name: "files" }).click();
+    await dialog.getByRole("button", { name: "into" }).click();
+    await dialog.getByRole("button", { name: "Give", exact: true }).click();
+    await page.getByText("it is not shown again").waitFor();
+    const [, payload = ""] = (await page.locator(".secret pre").first().innerText()).trim().split(".");
+    expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({
+      aud: did,
+      att: [{ with: "file://files/into", can: "crud/read" }],
+    });
+    await page.context().close();
+  });
+});
