@@ -1,10 +1,8 @@
 import {
   chmodSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   rmSync,
   utimesSync,
@@ -19,6 +17,7 @@ import { parseFileConfig } from "../../../src/config/load.js";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
+import { snapshotOf } from "./venue-ground.js";
 
 /** One random operation; most fail now and then, which changes nothing. */
 interface Step {
@@ -57,21 +56,6 @@ function inputOf(root: string, { op, path, to, content: text }: Step): object {
     case "delete":
       return { ...place, recursive: true };
   }
-}
-
-/** Paths with type and mode, of files also content and time in milliseconds. */
-function snapshot(dir: string, below = ""): string[] {
-  return readdirSync(join(dir, below))
-    .filter((name) => name !== ".venue-files")
-    .sort()
-    .flatMap((name) => {
-      const path = join(below, name);
-      const stat = lstatSync(join(dir, path));
-      const mode = (stat.mode & 0o777).toString(8);
-      if (stat.isDirectory()) return [`${path}/ ${mode}`, ...snapshot(dir, path)];
-      const content = readFileSync(join(dir, path), "utf8");
-      return [`${path} ${mode} ${Math.floor(stat.mtimeMs)} ${content.length} ${content.slice(0, 20)}`];
-    });
 }
 
 describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", (kind) => {
@@ -124,20 +108,20 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
         chmodSync(join(dir, name), 0o640 + index);
         utimesSync(join(dir, name), 1_600_000_000, 1_600_000_000 + index + 0.4567);
       }
-      const first = snapshot(dir);
+      const first = snapshotOf(dir);
       const known = await newestId();
       for (const one of steps) {
         await invoke(one.op, inputOf("r", one)).catch((error: unknown) => {
           if (!(error instanceof FileAdapterError) || error.code === "INTERNAL") throw error;
         });
       }
-      const last = snapshot(dir);
+      const last = snapshotOf(dir);
       const undos = await undoAll(await unitsSince(known));
-      expect(snapshot(dir)).toEqual(first);
+      expect(snapshotOf(dir)).toEqual(first);
       const redos = await undoAll(undos);
-      expect(snapshot(dir)).toEqual(last);
+      expect(snapshotOf(dir)).toEqual(last);
       await undoAll(redos);
-      expect(snapshot(dir)).toEqual(first);
+      expect(snapshotOf(dir)).toEqual(first);
     });
     await fc.assert(runs, {
       endOnFailure: process.env["UNDO_RUNS"] !== undefined,

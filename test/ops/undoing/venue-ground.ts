@@ -119,7 +119,7 @@ function resetFolder(dir: string): void {
 }
 
 /** Paths with type and mode, of files also content and time in milliseconds. */
-function snapshotOf(dir: string, below = ""): string[] {
+export function snapshotOf(dir: string, below = ""): string[] {
   return readdirSync(join(dir, below))
     .filter((name) => name !== ".venue-files")
     .sort()
