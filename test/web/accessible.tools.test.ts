@@ -1,11 +1,10 @@
 // Each place by the rules of WCAG 2.2 AA as far as a program can tell: light, dark, narrow, and with motion reduced.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { call, entries, openStage, type Stage, skipReason } from "./browser.js";
+import { call, entries, inBrowser, openStage, type Stage } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 let stage: Stage;
@@ -42,7 +41,7 @@ const places: readonly (readonly [name: string, path: string, ready: string])[] 
   ["status", "status", ".numbers"],
 ];
 
-suite("accessibility", () => {
+inBrowser("accessibility", () => {
   beforeAll(async () => {
     stage = await openStage(
       {

@@ -1,11 +1,10 @@
 // Approvals clicked through: an agent asks over MCP, a person sees what it would do, allows or denies it.
 import { readFileSync, writeFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { Page } from "playwright-core";
-import { call, openStage, type Stage, skipReason, TOKENS } from "./browser.js";
+import { call, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 let stage: Stage;
 let agent: Client;
 let page: Page;
@@ -38,7 +37,7 @@ async function ask(path: string, content: string): Promise<string> {
 const card = (path: string) => page.locator(".approval").filter({ hasText: path });
 const textOf = (path: string): string => readFileSync(stage.at(path), "utf8");
 
-suite("approvals", () => {
+inBrowser("approvals", () => {
   beforeAll(async () => {
     stage = await openStage(
       { "allowed.txt": "one\ntwo\n", "denied.txt": "one\n", "changed.txt": "one\n" },

@@ -1,11 +1,10 @@
 // Files that attack whoever looks at them, and pages that attack the page. Each attack would set `self.pwned`.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { call, editor, entry, openStage, type Stage, skipReason, TOKENS } from "./browser.js";
+import { call, editor, entry, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 const PWN = "(self.pwned=1,top.pwned=1)";
 let stage: Stage;
 let other: Server;
@@ -46,7 +45,7 @@ const BYPASSES = [
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10" onload="${PWN}"><script>${PWN}</script><image href="https://evil.example/i.png"/></svg>`;
 const HTML = `<!doctype html><script>${PWN}</script><img src=x onerror="${PWN}"><p>shown</p>`;
 
-suite("hostile content", () => {
+inBrowser("hostile content", () => {
   beforeAll(async () => {
     stage = await openStage({
       ...Object.fromEntries(BYPASSES.map((text, index) => [`bypass-${index}.md`, `begin\n\n${text}\n\nend`])),

@@ -4,13 +4,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { createVenue, type Venue, type VenueConfigInput } from "../../src/index.js";
+import { describeWhere } from "../needs.js";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
   existsSync(path),
 );
 
-/** Why there are no browser tests here. */
-export const skipReason = CHROMIUM === undefined ? "there is no Chromium (apt-get install chromium)" : undefined;
+/** `describe` of tests in a browser. Where there is none they are skipped, and the reason is printed. */
+export const inBrowser = describeWhere(CHROMIUM !== undefined, "there is no Chromium (apt-get install chromium)");
 
 /** Tokens of callers, by name; at least 32 characters. */
 export const TOKENS = {

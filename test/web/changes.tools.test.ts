@@ -1,13 +1,12 @@
 // Changes in a real browser: what an agent did, as a difference, and the way back from a part, a file, a session.
 import { existsSync, readFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { call, entries, entry, openStage, type Stage, skipReason } from "./browser.js";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { call, entries, entry, inBrowser, openStage, type Stage } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 const LINES = Array.from({ length: 40 }, (_, index) => `line ${index + 1}\n`).join("");
 let stage: Stage;
 
-suite("changes", () => {
+inBrowser("changes", () => {
   beforeAll(async () => {
     stage = await openStage({
       "notes.txt": LINES,

@@ -1,9 +1,8 @@
 // When something goes wrong: each line of the table in docs/workspace.md, really done. Nothing that was typed is lost.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { call, editor, openStage, openVenue, type Stage, skipReason, TOKENS, typeFirst } from "./browser.js";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { call, editor, inBrowser, openStage, openVenue, type Stage, TOKENS, typeFirst } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 let stage: Stage;
 
 const readText = (path: string): string => readFileSync(stage.at(path), "utf8");
@@ -27,7 +26,7 @@ const DRAFT_IS_KEPT = `new Promise((resolve) => {
   };
 })`;
 
-suite("when something goes wrong", () => {
+inBrowser("when something goes wrong", () => {
   beforeAll(async () => {
     const text = Array.from({ length: 12 }, (_, index) => `line ${index + 1}\n`).join("");
     const files = Object.fromEntries(names.map((name) => [`${name}.txt`, text]));
@@ -265,7 +264,7 @@ suite("when something goes wrong", () => {
   });
 });
 
-suite("when the venue goes away", () => {
+inBrowser("when the venue goes away", () => {
   afterEach(() => {
     expect(stage.problems.splice(0)).toEqual([]);
   });

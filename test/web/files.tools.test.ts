@@ -1,12 +1,11 @@
 // Files in a real browser: reading, writing, moving, uploading, by pointer and by keys alone.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { editor, entries, entry, openStage, type Stage, skipReason, typeFirst } from "./browser.js";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { editor, entries, entry, inBrowser, openStage, type Stage, typeFirst } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 let stage: Stage;
 
-suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`, () => {
+inBrowser("files of the page", () => {
   beforeAll(async () => {
     stage = await openStage(
       {

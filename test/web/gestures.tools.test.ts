@@ -2,11 +2,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { EdKeypair } from "ucans";
-import { call, entry, openStage, type Stage, skipReason, TOKENS } from "./browser.js";
-
-const suite = skipReason === undefined ? describe : describe.skip;
+import { call, entry, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
 /** A GIF of one pixel. */
 function pixel(red: number): Buffer {
@@ -17,7 +15,7 @@ function pixel(red: number): Buffer {
 
 let stage: Stage;
 
-suite("gestures", () => {
+inBrowser("gestures", () => {
   beforeAll(async () => {
     stage = await openStage(
       {

@@ -1,9 +1,8 @@
 // Activity and Status in a real browser, and files that are neither edited nor hexadecimal: long text, sound, links outside.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { call, openStage, type Stage, skipReason, TOKENS } from "./browser.js";
+import { call, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 const LINE = "a line of a text that is too long for the editor\n";
 let stage: Stage;
 
@@ -26,7 +25,7 @@ function silence(): Buffer {
   return Buffer.concat([header, samples]);
 }
 
-suite("places of the page", () => {
+inBrowser("places of the page", () => {
   beforeAll(async () => {
     stage = await openStage(
       {

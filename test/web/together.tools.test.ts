@@ -1,13 +1,12 @@
 // Several at once: two browsers and an MCP client on one file; links and sessions between tabs.
 import { readFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { call, editor, entry, openStage, type Stage, skipReason, TOKENS, typeFirst } from "./browser.js";
+import { call, editor, entry, inBrowser, openStage, type Stage, TOKENS, typeFirst } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 let stage: Stage;
 
-suite("several at once", () => {
+inBrowser("several at once", () => {
   beforeAll(async () => {
     stage = await openStage({ "shared.txt": Array.from({ length: 9 }, (_, index) => `line ${index}\n`).join("") });
   });

@@ -4,11 +4,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { createServer, type Server, request as send } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { call, openStage, type Stage, skipReason } from "./browser.js";
+import { call, inBrowser, openStage, type Stage } from "./browser.js";
 
-const suite = skipReason === undefined ? describe : describe.skip;
 /** Megabytes on a busy machine. */
 const PATIENT = { timeout: 60_000 };
 const PART = 8_388_608;
@@ -16,7 +15,7 @@ const SIZE = 9 * PART + 1000;
 let stage: Stage;
 let large: string;
 
-suite(`large uploads of the page${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`, () => {
+inBrowser("large uploads of the page", () => {
   /** From where each request went on. */
   const offsets: number[] = [];
   /** Bytes of a body that pass before its connection breaks, or nothing more comes. */

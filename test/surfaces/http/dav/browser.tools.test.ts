@@ -5,8 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { describeWhere } from "../../../needs.js";
-import { openStage, type Stage, skipReason, TOKENS } from "../../../web/browser.js";
+import { inBrowser, openStage, type Stage, TOKENS } from "../../../web/browser.js";
 
 /** The same site at another port, and another site. */
 const HOSTS = ["127.0.0.1", "localhost"];
@@ -99,7 +98,7 @@ async function watch(page: Page): Promise<() => Answered[]> {
     [...methods].map(([id, method]) => ({ method, status: statuses.get(id) ?? 0, hasPassword: passwords.has(id) }));
 }
 
-describeWhere(skipReason === undefined, skipReason ?? "")("a browser that holds the password", () => {
+inBrowser("a browser that holds the password", () => {
   beforeAll(async () => {
     // Every origin may call, so that nothing but the password is in question.
     stage = await openStage({ "secret.txt": "SECRET" }, { webdav: true, corsOrigins: "*" });
