@@ -178,10 +178,27 @@ const copyText = (text: string): string => Buffer.from(text).toString();
 /** Matches a literal, case-sensitively. */
 export function literalMatcher(literal: string): LineMatcher {
   const needle = Buffer.from(literal);
+  const part = rarePart(needle);
   return {
-    excludes: (bytes) => !bytes.includes(needle),
+    excludes: (bytes) => !bytes.includes(part) || (part !== needle && !bytes.includes(needle)),
     candidates: (text) => (at) => text.indexOf(literal, at),
     matches: (line) => line.includes(literal),
     startIn: (line) => line.indexOf(literal),
   };
+}
+
+/** Characters of texts and programs, from common to rare. All others count as rarer. */
+const COMMON = " etaoinsrhldcumfpgwybvkxjqz";
+/** Least bytes of a part: shorter ones are in most files. */
+const LEAST_PART = 4;
+
+/** The end of a text from its rarest character on: a search stops at each place that has the first byte of what it looks for. */
+function rarePart(needle: Buffer): Buffer {
+  const rank = (at: number): number => {
+    const found = COMMON.indexOf(String.fromCharCode(needle[at] ?? 0));
+    return found < 0 ? COMMON.length : found;
+  };
+  let from = 0;
+  for (let at = 1; at <= needle.length - LEAST_PART; at++) if (rank(at) > rank(from)) from = at;
+  return from === 0 ? needle : needle.subarray(from);
 }

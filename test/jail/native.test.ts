@@ -12,6 +12,8 @@ import { type Arena, expectClosedSoon, inArena, openDescriptors } from "./arena.
 
 const O_CLOEXEC = 0x80000;
 const { O_RDONLY, O_DIRECTORY } = fs.constants;
+/** Not in the constants of Node. */
+const O_PATH = 0x200000;
 
 /** Runs `work` with the calls and a descriptor of a directory, and sees to it that nothing stays open. */
 async function withCalls(work: (opened: { calls: NativeCalls; fd: number; arena: Arena }) => void): Promise<void> {
@@ -119,6 +121,19 @@ describe("native calls", () => {
       expect(Number.parseInt(flags ?? "0", 8) & O_CLOEXEC).toBe(O_CLOEXEC);
     }));
 
+  test("open for reading the object that a path handle stands for, whatever has its name by then", () =>
+    withCalls(({ calls, fd, arena }) => {
+      arena.file("file", "old");
+      const handle = calls.open(fd, "file", O_PATH) ?? -1;
+      fs.unlinkSync(join(arena.root, "file"));
+      arena.file("file", "new");
+      const opened = calls.reopen(handle) ?? -1;
+      fs.closeSync(handle);
+      expect(fs.readFileSync(opened, "utf8")).toBe("old");
+      fs.closeSync(opened);
+      expect([calls.reopen(handle), calls.reopen(-1)]).toEqual([undefined, undefined]);
+    }));
+
   test("a directory that was removed meanwhile fails as with Node", () =>
     withCalls(({ calls, arena }) => {
       const path = join(arena.root, "gone");
@@ -180,6 +195,7 @@ describe("native calls", () => {
         stat: () => undefined,
         statOpen: () => undefined,
         open: () => undefined,
+        reopen: () => undefined,
         copy: async () => 0,
         read: () => ({ next: () => answers.pop() ?? fails(), close }),
       };

@@ -151,3 +151,15 @@ test("as many characters are told as are wanted, and all hits counted", () => {
   expect(count).toBe(100);
   expect(lines).toHaveLength(11);
 });
+
+test.each(["releaseTheHandle", "über", "eeee", "a", "eZ", "return true;", "snake_case_name"])(
+  "bytes are excluded only if they do not hold the whole text: %s",
+  (literal) => {
+    const { excludes } = literalMatcher(literal);
+    const [first, ...others] = [...literal];
+    const without = [others.join(""), `${others.join("")}${first}`].filter((text) => !text.includes(literal));
+    const texts = [literal, `x${literal}y`, `${others.join("")} ${literal}`, `${literal}${literal}`];
+    expect(texts.map((text) => excludes?.(Buffer.from(text)))).toEqual(texts.map(() => false));
+    expect(without.map((text) => excludes?.(Buffer.from(text)))).toEqual(without.map(() => true));
+  },
+);

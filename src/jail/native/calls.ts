@@ -15,7 +15,9 @@ const NUMBERS: Readonly<
   x64: { openat: 257, statx: 332, getdents64: 217, copy_file_range: 326 },
   arm64: { openat: 56, statx: 291, getdents64: 61, copy_file_range: 285 },
 };
-const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0 } = fs.constants;
+const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
+/** See `jail/handles.ts`. */
+const O_PATH = 0x200000;
 /** Set by Node on its own descriptors; without it, child processes would inherit this one. */
 const O_CLOEXEC = 0x80000;
 const AT_SYMLINK_NOFOLLOW = 0x100;
@@ -43,6 +45,8 @@ export interface NativeCalls {
   open(directory: number, name: string | Buffer, flags: number): number | undefined;
   /** Stats one name without following links. */
   stat(directory: number, name: string | Buffer): Stat | undefined;
+  /** Opens for reading what a path handle stands for. */
+  reopen(handle: number): number | undefined;
   /** Stats an open descriptor. */
   statOpen(fd: number): Stat | undefined;
   read(directory: number): DirectoryReading | undefined;
@@ -85,11 +89,24 @@ export class NativeSource {
 function loadCalls(): NativeCalls | undefined {
   const [library, numbers] = [nativeLibrary(), NUMBERS[process.arch]];
   if (library === undefined || numbers === undefined) return undefined;
-  const calls = callsOf(library, numbers);
-  return isTrustworthy(calls) ? calls : undefined;
+  descriptors ??= openDescriptors();
+  const calls = descriptors === undefined ? undefined : callsOf(library, numbers, descriptors);
+  return calls !== undefined && isTrustworthy(calls) ? calls : undefined;
 }
 
-function callsOf(library: Library, numbers: (typeof NUMBERS)[string]): NativeCalls {
+/** The directory of the descriptors of this process, kept open: a name below it costs less than the whole path. */
+let descriptors: number | undefined;
+
+/** `undefined` without procfs. */
+function openDescriptors(): number | undefined {
+  try {
+    return fs.openSync("/proc/self/fd", O_PATH | O_DIRECTORY);
+  } catch {
+    return undefined;
+  }
+}
+
+function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: number): NativeCalls {
   const openat = library.declare<[number, number, string, number, number]>("int, const char *, int, int");
   const statx = library.declare<[number, number, string, number, number, Uint8Array]>(
     "int, const char *, int, unsigned int, void *",
@@ -116,6 +133,7 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string]): NativeCal
       const failed = statx(numbers.statx, directory, name, AT_SYMLINK_NOFOLLOW, ALL_FIELDS, statBytes) !== 0;
       return failed ? undefined : parseStat(stat);
     },
+    reopen: (handle) => open(own, String(handle), O_RDONLY | O_NONBLOCK),
     statOpen: (fd) =>
       statx(numbers.statx, fd, "", AT_EMPTY_PATH, ALL_FIELDS, statBytes) === 0 ? parseStat(stat) : undefined,
     read: (directory) => {
@@ -144,6 +162,7 @@ function isTrustworthy(calls: NativeCalls): boolean {
   const own = fileURLToPath(import.meta.url);
   let directory = -1;
   let file: number | undefined;
+  let again: number | undefined;
   let reading: DirectoryReading | undefined;
   try {
     directory = fs.openSync(dirname(own), O_RDONLY | O_DIRECTORY);
@@ -154,12 +173,14 @@ function isTrustworthy(calls: NativeCalls): boolean {
     if (seen === undefined || file === undefined || reading === undefined) return false;
     if (seen.identity !== `${dev}:${ino}` || statOfOpen(file).identity !== seen.identity) return false;
     if (calls.statOpen(file)?.identity !== seen.identity) return false;
+    again = calls.reopen(file);
+    if (again === undefined || statOfOpen(again).identity !== seen.identity) return false;
     if (seen.size !== size || seen.modifiedMs !== Math.floor(mtimeMs)) return false;
     return reading.next().length > 0;
   } catch {
     return false;
   } finally {
     reading?.close();
-    for (const fd of [directory, file ?? -1]) if (fd >= 0) fs.closeSync(fd);
+    for (const fd of [directory, file ?? -1, again ?? -1]) if (fd >= 0) fs.closeSync(fd);
   }
 }

@@ -26,6 +26,7 @@ async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortS
     stat: () => undefined,
     statOpen: () => undefined,
     open: () => undefined,
+    reopen: () => undefined,
     read: () => undefined,
     copy,
   }));

@@ -6,6 +6,7 @@ import type { WalkContent } from "../../../core/ports/backend.js";
 import type { Name } from "../../../jail/directory.js";
 import { type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { NOT_REGULAR, readRegular, TOO_LARGE } from "../../../jail/reading/read-regular.js";
 import { closeNow, errnoOf, isExhaustion } from "../../../jail/sys.js";
 
 /** Initial size of the buffer in bytes; fits most source files. */
@@ -32,7 +33,13 @@ export class FileTaker {
     const { crossDevice, top } = this.#jail;
     // On overlay file systems files report the device of their layer, so their directory decides.
     if (!crossDevice && directory.stat.device !== top.stat.device) return undefined;
-    return yield* this.#takePinned(directory, raw, maxBytes);
+    const calls = this.#jail.sys.native?.calls;
+    if (calls === undefined || directory.fd < 0) return yield* this.#takePinned(directory, raw, maxBytes);
+    const buffer = this.#room(0, FIRST_BYTES);
+    const count = readRegular(calls, directory.fd, raw, { buffer, at: 0, maxBytes });
+    if (count >= 0) return buffer.subarray(0, count);
+    if (count === NOT_REGULAR) return undefined;
+    return count === TOO_LARGE ? "too large" : yield* this.#takePinned(directory, raw, maxBytes);
   }
 
   *#takePinned(directory: Pinned, name: string, maxBytes: number): Io<WalkContent | undefined> {
