@@ -7,8 +7,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { TestEnvironment } from "jest-environment-node";
+import { shareCompiledCode } from "./compile-cache.mjs";
 
 const require = createRequire(import.meta.url);
+
+shareCompiledCode();
 
 const used = new Set();
 const { run } = AsyncLocalStorage.prototype;
