@@ -342,6 +342,23 @@ describe("the sources of the workspace page", () => {
   });
 });
 
+describe("the tests", () => {
+  const folder = new URL("test/", project);
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+
+  test("lie in rooms that can be read as a whole", () => {
+    expect(files.length).toBeGreaterThan(400);
+    expect([...crowdedRooms(new Map(files.map((file) => [file, ""])))]).toEqual([]);
+  });
+
+  test("have in ops/ one file for each operation, and what these share", () => {
+    const ofOperations = new Set([...OPERATIONS, ...STREAM_OPERATIONS].map(({ name }) => `ops/${name}.test.ts`));
+    const others = files.filter((file) => posix.dirname(file) === OPERATIONS_ROOM && !ofOperations.has(file));
+    // What holds for several operations is tested in ops/common/, their parts in the rooms that src/ops/ has for them.
+    expect(others.filter((file) => file.endsWith(".test.ts"))).toEqual([]);
+  });
+});
+
 describe("each operation", () => {
   const files = readdirSync(new URL("src/ops/", project), { recursive: true, encoding: "utf8" }).filter((file) =>
     file.endsWith(".ts"),

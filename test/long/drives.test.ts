@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { mergeCopies } from "../drive/dlfs/copies.js";
-import { CLASHING_NAMES, converges, PLAIN_NAMES, schedules } from "../drive/dlfs/replicas.js";
+import { mergeCopies } from "../drive/dlfs/merging/copies.js";
+import { CLASHING_NAMES, converges, PLAIN_NAMES, schedules } from "../drive/dlfs/merging/replicas.js";
 import { expectAll, killLogging, writeAndKill } from "../drive/engine-crash.js";
 import { compile } from "../drive/store/compiled.js";
 

@@ -11,7 +11,7 @@ import { settleIn } from "../../../src/drive/engine/owner/change-results.js";
 import { createWriteSet } from "../../../src/drive/engine/write-set.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";
-import { cellsOf } from "./import-cells.js";
+import { cellsOf } from "./exchange/import-cells.js";
 
 const ENTRIES = 3000;
 

@@ -2,8 +2,8 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { answer, assetSuite, type Method } from "../asset-suite.js";
 import { failure, type Ground, useGround } from "../ground.js";
+import { answer, assetSuite, type Method } from "./asset-suite.js";
 
 const OLD = "old content";
 

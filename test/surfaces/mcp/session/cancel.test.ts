@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { readRecords } from "../../../audit/records.js";
+import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
+import { startRaw } from "../raw.js";
+import { type ClientName, closeSessions, connect, textOf } from "../sessions.js";
+
+afterAll(async () => {
+  await closeSessions();
+  await cleanUp();
+});
+
+const ENTRIES = 2000;
+const big = makeFolder();
+for (let i = 0; i < ENTRIES; i++) writeFileSync(join(big, `${i}`), "");
+
+/** A root in which a tree takes long enough to be cancelled, and a record of what became of it. */
+function slowRoot(more: { file?: object; jobs?: object; auth?: object } = {}): {
+  config: string;
+  outcomes: () => string[];
+} {
+  const file = { roots: { big: { path: big, io: "pool" } }, ...more.file };
+  const folder = makeFolder({ "c.json5": JSON.stringify({ audit: { file: "audit.jsonl" }, ...more, file }) });
+  const outcomes = () => readRecords(join(folder, "audit.jsonl")).map(({ outcome }) => String(outcome));
+  return { config: join(folder, "c.json5"), outcomes };
+}
+
+const slow = { root: "big", info: "size", maxEntries: ENTRIES };
+
+const jobsOf = async (url: string): Promise<number> => {
+  const status = (await (await fetch(`${url}/api/v1/status`)).json()) as { stats: { jobs: number } };
+  return status.stats.jobs;
+};
+
+/** A message of the 2025 protocol without any client. */
+const send = (url: string, message: object, { signal, token }: { signal?: AbortSignal; token?: string } = {}) =>
+  fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    ...(signal === undefined ? {} : { signal }),
+  }).then((response) => response.text());
+
+const CALL = { id: 1, method: "tools/call", params: { name: "file_tree", arguments: slow } };
+const CANCEL = { method: "notifications/cancelled", params: { requestId: 1 } };
+
+describe("a client that", () => {
+  test("waits gets the tree", async () => {
+    const { config, outcomes } = slowRoot();
+    const raw = await startRaw(["--config", config]);
+    expect(textOf((await raw.call("file_tree", slow)).result).split("\n")).toHaveLength(ENTRIES + 2);
+    raw.process.child.stdin.end();
+    await raw.process.ended;
+    expect(outcomes()).toEqual(["OK"]);
+  });
+
+  test.each([
+    ["a call may wait", { jobs: { maxWaitMs: 1 } }],
+    ["an operation may run", { file: { limits: { timeoutMs: 1 } } }],
+  ])("waits longer than %s is told so", async (_name, more) => {
+    const raw = await startRaw(["--config", slowRoot(more).config]);
+    const { result } = await raw.call("file_tree", slow);
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ type: "text", text: "Operation timed out after 1 ms [TIMEOUT]" }],
+    });
+    expect(result._meta).toMatchObject({ "venue-files/error": { errorCode: "TIMEOUT", errorData: {} } });
+    await raw.process.stop();
+  });
+
+  test.each<ClientName>(["client 2, newest protocol", "client 1"])("cancels aborts its call: %s", async (client) => {
+    const { config, outcomes } = slowRoot();
+    const session = await connect(client, { args: ["--config", config] });
+    await session.call("file_stat", { root: "big", path: "0" });
+    const cancelling = new AbortController();
+    const call = session.call("file_tree", slow, cancelling.signal);
+    // A client does not even send what is cancelled at once; behind the call in the pipe is soon enough.
+    setImmediate(() => cancelling.abort());
+    await expect(call).rejects.toThrow();
+    await session.call("file_stat", { root: "big", path: "0" });
+    await session.close();
+    // The aborted call ends when it next looks whether it should, which may be after the other one.
+    expect(outcomes().sort()).toEqual(["ABORTED", "OK", "OK"]);
+  });
+
+  test("goes away aborts its call, over stdio", async () => {
+    const { config, outcomes } = slowRoot();
+    const raw = await startRaw(["--config", config]);
+    await raw.call("file_stat", { root: "big", path: "0" });
+    raw.call("file_tree", slow).catch(() => {});
+    raw.process.child.stdin.end();
+    expect((await raw.process.ended).status).toBe(0);
+    expect(outcomes()).toEqual(["OK", "ABORTED"]);
+  });
+
+  test.each([
+    ["newest", "aborts its call", ["ABORTED", "OK", "OK"]],
+    ["2025", "leaves its call running", ["OK", "OK", "OK"]],
+  ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected) => {
+    const { config, outcomes } = slowRoot();
+    const served = await serve(["--config", config]);
+    const session = await connect("client 2, newest protocol", { url: served.url });
+    await session.call("file_stat", { root: "big", path: "0" });
+    const cancelling = new AbortController();
+    const { signal } = cancelling;
+    const call = era === "newest" ? session.call("file_tree", slow, signal) : send(served.url, CALL, { signal });
+    call.catch(() => {});
+    while ((await jobsOf(served.url)) < 2);
+    cancelling.abort();
+    await expect(call).rejects.toThrow();
+    await session.call("file_stat", { root: "big", path: "0" });
+    // Stopping would cancel what still runs.
+    while (outcomes().length < 3) await new Promise((resolve) => setImmediate(resolve));
+    await served.stop();
+    expect(outcomes().sort()).toEqual(expected);
+  });
+
+  test.each([
+    ["aborts its call", "secret", "ABORTED"],
+    ["reaches no call of others", "other", "OK"],
+    ["reaches no call of a client without credentials, whose number anybody can guess", undefined, "OK"],
+  ])("of 2025 cancels over HTTP %s", async (_effect, canceller, outcome) => {
+    const names = ["secret", "other"];
+    const tokens = names.map((name) => ({
+      ...{ name, token: { sha256: createHash("sha256").update(name).digest("hex") } },
+      caps: [{ with: "file://", can: "crud/read" }],
+    }));
+    const { config, outcomes } = slowRoot({ auth: { tokens } });
+    const served = await serve(["--config", config]);
+    const owner = canceller === undefined ? {} : { token: "secret" };
+    const call = send(served.url, CALL, owner);
+    while ((await jobsOf(served.url)) < 1);
+    await send(served.url, CANCEL, canceller === undefined ? {} : { token: canceller });
+    const text = await call;
+    expect(text.includes("ABORTED")).toBe(outcome === "ABORTED");
+    expect(outcomes()).toEqual([outcome]);
+    await served.stop();
+  });
+});

@@ -1,0 +1,72 @@
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { cleanUp, type Running, start, tempRootsIn } from "../../../cli/process.js";
+import { startRaw } from "../raw.js";
+
+afterAll(cleanUp);
+
+const ERAS = ["2025", "newest"] as const;
+
+describe.each(ERAS)("in the protocol of %s", (era) => {
+  test("standard output carries JSON-RPC and nothing else, standard error nothing at all", async () => {
+    const raw = await startRaw([], { era });
+    await raw.request("tools/list");
+    const place = { root: "tmp", path: "a.txt" };
+    await raw.call("file_write", { ...place, content: "line\nline\u2028\r\n" });
+    await Promise.all(["a.txt", "b.txt", "../c"].map((path) => raw.call("file_read", { root: "tmp", path })));
+    await raw.request("tools/call", { name: "no_such_tool" });
+    await raw.request("no/such/method");
+    raw.process.child.stdin.end();
+    const { status, stdout, stderr } = await raw.process.ended;
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout.endsWith("\n")).toBe(true);
+    const messages = stdout.trimEnd().split("\n");
+    expect(messages.length).toBeGreaterThanOrEqual(7);
+    for (const message of messages) {
+      expect(JSON.parse(message)).toMatchObject({ jsonrpc: "2.0", id: expect.any(Number) });
+    }
+  });
+
+  test.each<[string, (running: Running) => unknown]>([
+    ["the input ends", ({ child }) => child.stdin.end()],
+    ["it is told to end", ({ child }) => child.kill("SIGTERM")],
+  ])("the process ends with 0 when %s, and its temp roots are gone", async (_name, end) => {
+    const raw = await startRaw([], { era });
+    await raw.call("file_write", { root: "tmp", path: "a.txt", content: "a" });
+    expect(tempRootsIn(raw.process.tmp)).toHaveLength(2);
+    end(raw.process);
+    expect(await raw.process.ended).toMatchObject({ status: 0, signal: null, stderr: "" });
+    expect(tempRootsIn(raw.process.tmp)).toEqual([]);
+  });
+});
+
+test("the process ends when nobody reads its answers any more", async () => {
+  const raw = await startRaw([]);
+  raw.process.child.stdout.destroy();
+  raw.write('{"jsonrpc":"2.0","id":5,"method":"tools/list"}\n');
+  expect((await raw.process.ended).signal).toBeNull();
+  expect(tempRootsIn(raw.process.tmp)).toEqual([]);
+});
+
+test("an input that ends at once is no fault", async () => {
+  const process = start(["mcp"]);
+  process.child.stdin.end();
+  expect(await process.ended).toEqual({ status: 0, signal: null, stdout: "", stderr: "" });
+});
+
+describe("what is no JSON-RPC", () => {
+  const LINES = ["garbage", "{}", "[]", '{"jsonrpc":"1.0","id":1,"method":"ping"}', '{"id":1}', "\u0000", '"text"', ""];
+
+  test("does not disturb the connection, and is worth a line at most", async () => {
+    const raw = await startRaw([]);
+    for (const line of LINES) {
+      raw.write(`${line}\n`);
+      expect((await raw.request("ping")).result).toEqual({});
+    }
+    raw.process.child.stdin.end();
+    const { status, stderr } = await raw.process.ended;
+    expect(status).toBe(0);
+    const said = stderr.trimEnd().split("\n");
+    expect(said.length).toBeLessThanOrEqual(LINES.length);
+    for (const line of said) expect(line).toMatch(/^MCP: .{1,200}$/);
+  });
+});
