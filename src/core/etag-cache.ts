@@ -1,12 +1,15 @@
 // Caches content hashes by file version.
 
 import type { Sha256 } from "./etag.js";
+import { RecentContents } from "./recent-contents.js";
 
 /** An entry takes about 200 bytes, which bounds the cache at about 10 MB. */
 const MAX_ENTRIES = 50_000;
 
 /** Cache of content hashes, keyed by root and file stamp; the least recently stored entry is evicted first. */
 export class VersionCache {
+  /** What was written last, for files that change too often for a stamp. */
+  readonly recent = new RecentContents();
   readonly #known = new Map<string, Sha256>();
 
   /** @param stamp from the backend; `undefined`: the file may still change without a new stamp, so nothing is cached */

@@ -7,9 +7,12 @@ export type Sha256 = string;
 
 /**
  * A precondition on the target: its content, by etag or hash as the caller gave it, or that nothing exists. `stamp`: of
- * the content where it was read; a file that still has it need not be read again.
+ * the content where it was read; a file that still has it need not be read again. `bytes`: the content itself, where it
+ * is at hand, since comparing takes a fraction of the time of hashing.
  */
-export type Expected = { readonly content: string; readonly stamp?: string | undefined } | "nothing";
+export type Expected =
+  | { readonly content: string; readonly stamp?: string | undefined; readonly bytes?: Buffer | undefined }
+  | "nothing";
 
 /** Precondition fields in the input of a changing operation. */
 export interface PreconditionInput {

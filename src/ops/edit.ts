@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { EditTerms } from "../core/call/terms.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { conflict, permissionDenied } from "../core/errors/texts.js";
@@ -7,12 +6,12 @@ import type { Rendering } from "../core/ports/adapter.js";
 import type { Written } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { EditInput, EditOutput } from "../schema/types.js";
-import { versionOf } from "./content/file-etag.js";
+import { placeKey, sha256Of, versionOf } from "./content/file-etag.js";
 import { lineAt } from "./content/terminators.js";
-import { firstDifference } from "./editing/apply.js";
 import { editsOf } from "./editing/input.js";
 import type { Replacement } from "./editing/match.js";
-import { bytesOf, type Original, readOriginal, textAfter, WHAT_IT_FOUND } from "./editing/original.js";
+import { type NewContent, newContent } from "./editing/new-content.js";
+import { type HeldOriginal, holdOriginal, type Original, WHAT_IT_FOUND } from "./editing/original.js";
 import { planOf, yieldIfDue } from "./editing/plan.js";
 import { unifiedDiff } from "./editing/unified-diff.js";
 
@@ -43,28 +42,43 @@ export const edit: Operation<EditInput, EditOutput> = {
 
 async function editFile(input: EditInput, call: PathCall): Promise<EditOutput> {
   const { access, path } = call;
-  const original = await readOriginal(input, call);
+  const original = await holdOriginal(input, call);
   const mayRead = access.holds("crud/read");
-  const terms = call.terms?.edits;
-  const plan =
-    terms === undefined
-      ? await planOf(editsOf(input), original, { call, mayRead })
-      : await planBy(terms, original, { call, mayRead });
-  const text = textAfter(original, plan, call);
-  const first = firstDifference(original.text, text, plan[0]?.start ?? 0);
-  const bytes = first === undefined ? undefined : bytesOf(text, original, call);
+  const { plan, content } = await planContent(input, original, { call, mayRead });
   const isDry = input.dryRun === true;
-  const written = bytes === undefined || isDry ? undefined : await commit(bytes, { input, original, call, mayRead });
-  const sha256 = bytes === undefined ? original.sha256 : (written?.sha256 ?? hash("sha256", bytes));
+  const written =
+    content === undefined || isDry ? undefined : await commit(content, { input, original, call, mayRead });
+  // Not after a write that failed: what of it goes on may still compare with the bytes.
+  original.release();
+  const sha256 = content === undefined ? original.sha256 : (written?.sha256 ?? sha256Of(content.bytes));
   return {
     path: path.text,
-    size: bytes?.length ?? original.size,
+    size: content?.bytes.length ?? original.size,
     applied: plan.length,
     ...(mayRead ? { ...versionOf(sha256, call), previousEtag: etagOf(original.sha256) } : {}),
-    ...(mayRead && first !== undefined ? { firstChangedLine: lineAt(first, original.text) } : {}),
-    ...(mayRead && terms === undefined ? diffOf(original, plan, call) : {}),
+    ...(mayRead && content !== undefined ? { firstChangedLine: lineAt(content.first, original.text) } : {}),
+    ...(mayRead && call.terms?.edits === undefined ? diffOf(original, plan, call) : {}),
     ...(isDry ? { dryRun: true } : {}),
   };
+}
+
+/** @throws as the plan; the original is released then */
+async function planContent(
+  input: EditInput,
+  original: HeldOriginal,
+  { call, mayRead }: { call: PathCall; mayRead: boolean },
+): Promise<{ plan: readonly Replacement[]; content: NewContent | undefined }> {
+  const terms = call.terms?.edits;
+  try {
+    const plan =
+      terms === undefined
+        ? await planOf(editsOf(input), original, { call, mayRead })
+        : await planBy(terms, original, { call, mayRead });
+    return { plan, content: newContent(original, plan, call) };
+  } catch (error) {
+    original.release();
+    throw error;
+  }
 }
 
 /** The replacements as a profile plans them. Refuses a read-only file before it reveals anything about its content. */
@@ -82,14 +96,21 @@ async function planBy(
 
 /** Writes the new content if the file is still as it was read. @throws CONFLICT */
 async function commit(
-  bytes: Buffer,
-  { input, original, call, mayRead }: { input: EditInput; original: Original; call: PathCall; mayRead: boolean },
+  { bytes }: NewContent,
+  { input, original, call, mayRead }: { input: EditInput; original: HeldOriginal; call: PathCall; mayRead: boolean },
 ): Promise<Written> {
-  const { root, path, access } = call;
+  const { root, path, access, versions } = call;
   const content = hashText(original.sha256);
-  const options = { parents: false, expected: { content, stamp: original.stamp } };
+  const options = { parents: false, expected: { content, stamp: original.stamp, bytes: original.bytes } };
+  let isLent = false;
+  const lend = (): Buffer => {
+    isLent = true;
+    return bytes;
+  };
   try {
-    return await root.backend.write(path, { load: () => bytes }, options, access);
+    const written = await root.backend.write(path, { load: () => bytes, borrow: lend }, options, access);
+    if (isLent && written.sha256 !== undefined) versions.recent.keep(placeKey(call), bytes, written.sha256);
+    return written;
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "CONFLICT" || error.data["expected"] !== content)
       throw error;

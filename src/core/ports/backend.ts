@@ -224,7 +224,7 @@ export interface Body {
   /** @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT; the stream may throw them later as well */
   load(): Awaitable<Buffer | AsyncIterable<Uint8Array>>;
   /** Like `load`, but the buffer is lent: its owner uses it again once the operation has ended. */
-  borrow?(): Promise<Buffer>;
+  borrow?(): Awaitable<Buffer>;
 }
 
 /** What a backend can tell of single entries. */

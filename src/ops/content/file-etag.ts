@@ -18,6 +18,9 @@ const CHUNK = 262_144;
 /** The SHA-256 of a whole content in memory, in hex. */
 export const sha256Of = (whole: Buffer): Sha256 => hash("sha256", whole, "hex");
 
+/** Under which the content of a file is remembered. */
+export const placeKey = ({ root, path }: FileCall): string => `${root.name}/${path.text}`;
+
 /**
  * The etag of a file for an answer: from the cache, or computed if the whole content is given; else nothing.
  * @param whole the content, if all of it was read
@@ -26,7 +29,7 @@ export function etagFor(call: FileCall, stamp: Stamp | undefined, whole?: Buffer
   const known = call.versions.get(call.root.name, stamp);
   if (known !== undefined) return versionOf(known, call);
   if (whole === undefined) return {};
-  const sha256 = sha256Of(whole);
+  const sha256 = call.versions.recent.hashOf(placeKey(call), whole) ?? sha256Of(whole);
   call.versions.put(call.root.name, stamp, sha256);
   return versionOf(sha256, call);
 }

@@ -1,6 +1,5 @@
 // The text of a file that is edited, with what is needed to write it back in the same form.
 
-import { hash } from "node:crypto";
 import { notTextToEdit } from "../../core/errors/edit-texts.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict, contentTooLarge, tooLargeToRead } from "../../core/errors/texts.js";
@@ -9,6 +8,7 @@ import type { ReadRange } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { decodeText, encodeText, type TextForm } from "../content/encoding.js";
+import { placeKey, sha256Of } from "../content/file-etag.js";
 import { applyReplacements, lengthAfter } from "./apply.js";
 import type { Replacement } from "./match.js";
 
@@ -31,8 +31,21 @@ export interface Original {
   readonly stamp: Stamp | undefined;
 }
 
+/** An original with its bytes, which are lent until `release`. */
+export interface HeldOriginal extends Original {
+  readonly bytes: Buffer;
+  release(): void;
+}
+
 /** @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
 export async function readOriginal(input: OriginalRequest, call: FileCall): Promise<Original> {
+  const { bytes: _, release, ...original } = await holdOriginal(input, call);
+  release();
+  return original;
+}
+
+/** Like {@link readOriginal}; the caller releases it. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
+export async function holdOriginal(input: OriginalRequest, call: FileCall): Promise<HeldOriginal> {
   const { access, root, path, limits } = call;
   const limit = limits.maxReadBytes;
   const tooLarge = (size: number) => tooLargeToRead(access.place, size, limit, "Replace it whole with file_write");
@@ -42,18 +55,22 @@ export async function readOriginal(input: OriginalRequest, call: FileCall): Prom
   };
   const expected = expectedOf(input);
   const found = await missingAsConflict(async () => root.backend.read(path, plan, access), input, call);
+  const release = () => found.release?.();
+  let isHeld = false;
   try {
     const { bytes, stamp } = found;
     if (bytes.length > limit) throw tooLarge(bytes.length);
-    const sha256 = hash("sha256", bytes);
+    const sha256 = call.versions.recent.hashOf(placeKey(call), bytes) ?? sha256Of(bytes);
     call.versions.put(root.name, stamp, sha256);
     if (expected !== undefined && !isExpected(expected, sha256)) throw staleConflict(input, call, etagOf(sha256));
     const decoded = decodeText(bytes, input.encoding ?? root.encoding);
     if (decoded === undefined) throw notTextToEdit(access.place);
     const { text, encoding, bom } = decoded;
-    return { text: bom ? BOM + text : text, form: { encoding, bom }, sha256, size: bytes.length, stamp };
+    isHeld = true;
+    const form = { encoding, bom };
+    return { text: bom ? BOM + text : text, form, sha256, size: bytes.length, stamp, bytes, release };
   } finally {
-    found.release?.();
+    if (!isHeld) release();
   }
 }
 
@@ -75,12 +92,17 @@ const staleConflict = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }:
   });
 
 /** @throws TOO_LARGE before a text of that size is built */
-export function textAfter({ text, size }: Original, plan: readonly Replacement[], call: FileCall): string {
+export function textAfter(original: Original, plan: readonly Replacement[], call: FileCall): string {
+  checkedLength(original, plan, call);
+  return applyReplacements(original.text, plan);
+}
+
+/** Length of the new text in characters. Every encoding takes at least one byte for each. @throws TOO_LARGE */
+export function checkedLength({ text, size }: Original, plan: readonly Replacement[], call: FileCall): number {
   const limit = Math.max(call.limits.maxWriteBytes, size);
   const length = lengthAfter(text, plan);
-  // Every encoding takes at least one byte for each character.
   if (length > limit) throw contentTooLarge(call.access.place, length, limit);
-  return applyReplacements(text, plan);
+  return length;
 }
 
 /** @throws TOO_LARGE, NOT_TEXT */

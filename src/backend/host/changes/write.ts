@@ -15,7 +15,7 @@ export function* replaceFile(change: Change, found: Reached, options: WriteOptio
   const target = locate(change, found, options);
   yield* checkFile(change, target.old);
   yield* checkEarly(change, target.old, expected);
-  const content = yield* wait(options.body.load());
+  const content = yield* wait(options.body.borrow?.() ?? options.body.load());
   // No other call has had the lock since the walk, and no other process either, but for an instant.
   const instant =
     Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && expected === undefined;
