@@ -17,9 +17,7 @@ import {
   isPersonal,
   type OpenRoot,
   type PathCall,
-  type PersonalRoot,
   type PlaceRequest,
-  type Root,
   type RootView,
 } from "../core/ports/operation.js";
 import { settleWithin } from "../core/turns.js";
@@ -158,28 +156,35 @@ export class Dispatcher {
     const { approvals: desk } = this.#options;
     const gate = new ApprovalGate({ name, given, context, desk, approval: approval ?? context.approval, progress });
     const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
-    const output = await withChangeBracket(operation, this.#options, () => this.#perform(operation, state));
+    const output = await withChangeBracket(operation, this.#options, () =>
+      given["operationId"] === undefined ? this.#perform(operation, state) : this.#performOnce(operation, state),
+    );
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
     return given !== input && hasNullPrecondition(input) ? addRemark(output, NO_PRECONDITION) : output;
   }
 
   async #perform(operation: AnyOperation, state: Preparing): Promise<unknown> {
+    const { context, scope, progress } = state;
+    const work = this.#prepare(operation, state);
+    // Not every operation checks for cancellation itself: a list of roots needs no disk.
+    scope.checkpoint();
+    let output: unknown;
+    try {
+      output = await runAdmitted(work, { gate: this.#gates.of(operation), scope, memory: context.memory });
+    } catch (error) {
+      return this.#explain(error, operation, state);
+    }
+    progress.bytes = operation.bytes?.(output) ?? 0;
+    return output;
+  }
+
+  #performOnce(operation: AnyOperation, state: Preparing): Promise<unknown> {
     const { name, given, context, scope, progress } = state;
-    const run = async (own: Preparing) => {
-      const work = this.#prepare(operation, own);
-      // Not every operation checks for cancellation itself: a list of roots needs no disk.
-      scope.checkpoint();
-      const turn = { gate: this.#gates.of(operation), scope, memory: context.memory };
-      const output = await runAdmitted(work, turn).catch((error: unknown) => this.#explain(error, operation, own));
-      progress.bytes = operation.bytes?.(output) ?? 0;
-      return output;
-    };
-    if (given["operationId"] === undefined) return run(state);
     const places: JudgedPlace[] = [];
     return this.#repeats.runOnce(
       { name, given, context, scope },
       {
-        run: (transfer) => run({ ...state, context: { ...context, ...transfer }, places }),
+        run: (transfer) => this.#perform(operation, { ...state, context: { ...context, ...transfer }, places }),
         places: () => places.map(({ request, access }) => ({ request, real: access.realPath })),
         judge: (first) => {
           const authoriser = this.#authoriser(name, context);
@@ -256,7 +261,8 @@ export class Dispatcher {
     if (isFirst) progress.resource = resource;
     else progress.others.push(resource);
     const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
-    const root = isPersonal(found) ? this.#ownRoot(found, state) : found;
+    // A drive root is opened for its owner; without one, DRIVE_REQUIRES_AUTH.
+    const root = isPersonal(found) ? openForOwner(found, ownerOf(found.name, state.context, this.#options)) : found;
     for (const ability of abilities) authoriser.require(resource, ability);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
@@ -280,12 +286,6 @@ export class Dispatcher {
       if (!isPersonal(root)) return [rootView(root, state.authoriser)];
       return owner === undefined ? [] : [rootView(openForOwner(root, owner), state.authoriser)];
     });
-  }
-
-  /** A drive root, opened for its owner. @throws DRIVE_REQUIRES_AUTH */
-  #ownRoot(root: PersonalRoot, state: Preparing): Root {
-    const owner = ownerOf(root.name, state.context, this.#options);
-    return openForOwner(root, owner);
   }
 
   #visible(authoriser: Authoriser): OpenRoot[] {

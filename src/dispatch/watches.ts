@@ -102,12 +102,15 @@ export class Watches {
 }
 
 /** Runs an operation; while it changes something, the feed knows. */
-export async function withChangeBracket<T>(
+export function withChangeBracket<T>(
   { changes }: Pick<AnyOperation, "changes">,
   { feed }: Pick<DispatchOptions, "feed">,
   run: () => Promise<T>,
 ): Promise<T> {
-  if (!changes || feed === undefined) return run();
+  return changes && feed !== undefined ? bracketed(feed, run) : run();
+}
+
+async function bracketed<T>(feed: ChangeFeed, run: () => Promise<T>): Promise<T> {
   feed.beginChange();
   try {
     return await run();

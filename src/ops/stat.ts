@@ -1,5 +1,5 @@
 import { etagOf, hashText } from "../core/etag.js";
-import { type Io, runIo, wait } from "../core/io.js";
+import { type Awaitable, after, type Io, runIo, wait } from "../core/io.js";
 import type { FileStat } from "../core/ports/backend.js";
 import type { FileCall, Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
@@ -15,29 +15,36 @@ export const stat: Operation<StatInput, StatOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
-  async run(input, call) {
-    const past = input.version === undefined ? call : await atVersion(call, input.version);
-    const { root, path, access } = past;
-    const found = await root.backend.stat(path, access);
-    if (found === undefined) return { exists: false };
-    const isFile = found.type === "file";
-    const mime = isFile ? mimeByName(path.segments.at(-1) ?? "") : undefined;
-    return {
-      exists: true,
-      type: found.type,
-      size: found.size,
-      modified: found.modified,
-      readOnly: root.readOnly || found.readOnly,
-      ...(mime === undefined ? {} : { mime }),
-      ...(found.symlink ? { symlink: true } : {}),
-      ...(call.terms?.details === true ? { created: found.created ?? found.modified } : {}),
-      ...(isFile ? await versionOf(found, past, input.hash === true) : {}),
-    };
-  },
+  run: (input, call) =>
+    input.version === undefined
+      ? statNow(input, call)
+      : atVersion(call, input.version).then((past) => statNow(input, past)),
 };
 
-function versionOf(found: FileStat, call: FileCall, hashed: boolean) {
-  return hashed ? runIo(hashNow(call)) : etagFor(call, found.stamp);
+const statNow = ({ hash }: StatInput, call: FileCall): Awaitable<StatOutput> =>
+  after(call.root.backend.stat(call.path, call.access), (found) => {
+    if (found === undefined) return { exists: false };
+    const output = outputOf(found, call);
+    if (found.type !== "file") return output;
+    const version = hash === true ? runIo(hashNow(call)) : etagFor(call, found.stamp);
+    return after(version, (parts) => Object.assign(output, parts));
+  });
+
+/** Set one by one: copies into a literal are slow, and this is most of a small call. */
+function outputOf(found: FileStat, { root, path, terms }: FileCall): StatOutput {
+  const { type, size, modified } = found;
+  const output: StatOutput & { created?: number } = {
+    exists: true,
+    type,
+    size,
+    modified,
+    readOnly: root.readOnly || found.readOnly,
+  };
+  const mime = type === "file" ? mimeByName(path.segments.at(-1) ?? "") : undefined;
+  if (mime !== undefined) output.mime = mime;
+  if (found.symlink) output.symlink = true;
+  if (terms?.details === true) output.created = found.created ?? modified;
+  return output;
 }
 
 /** Size and time are those of the hashed file, since it may have been replaced after the stat. */

@@ -56,13 +56,9 @@ export function* statArrival({ jail, walk, found }: Arrival): Io<FileStat | unde
   if (found.state !== "found") return undefined;
   const { stat, path } = found.object;
   const { type } = stat;
-  return {
-    type,
-    size: type === "file" ? stat.size : 0,
-    modified: stat.modifiedMs,
-    readOnly: !(yield* jail.sys.mayWrite(path)),
-    symlink: walk.lastIsLink,
-    created: stat.createdMs,
-    ...(type === "file" ? stampPart(stat) : {}),
-  };
+  const isFile = type === "file";
+  const readOnly = !(yield* jail.sys.mayWrite(path));
+  const { modifiedMs: modified, createdMs: created } = stat;
+  const entry = { type, size: isFile ? stat.size : 0, modified, readOnly, symlink: walk.lastIsLink, created };
+  return isFile ? Object.assign(entry, stampPart(stat)) : entry;
 }

@@ -18,9 +18,10 @@ export class ReadBuffers {
 
   /** A buffer of exactly this size, with arbitrary content. */
   take(bytes: number): Buffer {
+    if (bytes < MIN_BYTES) return Buffer.allocUnsafe(bytes);
     // Sorted by size, largest first: the last that fits wastes least.
     const index = this.#spare.findLastIndex((buffer) => buffer.length >= bytes);
-    if (bytes < MIN_BYTES || index < 0) return Buffer.allocUnsafe(bytes);
+    if (index < 0) return Buffer.allocUnsafe(bytes);
     const [buffer] = this.#spare.splice(index, 1);
     return buffer === undefined ? Buffer.allocUnsafe(bytes) : buffer.subarray(0, bytes);
   }

@@ -5,6 +5,7 @@ import type { FileAdapterError } from "../../core/errors/errors.js";
 import { notJson, notText, type Place, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
 import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
+import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { MAX_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
@@ -90,7 +91,8 @@ const consumeRead = (found: Awaitable<ReadBytes>, make: (found: Found) => ReadOu
   });
 
 /** The bytes that were read. Releasing them again has no effect. */
-interface Found extends Pick<ReadBytes, "bytes" | "size" | "stamp"> {
+interface Found extends Pick<ReadBytes, "bytes" | "size"> {
+  readonly stamp: Stamp | undefined;
   readonly release: () => void;
 }
 
@@ -101,7 +103,7 @@ function foundOf(read: ReadBytes): Found {
     if (!isReleased) read.release?.();
     isReleased = true;
   };
-  return { bytes, size, ...(stamp === undefined ? {} : { stamp }), release };
+  return { bytes, size, stamp, release };
 }
 
 function releaseAfter(output: ReadOutput | undefined, { release }: Found): void {
