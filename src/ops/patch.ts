@@ -40,7 +40,10 @@ export const patch: Operation<PatchInput, PatchOutput> = {
     if (first === undefined) throw new TypeError("A patch has sections");
     const { backend } = first.call.root;
     const plan = (state: ReadBackend) => collect(placed, (one) => planOn(state, one));
-    const planned = await (backend.onOneState?.(first.call.access, plan) ?? plan(backend));
+    const planned = await (backend.onOneState?.(
+      placed.map(({ call: at }) => at),
+      plan,
+    ) ?? plan(backend));
     const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
     if (kept > MAX_KEPT_BYTES) throw tooMuchToKeep(first.call.access.place, kept, MAX_KEPT_BYTES);
     const changes = planned.flatMap((one) => one.changes);

@@ -58,6 +58,8 @@ export interface DriveBackendOptions {
   readonly drive: string;
   /** For error messages. */
   readonly rootName: string;
+  /** The time and the cancellation of the call end what waits for the backend, so that its calls need not. */
+  readonly isBounded?: boolean;
 }
 
 /**
@@ -68,11 +70,13 @@ export class DriveBackend implements Backend {
   readonly #open: DriveBackendOptions["open"];
   readonly #drive: string;
   readonly #rootName: string;
+  readonly #isBounded: boolean;
 
-  constructor({ open, drive, rootName }: DriveBackendOptions) {
+  constructor({ open, drive, rootName, isBounded = false }: DriveBackendOptions) {
     this.#open = open;
     this.#drive = drive;
     this.#rootName = rootName;
+    this.#isBounded = isBounded;
   }
 
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Promise<Listing> {
@@ -110,18 +114,21 @@ export class DriveBackend implements Backend {
     });
   }
 
-  async onOneState<T>(access: Access, work: (state: ReadBackend) => Promise<T>): Promise<T> {
+  async onOneState<T>(files: readonly At[], work: (state: ReadBackend) => Promise<T>): Promise<T> {
+    const [first] = files;
+    if (first === undefined) return work(this);
+    const { access } = first;
     const { tree, owner } = await this.#withCallerErrors({ access, verb: access.verb }, async () => {
       const owner = await this.#open();
-      return { tree: await owner.read(this.#drive), owner };
+      const tree = await owner.read(this.#drive);
+      await tree.fetch(files.map(({ path }) => path.segments));
+      return { tree, owner };
     });
     const shared = { ...tree, release() {} };
     const open = async () => ({ ...owner, read: async () => shared });
-    try {
-      return await work(new DriveBackend({ open, drive: this.#drive, rootName: this.#rootName }));
-    } finally {
-      tree.release();
-    }
+    const state = new DriveBackend({ open, drive: this.#drive, rootName: this.#rootName, isBounded: true });
+    // Read until the work has ended, even if the caller was answered before.
+    return access.scope.race(work(state).finally(() => tree.release()));
   }
 
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Promise<ReadBytes> {
@@ -248,7 +255,7 @@ export class DriveBackend implements Backend {
   async #withCallerErrors<T>({ access, verb }: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
     access.scope.checkpoint();
     try {
-      return await access.scope.race(work());
+      return await (this.#isBounded ? work() : access.scope.race(work()));
     } catch (error) {
       throw toCallerError(error, { place: access.place, drive: this.#drive, verb });
     }

@@ -247,8 +247,11 @@ export interface Backend {
    * root can be undone.
    */
   state?(path: RelPath, access: Access): Awaitable<CurrentState | undefined>;
-  /** Runs work that reads one state of the root, whatever changes meanwhile. Absent: every read sees the newest. */
-  onOneState?<T>(access: Access, work: (state: ReadBackend) => Promise<T>): Promise<T>;
+  /**
+   * Runs work that reads one state of the root, whatever changes meanwhile. Absent: every read sees the newest.
+   * @param files of one call, which the work will read
+   */
+  onOneState?<T>(files: readonly At[], work: (state: ReadBackend) => Promise<T>): Promise<T>;
   /** Calls `plan` with the size, then reads the range it returns. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
   /** Calls {@link Access.real} before it discloses anything. @throws as {@link read} */

@@ -34,6 +34,8 @@ export interface CellPool {
   near(hash: string): Uint8Array | undefined;
   /** Sizes of blobs, by the hash of their top cell. */
   readonly sizes: Lru<number>;
+  /** Ids of the first entries of log records, by the hash of the record. */
+  readonly firstIds: Lru<string>;
 }
 
 export interface PoolOptions {
@@ -44,6 +46,8 @@ export interface PoolOptions {
 }
 
 const MAX_SIZES = 100_000;
+/** A log has some a drive owner that are asked for. */
+const MAX_FIRST_IDS = 20_000;
 
 export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions): CellPool {
   const kept = createLru<Uint8Array>(cacheBytes, ({ length }) => length);
@@ -55,6 +59,7 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
   };
   return {
     sizes: createLru(MAX_SIZES, () => 1),
+    firstIds: createLru(MAX_FIRST_IDS, () => 1),
     near: kept.get,
     async get(hashes) {
       const found = hashes.map((hash) => kept.get(hash));
@@ -100,6 +105,7 @@ export interface Overlay {
 export interface CellScope {
   readonly source: Source;
   readonly sizes: Lru<number>;
+  readonly firstIds: Lru<string>;
   /** Cells that are kept as long as the scope. */
   readonly size: number;
   /** Whether a branch is in the store, or will be once the change is. */
@@ -213,6 +219,7 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
   return {
     source,
     sizes: pool.sizes,
+    firstIds: pool.firstIds,
     get size() {
       return held.size;
     },

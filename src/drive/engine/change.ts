@@ -2,9 +2,11 @@
 
 import type { Awaitable } from "../../core/io.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
+import { blobCell, CHUNK_BYTES } from "../cad3/blob.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import { index } from "../cad3/maps/index-map.js";
 import { type Cell, hashOfRef, isBranch, toHex } from "../cad3/ref.js";
+import { BLOB_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { invalidPath } from "../dlfs/name.js";
 import { directoryNode, fileNode, laterTime, type Node, tombstone, viewOf } from "../dlfs/node.js";
@@ -197,10 +199,12 @@ export class DriveEdit implements DriveChange {
     if (path.length === 0) throw isADirectory(path);
     // Before the content is requested, which may be expensive.
     const isAtHand = content instanceof Uint8Array && !isAppend;
-    const before = await this.#guarded(path, async ({ scope }) => {
-      const root = await this.#writable();
-      return isAtHand ? undefined : scope.run(() => this.#fileSlot(root, path).live);
-    });
+    const before = isAtHand
+      ? undefined
+      : await this.#guarded(path, async ({ scope }) => {
+          const root = await this.#writable();
+          return scope.run(() => this.#fileSlot(root, path).live);
+        });
     const edge =
       isAppend && before?.kind === "file"
         ? await this.#guarded(path, ({ scope }) => edgeOf(cellOf(before.data).ref, scope))
@@ -225,6 +229,14 @@ export class DriveEdit implements DriveChange {
   /** Appends content after an existing edge. */
   async #write(path: readonly string[], content: DriveContent, edge: BlobEdge): Promise<{ top: Cell; length: number }> {
     const { drive, limits, put } = this.#options;
+    if (content instanceof Uint8Array && content.length <= CHUNK_BYTES && edge === NO_EDGE) {
+      this.#checkOpen();
+      checkSize(path, content.length, limits);
+      const top = blobCell(BLOB_TAG, content);
+      if (isBranch(top.ref))
+        await withExplainedErrors({ drive, path }, () => put(toHex(hashOfRef(top.ref)), top.bytes));
+      return { top, length: content.length };
+    }
     const writer = createBlobWriter(edge, put);
     for await (const piece of this.#piecesOf(content)) {
       this.#checkOpen();

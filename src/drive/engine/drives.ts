@@ -52,6 +52,11 @@ export interface DriveSnapshot {
   release(): void;
 }
 
+export interface DriveReader extends DriveSnapshot {
+  /** Reads small files ahead, together. What cannot be read is reported by the reads that follow. */
+  fetch(paths: readonly (readonly string[])[]): Promise<void>;
+}
+
 /** Content that is stored but not yet part of a drive. */
 export interface StagedContent {
   readonly staged: Cell;

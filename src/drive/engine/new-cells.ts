@@ -5,7 +5,7 @@ import { LazyValue } from "../cad3/lazy.js";
 import { CadMap } from "../cad3/maps/hash-map.js";
 import { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexChild, IndexNode } from "../cad3/maps/index-node.js";
-import { type Cell, hashOfRef, isBranch, toHex } from "../cad3/ref.js";
+import { type Cell, hashOfRef, isBranch, MAX_EMBEDDED_BYTES, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { Signed } from "../dlfs/signed.js";
 
@@ -16,7 +16,7 @@ export interface NewCell {
 }
 
 /** Something to traverse: a value, or an index node. */
-type Part = { readonly value: Value } | { readonly node: IndexChild };
+type Part = { readonly value: Value; readonly isEmbedded?: boolean } | { readonly node: IndexChild };
 
 /**
  * The branches of a value, itself included, that are not in the store. Traverses only where there can be new ones:
@@ -47,7 +47,7 @@ function* cellsIn(first: Part, isStored: (hash: string) => boolean): Generator<N
   };
   const waiting: Part[] = [first];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
-    for (const below of "value" in part ? inValue(part.value, take) : inNode(part.node, take)) waiting.push(below);
+    for (const below of "value" in part ? inValue(part, take) : inNode(part.node, take)) waiting.push(below);
     yield* found;
     found = [];
   }
@@ -55,17 +55,19 @@ function* cellsIn(first: Part, isStored: (hash: string) => boolean): Generator<N
 
 type Take = (cell: Cell) => boolean;
 
-function* inValue(value: Value, take: Take): Generator<Part> {
+/** What is embedded is a part of its container: only what it refers to can be new. */
+function* inValue({ value, isEmbedded = false }: Extract<Part, { value: Value }>, take: Take): Generator<Part> {
   if (value instanceof LazyValue) return;
   if (value instanceof Uint8Array || typeof value === "string") {
-    emitCells(value, take);
+    // A longer one can have an embedded top with branches below.
+    if (!isEmbedded || value.length > MAX_EMBEDDED_BYTES) emitCells(value, take);
     return;
   }
   if (value instanceof CadIndex) {
     if (value.root !== undefined) yield { node: value.root };
     return;
   }
-  if (!isContainer(value) || !take(cellOf(value))) return;
+  if (!isContainer(value) || (!isEmbedded && !take(cellOf(value)))) return;
   if (value instanceof Signed) yield { value: value.value };
   else if (value instanceof CadMap) {
     // The inner cells of the value; keys and values are traversed here.
@@ -77,8 +79,14 @@ function* inValue(value: Value, take: Take): Generator<Part> {
 const isContainer = (value: Value): value is readonly Value[] | CadMap | Signed =>
   Array.isArray(value) || value instanceof CadMap || value instanceof Signed;
 
+const isEmbedded = (ref: Uint8Array | undefined): boolean => ref !== undefined && !isBranch(ref);
+
 function* inNode(node: IndexChild, take: Take): Generator<Part> {
   if ("load" in node || (node.cell !== undefined && !take(node.cell))) return;
-  if (node.own !== undefined) yield* [{ value: node.own.key }, { value: node.own.value }];
+  if (node.own !== undefined) {
+    const { key, keyRef, value, valueRef } = node.own;
+    yield { value: key, isEmbedded: isEmbedded(keyRef) };
+    yield { value, isEmbedded: isEmbedded(valueRef) };
+  }
   for (const child of node.children) yield { node: child };
 }

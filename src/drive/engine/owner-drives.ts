@@ -1,6 +1,7 @@
 // The drives of one owner: reading, changing, import and export, through the owner's queue.
 
 import { adapterError } from "../../core/errors/errors.js";
+import { type Awaitable, after, isPending } from "../../core/io.js";
 import type { DriveMaker } from "../../core/ports/changes/change.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
@@ -11,8 +12,8 @@ import { lazyRef } from "../dlfs/open.js";
 import { exportInHex } from "../keys/owner-keys.js";
 import { type CellScope, createScope, type Overlay } from "./cells.js";
 import { DriveEdit } from "./change.js";
-import { nodeAt } from "./content/tree-read.js";
-import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
+import { heldAt } from "./content/tree-read.js";
+import type { DriveChange, DriveReader, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, type ImportReport, importFiles } from "./exchange/import.js";
 import { type VerifyReport, verifyTree } from "./exchange/verify.js";
@@ -40,7 +41,7 @@ export interface OwnerDrives {
   /** @returns false if it does not exist @throws INVALID_PATH */
   delete(drive: string, maker?: DriveMaker): Promise<boolean>;
   /** A snapshot of the drive, held until released. @throws INVALID_PATH */
-  read(drive: string): Promise<DriveSnapshot>;
+  read(drive: string): Promise<DriveReader>;
   /**
    * Makes one atomic change, durable when resolved; nothing is kept if `work` throws. A drive that does not exist is
    * created with its first entry. Changes of one owner run in sequence and would wait for content that is still
@@ -174,8 +175,13 @@ async function changeOne<T>(
     if (edit.root !== undefined && edit.root !== before) {
       putRoot(draft, drive, { root: edit.root, maxDrives: limits.maxDrives });
       draft.addedBytes = edit.addedBytes;
+      // Encoded once: from then on its directories know the Refs of what they hold.
+      cellOf(edit.root);
       const ends = [before, edit.root];
-      for (const moment of edit.noted) draft.notes.push(await resolveNote(moment, { drive, draft, ends }));
+      for (const moment of edit.noted) {
+        const resolving = resolveNote(moment, { drive, draft, ends });
+        draft.notes.push(isPending(resolving) ? await resolving : resolving);
+      }
     }
     return { value, isRepeatable: edit.isRepeatable };
   } finally {
@@ -190,20 +196,38 @@ interface NotedGround {
   readonly ends: readonly (Value | undefined)[];
 }
 
-/** The nodes at the path of a noted change, by their Refs. */
-async function resolveNote({ note, before, after, reason, ticket }: Moment, ground: NotedGround): Promise<Noted> {
-  const { drive, draft, ends } = ground;
+/** The nodes at the path of a noted change, by their Refs. Waits only where cells have to be read or put. */
+function resolveNote({ note, before, after, reason, ticket }: Moment, ground: NotedGround): Awaitable<Noted> {
+  const old = reason === undefined ? nodeOfNote(before, note.path, ground) : undefined;
+  return both(old, nodeOfNote(after, note.path, ground), (was, is) => {
+    const kept = was !== undefined && note.addition === undefined ? (note.before?.size ?? 0) : 0;
+    return { drive: ground.drive, note, before: was, after: is, kept, reason, ticket };
+  });
+}
+
+const both = <A, B, R>(one: Awaitable<A>, other: Awaitable<B>, join: (one: A, other: B) => R): Awaitable<R> =>
+  after(one, (first) => after(other, (second) => join(first, second)));
+
+function nodeOfNote(
+  root: Value | undefined,
+  path: readonly string[],
+  { draft, ends }: NotedGround,
+): Awaitable<Value | undefined> {
   const { scope, writes } = draft;
-  const at = async (root: Value | undefined): Promise<Value | undefined> => {
-    const node = root === undefined ? undefined : await scope.run(() => nodeAt(root, note.path));
-    if (node === undefined) return undefined;
+  if (root === undefined) return undefined;
+  const found = scope.run(() => {
+    const held = heldAt({ value: root }, path);
+    const isInEnd = ends.some((end) => end === root || (end !== undefined && heldAt({ value: end }, path) === held));
+    return held === undefined ? undefined : { ...held, isInEnd };
+  });
+  return after(found, (held) => {
+    if (held === undefined) return undefined;
+    const node = lazyRef(held.valueRef ?? cellOf(held.value).ref, scope.source);
+    if (held.isInEnd) return node;
     // No root has what was there between two steps of a change.
-    if (!ends.includes(root)) await writes.putTree(newCells(node, (hash) => scope.has(hash) || writes.has(hash)));
-    return lazyRef(cellOf(node).ref, scope.source);
-  };
-  const old = reason === undefined ? await at(before) : undefined;
-  const kept = old !== undefined && note.addition === undefined ? (note.before?.size ?? 0) : 0;
-  return { drive, note, before: old, after: await at(after), kept, reason, ticket };
+    const isStored = (hash: string): boolean => scope.has(hash) || writes.has(hash);
+    return writes.putTree(newCells(held.value, isStored)).then(() => node);
+  });
 }
 
 async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
@@ -258,7 +282,7 @@ async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Pr
   });
 }
 
-async function readOne(drive: string, queue: OwnerQueue, parts: EngineParts): Promise<DriveSnapshot> {
+async function readOne(drive: string, queue: OwnerQueue, parts: EngineParts): Promise<DriveReader> {
   checkDrive(drive);
   return withExplainedErrors({ drive, path: [] }, async () => {
     const pinned = await queue.load({ mayBeStale: true });

@@ -29,15 +29,15 @@ export interface HunkFault {
 }
 
 const VIEWS: Readonly<Record<Way, (line: string) => string>> = {
-  exact: (line) => line.replace(/\n$/, ""),
+  exact: (line) => (line.endsWith("\n") ? line.slice(0, -1) : line),
   newlines: (line) => line.replace(/\r?\n$/, ""),
   whitespace: (line) => line.trimEnd(),
 };
 
-/** The lines of a text, as numbers: equal for equal lines. */
+/** The lines of a text, as each way of comparing sees them. */
 class Lines {
   readonly lines: readonly string[];
-  readonly #ids = new Map<Way, { readonly known: Map<string, number>; readonly of: Int32Array }>();
+  readonly #views = new Map<Way, readonly string[]>();
 
   constructor(text: string) {
     this.lines = splitLines(text);
@@ -45,9 +45,8 @@ class Lines {
 
   /** Starts of all places from `from` on where the block is, in linear time. */
   placesOf(block: readonly string[], from: number, way: Way): number[] {
-    const { known, of } = this.#idsOf(way);
-    const needle = block.map((line) => known.get(VIEWS[way](line)) ?? -1);
-    if (needle.includes(-1)) return [];
+    const of = this.#viewsOf(way);
+    const needle = block.map(VIEWS[way]);
     const borders = bordersOf(needle);
     const places: number[] = [];
     let matched = 0;
@@ -60,25 +59,18 @@ class Lines {
     return places;
   }
 
-  #idsOf(way: Way) {
-    let ids = this.#ids.get(way);
-    if (ids === undefined) {
-      const known = new Map<string, number>();
-      const of = Int32Array.from(this.lines, (line) => {
-        const view = VIEWS[way](line);
-        const id = known.get(view) ?? known.size;
-        known.set(view, id);
-        return id;
-      });
-      ids = { known, of };
-      this.#ids.set(way, ids);
+  #viewsOf(way: Way): readonly string[] {
+    let views = this.#views.get(way);
+    if (views === undefined) {
+      views = this.lines.map(VIEWS[way]);
+      this.#views.set(way, views);
     }
-    return ids;
+    return views;
   }
 }
 
 /** The prefix function: for each prefix, the length of its longest proper border. */
-function bordersOf(needle: readonly number[]): number[] {
+function bordersOf(needle: readonly string[]): number[] {
   const borders = [0];
   let length = 0;
   for (let at = 1; at < needle.length; at++) {

@@ -12,8 +12,19 @@ const MAX_FILES = 100;
 
 type Change = NonNullable<PatchInput["changes"]>[number];
 
+/** The sections of inputs that are still in use: each is parsed once, to be checked and to be run. */
+const parsed = new WeakMap<PatchInput, readonly Section[]>();
+
 /** @throws INVALID_INPUT with the line of the patch, or the change, that is at fault */
-export function sectionsOf({ patch, changes }: PatchInput): readonly Section[] {
+export function sectionsOf(input: PatchInput): readonly Section[] {
+  const known = parsed.get(input);
+  if (known !== undefined) return known;
+  const sections = parseSections(input);
+  parsed.set(input, sections);
+  return sections;
+}
+
+function parseSections({ patch, changes }: PatchInput): readonly Section[] {
   if ((patch === undefined) === (changes === undefined)) {
     const fault =
       patch === undefined ? "'patch' or 'changes' is required" : "Only one of 'patch' and 'changes' may be given";

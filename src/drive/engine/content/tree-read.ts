@@ -1,7 +1,9 @@
 // Reads the tree of a drive.
 
 import { escapeText } from "../../../core/errors/texts.js";
+import { isPending } from "../../../core/io.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
+import type { IndexEntry } from "../../cad3/maps/index-node.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import { directoryOf, type FileNode, type NodeView, viewOf } from "../../dlfs/node.js";
@@ -41,16 +43,22 @@ export function viewAt(root: Value, path: readonly string[]): LiveView | undefin
   return view;
 }
 
-/** The node of an entry at a path, as its directory holds it. Synchronous, to be run by the scope. */
-export function nodeAt(root: Value, path: readonly string[]): Value | undefined {
-  let node: Value = root;
+/** A node as its directory holds it: the root has no directory. */
+export type HeldNode = Pick<IndexEntry, "value" | "valueRef">;
+
+/** The node of an entry at a path. Synchronous, to be run by the scope. */
+export const nodeAt = (root: Value, path: readonly string[]): Value | undefined => heldAt({ value: root }, path)?.value;
+
+/** The node at a path, with its Ref where that is known. Synchronous, to be run by the scope. */
+export function heldAt(root: HeldNode, path: readonly string[]): HeldNode | undefined {
+  let held = root;
   for (const name of path) {
-    const view = viewOf(node);
-    const next: Value | undefined = view.kind === "directory" ? view.entries.get(name) : undefined;
-    if (next === undefined || viewOf(next).kind === "tombstone") return undefined;
-    node = next;
+    const view = viewOf(held.value);
+    const next: IndexEntry | undefined = view.kind === "directory" ? view.entries.holder(name) : undefined;
+    if (next?.key !== name || viewOf(next.value).kind === "tombstone") return undefined;
+    held = next;
   }
-  return node;
+  return held;
 }
 
 export async function statAt({ root, scope }: Tree, path: readonly string[]): Promise<DriveStat | undefined> {
@@ -59,13 +67,27 @@ export async function statAt({ root, scope }: Tree, path: readonly string[]): Pr
   if (view === undefined) return undefined;
   const modified = Number(view.utime);
   if (view.kind === "directory") return { type: "directory", size: 0, modified };
-  return { type: "file", size: await sizeOf(view.data, scope), modified, content: toHex(cellOf(view.data).ref) };
+  const known = knownSize(view, scope);
+  const size = Number.isNaN(known) ? await sizeOf(view.data, scope) : known;
+  return { type: "file", size, modified, content: toHex(cellOf(view.data).ref) };
 }
 
 export async function readAt({ root, scope }: Tree, path: readonly string[], range: BlobRange): Promise<DriveRead> {
   const view = await liveAt({ root, scope }, path);
   if (view.kind === "directory") throw isADirectory(path);
   return readRange(view.data, range, scope);
+}
+
+/** Reads the top cells of files together, to be kept by the scope: the whole content of small ones. */
+export async function fetchFiles({ root, scope }: Tree, paths: readonly (readonly string[])[]): Promise<void> {
+  if (root === undefined) return;
+  const refs: Uint8Array[] = [];
+  for (const path of paths) {
+    const found = scope.run(() => viewAt(root, path));
+    const view = isPending(found) ? await found : found;
+    if (view?.kind === "file") refs.push(cellOf(view.data).ref);
+  }
+  await scope.fetch(refs);
 }
 
 export async function entriesAt({ root, scope }: Tree, path: readonly string[]): Promise<DriveEntry[]> {

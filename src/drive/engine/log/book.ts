@@ -107,6 +107,9 @@ export async function readRecords(records: readonly Value[], scope: CellScope): 
   return items;
 }
 
+/** What stands for a record where something is remembered of it. */
+const nameOf = (record: Value): string => toHex(cellOf(record).ref);
+
 /** Where a record is. */
 type Spot = { readonly recent: number } | { readonly key: string };
 
@@ -164,7 +167,11 @@ export class LogEdit {
     const bytes = items.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
     const last = items.at(-1)?.entry.id ?? facts.l;
     const recent = [...this.book.recent];
-    for (const { value } of recordsOf(items)) recent.push(await this.#store(value));
+    for (const { key, value } of recordsOf(items)) {
+      const record = await this.#store(value);
+      this.#scope.firstIds.set(nameOf(record), key);
+      recent.push(record);
+    }
     this.book = { ...this.book, facts: { ...facts, n: facts.n + items.length, b: facts.b + bytes, l: last }, recent };
     if (recent.length > MAX_RECENT) await this.#settle(nowMs);
   }
@@ -233,12 +240,17 @@ export class LogEdit {
   async #settle(nowMs: number): Promise<void> {
     const { recent } = this.book;
     const keys: string[] = [];
-    for (const record of recent) keys.push((await readRecords([record], this.#scope))[0]?.entry.id ?? "");
+    for (const record of recent) keys.push(await this.#firstIdOf(record));
     const old = await this.#scope.run(() =>
       recent.reduce<CadIndex>((all, record, place) => all.with(keys[place] ?? "", record), indexOf(this.book.old)),
     );
     this.book = { ...this.book, old, recent: [] };
     await this.#prune(nowMs);
+  }
+
+  async #firstIdOf(record: Value): Promise<string> {
+    const known = this.#scope.firstIds.get(nameOf(record));
+    return known ?? (await readRecords([record], this.#scope))[0]?.entry.id ?? "";
   }
 
   async #prune(nowMs: number): Promise<void> {

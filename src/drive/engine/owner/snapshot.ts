@@ -2,8 +2,8 @@
 
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { type CellPool, type CellScope, createScope } from "../cells.js";
-import { entriesAt, readAt, statAt, type Tree } from "../content/tree-read.js";
-import type { DriveSnapshot } from "../drives.js";
+import { entriesAt, fetchFiles, readAt, statAt, type Tree } from "../content/tree-read.js";
+import type { DriveReader } from "../drives.js";
 import { withExplainedErrors } from "../fault.js";
 import { drivesOf, type PinnedState } from "../state.js";
 import { isLive } from "./lifetime.js";
@@ -16,7 +16,7 @@ export async function snapshotOf(
   drive: string,
   { state, release }: PinnedState,
   { pool }: { readonly pool: CellPool },
-): Promise<DriveSnapshot> {
+): Promise<DriveReader> {
   const newScope = (): CellScope => createScope(pool, { find: (hash) => state.merged.get(hash) });
   const scope = newScope();
   const root = (await drivesOf(state, scope)).get(drive);
@@ -38,6 +38,8 @@ export async function snapshotOf(
   return {
     stat: (path) => at(path, (tree) => statAt(tree, path)),
     entries: (path) => at(path, (tree) => entriesAt(tree, path)),
+    // Errors are those of the reads that follow.
+    fetch: (paths) => at([], (tree) => fetchFiles(tree, paths)).catch(() => undefined),
     readFile: (path, offset, length) => at(path, (tree) => readAt(tree, path, { offset, length })),
     release() {
       isOpen = false;

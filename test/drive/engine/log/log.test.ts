@@ -65,6 +65,18 @@ describe("the log of an owner's drives", () => {
     expect(await engine.owner(ALICE).log.entry("0")).toBeUndefined();
   });
 
+  test("is put in order by the process that has written it without being read again", async () => {
+    const { store, tap } = tapped(createMemoryStore());
+    const engine = openEngine({ store, clock: clockAt(1_700_000_000_000) });
+    for (let place = 0; place < 60; place += 1) await write(engine, `f${place % 5}`, `${place}`);
+    const records = new Set(
+      tap.puts.filter(({ bytes }) => Buffer.from(bytes).includes('"op":')).map(({ hash }) => hash),
+    );
+    expect(records.size).toBe(60);
+    expect(tap.gets.filter((hash) => records.has(hash))).toEqual([]);
+    expect(await entriesOf(engine)).toHaveLength(60);
+  });
+
   test("lets the oldest go beyond its quota of entries, bytes and days", async () => {
     const clock = clockAt(1_700_000_000_000);
     const engine = openEngine({ clock, logQuota: { entries: 20, bytes: 100, days: 1 } });
