@@ -1,11 +1,13 @@
 // The journal of a root that is a drive: the entries of its owner's log that are of this drive.
 
+import type { EntryState } from "../../core/ports/changes/change.js";
 import type {
   Image,
   Journal,
   JournalEntry,
   JournalPage,
   JournalQuery,
+  KeptState,
   NotUndoable,
   Purge,
   Purged,
@@ -15,6 +17,7 @@ import type {
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { RootJournalAccess } from "../../core/ports/operation.js";
 import type { DriveLog, LogEntry, OwnerDrives } from "../../drive/engine/engine.js";
+import { contentVersion } from "../../drive/engine/log/entry.js";
 import type { DriveSource } from "./drive.js";
 
 /** Entries that one query looks at. */
@@ -83,10 +86,29 @@ class DriveJournal implements Journal {
     const node = found?.[side];
     const state = found?.entry[side];
     if (kind !== "file" || node === undefined || !state) return found?.entry.reason ?? "not_kept";
-    const { size, modified } = state;
-    const read = async (offset: number, length: number) => (await log.read(node, offset, length)).bytes;
-    const open = (): OpenFile => ({ size, modified, read, close() {} });
-    return { size, open };
+    return imageOf(log, node, state);
+  }
+
+  async imageBelow({ id }: JournalEntry, names: readonly string[], version: string): Promise<Image | NotUndoable> {
+    const log = await this.#log();
+    const found = await log.entry(id);
+    if (found?.before === undefined) return found?.entry.reason ?? "not_kept";
+    const file = await log.below(found.before, names);
+    const isSame = file?.stat.content !== undefined && contentVersion(file.stat.content) === version;
+    return isSame ? imageOf(log, file.node, file.stat) : "not_kept";
+  }
+
+  async stateBelow({ id }: JournalEntry, names: readonly string[]): Promise<KeptState | undefined> {
+    const log = await this.#log();
+    const tree = (await this.#find(id))?.before;
+    const found = tree && (await log.below(tree, names));
+    if (found === undefined) return undefined;
+    const { type: kind, size, modified, content } = found.stat;
+    return {
+      ...{ kind, size, modified },
+      ...(content === undefined ? {} : { version: contentVersion(content) }),
+      ...(found.names === undefined ? {} : { names: found.names }),
+    };
   }
 
   async keptAt({ id, action }: JournalEntry): Promise<readonly string[] | undefined> {
@@ -161,6 +183,12 @@ export const journalAccess = (drives: DriveSource, owner: string, drive: string)
   mode: "on",
   open: () => new DriveJournal({ open: () => drives.of(owner), drive }),
 });
+
+function imageOf(log: DriveLog, node: Uint8Array, { size, modified }: Pick<EntryState, "size" | "modified">): Image {
+  const read = async (offset: number, length: number) => (await log.read(node, offset, length)).bytes;
+  const open = (): OpenFile => ({ size, modified, read, close() {} });
+  return { size, open };
+}
 
 const nextPart = (next: string | undefined): { next?: string } => (next === undefined ? {} : { next });
 

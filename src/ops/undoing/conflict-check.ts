@@ -81,7 +81,9 @@ async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now:
   const isOther = isOtherEntry(entry, now) && now.kept === undefined;
   const broughtBack = isOther ? await broughtBackBy(parts.journal, entry) : undefined;
   if (isOther && broughtBack === undefined) return false;
-  return !isOfTree(entry) || now.disk === undefined || (await isTreeUnchanged(parts, entry, now.disk, broughtBack));
+  if (!isOfTree(entry)) return true;
+  if (now.disk !== undefined) return isTreeUnchanged(parts, entry, now.disk, broughtBack);
+  return now.kept === undefined || areAllDone(parts, entry);
 }
 
 /** Whether what a change has put there is a whole tree: a copy, something moved, or brought back from the trash. */
@@ -191,6 +193,12 @@ async function isTreeUnchanged(
   );
   if (later.length === 0) return true;
   return later.length <= MAX_LATER_ENTRIES && (await areExplained(journal, entry, { disk, later, planned }));
+}
+
+/** Whether all later changes in a tree, which comes back with a larger one, have been undone or will be. */
+async function areAllDone({ journal, planned }: StandingParts, { id, path, time }: JournalEntry): Promise<boolean> {
+  const page = await journal.query({ path, since: time, limit: PAGE, sees: (one) => one.id > id });
+  return page.next === undefined && page.entries.every((one) => isDone(one, planned));
 }
 
 /** Whether changes that have been undone, or will be, are all that was made at some paths of a tree. */

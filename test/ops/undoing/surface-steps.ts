@@ -2,28 +2,21 @@
 
 import fc from "fast-check";
 import type { FileOutputs } from "../../../src/schema/types.js";
+import { anyPlaces, inputOf, type OperationStep } from "./random-operations.js";
 import { type Kind, seenByAgents, type VenueGround } from "./venue-ground.js";
 
-/** Longer than what is kept as a value in the journal. */
-const LARGE = "y".repeat(70_000);
-const NAMES = ["a", "b", "c", "d/a", "d/b", "d/e/a", "d", "d/e", "f/g"] as const;
 const OPERATIONS = ["write", "append", "edit", "patch", "mkdir", "move", "copy", "delete"] as const;
 const CALLED = ["library", "http", "mcp"] as const;
 
 /** One change; most fail now and then, which changes nothing. */
-export interface Step {
+export interface Step extends OperationStep {
   readonly by: (typeof CALLED)[number] | "files" | "webdav" | "profile" | "acp" | "command";
   /** An operation, a method, or a command. */
   readonly what: string;
-  readonly path: string;
-  readonly to: string;
-  readonly content: string;
 }
 
-const name = fc.constantFrom(...NAMES);
-const rest = { path: name, to: name, content: fc.constantFrom("x\n", "old\n", "", LARGE) };
 const step = (by: fc.Arbitrary<Step["by"]>, what: readonly string[]): fc.Arbitrary<Step> =>
-  fc.record({ by, what: fc.constantFrom(...what), ...rest });
+  fc.record({ by, what: fc.constantFrom(...what), ...anyPlaces });
 
 /** What shells of either kind run, with `$a` and `$b` for two names. */
 export const COMMANDS = [
@@ -47,29 +40,6 @@ export const anySurface: fc.Arbitrary<Step> = fc.oneof(
 );
 
 export const anyCommand: fc.Arbitrary<Step> = step(fc.constant("command"), [...COMMANDS, "[ -d $a ] || chmod 700 $a"]);
-
-function inputOf(root: Kind, { what, path, to, content }: Step): object {
-  const place = { root, path };
-  switch (what) {
-    case "write":
-      return { ...place, content, parents: true };
-    case "append":
-      return { ...place, content: `${content}+` };
-    case "edit":
-      return { ...place, oldText: "old", newText: "new" };
-    case "patch":
-      return {
-        root,
-        patch: `*** Begin Patch\n*** Update File: ${path}\n@@\n-old\n+patched\n*** Add File: ${to}.new\n+added\n*** End Patch\n`,
-      };
-    case "mkdir":
-      return { ...place, parents: true };
-    case "delete":
-      return { ...place, recursive: true };
-    default:
-      return { ...place, to, overwrite: true, parents: true, ...(what === "copy" ? { recursive: true } : {}) };
-  }
-}
 
 /** Makes a change. @returns whether it was made */
 export async function make(ground: VenueGround, kind: Kind, step: Step): Promise<boolean> {

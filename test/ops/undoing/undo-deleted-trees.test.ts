@@ -100,4 +100,13 @@ describe.each(deletions)("a tree that was deleted by %s", (_, remove) => {
     const work = invoke("file:undo", { ids: await newest(2) });
     await expect(work).rejects.toMatchObject({ code: "CONFLICT", data: { blocked: [{ path: "d/x" }] } });
   });
+
+  test("does not lose a change in a tree that was copied into it, which is left out", async () => {
+    await invoke("file:copy", { path: "d/e", to: "d/x", recursive: true });
+    await invoke("file:write", { path: "d/x/c", content: "of somebody" });
+    await remove();
+    const [deleted, , copied] = await newest(3);
+    const work = invoke("file:undo", { ids: [deleted, copied] });
+    await expect(work).rejects.toMatchObject({ code: "CONFLICT", data: { blocked: [{ path: "d/x" }] } });
+  });
 });

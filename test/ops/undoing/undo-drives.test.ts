@@ -6,6 +6,7 @@ import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
 import { openDrives, type TestDrives } from "../../backend/drive/open-drives.js";
+import { anyOperation, inputOf, type OperationStep } from "./random-operations.js";
 
 const ALICE = "did:key:z6MkAlice";
 const BOB = "did:key:z6MkBob";
@@ -166,48 +167,74 @@ describe("the history of a drive", () => {
   });
 });
 
-interface Step {
-  readonly op: "write" | "append" | "edit" | "mkdir" | "move" | "copy" | "delete";
-  readonly path: string;
-  readonly to: string;
-  readonly content: string;
-}
+describe("a tree of a drive that was deleted", () => {
+  const changes = {
+    "a file written": { op: "file:write", path: "d/a", content: "new" },
+    "a file appended to": { op: "file:append", path: "d/a", content: " and more" },
+    "a file created with its folders": { op: "file:write", path: "d/x/y/z", content: "z", parents: true },
+    "a folder made": { op: "file:mkdir", path: "d/x" },
+    "a file moved": { op: "file:move", path: "d/a", to: "d/e/a" },
+    "a file deleted": { op: "file:delete", path: "d/e/a2" },
+    "a tree copied": { op: "file:copy", path: "d/e", to: "d/x", recursive: true },
+  };
 
-const NAMES = ["a", "b", "c", "d/a", "d/b", "d/e/a", "d", "d/e", "f/g"] as const;
-const step: fc.Arbitrary<Step> = fc.record({
-  op: fc.constantFrom("write", "write", "append", "edit", "mkdir", "move", "copy", "delete"),
-  path: fc.constantFrom(...NAMES),
-  to: fc.constantFrom(...NAMES),
-  content: fc.constantFrom("x\n", "old\n", "", LARGE),
+  async function treeOf(invoke: Invoke): Promise<string[]> {
+    for (const path of ["d/a", "d/b", "d/e/a2"]) await invoke("file:write", { path, content: path, parents: true });
+    return snapshot(invoke);
+  }
+
+  test.each(Object.entries(changes))("comes back as it was before %s, in one call", async (_, { op, ...input }) => {
+    const invoke = invokeOn(await ground());
+    const first = await treeOf(invoke);
+    await invoke(op as "file:write", input);
+    await invoke("file:delete", { path: "d", recursive: true });
+    const ids = (await invoke("file:history", { limit: 2 })).entries.map(({ id }) => id);
+    await invoke("file:undo", { ids });
+    expect(await snapshot(invoke)).toEqual(first);
+  });
+
+  test("is not taken apart where a change in it is left out", async () => {
+    const invoke = invokeOn(await ground());
+    await treeOf(invoke);
+    await invoke("file:copy", { path: "d/e", to: "d/x", recursive: true });
+    await invoke("file:write", { path: "d/x/a2", content: "of somebody" });
+    await invoke("file:delete", { path: "d", recursive: true });
+    const [deleted, , copied] = (await invoke("file:history", { limit: 3 })).entries.map(({ id }) => id);
+    const failed = await invoke("file:undo", { ids: [deleted, copied] }).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: "CONFLICT", data: { blocked: [{ id: copied, path: "d/x" }] } });
+    expect(await snapshot(invoke)).toEqual([]);
+  });
 });
 
-function inputOf({ op, path, to, content }: Step): object {
-  if (op === "write") return { path, content, parents: true };
-  if (op === "append") return { path, content: `${content}+` };
-  if (op === "edit") return { path, oldText: "old", newText: "new" };
-  if (op === "mkdir") return { path, parents: true };
-  if (op === "delete") return { path, recursive: true };
-  return { path, to, overwrite: true, parents: true, ...(op === "copy" ? { recursive: true } : {}) };
+/** Makes random changes in a drive. @returns how it was and is, and the ids of the changes, newest first */
+async function changed(invoke: Invoke, steps: readonly OperationStep[]) {
+  for (const path of ["a", "d/a", "d/e/a"])
+    await invoke("file:write", { path, content: `old\n${path}`, parents: true });
+  const first = await snapshot(invoke);
+  const known = (await invoke("file:history", { limit: 1 })).entries[0]?.id;
+  for (const one of steps) {
+    await invoke(`file:${one.what}` as "file:write", inputOf("d", one)).catch((error: unknown) => {
+      if (!(error instanceof FileAdapterError) || error.code === "INTERNAL") throw error;
+    });
+  }
+  const { entries } = await invoke("file:history", { limit: 500 });
+  const fresh = entries.slice(
+    0,
+    entries.findIndex(({ id }) => id === known),
+  );
+  return { first, last: await snapshot(invoke), fresh };
 }
 
+const anySteps = fc.array(anyOperation, { minLength: 3, maxLength: 24 });
+const RUNS = {
+  endOnFailure: process.env["UNDO_RUNS"] !== undefined,
+  numRuns: Number(process.env["UNDO_RUNS"] ?? 8),
+};
+
 test("undoing everything in reverse on a drive brings back the first tree, and undoing that the last", async () => {
-  const runs = fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 24 }), async (steps) => {
+  const runs = fc.asyncProperty(anySteps, async (steps) => {
     const invoke = invokeOn(await ground());
-    for (const path of ["a", "d/a", "d/e/a"])
-      await invoke("file:write", { path, content: `old\n${path}`, parents: true });
-    const first = await snapshot(invoke);
-    const known = (await invoke("file:history", { limit: 1 })).entries[0]?.id;
-    for (const one of steps) {
-      await invoke(`file:${one.op}`, inputOf(one)).catch((error: unknown) => {
-        if (!(error instanceof FileAdapterError) || error.code === "INTERNAL") throw error;
-      });
-    }
-    const last = await snapshot(invoke);
-    const { entries } = await invoke("file:history", { limit: 500 });
-    const fresh = entries.slice(
-      0,
-      entries.findIndex(({ id }) => id === known),
-    );
+    const { first, last, fresh } = await changed(invoke, steps);
     const undoAll = async (units: readonly string[]): Promise<string[]> => {
       const undos: string[] = [];
       for (const id of units) {
@@ -223,8 +250,20 @@ test("undoing everything in reverse on a drive brings back the first tree, and u
     await undoAll(redos);
     expect(await snapshot(invoke)).toEqual(first);
   });
-  await fc.assert(runs, {
-    endOnFailure: process.env["UNDO_RUNS"] !== undefined,
-    numRuns: Number(process.env["UNDO_RUNS"] ?? 8),
+  await fc.assert(runs, RUNS);
+}, 120_000);
+
+test("so does undoing everything in one call, with what lies in trees that were deleted later", async () => {
+  const runs = fc.asyncProperty(anySteps, async (steps) => {
+    const invoke = invokeOn(await ground());
+    const { first, last, fresh } = await changed(invoke, steps);
+    if (fresh.length === 0) return;
+    let unit = await invoke("file:undo", { ids: fresh.map(({ id }) => id) });
+    expect(await snapshot(invoke)).toEqual(first);
+    for (const state of [last, first]) {
+      unit = await invoke("file:undo", { id: unit.group ?? unit.id });
+      expect(await snapshot(invoke)).toEqual(state);
+    }
   });
+  await fc.assert(runs, RUNS);
 }, 120_000);

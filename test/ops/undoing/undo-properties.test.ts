@@ -17,46 +17,8 @@ import { parseFileConfig } from "../../../src/config/load.js";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
+import { anyOperation, inputOf } from "./random-operations.js";
 import { snapshotOf } from "./venue-ground.js";
-
-/** One random operation; most fail now and then, which changes nothing. */
-interface Step {
-  readonly op: "write" | "append" | "edit" | "mkdir" | "move" | "copy" | "delete";
-  readonly path: string;
-  readonly to: string;
-  readonly content: string;
-}
-
-const NAMES = ["a", "b", "c", "d/a", "d/b", "d/e/a", "d", "d/e", "f/g"] as const;
-const step: fc.Arbitrary<Step> = fc.record({
-  op: fc.constantFrom("write", "write", "append", "edit", "mkdir", "move", "copy", "delete"),
-  path: fc.constantFrom(...NAMES),
-  to: fc.constantFrom(...NAMES),
-  content: fc.constantFrom("x\n", "old\n", "", "large"),
-});
-
-/** Longer than what is kept as a value in the journal. */
-const LARGE = "y".repeat(70_000);
-
-function inputOf(root: string, { op, path, to, content: text }: Step): object {
-  const content = text === "large" ? LARGE : text;
-  const place = { root, path };
-  switch (op) {
-    case "write":
-      return { ...place, content, parents: true };
-    case "append":
-      return { ...place, content: `${content}+` };
-    case "edit":
-      return { ...place, oldText: "old", newText: "new" };
-    case "mkdir":
-      return { ...place, parents: true };
-    case "move":
-    case "copy":
-      return { ...place, to, overwrite: true, parents: true, ...(op === "copy" ? { recursive: true } : {}) };
-    case "delete":
-      return { ...place, recursive: true };
-  }
-}
 
 describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", (kind) => {
   let home = "";
@@ -100,7 +62,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
   };
 
   test("brings back the first state, and undoing that the last, byte for byte", async () => {
-    const runs = fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
+    const runs = fc.asyncProperty(fc.array(anyOperation, { minLength: 3, maxLength: 14 }), async (steps) => {
       for (const name of readdirSync(dir)) if (name !== ".venue-files") rmSync(join(dir, name), { recursive: true });
       mkdirSync(join(dir, "d", "e"), { recursive: true });
       for (const [index, name] of ["a", "d/a", "d/e/a"].entries()) {
@@ -111,7 +73,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
       const first = snapshotOf(dir);
       const known = await newestId();
       for (const one of steps) {
-        await invoke(one.op, inputOf("r", one)).catch((error: unknown) => {
+        await invoke(one.what, inputOf("r", one)).catch((error: unknown) => {
           if (!(error instanceof FileAdapterError) || error.code === "INTERNAL") throw error;
         });
       }

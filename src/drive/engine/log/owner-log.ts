@@ -1,11 +1,12 @@
 // Queries of an owner's log: entries, the content they keep, and whether a tree is unchanged since one.
 
+import { cellOf } from "../../cad3/encoding/cell.js";
 import { viewOf } from "../../dlfs/node.js";
 import { type CellScope, createScope } from "../cells.js";
 import { readRange } from "../content/blob-reader.js";
 import { compareTrees, type Difference } from "../content/differences.js";
-import { nodeAt } from "../content/tree-read.js";
-import type { DriveRead } from "../drives.js";
+import { entriesAt, heldAt, nodeAt, statAt } from "../content/tree-read.js";
+import type { DriveRead, DriveStat } from "../drives.js";
 import { withExplainedErrors } from "../fault.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 import { drivesOf, type OwnerState } from "../state.js";
@@ -20,12 +21,26 @@ export interface LogPage {
   readonly isDamaged: boolean;
 }
 
+/** An entry in a kept tree. */
+export interface KeptNode {
+  readonly stat: DriveStat;
+  /** Its Ref. */
+  readonly node: Uint8Array;
+  /** Of what a directory holds; absent if that is too much. */
+  readonly names?: readonly string[];
+}
+
 /** The log of one owner's drives. Every method throws STORE_UNAVAILABLE. */
 export interface DriveLog {
   page(query: { readonly before?: string | undefined; readonly limit: number }): Promise<LogPage>;
   entry(id: string): Promise<LogEntry | undefined>;
   /** Size of a file, and a range of it. @param node its Ref, of an entry @throws STORE_DAMAGED */
   read(node: Uint8Array, offset: number, length: number): Promise<DriveRead>;
+  /**
+   * What lies in a tree that an entry has kept. @param names below the tree
+   * @returns `undefined` if nothing does @throws STORE_DAMAGED
+   */
+  below(node: Uint8Array, names: readonly string[]): Promise<KeptNode | undefined>;
   /**
    * Paths below a directory at which a tree differs from an entry's node in what it holds; times do not count.
    * @param node `undefined`: nothing @returns `undefined` if there are more than `most`
@@ -40,6 +55,8 @@ export interface DriveLog {
 }
 
 const DAY_MS = 86_400_000;
+/** Most entries of a kept directory that are listed, tombstones included. */
+const MAX_NAMES = 10_000;
 
 interface Ground {
   readonly state: OwnerState;
@@ -81,6 +98,18 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
         const view = await scope.run(() => viewOf(value));
         if (view.kind !== "file") throw new TypeError("Only files have content");
         return readRange(view.data, { offset, length }, scope);
+      }),
+    below: (node, names) =>
+      look(async ({ scope }) => {
+        const root = await scope.open(node);
+        const held = await scope.run(() => heldAt({ value: root }, names));
+        const stat = held && (await statAt({ root, scope }, names));
+        if (held === undefined || stat === undefined) return undefined;
+        const found = { stat, node: held.valueRef ?? cellOf(held.value).ref };
+        const view = await scope.run(() => viewOf(held.value));
+        if (view.kind !== "directory" || view.entries.size > MAX_NAMES) return found;
+        const listed = await entriesAt({ root, scope }, names);
+        return { ...found, names: listed.map(({ name }) => name) };
       }),
     differences: (node, { drive, path }, most) =>
       look(async ({ state, scope }) => {
