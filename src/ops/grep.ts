@@ -123,7 +123,8 @@ async function search(search: Search): Promise<void> {
   const found = path.segments.length === 0 ? undefined : await root.backend.stat(path, access);
   if (found?.type === "file") return searchFile(search);
   const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
-  let current = { path: path.segments, afterLine: 0 };
+  /** Files to be read, which the walk may pass later than it visits the next ones. */
+  const wanted = new Map<WalkEntry, { path: readonly string[]; afterLine: number }>();
   function* step(entry: WalkEntry): Io<WalkStep> {
     const sifted = yield* sieve.look(entry);
     if (sifted.kind === "stop") return "stop";
@@ -138,11 +139,15 @@ async function search(search: Search): Promise<void> {
     const afterLine = isLast ? (resume?.line ?? 0) : 0;
     // Answered files are not read again, except one in the middle of which the last page ended.
     if (sifted.kind === "done" || (isLast && afterLine === 0)) return "skip";
-    current = { path: sifted.path, afterLine };
+    wanted.set(entry, { path: sifted.path, afterLine });
     return "read";
   }
   const visit: Visit = (entry) => sieve.decide(step(entry));
-  const take = (_entry: WalkEntry, content: WalkContent) => scans.take(current, content);
+  const take = (entry: WalkEntry, content: WalkContent) => {
+    const file = wanted.get(entry);
+    wanted.delete(entry);
+    return file === undefined ? "on" : scans.take(file, content);
+  };
   const options = { visit, sizes: false, content: { maxBytes, take }, ...sieve.rules() };
   await root.backend.walk(path, options, access);
   await scans.finish();

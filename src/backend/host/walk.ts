@@ -1,13 +1,15 @@
 // Recursive walks of a host directory.
 
-import { type Io, isPending, wait } from "../../core/io.js";
+import { type Io, isPending } from "../../core/io.js";
 import type { Access, WalkContent, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
 import { examine, isReachable, type Name, readNames } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
+import type { ReadThread } from "../../jail/reading/read-thread.js";
 import type { Stat } from "../../jail/stat.js";
 import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
+import { ReadAhead } from "./changes/read-ahead.js";
 import { FileTaker } from "./changes/read-whole.js";
 import { isEntryDenied } from "./entry-patterns.js";
 
@@ -25,6 +27,8 @@ export interface HostWalkOptions extends WalkOptions {
   readonly access: Pick<Access, "scope" | "policy">;
   /** Fail if a directory cannot be read, instead of skipping it. */
   readonly strict?: boolean;
+  /** For tests: reads files ahead, instead of the shared one. */
+  readonly thread?: ReadThread;
 }
 
 const PERMISSION_BITS = 0o7777;
@@ -48,6 +52,8 @@ class EntryWalk {
   readonly #jail: Jail;
   readonly #options: HostWalkOptions;
   readonly #taker: FileTaker;
+  /** Absent if the walk reads no files. */
+  readonly #ahead: ReadAhead | undefined;
   readonly #descent: Descent;
   /** One per directory from the start to the deepest. */
   readonly #frames: Frame[] = [];
@@ -57,12 +63,20 @@ class EntryWalk {
   constructor(jail: Jail, start: Pinned, options: HostWalkOptions) {
     this.#jail = jail;
     this.#options = options;
-    this.#taker = new FileTaker(jail, { scope: options.access.scope, exhausted: options.exhausted });
+    const { exhausted, content } = options;
+    const { scope } = options.access;
+    this.#taker = new FileTaker(jail, { scope, exhausted });
+    this.#ahead = content && new ReadAhead(jail, { scope, content, taker: this.#taker, thread: options.thread });
     this.#descent = new Descent(jail.handles, start);
   }
 
   /** No generator for an entry that needs no waiting: that would take longer than the rest. */
   *run(): Io<void> {
+    if ((yield* this.#visitAll()) === "on" && this.#ahead !== undefined) yield* this.#ahead.finish();
+  }
+
+  /** @returns "stop" if the content of files is not wanted any more */
+  *#visitAll(): Io<"on" | "stop"> {
     const { access, content, visit: visitOne, visitDenied } = this.#options;
     yield* this.#begin(false, yield* this.#names());
     let steps = 0;
@@ -81,13 +95,17 @@ class EntryWalk {
       if (visit === undefined || entry === undefined) continue;
       const visited = visit(entry);
       const step = isPending(visited) ? ((yield visited) as WalkStep) : visited;
-      if (step === "stop") return;
+      if (step === "stop") return "on";
       if (step === "enter" && entry.type === "directory") yield* this.#enterAt(name, isDenied);
-      else if (step === "read" && (yield* this.#read(name, entry)) === "stop") return;
+      else if (step === "read" && this.#ahead !== undefined && entry.type === "file") {
+        if ((yield* this.#ahead.take(this.#descent.directory, name, entry)) === "stop") return "stop";
+      }
     }
+    return "on";
   }
 
   close(): void {
+    this.#ahead?.close();
     this.#descent.close();
   }
 
@@ -155,14 +173,6 @@ class EntryWalk {
       contents.push(Buffer.isBuffer(content) ? Buffer.from(content) : content);
     }
     rules.found(this.#descent.depth, contents);
-  }
-
-  *#read(name: Name, entry: WalkEntry): Io<WalkStep> {
-    const { content } = this.#options;
-    if (content === undefined || entry.type !== "file") return "skip";
-    const taken = yield* this.#taker.take(this.#descent.directory, name, content.maxBytes);
-    if (taken === undefined) return "skip";
-    return (yield* wait(content.take(entry, taken))) === "stop" ? "stop" : "skip";
   }
 
   /** `undefined`: it must be examined first, or has no known type. */

@@ -50,7 +50,10 @@ export interface WalkOptions {
     /** @param depth of the directory, 0 for the start @param contents per name; `undefined`: no such regular file */
     found(depth: number, contents: readonly (WalkContent | undefined)[]): void;
   };
-  /** Receives files for which `visit` returned `read`. The walk awaits it. */
+  /**
+   * Receives files for which `visit` returned `read`, in the order of the walk, but perhaps after later entries have been
+   * visited. The walk awaits it.
+   */
   readonly content?: {
     readonly maxBytes: number;
     take(entry: WalkEntry, content: WalkContent): Awaitable<"on" | "stop">;

@@ -26,13 +26,18 @@ export class FileTaker {
     this.#exhausted = exhausted;
   }
 
+  /** Whether the files of a directory are read: not those of another device. */
+  mayRead(directory: Pinned): boolean {
+    const { crossDevice, top } = this.#jail;
+    // On overlay file systems files report the device of their layer, so their directory decides.
+    return crossDevice || directory.stat.device === top.stat.device;
+  }
+
   /** `undefined`: the file is gone or not regular. The result is overwritten by the next call. */
   *take(directory: Pinned, { raw }: Name, maxBytes: number): Io<WalkContent | undefined> {
     // A name that is not valid UTF-8 cannot be pinned.
     if (typeof raw !== "string") return undefined;
-    const { crossDevice, top } = this.#jail;
-    // On overlay file systems files report the device of their layer, so their directory decides.
-    if (!crossDevice && directory.stat.device !== top.stat.device) return undefined;
+    if (!this.mayRead(directory)) return undefined;
     const calls = this.#jail.sys.native?.calls;
     if (calls === undefined || directory.fd < 0) return yield* this.#takePinned(directory, raw, maxBytes);
     const buffer = this.#room(0, FIRST_BYTES);

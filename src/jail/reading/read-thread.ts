@@ -1,0 +1,189 @@
+// A worker thread that reads small files for walks, while the main thread goes on with the walk.
+
+import { availableParallelism } from "node:os";
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { compiledFile } from "../../core/package-files.js";
+import { ownDescriptors } from "../native/calls.js";
+import type { BatchFiles } from "./batch-reader.js";
+import { Slot } from "./slot.js";
+
+/** What the thread is started with. */
+export interface ThreadData {
+  readonly port: MessagePort;
+  /** Of the slots, in their order. */
+  readonly memories: readonly SharedArrayBuffer[];
+  /** The directory of the descriptors of this process. */
+  readonly descriptors: number;
+}
+
+export interface ReadRequest {
+  readonly id: number;
+  /** Index of the slot. */
+  readonly slot: number;
+  readonly maxBytes: number;
+  /** Descriptor of each directory, and the names of files in it, joined by slashes. */
+  readonly folders: readonly (readonly [number, string])[];
+}
+
+/** A batch in the thread. */
+export interface Reading {
+  /** Settles once the thread has answered or ended; it does not use the descriptors any more. */
+  readonly settled: Promise<void>;
+  readonly isSettled: boolean;
+  /** The thread has ended before the batch was read. */
+  readonly isLost: boolean;
+}
+
+/** Batches in memory, for all walks together. */
+const SLOTS = 4;
+/** One that is being read, and one for the time until the main thread looks again. */
+const MAX_PENDING = 2;
+const IDLE_MS = 10_000;
+const MEMORY_MB = 64;
+const CODE = compiledFile("jail/reading/read-worker");
+
+/** A request, and how it ends. */
+class Pending implements Reading {
+  isSettled = false;
+  isLost = false;
+  settle: () => void = () => {};
+  readonly settled = new Promise<void>((resolve) => {
+    this.settle = resolve;
+  });
+
+  end(isLost: boolean): void {
+    this.isSettled = true;
+    this.isLost = isLost;
+    this.settle();
+  }
+}
+
+/**
+ * One thread, started by the first long walk and ended when it has been idle. While it is starting, where it cannot
+ * work, or when all slots are in use, walks read by themselves.
+ */
+export class ReadThread {
+  /** Shared by the whole process. */
+  static readonly shared = new ReadThread();
+  readonly #idleMs: number;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | undefined;
+  #port: MessagePort | undefined;
+  #slots: readonly Slot[] = [];
+  #free: Slot[] = [];
+  #lastId = 0;
+  #isReady = false;
+  #isUsable = availableParallelism() > 1;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor({ idleMs = IDLE_MS }: { idleMs?: number } = {}) {
+    this.#idleMs = idleMs;
+  }
+
+  get isRunning(): boolean {
+    return this.#isReady;
+  }
+
+  /** Place for a batch, to be returned by {@link free}. `undefined`: the thread is not ready, or has no place. */
+  slot(): Slot | undefined {
+    if (this.#worker === undefined && this.#isUsable) this.#start();
+    return this.#isReady ? this.#free.pop() : undefined;
+  }
+
+  free(slot: Slot): void {
+    // Those of a thread that has ended are gone with it.
+    if (this.#slots.includes(slot)) this.#free.push(slot);
+  }
+
+  /** Reads files into a slot. `undefined`: the thread has enough to do. */
+  read({ folders, maxBytes }: BatchFiles, slot: Slot): Reading | undefined {
+    this.look();
+    const [port, index] = [this.#port, this.#slots.indexOf(slot)];
+    if (port === undefined || index < 0 || this.#pending.size >= MAX_PENDING) return undefined;
+    const id = ++this.#lastId;
+    const pending = new Pending();
+    this.#pending.set(id, pending);
+    const request: ReadRequest = {
+      ...{ id, slot: index, maxBytes },
+      folders: folders.map(({ fd, names }) => [fd, names.join("/")]),
+    };
+    port.postMessage(request);
+    return pending;
+  }
+
+  /** Takes the answers that have arrived, without waiting for the event loop. */
+  look(): void {
+    const port = this.#port;
+    if (port === undefined || this.#pending.size === 0) return;
+    for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+      this.#answered(next.message);
+    }
+  }
+
+  /** Ends the thread; pending batches are lost. */
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #start(): void {
+    const descriptors = ownDescriptors();
+    if (descriptors === undefined) return;
+    const { port1: port, port2 } = new MessageChannel();
+    const slots = Array.from({ length: SLOTS }, () => new Slot());
+    const workerData: ThreadData = { port: port2, memories: slots.map(({ memory }) => memory), descriptors };
+    const worker = new Worker(CODE, {
+      ...{ workerData, transferList: [port2], stdin: false, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } },
+      // Node would warn about each descriptor that a native call has opened.
+      trackUnmanagedFds: false,
+    });
+    this.#worker = worker;
+    this.#port = port;
+    this.#slots = slots;
+    this.#free = [...slots];
+    port.on("message", (message: unknown) => this.#answered(message));
+    worker.once("error", () => {});
+    worker.once("exit", () => this.#forget(worker));
+    // After adding listeners, since those ref them again. A waiting call is kept alive by its deadline's timer.
+    port.unref();
+    worker.unref();
+  }
+
+  #answered(message: unknown): void {
+    if (message === "ready") this.#isReady = true;
+    else if (typeof message === "number") {
+      this.#pending.get(message)?.end(false);
+      this.#pending.delete(message);
+    }
+    this.#rest();
+  }
+
+  /** Only when the thread has ended: until then it may use the descriptors. */
+  #forget(worker: Worker): void {
+    if (this.#worker !== worker) return;
+    // It could not work here.
+    if (!this.#isReady) this.#isUsable = false;
+    this.#isReady = false;
+    this.#port?.close();
+    this.#worker = undefined;
+    this.#port = undefined;
+    this.#slots = [];
+    this.#free = [];
+    clearTimeout(this.#idle);
+    const lost = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const one of lost) one.end(true);
+  }
+
+  /** Restarts the idle timer. */
+  #rest(): void {
+    if (this.#idle !== undefined) {
+      this.#idle.refresh();
+      return;
+    }
+    this.#idle = setTimeout(() => {
+      this.#idle = undefined;
+      if (this.#free.length === this.#slots.length) void this.close();
+      else this.#rest();
+    }, this.#idleMs).unref();
+  }
+}
