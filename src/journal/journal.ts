@@ -138,6 +138,14 @@ export class RootJournal implements Journal, JournalWriter {
     return queryStore(this.#store, query);
   }
 
+  waiting(sees: (entry: JournalEntry) => boolean): JournalEntry | undefined {
+    for (const { row, kept } of this.#store.waiting()) {
+      const entry = entryOf(row, kept);
+      if (sees(entry)) return entry;
+    }
+    return undefined;
+  }
+
   entry(id: string): JournalEntry | undefined {
     this.#store.flush();
     const row = this.#store.entry(id);
@@ -198,9 +206,7 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   note(ids: readonly string[], note: EntryNote): void {
-    this.#store.flush();
-    const rows = ids.map((id) => this.#store.entry(id)).filter((row) => row !== undefined);
-    this.#store.update(rows.map(({ undoneBy: _, ...row }) => ({ ...row, ...note })));
+    this.#store.note(ids, note);
   }
 
   async trash(): Promise<readonly TrashEntry[]> {

@@ -1,6 +1,7 @@
 // The entries of one root in LMDB, shared by all processes with one state directory. Writes wait a moment for others.
 
 import { join } from "node:path";
+import type { EntryNote } from "../core/ports/changes/journal.js";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { hasDamaged, INDEX, keepTrashKey, markClosed } from "./check-tables.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
@@ -18,7 +19,7 @@ import {
   trashKeyOf,
 } from "./tables.js";
 import { idsAtPath, newestIds, oldestIds } from "./walk-ids.js";
-import { countedBytes, keptRowOf, putEntry, removeOne } from "./write-rows.js";
+import { countedBytes, keptRowOf, noteOn, putEntry, removeOne } from "./write-rows.js";
 
 /** How long an entry waits for others, so that they share a transaction. */
 const WAIT_MS = 10;
@@ -31,6 +32,12 @@ interface Waiting {
   readonly row: EntryRow;
   readonly kept: KeptRow | undefined;
   readonly image: Buffer | undefined;
+}
+
+/** Something to be noted on entries. */
+interface WaitingNote {
+  readonly ids: readonly string[];
+  readonly note: EntryNote;
 }
 
 /** Told of what happens in a store. */
@@ -62,6 +69,7 @@ export class JournalStore {
   readonly trashKey: string;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
+  #notes: WaitingNote[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isDamaged = false;
   #isOpen = true;
@@ -118,16 +126,32 @@ export class JournalStore {
     this.#waiting.push({ row, kept: keptRowOf(kept, apart), image });
     this.#waitingBytes += image?.length ?? 0;
     if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), WAIT_MS);
+    else this.#flushSoon();
+  }
+
+  /** Notes something on entries, together with what waits. */
+  note(ids: readonly string[], note: EntryNote): void {
+    if (!this.#isOpen) return;
+    this.#notes.push({ ids, note });
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    this.#timer ??= setTimeout(() => this.flush(), WAIT_MS);
+  }
+
+  /** Entries that are not written yet, newest first. */
+  waiting(): readonly Pick<Waiting, "row" | "kept">[] {
+    return this.#waiting.toReversed();
   }
 
   /** Writes what waits. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const batch = this.#waiting;
-    if (batch.length === 0) return;
-    [this.#waiting, this.#waitingBytes] = [[], 0];
+    const [batch, notes] = [this.#waiting, this.#notes];
+    if (batch.length === 0 && notes.length === 0) return;
+    [this.#waiting, this.#waitingBytes, this.#notes] = [[], 0, []];
     const isDone = this.#write((tables) => {
       let bytes = 0;
       for (const { row, kept, image } of batch) {
@@ -136,7 +160,8 @@ export class JournalStore {
         if (image !== undefined) tables.images.putSync(key(row.id), image);
         bytes += countedBytes(kept);
       }
-      addTotals(tables, { entries: batch.length, bytes });
+      if (batch.length > 0) addTotals(tables, { entries: batch.length, bytes });
+      for (const { ids, note } of notes) for (const id of ids) noteOn(tables, id, note);
     });
     if (!isDone) {
       this.#lost += batch.length;

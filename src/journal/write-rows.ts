@@ -1,5 +1,6 @@
 // Writes rows of the journal, with the indexes and totals that belong to them. Only inside a transaction.
 
+import type { EntryNote } from "../core/ports/changes/journal.js";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { type EntryRow, indexesOf, type KeptRow } from "./rows.js";
 import { addTotals, decode, encode, indexKey, key, type Tables } from "./tables.js";
@@ -21,6 +22,15 @@ export function keptRowOf(kept: Kept | undefined, apart: boolean): KeptRow | und
 export function putEntry({ entries, index }: Tables, row: EntryRow): void {
   entries.putSync(key(row.id), encode(row));
   for (const [by, text] of indexesOf(row)) index.putSync(indexKey(by, text, row.id), NOTHING);
+}
+
+/** Replaces what is noted on an entry, if it is still there. */
+export function noteOn({ entries }: Tables, id: string, note: EntryNote): void {
+  const found = entries.get(key(id));
+  const row = found === undefined ? "damaged" : decode<EntryRow>(found);
+  if (row === "damaged") return;
+  const { undoneBy: _, ...rest } = row;
+  entries.putSync(key(id), encode({ ...rest, ...note }));
 }
 
 /** Removes what is kept of an entry, and with `isEntry` the entry too. */

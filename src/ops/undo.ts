@@ -122,8 +122,9 @@ async function undoEntryId(
   const [entry] = plan?.entries ?? [];
   if (plan === undefined || entry === undefined) return {};
   const sees = ({ undoes }: { undoes?: readonly string[] }): boolean => undoes?.includes(entry.id) === true;
-  const { entries } = await plan.of.journal.query({ since: entry.time, limit: 1, sees });
-  return entries[0] === undefined ? {} : { id: entries[0].id };
+  const { journal } = plan.of;
+  const made = journal.waiting?.(sees) ?? (await journal.query({ since: entry.time, limit: 1, sees })).entries[0];
+  return made === undefined ? {} : { id: made.id };
 }
 
 /** The entries are undone now. What undos among them had undone stands again. */

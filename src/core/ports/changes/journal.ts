@@ -128,6 +128,8 @@ export interface Journal {
   readonly keepsDeleted: boolean;
   /** Entries that match, newest first. Includes those that this process has not written yet. */
   query(query: JournalQuery): Awaitable<JournalPage>;
+  /** The newest entry that matches among those not written yet. A query would write them first, which takes longer. */
+  waiting?(sees: JournalQuery["sees"]): JournalEntry | undefined;
   entry(id: string): Awaitable<JournalEntry | undefined>;
   /** Members of a group in this root, oldest first. */
   group(id: string): Awaitable<readonly JournalEntry[]>;
