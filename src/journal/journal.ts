@@ -2,7 +2,6 @@
 
 import { newEntryId } from "../core/entry-id.js";
 import type { Awaitable } from "../core/io.js";
-import type { ChangeRecord } from "../core/ports/changes/change.js";
 import type {
   EntryNote,
   Image,
@@ -119,7 +118,7 @@ export class RootJournal implements Journal, JournalWriter {
     if (content?.in === "trash" && record.kind === "directory") this.#options.inBackground(this.#measure(record.id));
   }
 
-  *madeSince(time: number): Generator<ChangeRecord> {
+  *madeSince(time: number): Generator<IdentifiedRecord> {
     this.#store.flush();
     let visited = 0;
     for (const id of this.#store.ids(undefined)) {

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
-import { beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { FileOutputs } from "../../../src/schema/types.js";
 import { useShell } from "../../sandbox/ground.js";
 
@@ -34,10 +33,13 @@ beforeEach(() => {
   }
 });
 
-/** A change in the millisecond in which a command begins counts as made beside it. */
+/** By a command that begins in the millisecond of the last change, which was made before it all the same. */
 async function removeByCommand(): Promise<void> {
-  for (const now = Date.now(); Date.now() === now; ) await setImmediate();
-  await ground.sh("rm -r d", { snapshot: true });
+  const { entries } = await invoke("file:history", { limit: 1 });
+  const clock = jest.spyOn(Date, "now").mockReturnValue(entries[0]?.time ?? Date.now());
+  const starting = ground.adapter.exec(ground.request("rm -r d", { snapshot: true }));
+  const running = await starting.finally(() => clock.mockRestore());
+  await running.exited;
 }
 
 const deletions = [

@@ -18,7 +18,19 @@ export interface KnownChanges {
 /** State that a change has left; `tree`: everything below came or went with it. */
 type Left = { readonly version: string | null | undefined; readonly isTree: boolean };
 
-export function changesSince(journal: JournalWriter, since: number, mount: readonly string[]): KnownChanges {
+/** What the journal holds at one moment. */
+export interface JournalMark {
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  /** Entries of that time that were there: no clock tells them from later ones of the same millisecond. */
+  readonly ids: ReadonlySet<string>;
+}
+
+export function markIn(journal: JournalWriter, time: number): JournalMark {
+  return { time, ids: new Set(Array.from(journal.madeSince(time), ({ id }) => id)) };
+}
+
+export function changesSince(journal: JournalWriter, since: JournalMark, mount: readonly string[]): KnownChanges {
   const left = new Map<string, Left>();
   const note = (path: readonly string[], state: Left): void => {
     if (!mount.every((name, index) => name === path[index])) return;
@@ -26,7 +38,7 @@ export function changesSince(journal: JournalWriter, since: number, mount: reado
     // The newest comes first.
     if (!left.has(place)) left.set(place, state);
   };
-  for (const record of journal.madeSince(since)) noteStates(record, note);
+  for (const record of journal.madeSince(since.time)) if (!since.ids.has(record.id)) noteStates(record, note);
   const trees = [...left].filter(([, { isTree }]) => isTree).map(([path]) => `${path}/`);
   const isInTree = (path: string): boolean => trees.some((tree) => path.startsWith(tree));
   return {

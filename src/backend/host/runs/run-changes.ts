@@ -14,7 +14,7 @@ import { errnoOf } from "../../../jail/sys.js";
 import { recordOf, stateOf } from "../changes/report.js";
 import { type Difference, differencesOf } from "./differences.js";
 import { keepChanges } from "./keep-replaced.js";
-import { changesSince, type KnownChanges } from "./recorded-changes.js";
+import { changesSince, type JournalMark, type KnownChanges, markIn } from "./recorded-changes.js";
 import { SCAN_LIMITS, type Scan, type SeenEntry, scanTree } from "./scan.js";
 import { type TreeSnapshot, takeSnapshot } from "./snapshot.js";
 
@@ -35,17 +35,22 @@ export interface RunPlace {
 export class RunChanges {
   readonly #place: RunPlace;
   readonly #before: Scan;
-  readonly #since: number;
+  readonly #since: JournalMark;
   /** What the tree held; a reason: why that was not kept. */
   readonly #snapshot: TreeSnapshot | NotUndoable;
 
-  private constructor(place: RunPlace, before: Scan, kept: { since: number; snapshot: TreeSnapshot | NotUndoable }) {
+  private constructor(
+    place: RunPlace,
+    before: Scan,
+    kept: { since: JournalMark; snapshot: TreeSnapshot | NotUndoable },
+  ) {
     [this.#place, this.#before, this.#since, this.#snapshot] = [place, before, kept.since, kept.snapshot];
   }
 
   /** @param keeps clone the tree, so that what the command replaces and deletes can be brought back */
   static *begin(place: RunPlace, keeps: boolean): Io<RunChanges> {
-    const since = Date.now();
+    // Before the tree is looked at: what is in the journal by then is in the tree too.
+    const since = markIn(place.journal, Date.now());
     const { scope } = place.access;
     const before = (yield* scanMount(place, scope)) ?? NOTHING_SEEN;
     const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";

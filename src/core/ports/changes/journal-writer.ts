@@ -38,7 +38,7 @@ export interface JournalWriter {
    */
   add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): void;
   /** Records since a time in milliseconds, newest first, as far back as is looked. */
-  madeSince(time: number): Iterable<ChangeRecord>;
+  madeSince(time: number): Iterable<IdentifiedRecord>;
   /** Removes the oldest content from the trash. @returns whether there was any */
   freeSpace(): Promise<boolean>;
 }
