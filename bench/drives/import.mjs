@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { dir, file, toMultiCell } from "venue-files/drive";
+import { join } from "node:path";
 import { createDriveEngine } from "../../dist/drive/engine/engine.js";
 import { createOwnerKeys } from "../../dist/drive/keys/owner-keys.js";
 import { row } from "./report.mjs";
@@ -56,16 +57,10 @@ async function* pieces(bytes) {
   for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
 }
 
-/** One directory, whose entries lie between those of another side. */
-const exported = (entries, side) => {
-  const names = Array.from({ length: entries }, (_, at) => `${at}-${side}`);
-  return toMultiCell(
-    dir(
-      names.map((name) => [name, file(Buffer.from(name.repeat(20)), 5)]),
-      5,
-    ),
-  );
-};
+const EXPORT = join(import.meta.dirname, "export.mjs");
+
+const exported = (entries, side) =>
+  execFileSync(process.execPath, [EXPORT, String(entries), side], { maxBuffer: 2 ** 30 });
 
 /** `drive:import` into a new drive, and into one that exists and has as many other entries. @param store an empty one */
 export async function measureImport(store, entries) {

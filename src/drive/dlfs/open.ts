@@ -159,6 +159,7 @@ class PartOfIndex implements IndexStub {
 
   forget(): void {
     this.#node = undefined;
+    if (this.#part.cell === undefined) this.#opener.source.forget?.(hashHexOf(this.ref));
   }
 
   #open(): IndexNode {

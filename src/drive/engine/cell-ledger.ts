@@ -1,6 +1,9 @@
-// Compact record of the cells of an import.
+// Compact record of cells.
 
-/** The cells of an import: hash, and length if the cell is a blob. Takes about 40 bytes per cell, whatever its size. */
+/**
+ * Cells and a whole number for each, of an import the length if the cell is a blob. Takes about 40 bytes per cell, whatever
+ * its size, and no object.
+ */
 export interface CellLedger {
   /**
    * 0 for a cell that is not a blob; `undefined` for one that has not arrived.
@@ -26,52 +29,64 @@ interface Shard {
 }
 
 export function createCellLedger(): CellLedger {
-  const shards = Array.from({ length: SHARDS }, (): Shard => ({ rows: new Uint32Array(0), count: 0 }));
-  const shardOf = (hash: Uint8Array): Shard => shards[hash[0] ?? 0] ?? { rows: new Uint32Array(0), count: 0 };
+  const shards = new Array<Shard | undefined>(SHARDS);
   return {
     lengthOf(hash) {
-      const { rows } = shardOf(hash);
-      if (rows.length === 0) return undefined;
-      const at = findRow(rows, keyOf(hash));
+      const rows = shards[hash[0] ?? 0]?.rows;
+      if (rows === undefined) return undefined;
+      const at = findRow(rows, keyOf(hash), 0);
       const high = rows[at + KEY_WORDS + 1] ?? 0;
       return high === 0 ? undefined : (high - TAKEN) * WORD + (rows[at + KEY_WORDS] ?? 0);
     },
     add(hash, length) {
-      const shard = shardOf(hash);
+      const first = hash[0] ?? 0;
+      const shard = shards[first] ?? { rows: new Uint32Array(FIRST_ROWS * ROW_WORDS), count: 0 };
+      shards[first] = shard;
       if ((shard.count + 1) * ROW_WORDS > shard.rows.length * MAX_FILLED) grow(shard);
-      const key = keyOf(hash);
-      const at = findRow(shard.rows, key);
-      if (shard.rows[at + KEY_WORDS + 1] === 0) shard.count += 1;
-      shard.rows.set([...key, length % WORD, TAKEN + Math.floor(length / WORD)], at);
+      const { rows } = shard;
+      const at = findRow(rows, keyOf(hash), 0);
+      if (rows[at + KEY_WORDS + 1] === 0) shard.count += 1;
+      rows.set(key, at);
+      rows[at + KEY_WORDS] = length % WORD;
+      rows[at + KEY_WORDS + 1] = TAKEN + Math.floor(length / WORD);
     },
   };
 }
 
-type Key = readonly [number, number, number, number];
+/** The key asked for last, which is used at once. */
+const key = new Uint32Array(KEY_WORDS);
 
 /** Half of the 256 bits suffice: finding another cell with a given 128-bit prefix is infeasible. */
-function keyOf(hash: Uint8Array): Key {
-  const word = (at: number): number =>
-    (((hash[at] ?? 0) << 24) | ((hash[at + 1] ?? 0) << 16) | ((hash[at + 2] ?? 0) << 8) | (hash[at + 3] ?? 0)) >>> 0;
-  return [word(4), word(8), word(12), word(16)];
+function keyOf(hash: Uint8Array): Uint32Array {
+  for (let word = 0; word < KEY_WORDS; word += 1) {
+    const at = 4 * word + 4;
+    key[word] =
+      ((hash[at] ?? 0) << 24) | ((hash[at + 1] ?? 0) << 16) | ((hash[at + 2] ?? 0) << 8) | (hash[at + 3] ?? 0);
+  }
+  return key;
 }
 
-/** The row of a key, or the free row where it would be put. */
-function findRow(rows: Uint32Array, key: Key): number {
-  let at = (key[0] % (rows.length / ROW_WORDS)) * ROW_WORDS;
-  while (rows[at + KEY_WORDS + 1] !== 0 && !key.every((word, place) => rows[at + place] === word)) {
+/** The row of a key, or the free row where it would be put. @param from where the key begins in `keys` */
+function findRow(rows: Uint32Array, keys: Uint32Array, from: number): number {
+  let at = ((keys[from] ?? 0) % (rows.length / ROW_WORDS)) * ROW_WORDS;
+  while (rows[at + KEY_WORDS + 1] !== 0 && !isKey(rows, at, keys, from)) {
     at += ROW_WORDS;
     if (at === rows.length) at = 0;
   }
   return at;
 }
 
+const isKey = (rows: Uint32Array, at: number, keys: Uint32Array, from: number): boolean =>
+  rows[at] === keys[from] &&
+  rows[at + 1] === keys[from + 1] &&
+  rows[at + 2] === keys[from + 2] &&
+  rows[at + 3] === keys[from + 3];
+
 function grow(shard: Shard): void {
   const before = shard.rows;
-  shard.rows = new Uint32Array(Math.max(FIRST_ROWS * ROW_WORDS, 2 * before.length));
+  shard.rows = new Uint32Array(2 * before.length);
   for (let at = 0; at < before.length; at += ROW_WORDS) {
-    const row = before.subarray(at, at + ROW_WORDS);
-    const [one = 0, two = 0, three = 0, four = 0, , high] = row;
-    if (high !== 0) shard.rows.set(row, findRow(shard.rows, [one, two, three, four]));
+    if (before[at + KEY_WORDS + 1] === 0) continue;
+    shard.rows.set(before.subarray(at, at + ROW_WORDS), findRow(shard.rows, before, at));
   }
 }

@@ -14,6 +14,7 @@ import { lazyCell } from "../dlfs/open.js";
 import { driveError } from "../error.js";
 import type { Step, Steps } from "../steps.js";
 import type { CellStore } from "../store/cell-store.js";
+import { type CellCache, createCellCache, createNumberCache } from "./cell-cache.js";
 import { codeOf, missingHash, storeUnavailable } from "./fault.js";
 import { createLru, type Lru } from "./lru.js";
 import { createTurn } from "./turns.js";
@@ -50,7 +51,7 @@ const MAX_SIZES = 100_000;
 const MAX_FIRST_IDS = 20_000;
 
 export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions): CellPool {
-  const kept = createLru<Uint8Array>(cacheBytes, ({ length }) => length);
+  const kept: CellCache = createCellCache(cacheBytes);
   const checked = (hash: string, bytes: Uint8Array | undefined): Uint8Array | undefined => {
     if (bytes === undefined) return undefined;
     if (verifyReads && toHex(sha3(bytes)) !== hash) throw driveError("BAD_FORMAT", "A cell has another hash");
@@ -58,7 +59,7 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
     return bytes;
   };
   return {
-    sizes: createLru(MAX_SIZES, () => 1),
+    sizes: createNumberCache(MAX_SIZES),
     firstIds: createLru(MAX_FIRST_IDS, () => 1),
     near: kept.get,
     async get(hashes) {
@@ -100,7 +101,7 @@ export interface Overlay {
 
 /**
  * The cells used by one task. `drive/cad3` and `drive/dlfs` are synchronous: they use the cells at hand, fail at the
- * first missing one, and run again once it has been fetched. Cells opened before stay open.
+ * first missing one, and run again once it has been fetched. Cells opened before stay open, unless they are let go of.
  */
 export interface CellScope {
   readonly source: Source;
@@ -149,7 +150,7 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     if (near !== undefined) held.set(hash, near);
     return near;
   };
-  const source: Source = { load, limits: DEFAULT_CELL_LIMITS };
+  const source: Source = { load, forget: (hash) => held.delete(hash), limits: DEFAULT_CELL_LIMITS };
   const peek = async (hashes: readonly string[]): Promise<(Uint8Array | undefined)[]> => {
     const near = hashes.map((hash) => held.get(hash) ?? overlay?.find(hash));
     const wanted = hashes.filter((_, place) => near[place] === undefined);

@@ -76,18 +76,17 @@ type Kind = (typeof KINDS)[number];
 interface Held {
   readonly ref: Uint8Array;
   /** Occurrences in the new tree minus occurrences in the old one. */
-  times: number;
+  readonly times: number;
 }
 
 /** Parts of two trees. Parts that occur equally often in both cancel out, wherever they are, and are not read. */
 class Bag {
-  readonly #held: Record<Kind, Map<string, Held>> = { node: new Map(), entries: new Map(), data: new Map() };
+  /** Times by Refs in hex digits: a Ref is a view, which would keep the cell that holds it. */
+  readonly #held: Record<Kind, Map<string, number>> = { node: new Map(), entries: new Map(), data: new Map() };
 
   add(kind: Kind, ref: Uint8Array, times: number): void {
     const key = toHex(ref);
-    const held = this.#held[kind].get(key);
-    if (held === undefined) this.#held[kind].set(key, { ref, times });
-    else held.times += times;
+    this.#held[kind].set(key, times + (this.#held[kind].get(key) ?? 0));
   }
 
   /**
@@ -100,9 +99,9 @@ class Bag {
     if (kind === undefined) return undefined;
     const parts: Held[] = [];
     let seen = 0;
-    for (const [key, held] of this.#held[kind]) {
+    for (const [key, times] of this.#held[kind]) {
       this.#held[kind].delete(key);
-      if (held.times !== 0) parts.push(held);
+      if (times !== 0) parts.push({ ref: Buffer.from(key, "hex"), times });
       seen += 1;
       if (seen === MAX_TOGETHER) break;
     }

@@ -1,6 +1,8 @@
 // The cells written by a change.
 
 import type { CellBatch, CellStore } from "../store/cell-store.js";
+import { hashBytes } from "./cell-cache.js";
+import { createCellLedger } from "./cell-ledger.js";
 import { callStore, type Overlay, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
 import type { NewCell } from "./new-cells.js";
@@ -39,22 +41,25 @@ export const putTo =
 
 /** Maximum bytes of cells readable before they are flushed; beyond that, reading one flushes. */
 const MAX_KEPT_BYTES = 4 * 2 ** 20;
+/** Memory per cell beside its bytes. */
+const CELL_OVERHEAD_BYTES = 300;
 
 export const createWriteSet = (store: CellStore): WriteSet => writeSetOn(store.batch(), store);
 
 function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
   const putBytes = putTo(batch);
   const kept = new Map<string, Uint8Array>();
-  const tree = new Set<string>();
+  const tree = createCellLedger();
+  const has = (hash: string): boolean => tree.lengthOf(hashBytes(hash)) !== undefined;
   let keptBytes = 0;
   let dropped = false;
   const put = (hash: string, bytes: Uint8Array): void | Promise<void> => {
-    if (!kept.has(hash)) keptBytes += bytes.length;
+    if (!kept.has(hash)) keptBytes += bytes.length + CELL_OVERHEAD_BYTES;
     kept.set(hash, bytes);
     for (const [oldest, cell] of kept) {
       if (keptBytes <= MAX_KEPT_BYTES) break;
       kept.delete(oldest);
-      keptBytes -= cell.length;
+      keptBytes -= cell.length + CELL_OVERHEAD_BYTES;
       dropped = true;
     }
     return putBytes(Buffer.from(hash, "hex"), bytes);
@@ -64,13 +69,13 @@ function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
     async putTree(cells) {
       const turn = createTurn();
       for (const { hash, bytes } of cells) {
-        if (tree.has(hash)) continue;
-        tree.add(hash);
+        if (has(hash)) continue;
+        tree.add(hashBytes(hash), bytes.length);
         await put(hash, bytes);
         await turn();
       }
     },
-    has: (hash) => tree.has(hash),
+    has,
     overlay: {
       find: (hash) => kept.get(hash),
       async settle() {

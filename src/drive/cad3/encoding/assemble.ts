@@ -17,6 +17,8 @@ export type Load = (hashHex: string) => Uint8Array | undefined;
 
 export interface Source {
   readonly load: Load;
+  /** Lets go of a branch that will hardly be asked for again. Absent: nothing is kept. */
+  readonly forget?: (hashHex: string) => void;
   readonly limits: CellLimits;
 }
 
