@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { needs } from "../needs.js";
-import { cleanUp, makeFolder, run, serve, start } from "./process.js";
+import { runHere } from "./in-process.js";
+import { cleanUp, makeFolder, serve, start } from "./process.js";
 
 afterAll(cleanUp);
 
@@ -12,7 +13,7 @@ const ELSEWHERE = "Set 'stateDir' to a folder that can be written, or to false";
 
 describe("the state directory", () => {
   needs(isLinux, "only Linux has /proc")("that cannot be made ends the start, and says why", async () => {
-    const { status, stdout, stderr } = await run(["serve", "--port", "0"], { env: { HOME: "/proc" } });
+    const { status, stdout, stderr } = await runHere(["serve", "--port", "0"], { env: { HOME: "/proc" } });
     const path = "/proc/.local/state/venue-files";
     expect({ status, stdout }).toEqual({ status: 66, stdout: "" });
     expect(stderr).toBe(`'stateDir' cannot be used: no folder can be made there (ENOENT): ${path}. ${ELSEWHERE}\n`);
@@ -50,7 +51,7 @@ describe("the state directory", () => {
     );
     expect(stdout).not.toContain("Bearer");
     expect(existsSync(join(folder, ".local"))).toBe(false);
-    const key = await run(["key", "new", "anne", "--config", "venue.json5"], { cwd: folder });
+    const key = await runHere(["key", "new", "anne", "--config", "venue.json5"], { cwd: folder });
     expect(key).toMatchObject({
       status: 78,
       stderr: "'stateDir' is false, so there is no state directory\n",
@@ -74,7 +75,7 @@ describe("of several venues", () => {
 
   test.each(["serve", "check"])("no two have the same, says %s", async (command) => {
     const folder = makeFolder({ "venue.json5": "{ venues: [{ port: 0 }, { port: 0 }] }" });
-    const { status, stdout, stderr } = await run([command, "--config", "venue.json5"], { cwd: folder });
+    const { status, stdout, stderr } = await runHere([command, "--config", "venue.json5"], { cwd: folder });
     expect({ status, stdout }).toEqual({ status: 78, stdout: "" });
     expect(stderr.replace(/^venue\.json5:1:12: /, "")).toBe(
       "'venues[0]' and 'venues[1]' have the same name and the same 'stateDir'. Set 'venues[1].name' or 'venues[1].stateDir' to another\n",

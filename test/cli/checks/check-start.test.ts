@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { needs } from "../../needs.js";
-import { cleanUp, makeFolder, run } from "../process.js";
+import { runHere } from "../in-process.js";
+import { cleanUp, makeFolder } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -16,9 +17,9 @@ async function both(config: string, prepare: (folder: string) => void = () => {}
   prepare(folder);
   const options = { cwd: folder, env };
   const before = readdirSync(folder);
-  const checked = await run(["check", "--config", "venue.json5"], options);
+  const checked = await runHere(["check", "--config", "venue.json5"], options);
   expect(readdirSync(folder)).toEqual(before);
-  const served = await run(["serve", "--config", "venue.json5"], options);
+  const served = await runHere(["serve", "--config", "venue.json5"], options);
   const told = checked.stderr.trimEnd().split("\n");
   return { folder, checked, served, told: told.map(withoutPlace) };
 }
@@ -112,8 +113,8 @@ const cases: readonly Case[] = [
 ];
 
 describe("check finds what serve refuses:", () => {
-  test.concurrent.each(cases)("%s", async (_what, config, fault, prepare, env) => {
-    const { checked, served, told } = await both(config, prepare, env);
+  test.each(cases)("%s", async (_what, config, fault, ...more) => {
+    const { checked, served, told } = await both(config, ...more);
     expect({ status: checked.status, stdout: checked.stdout }).toEqual({ status: 78, stdout: "" });
     expect(told).toEqual([expect.stringContaining(fault)]);
     expect(served.status).not.toBe(0);
@@ -138,7 +139,7 @@ describe("check finds what serve refuses:", () => {
             docs: "nowhere" } } },
       ] }`,
     });
-    const { status, stderr } = await run(["check", "--config", "venue.json5"], { cwd: folder });
+    const { status, stderr } = await runHere(["check", "--config", "venue.json5"], { cwd: folder });
     expect(status).toBe(78);
     expect(stderr.trimEnd().split("\n")).toEqual([
       `venue.json5:3:20: 'audit.file' cannot be opened: its folder does not exist: ${join(folder, "no/one.jsonl")}`,

@@ -4,7 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder, run, serve, start } from "../process.js";
+import { runHere } from "../in-process.js";
+import { cleanUp, makeFolder, serve, start } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -18,10 +19,10 @@ describe("venue-files health", () => {
       ["--port", port],
       ["--config", join(folder, "venue.json5")],
     ]) {
-      expect(await run(["health", ...args])).toMatchObject({ status: 0, stdout: "ok\n", stderr: "" });
+      expect(await runHere(["health", ...args])).toMatchObject({ status: 0, stdout: "ok\n", stderr: "" });
     }
     await venue.stop();
-    expect(await run(["health", "--port", port])).toMatchObject({
+    expect(await runHere(["health", "--port", port])).toMatchObject({
       status: 1,
       stderr: `No healthy venue at http://localhost:${port}: ECONNREFUSED\n`,
     });
@@ -31,7 +32,10 @@ describe("venue-files health", () => {
     const folder = makeFolder({ "venue.json5": '{ listen: { socket: "./v.sock" } }' });
     const venue = start(["serve", "--config", join(folder, "venue.json5")]);
     await venue.until(/Stop with Ctrl-C/);
-    expect(await run(["health", "--config", join(folder, "venue.json5")])).toMatchObject({ status: 0, stdout: "ok\n" });
+    expect(await runHere(["health", "--config", join(folder, "venue.json5")])).toMatchObject({
+      status: 0,
+      stdout: "ok\n",
+    });
     await venue.stop();
   });
 
@@ -43,8 +47,8 @@ describe("venue-files health", () => {
       return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     };
     const [first, second] = [await portOf(silent), await portOf(other)];
-    expect((await run(["health", "--url", first])).stderr).toContain("no answer within 2000 ms");
-    expect((await run(["health", "--url", second])).stderr).toContain("status 503");
+    expect((await runHere(["health", "--url", first])).stderr).toContain("no answer within 2000 ms");
+    expect((await runHere(["health", "--url", second])).stderr).toContain("status 503");
     silent.closeAllConnections();
     silent.close();
     other.close();
@@ -54,7 +58,7 @@ describe("venue-files health", () => {
 describe("venue-files doctor", () => {
   test("says what is there, changes nothing, and ends with 0", async () => {
     const home = makeFolder();
-    const done = await run(["doctor"], { cwd: home, env: { HOME: home } });
+    const done = await runHere(["doctor"], { cwd: home, env: { HOME: home } });
     expect(done).toMatchObject({ status: 0, stderr: "" });
     expect(done.stdout).toMatch(/ok +Node +v\d+/);
     expect(done.stdout).toMatch(/Jail +(openat2|handle walk|real-path check)/);
@@ -63,7 +67,7 @@ describe("venue-files doctor", () => {
 
   test("ends with 78 where something must be mended", async () => {
     const home = makeFolder({ "state/format": "99\n" });
-    const done = await run(["doctor"], { cwd: home, env: { VENUE_FILES_STATE_DIR: join(home, "state") } });
+    const done = await runHere(["doctor"], { cwd: home, env: { VENUE_FILES_STATE_DIR: join(home, "state") } });
     expect(done).toMatchObject({ status: 78, stdout: expect.stringMatching(/FAULT +State .*format 99/) });
   });
 });

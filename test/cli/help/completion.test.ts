@@ -4,7 +4,8 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { describeWhere, needs } from "../../needs.js";
-import { CLI, cleanUp, makeFolder, run } from "../process.js";
+import { runHere } from "../in-process.js";
+import { CLI, cleanUp, makeFolder } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -24,7 +25,7 @@ beforeAll(() => {
 });
 
 test.each(["bash", "zsh", "fish"])("the script for %s is at most 12 kB and names every command", async (shell) => {
-  const { stdout } = await run(["completion", shell]);
+  const { stdout } = await runHere(["completion", shell]);
   expect(stdout.length).toBeLessThan(12_288);
   for (const word of ["serve", "init", "grep", "claude-code", "if-match", "__complete"]) expect(stdout).toContain(word);
   if (has(shell)) {
@@ -35,14 +36,14 @@ test.each(["bash", "zsh", "fish"])("the script for %s is at most 12 kB and names
 });
 
 test.each(["sh", "powershell"])("there is none for %s, and it says which there are", async (shell) => {
-  const done = await run(["completion", shell]);
+  const done = await runHere(["completion", shell]);
   expect(done).toMatchObject({ status: 64, stderr: expect.stringContaining("bash, zsh, fish") });
 });
 
 describeWhere(has("bash"), "there is no bash")("in bash", () => {
   /** What TAB offers behind a line; `venue-files` in it is the built program. */
   async function offered(line: string): Promise<readonly string[]> {
-    const { stdout: script } = await run(["completion", "bash"]);
+    const { stdout: script } = await runHere(["completion", "bash"]);
     const text = `
       venue-files() { "${process.execPath}" "${CLI}" "$@"; }
       compopt() { :; }
@@ -139,7 +140,7 @@ needs(has("bash"), "there is no bash")(
   "a name that is a command of the shell is offered quoted, and not run",
   async () => {
     const hostile = makeFolder({ "$(touch ran)": "", "`touch ran`": "" });
-    const { stdout: script } = await run(["completion", "bash"]);
+    const { stdout: script } = await runHere(["completion", "bash"]);
     const text = `
     venue-files() { "${process.execPath}" "${CLI}" "$@"; }
     compopt() { :; }
@@ -160,8 +161,14 @@ needs(has("bash"), "there is no bash")(
 
 test("__complete says nothing on any error, and leaves a name with a space whole", async () => {
   for (const words of [[], ["venue-files"], ["venue-files", "cat", "--nope", "a"], ["venue-files", "serve", "a"]]) {
-    expect(await run(["__complete", ...words], { cwd: folder })).toMatchObject({ status: 0, stdout: "", stderr: "" });
+    expect(await runHere(["__complete", ...words], { cwd: folder })).toMatchObject({
+      status: 0,
+      stdout: "",
+      stderr: "",
+    });
   }
-  const { stdout } = await run(["__complete", "venue-files", "cat", "--root", "docs=docs", "docs:r"], { cwd: folder });
+  const { stdout } = await runHere(["__complete", "venue-files", "cat", "--root", "docs=docs", "docs:r"], {
+    cwd: folder,
+  });
   expect(stdout).toBe("docs:read me.md\n");
 });

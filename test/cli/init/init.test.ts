@@ -17,6 +17,7 @@ import { parse as parseYaml } from "yaml";
 import { CLIENTS, type Platform } from "../../../src/cli/init/clients.js";
 import { addEntry, EntryExists, NotEditable } from "../../../src/cli/init/edit.js";
 import { startRaw } from "../../surfaces/mcp/raw.js";
+import { runHere } from "../in-process.js";
 import { CLI, cleanUp, makeFolder, run } from "../process.js";
 
 afterAll(cleanUp);
@@ -103,7 +104,9 @@ test.each([
 });
 
 describe("venue-files init", () => {
-  const init = (cwd: string, ...args: string[]) => run(["init", ...args], { cwd });
+  const init = (cwd: string, ...args: string[]) => runHere(["init", ...args], { cwd });
+  /** The entry of a client names the program that ran. */
+  const initByProgram = (cwd: string, ...args: string[]) => run(["init", ...args], { cwd });
 
   test("writes a configuration that check takes, whose schema editors find, and never over a file", async () => {
     const folder = makeFolder({ "docs/a.md": "a" });
@@ -112,13 +115,13 @@ describe("venue-files init", () => {
     const text = readFileSync(join(folder, "venue.json5"), "utf8");
     const schema = /\$schema: "([^"]+)"/.exec(text)?.[1] ?? "";
     expect(JSON.parse(readFileSync(new URL(schema), "utf8"))).toHaveProperty(["$defs", "venue"]);
-    const checked = await run(["check", "--config", "venue.json5"], { cwd: folder });
+    const checked = await runHere(["check", "--config", "venue.json5"], { cwd: folder });
     expect(checked.stdout).toMatch(/localhost:8123[\s\S]*docs +host +read-only/);
     // What stands there as a comment is right too.
     const all = text.replace(/^( *)\/\/ (?=[a-z},]+:? ?[^ ]*[[{"\d]|\},$)/gm, "$1");
     expect(all).toContain("\n  audit: { file");
     writeFileSync(join(folder, "all.json5"), all);
-    const checkedAll = await run(["check", "--config", "all.json5"], {
+    const checkedAll = await runHere(["check", "--config", "all.json5"], {
       cwd: folder,
       env: { CI_TOKEN: "x".repeat(32) },
     });
@@ -134,21 +137,21 @@ describe("venue-files init", () => {
     });
     const file = join(folder, ".mcp.json");
     const old = readFileSync(file, "utf8");
-    const asked = await init(folder, "--for", "claude-code");
+    const asked = await initByProgram(folder, "--for", "claude-code");
     expect(asked).toMatchObject({ status: 1, stdout: expect.stringContaining("--yes") });
     expect(readFileSync(file, "utf8")).toBe(old);
-    const done = await init(folder, "--for", "claude-code", "--yes");
+    const done = await initByProgram(folder, "--for", "claude-code", "--yes");
     expect(done.status).toBe(0);
     expect(readFileSync(`${file}.bak`, "utf8")).toBe(old);
     const { mcpServers } = JSON.parse(readFileSync(file, "utf8"));
     expect(Object.keys(mcpServers)).toEqual(["files", "mine"]);
     expect(mcpServers.files.args).toEqual([CLI, "mcp", "--config", join(folder, "venue.json5")]);
-    expect((await init(folder, "--for", "claude-code", "--yes")).stdout).toContain("--force replaces it");
+    expect((await initByProgram(folder, "--for", "claude-code", "--yes")).stdout).toContain("--force replaces it");
   });
 
   test("the entry starts a server that has the folder", async () => {
     const folder = makeFolder({ "hello.txt": "hello" });
-    await init(folder, "--for", "cursor", "--yes");
+    await initByProgram(folder, "--for", "cursor", "--yes");
     const { mcpServers } = JSON.parse(readFileSync(join(folder, ".cursor", "mcp.json"), "utf8"));
     const { command, args } = mcpServers.files;
     expect(command).toBe(process.execPath);
@@ -189,7 +192,7 @@ describe("venue-files init", () => {
     chmodSync(real, 0o600);
     mkdirSync(join(home, ".codex"));
     symlinkSync("../dotfiles/config.toml", join(home, ".codex", "config.toml"));
-    await run(["init", "--for", "codex", "--yes"], { cwd: makeFolder(), env: { HOME: home } });
+    await runHere(["init", "--for", "codex", "--yes"], { cwd: makeFolder(), env: { HOME: home } });
     expect(lstatSync(join(home, ".codex", "config.toml")).isSymbolicLink()).toBe(true);
     expect(statSync(real).mode & 0o777).toBe(0o600);
     expect(statSync(`${real}.bak`).mode & 0o777).toBe(0o600);
