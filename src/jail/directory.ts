@@ -190,7 +190,9 @@ export function* storedName(sys: Sys, directory: Pinned, used: string, object: P
 
 const fold = (name: string): string => name.normalize("NFC").toLowerCase();
 
-export const nameOf = ({ name, type }: DirectoryEntry): Name => parseName(name, type);
+export const nameOf = (entry: DirectoryEntry): Name => (isName(entry) ? entry : parseName(entry.name, entry.type));
+
+const isName = (entry: DirectoryEntry): entry is DirectoryEntry & Name => entry.raw !== undefined;
 
 function parseName(latin1: string, type: EntryType | undefined): Name {
   const raw = rawName({ name: latin1 });

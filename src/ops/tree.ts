@@ -73,18 +73,19 @@ const ADVICE = {
 
 /** Appends the lines of a folder to those before it. */
 function linesOf({ shown, left }: Folder, depth: number, lines: string[]): string[] {
+  const indent = "\t".repeat(depth);
   for (const { entry, folder } of shown) {
-    lines.push(entryLine(entry));
+    lines.push(indent, entryLine(entry));
     if (folder !== undefined) linesOf(folder, depth + 1, lines);
   }
-  if (left > 0) lines.push(`${"\t".repeat(depth)}… ${left} more\n`);
+  if (left > 0) lines.push(`${indent}… ${left} more\n`);
   return lines;
 }
 
 function entryLine(entry: WalkEntry): string {
   const mark = entry.type === "directory" ? "/" : entry.type === "symlink" ? "@" : "";
   const size = entry.size !== undefined && entry.type === "file" ? ` (${humanSize(entry.size)})` : "";
-  return `${"\t".repeat(entry.depth)}${entryName(entry.name)}${mark}${size}\n`;
+  return `${entryName(entry.name)}${mark}${size}\n`;
 }
 
 function cutNote(output: { truncated: boolean; entries: number; depthLimited: boolean }): string | undefined {

@@ -18,8 +18,11 @@ const weight = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? uni
 
 /** Sorts entries in the order of every enumeration: lower-cased name by code points, then the name itself. */
 export function sortByName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
+  // Most often no name has an upper-case letter, or one beyond ASCII.
+  if (!entries.some(({ name }) => UNLIKE_FOLDED.test(name))) {
+    return entries.toSorted((a, b) => compareUnits(a.name, b.name));
+  }
   const compare = entries.some(({ name }) => SURROGATE.test(name)) ? compareCodePoints : compareUnits;
-  // Most often no name has an upper-case letter.
   if (entries.every(({ name }) => name === name.toLowerCase())) {
     return entries.toSorted((a, b) => compare(a.name, b.name));
   }
@@ -29,6 +32,7 @@ export function sortByName<T extends { readonly name: string }>(entries: readonl
     .map(({ entry }) => entry);
 }
 
+const UNLIKE_FOLDED = /[A-Z\u0080-\uffff]/;
 const SURROGATE = /[\ud800-\udfff]/;
 
 /** Without surrogates, UTF-16 code units are in the order of code points, and `<` compares many times faster. */

@@ -84,7 +84,10 @@ describe("native calls", () => {
       let pieces = 0;
       for (let some = reading?.next() ?? []; some.length > 0; some = reading?.next() ?? []) {
         pieces++;
-        for (const { name, type } of some) found.push([name, type]);
+        for (const { name, raw, type } of some) {
+          found.push([name, type]);
+          expect(raw).toBe(/[\x80-\xff]/.test(name) ? undefined : name);
+        }
       }
       reading?.close();
       expect(pieces).toBeGreaterThan(1);

@@ -7,6 +7,8 @@ import type { EntryType } from "../../core/ports/backend.js";
 export interface DirectoryEntry {
   /** latin1, one character per byte, since names need not be UTF-8. */
   readonly name: string;
+  /** The name, if it is ASCII and known to be: then it is no other as text. */
+  readonly raw?: string;
   /** `undefined` where the file system does not report it. */
   readonly type: EntryType | undefined;
 }
@@ -17,6 +19,8 @@ const TYPE_AT = 18;
 const NAME_AT = 19;
 const NUL = 0;
 const DOT = 46;
+/** All bits that a byte of ASCII can have. */
+const ASCII_BITS = 127;
 
 /** By the `DT_` constants: FIFO 1, CHR 2, DIR 4, BLK 6, REG 8, LNK 10, SOCK 12; anything else is not reported. */
 const TYPES: readonly (EntryType | undefined)[] = [
@@ -33,9 +37,15 @@ export function parseEntries(buffer: Buffer, end: number): DirectoryEntry[] {
     if (length <= NAME_AT || at + length > end) break;
     const start = at + NAME_AT;
     let last = start;
-    while (last < at + length && buffer[last] !== NUL) last++;
+    let bits = 0;
+    for (let byte = buffer[last]; last < at + length && byte !== undefined && byte !== NUL; byte = buffer[++last]) {
+      bits |= byte;
+    }
     const isDots = buffer[start] === DOT && (last - start === 1 || (last - start === 2 && buffer[start + 1] === DOT));
-    if (!isDots) found.push({ name: buffer.toString("latin1", start, last), type: TYPES[buffer[at + TYPE_AT] ?? 0] });
+    if (isDots) continue;
+    const name = buffer.toString("latin1", start, last);
+    const type = TYPES[buffer[at + TYPE_AT] ?? 0];
+    found.push(bits <= ASCII_BITS ? { name, raw: name, type } : { name, type });
   }
   return found;
 }
