@@ -1,6 +1,7 @@
 import { chmodSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { runHere } from "./in-process.js";
 import { cleanUp, type Finished, makeFolder, run, tempRootsIn } from "./process.js";
 
 afterAll(cleanUp);
@@ -24,6 +25,8 @@ const folder = makeFolder({
 });
 
 const fails = (line: string): Promise<Finished> => run(line.split(" "), { cwd: folder });
+/** The same without a process of its own, for the many that only say something else. */
+const failsHere = (line: string): Promise<Finished> => runHere(line.split(" "), { cwd: folder });
 const nothing = { signal: null, stdout: "" };
 
 describe("64, wrong usage:", () => {
@@ -54,7 +57,7 @@ describe("66, a file that cannot be read:", () => {
 
 describe("78, an invalid configuration:", () => {
   const rootForm = "expected PATH or NAME=PATH, for example --root docs=./docs or --root ./docs:ro";
-  test.concurrent.each<[string, string]>([
+  test.each<[string, string]>([
     ["serve --config text.json5", "text.json5:1:1: not valid JSON5: invalid character 'h'"],
     ["serve --root docs=", `Cannot read --root 'docs=': ${rootForm}`],
     ["serve --root docs=docs --root docs=.", "Root 'docs' is given twice by --root"],
@@ -81,7 +84,7 @@ describe("78, an invalid configuration:", () => {
       `"no-list.json5" must hold a list such as [{ with: "file://docs/", can: "crud/read" }]`,
     ],
   ])("%s", async (line, message) => {
-    expect(await fails(line)).toEqual({ ...nothing, status: 78, stderr: `${message}\n` });
+    expect(await failsHere(line)).toEqual({ ...nothing, status: 78, stderr: `${message}\n` });
   });
 
   test.concurrent("every mistake of a file at once", async () => {
