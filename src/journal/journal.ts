@@ -259,8 +259,11 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   async #recover(): Promise<void> {
-    const items = await this.#options.bin.list(this.#prefix);
-    const lost = settlePending(this.#store, { items, trashName: (id) => this.trashName(id) });
+    const notes = this.#store.takePending();
+    const names = new Set(notes.rows.map(([id]) => this.trashName(id)));
+    // Only these are looked at: a trash can hold many.
+    const items = await (names.size === 0 ? [] : this.#options.bin.list(this.#prefix, (name) => names.has(name)));
+    const lost = settlePending(this.#store, notes, { items, trashName: (id) => this.trashName(id) });
     if (lost.length > 0) await this.#options.bin.remove(lost);
   }
 }

@@ -137,10 +137,11 @@ export class Pruner {
   /** Content without an entry goes with its age too. */
   async #dropUnknown(): Promise<void> {
     const { store, bin, rules, trashPrefix, nowMs } = this.#options;
-    const items = await bin.list(trashPrefix);
-    const oldestMs = nowMs() - rules.days * DAY_MS;
     const isUnknown = (name: string): boolean => store.kept(name.slice(trashPrefix.length)) === undefined;
-    const gone = items.filter(({ name, changed }) => changed < oldestMs && isUnknown(name));
+    // Only these are looked at: a trash can hold many.
+    const items = await bin.list(trashPrefix, isUnknown);
+    const oldestMs = nowMs() - rules.days * DAY_MS;
+    const gone = items.filter(({ changed }) => changed < oldestMs);
     if (gone.length > 0) await bin.remove(gone.map(({ name }) => name));
   }
 

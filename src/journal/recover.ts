@@ -1,19 +1,21 @@
 // Ends pending entries of processes that died between what they noted and what they did.
 
 import type { TrashItem } from "../core/ports/changes/journal-writer.js";
+import type { LeftNotes } from "./pending-log.js";
 import { type PendingRow, rowOf } from "./rows.js";
 import type { JournalStore } from "./store.js";
 
 /**
  * The trash tells whether the change was made: what is there under its name was deleted, or replaced if it has no other
  * name any more.
+ * @param items of the trash, as far as notes name them
  * @returns names in the trash of changes that were not made
  */
 export function settlePending(
   store: JournalStore,
+  notes: LeftNotes,
   { items, trashName }: { readonly items: readonly TrashItem[]; readonly trashName: (id: string) => string },
 ): string[] {
-  const notes = store.takePending();
   const found = new Map(items.map((item) => [item.name, item]));
   const lost: string[] = [];
   for (const [id, pending] of notes.rows) {

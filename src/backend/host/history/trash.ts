@@ -50,8 +50,9 @@ export class HostTrash implements TrashFolder {
     this.#current = current;
   }
 
-  list(prefix: string): Awaitable<readonly TrashItem[]> {
-    return this.#inTrash((jail, folder) => listItems(jail, folder, prefix), []);
+  list(prefix: string, isWanted: (name: string) => boolean = () => true): Awaitable<readonly TrashItem[]> {
+    const isListed = (name: string): boolean => name.startsWith(prefix) && isWanted(name);
+    return this.#inTrash((jail, folder) => listItems(jail, folder, isListed), []);
   }
 
   open(
@@ -102,11 +103,11 @@ function* readTrash<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, 
   }
 }
 
-function* listItems(jail: Jail, folder: Pinned, prefix: string): Io<TrashItem[]> {
+function* listItems(jail: Jail, folder: Pinned, isListed: (name: string) => boolean): Io<TrashItem[]> {
   const items: TrashItem[] = [];
   for (const entry of yield* jail.sys.names(folder)) {
     const name = nameOf(entry);
-    if (!name.name.startsWith(prefix)) continue;
+    if (!isListed(name.name)) continue;
     const stat = yield* examine(jail.sys, folder, name);
     if (stat === undefined) continue;
     const size = stat.isFile() ? stat.size : 0;

@@ -59,8 +59,8 @@ export interface TrashItem {
 export interface TrashFolder {
   /** Names below the staging directory that lead to it. */
   readonly folder: readonly string[];
-  /** Items whose names begin with `prefix`. */
-  list(prefix: string): Awaitable<readonly TrashItem[]>;
+  /** Items whose names begin with `prefix`. @param isWanted others are not looked at */
+  list(prefix: string, isWanted?: (name: string) => boolean): Awaitable<readonly TrashItem[]>;
   /** Opens a file if it still has this version. @param below its names below the item, if that is a directory */
   open(
     name: string,
