@@ -73,11 +73,13 @@ export class ReadThread {
   #free: Slot[] = [];
   #lastId = 0;
   #isReady = false;
-  #isUsable = availableParallelism() > 1;
+  #isUsable: boolean;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor({ idleMs = IDLE_MS }: { idleMs?: number } = {}) {
+  /** @param options for tests: how long it may be idle, and how many threads can run at once */
+  constructor({ idleMs = IDLE_MS, cores = availableParallelism() }: { idleMs?: number; cores?: number } = {}) {
     this.#idleMs = idleMs;
+    this.#isUsable = cores > 1;
   }
 
   get isRunning(): boolean {

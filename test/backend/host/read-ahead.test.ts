@@ -26,7 +26,7 @@ const ARENA_FILES = 3;
 const isNative = new NativeSource(0).load() !== undefined;
 /** Longer than any test takes. */
 const IDLE_MS = 3_600_000;
-const thread = new ReadThread({ idleMs: IDLE_MS });
+const thread = new ReadThread({ idleMs: IDLE_MS, cores: 2 });
 
 beforeAll(async () => {
   if (!isNative) return;
@@ -123,7 +123,7 @@ const inFiles = (work: (arena: Arena) => Promise<void>): Promise<void> =>
   test("reads by itself what is left when the thread ends", () =>
     inFiles(async (arena) => {
       const plain = await contentsOf(arena, { engine: "handle walk" });
-      const other = new ReadThread({ idleMs: IDLE_MS });
+      const other = new ReadThread({ idleMs: IDLE_MS, cores: 2 });
       while (!other.isRunning) {
         other.slot();
         await setImmediate();
@@ -188,7 +188,7 @@ const inFiles = (work: (arena: Arena) => Promise<void>): Promise<void> =>
 });
 
 (isNative ? test : test.skip)("the thread ends when nobody has needed it for a while, and starts again", async () => {
-  const short = new ReadThread({ idleMs: 1 });
+  const short = new ReadThread({ idleMs: 1, cores: 2 });
   for (let round = 0; round < 2; round++) {
     let slot = short.slot();
     for (; slot === undefined; slot = short.slot()) await setImmediate();
@@ -196,4 +196,9 @@ const inFiles = (work: (arena: Arena) => Promise<void>): Promise<void> =>
     short.free(slot);
     while (short.isRunning) await setImmediate();
   }
+});
+
+test("there is no thread where only one can run", () => {
+  const none = new ReadThread({ cores: 1 });
+  expect([none.slot(), none.isRunning]).toEqual([undefined, false]);
 });
