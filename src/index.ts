@@ -12,6 +12,7 @@ import { checkListener } from "./config/loopback.js";
 import type { DidGrant, FileConfigInput, UcanConfig, VenueConfig, VenueConfigInput } from "./config/types.js";
 import type { Capability } from "./core/call/capability.js";
 import { type Log, silentLog } from "./core/ports/log.js";
+import { fieldsOf } from "./core/unknown.js";
 import { createToolProfile, type ToolProfile } from "./profiles/library.js";
 import type { ProfileBinding } from "./profiles/profile.js";
 import type { RootsState } from "./roots/groups.js";
@@ -174,9 +175,8 @@ async function openSink(audit: NonNullable<FileAdapterConfig["audit"]>): Promise
 
 /** Checked at run time for callers without TypeScript. */
 function isAudit(audit: unknown): boolean {
-  if (typeof audit !== "object" || audit === null) return false;
-  if ("write" in audit) return typeof audit.write === "function";
-  return "file" in audit && typeof audit.file === "string" && audit.file !== "";
+  const { write, file } = fieldsOf(audit);
+  return "write" in fieldsOf(audit) ? typeof write === "function" : typeof file === "string" && file !== "";
 }
 
 /** Process environment of a venue. */

@@ -5,6 +5,7 @@ import type { DriveSource } from "../backend/drive/drive.js";
 import { invalidInput, notSupportedHere } from "../core/errors/texts.js";
 import type { Adapter, OperationMetadata, Rendering } from "../core/ports/adapter.js";
 import type { AnyOperation, PersonalRoot, RootFacts } from "../core/ports/operation.js";
+import { fieldsOf } from "../core/unknown.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import type { DispatchOptions, RegisteredOperation } from "../dispatch/options.js";
 import { isDriveName } from "../drive/dlfs/name.js";
@@ -101,7 +102,7 @@ function describeOnDrive(adapter: string, registered: RegisteredOperation): Oper
 }
 
 const withRoot = (input: unknown): unknown => {
-  const { drive, ...rest }: { drive?: unknown } = typeof input === "object" && input !== null ? input : {};
+  const { drive, ...rest } = fieldsOf(input);
   return { ...rest, root: drive };
 };
 

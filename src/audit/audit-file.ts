@@ -1,5 +1,6 @@
 // The audit sink that writes JSON lines to a file, linked to a chain with signed checkpoints.
 
+import { settleWithin } from "../core/turns.js";
 import { AuditChain, type AuditSigner, CHAIN_BYTES, type Checkpoint, type SealedLine } from "./chain.js";
 import { CheckpointStore, checkpointFolder } from "./checkpoints.js";
 import type { AuditRecord, AuditSink } from "./record.js";
@@ -113,14 +114,8 @@ class ChainedFile implements AuditFile {
     this.#timer ??= setTimeout(() => this.#checkpointDue(), CHECKPOINT_MS).unref();
   }
 
-  async written(): Promise<void> {
-    const { file } = this.#parts;
-    let patience: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      patience = setTimeout(resolve, WRITTEN_MS);
-    });
-    await Promise.race([file.settled(), late]);
-    clearTimeout(patience);
+  written(): Promise<void> {
+    return settleWithin(this.#parts.file.settled(), WRITTEN_MS);
   }
 
   close(): Promise<void> {

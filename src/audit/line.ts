@@ -1,5 +1,6 @@
 // Decodes the lines of an audit file.
 
+import { isObject } from "../core/unknown.js";
 import { type Checkpoint, signedText } from "./chain.js";
 import type { AuditRecord } from "./record.js";
 
@@ -40,7 +41,7 @@ const SIGNED = /^(.*),"signature":"([A-Za-z0-9_-]{86})"\}$/s;
 export function parseObject(text: string): JsonLine | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 // Decides what one caller may do in one call: the intersection of its caps lists and its authority.
 
 import type { Ability } from "../core/call/capability.js";
+import { isSamePath } from "../core/call/path.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import type { ChainLink, HeldGrant } from "../ucan/verify/proof.js";
 import type { Authority, View, Winner } from "./authority.js";
@@ -66,7 +67,7 @@ export class Authoriser {
    * rights at a link's target must not learn where it leads. @throws CAPABILITY_DENIED
    */
   requireReal(root: string, path: { requested: readonly string[]; real: readonly string[] }, ability: Ability): void {
-    if (sameSegments(path.requested, path.real)) return;
+    if (isSamePath(path.requested, path.real)) return;
     if (this.#winner(this.#need([root, ...path.real], ability)) !== undefined) return;
     throw this.#denial(this.#need([root, ...path.requested], ability), ability, { isPathPolicy: true });
   }
@@ -214,7 +215,3 @@ const OWNER_MUST_SIGN = "Only the owner of that root can sign for it, with 'venu
 
 const isOnlyTime = (reasons: readonly DenialReason[]): boolean =>
   reasons.length === 1 && (reasons[0] === "expired" || reasons[0] === "not_yet_valid");
-
-function sameSegments(a: readonly string[], b: readonly string[]): boolean {
-  return a === b || (a.length === b.length && a.every((segment, index) => segment === b[index]));
-}

@@ -1,6 +1,7 @@
 // Grants: parsing, covering and intersecting capabilities on `file://` and `dlfs://` resources.
 
 import { type Ability, APPROVE, type Capability } from "../core/call/capability.js";
+import { isObject } from "../core/unknown.js";
 import type { GrantSemantics } from "../ucan/verify/proof.js";
 
 /** `file`: a root; `dlfs`: one of the caller's own drives. Neither ever covers the other. */
@@ -52,9 +53,9 @@ const ABILITY = /^(?:\*|[a-z][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*(?:\/\*)?)$/;
  * rules, grants.
  */
 export function parseGrant(value: unknown): Grant | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  if (!isObject(value)) return undefined;
   if (Object.keys(value).some((key) => key !== "with" && key !== "can")) return undefined;
-  const { with: resource, can } = value as { with?: unknown; can?: unknown };
+  const { with: resource, can } = value;
   if (typeof resource !== "string" || typeof can !== "string") return undefined;
   const scheme = resource.startsWith(DRIVE_SCHEME) ? "dlfs" : "file";
   const segments = parseResource(resource, scheme);

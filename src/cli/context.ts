@@ -1,3 +1,7 @@
+// What a command has around it: the process environment, exit codes, and output.
+
+import { fieldsOf } from "../core/unknown.js";
+
 /** The process environment of a command, injected so that tests can replace it. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -25,15 +29,11 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-// By shape: an error of another realm is not an instance of this realm's Error.
-
 /** The code of an error that has one, such as that of a system call, else an empty string. */
-export const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
+export const codeOf = (error: unknown): string => String(fieldsOf(error)["code"] ?? "");
 
 /** Whether a system call failed. */
-export const isSystemError = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "syscall" in error;
+export const isSystemError = (error: unknown): boolean => "syscall" in fieldsOf(error);
 
 /** Writes, and waits until the text has been flushed; otherwise `process.exit` could truncate output to a pipe. */
 export function print({ stdout }: Pick<CommandContext, "stdout">, text: string | Uint8Array): Promise<void> {

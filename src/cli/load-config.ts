@@ -1,4 +1,4 @@
-// Loads the configuration that the command line names, with its roots and guards.
+// Loads the configuration that the command line names, with its roots and guards, and prints its warnings.
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -10,10 +10,11 @@ import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import { compileDeny } from "../path/deny.js";
 import { FOLDER_SETS } from "../path/pattern-sets.js";
+import type { OpenVenue } from "../venue/start/open-venue.js";
 import { withGuards } from "./arguments/guards.js";
 import type { ConfigSource } from "./arguments/remote.js";
 import { parseRootArguments } from "./arguments/root.js";
-import { codeOf, EXIT } from "./context.js";
+import { type CommandContext, codeOf, EXIT } from "./context.js";
 
 /** Reads the configuration named on the command line: one venue or several. @throws ConfigError */
 export function loadConfigs(source: ConfigSource, cwd: string): readonly VenueConfig[] {
@@ -90,4 +91,9 @@ export function locateProblems(error: unknown, file: string | undefined): unknow
     // The file has changed since it was read.
     return error;
   }
+}
+
+/** Prints warnings to standard error once per start; not to the log, since they may contain host paths. */
+export function warn({ config, adapter }: OpenVenue, { stderr }: CommandContext): void {
+  for (const warning of [...config.warnings, ...adapter.warnings]) stderr.write(`Warning: ${warning}\n`);
 }

@@ -1,3 +1,7 @@
+// Errors of a configuration, and the paths of keys in them.
+
+import { escapeText } from "../core/errors/texts.js";
+
 /** 66: the file is missing or unreadable. 78: its content is invalid. Both as in `sysexits.h`. */
 export type ConfigExitStatus = 66 | 78;
 
@@ -14,4 +18,14 @@ export class ConfigError extends Error {
     this.problems = problems;
     this.exitStatus = exitStatus;
   }
+}
+
+/** Keys and array indexes from the top of a config to one value. */
+export type KeyPath = readonly (string | number)[];
+
+/** Formats a key path for messages: `auth.public.caps[0].with`. */
+export function keyText(path: KeyPath): string {
+  return path
+    .map((key, index) => (typeof key === "number" ? `[${key}]` : `${index === 0 ? "" : "."}${escapeText(key)}`))
+    .join("");
 }

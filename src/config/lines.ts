@@ -1,7 +1,7 @@
 // Finds the line and column of each key in a JSON5 text, so that messages can name the place.
 
 import { escapeText } from "../core/errors/texts.js";
-import { type KeyPath, keyText } from "./key-path.js";
+import { type KeyPath, keyText } from "./errors.js";
 
 /** Where something stands in a text; both count from 1, columns in UTF-16 units. */
 export interface Position {

@@ -6,7 +6,8 @@ import { basename, dirname, resolve } from "node:path";
 import { escapeText } from "../core/errors/texts.js";
 import type { FileConfig } from "../core/file-config.js";
 import { packageFile } from "../core/package-files.js";
-import { isObject, type JsonSchema } from "./checks/json-schema.js";
+import { fieldsOf } from "../core/unknown.js";
+import type { JsonSchema } from "./checks/json-schema.js";
 import { ConfigError } from "./errors.js";
 import { type Located, locate, place, positionsOf } from "./lines.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";
@@ -98,7 +99,7 @@ function readBytes(path: string): Uint8Array {
   try {
     return readFileSync(path);
   } catch (error) {
-    const { code } = isObject(error) ? error : {};
+    const { code } = fieldsOf(error);
     const reason = READ_FAILURES[String(code)] ?? String(code);
     throw new ConfigError([`Cannot read "${escapeText(basename(path))}": ${reason}`], 66);
   }

@@ -1,12 +1,12 @@
 // Parses and completes the `file` key of a configuration: roots and limits.
 
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
+import { isObject } from "../core/unknown.js";
 import { isEncodingName } from "../ops/content/encoding.js";
 import { checkValue, type Place, placeBelow, quotedPath, type SchemaCheck } from "./checks/check-schema.js";
 import { checkDeny } from "./checks/deny.js";
 import { checkDriveNames } from "./checks/drives.js";
-import { isObject, type JsonSchema } from "./checks/json-schema.js";
-import { deepFreeze } from "./deep-freeze.js";
+import type { JsonSchema } from "./checks/json-schema.js";
 import { ConfigError } from "./errors.js";
 import type { HostRootInput } from "./types.js";
 
@@ -122,4 +122,13 @@ function checkEncodings(file: Place, roots: Readonly<Record<string, unknown>> | 
     const place = ["roots", name, "encoding"].reduce<Place>(placeBelow, file);
     file.check.problems.push(`${quotedPath(place)} must be the name of a text encoding, such as utf-8 or latin1`);
   }
+}
+
+/** Freezes a plain value recursively. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
 }

@@ -1,16 +1,23 @@
 // Parses and completes the configuration of one venue.
 
+import { isObject } from "../core/unknown.js";
 import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
 import { checkValue, type Place, placeBelow, quotedPath } from "./checks/check-schema.js";
 import { warnOfDrives } from "./checks/drives.js";
 import { fitMcp } from "./checks/fit-mcp.js";
 import { warnOfIdleRights } from "./checks/idle-rights.js";
-import { isObject, type JsonSchema } from "./checks/json-schema.js";
+import type { JsonSchema } from "./checks/json-schema.js";
 import { canonicalPrefix, checkProfiles } from "./checks/profiles.js";
 import { takeReferenceKeys } from "./checks/reference-keys.js";
 import { checkRelations, type IsGrant } from "./checks/relations.js";
-import { deepFreeze } from "./deep-freeze.js";
-import { completeFile, DEFAULT_ROOT, type FileParseOptions, joinRoots, parseExtraRoots } from "./parse-file.js";
+import {
+  completeFile,
+  DEFAULT_ROOT,
+  deepFreeze,
+  type FileParseOptions,
+  joinRoots,
+  parseExtraRoots,
+} from "./parse-file.js";
 import type { AuthConfig, ProfileConfig, StorageConfig, VenueConfig } from "./types.js";
 import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
 

@@ -1,8 +1,9 @@
 // Parses a configuration of one or several venues; entry point for parsed JSON.
 
+import { isObject } from "../core/unknown.js";
 import { checkValue, type Place, type SchemaCheck } from "./checks/check-schema.js";
 import { checkClashes } from "./checks/clashes.js";
-import { isObject, type JsonSchema } from "./checks/json-schema.js";
+import type { JsonSchema } from "./checks/json-schema.js";
 import { ConfigError } from "./errors.js";
 import { type ReadVenue, readVenue, type VenueParseOptions } from "./parse-venue.js";
 import type { VenueConfig } from "./types.js";

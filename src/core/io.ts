@@ -52,3 +52,12 @@ export function after<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R
 
 /** Lets other ready work of the event loop run first. */
 export const yieldToLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** The result of `act`; `undefined` if it throws, whatever the reason. */
+export function attempt<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,4 +1,4 @@
-// Runs work one piece after the other per key, and gives up waiting when a caller aborts.
+// Waiting: work that runs one piece after the other per key, waits that end early, signals between callers.
 
 import { aborted } from "./errors/texts.js";
 
@@ -37,6 +37,15 @@ export function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise
     signal.addEventListener("abort", stop, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
   });
+}
+
+/** A promise, and what resolves it (`Promise.withResolvers` is not in every supported Node). */
+export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }
 
 /** Settles with `work`, or resolves after a time. */

@@ -2,6 +2,7 @@
 
 import type { Page } from "./call/page.js";
 import type { JsonObject } from "./ports/adapter.js";
+import { isObject } from "./unknown.js";
 
 /** Type names of values. */
 export type ValueType = "Map" | "Vector" | "String" | "Long" | "Double" | "Boolean" | "Null";
@@ -59,7 +60,7 @@ export function listValue(tree: JsonObject, path: string, { offset, limit }: Pag
   if (found === undefined) return ABSENT;
   const { value } = found;
   const type = typeOf(value);
-  if (!isMap(value)) return { exists: true, type, count: partsOf(value)?.length ?? 0, offset };
+  if (!isObject(value)) return { exists: true, type, count: partsOf(value)?.length ?? 0, offset };
   const keys = Object.keys(value);
   return { exists: true, type, count: keys.length, offset, keys: keys.slice(offset, offset + limit) };
 }
@@ -85,7 +86,7 @@ function find(tree: JsonObject, path: string): { readonly value: unknown } | und
   let value: unknown = tree;
   for (const key of inner === "" ? [] : inner.split("/")) {
     if (Array.isArray(value) && INDEX.test(key) && Number(key) < value.length) value = value[Number(key)];
-    else if (isMap(value) && Object.hasOwn(value, key)) value = value[key];
+    else if (isObject(value) && Object.hasOwn(value, key)) value = value[key];
     else return undefined;
   }
   return { value };
@@ -93,11 +94,8 @@ function find(tree: JsonObject, path: string): { readonly value: unknown } | und
 
 function partsOf(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
-  return isMap(value) ? Object.entries(value).map(([key, part]) => ({ key, value: part })) : undefined;
+  return isObject(value) ? Object.entries(value).map(([key, part]) => ({ key, value: part })) : undefined;
 }
-
-const isMap = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function typeOf(value: unknown): ValueType {
   switch (typeof value) {

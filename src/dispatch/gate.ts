@@ -2,6 +2,7 @@
 
 import type { CallScope } from "../core/call/scope.js";
 import type { AnyOperation } from "../core/ports/operation.js";
+import { deferred } from "../core/turns.js";
 
 /** A FIFO semaphore: at most `max` calls run at once; the others wait in order, until their deadline. */
 export class Gate {
@@ -29,10 +30,7 @@ export class Gate {
   }
 
   async #wait(scope: CallScope): Promise<void> {
-    let admit: () => void = () => {};
-    const admitted = new Promise<void>((resolve) => {
-      admit = resolve;
-    });
+    const { promise: admitted, resolve: admit } = deferred();
     this.#waiting.push(admit);
     try {
       await scope.race(admitted);

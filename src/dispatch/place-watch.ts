@@ -4,7 +4,7 @@ import type { CallScope } from "../core/call/scope.js";
 import { cursorOfAnother, tooManyPolls } from "../core/errors/repeat-texts.js";
 import type { ObservedPlace } from "../core/ports/changes/observer.js";
 import type { FileChange, PlacedEvent, PlaceWatch, WatchedChanges, WatchPoll } from "../core/ports/changes/watch.js";
-import { settleWithin } from "../core/turns.js";
+import { deferred, settleWithin } from "../core/turns.js";
 import type { EventLog } from "../feed/event-log.js";
 import { type FileEvent, isWithin } from "../feed/file-event.js";
 import type { Coverage, RootFeed, WatchedRoot } from "../feed/root-feed.js";
@@ -176,10 +176,7 @@ export class Polls {
     const waiting = this.#waiting.get(caller) ?? 0;
     if (waiting >= MAX_WAITING) throw tooManyPolls(MAX_WAITING);
     this.#waiting.set(caller, waiting + 1);
-    let wake: () => void = () => {};
-    const woken = new Promise<void>((resolve) => {
-      wake = resolve;
-    });
+    const { promise: woken, resolve: wake } = deferred();
     const stop = watch.listen(() => setTimeout(wake, GATHER_MS));
     try {
       await scope.race(settleWithin(woken, ms));

@@ -1,3 +1,7 @@
+// Preconditions that a caller left out by `null`, and the remark that tells of it.
+
+import { fieldsOf, isObject } from "../core/unknown.js";
+
 /** Fields that make a change depend on what is there. */
 const PRECONDITIONS = ["ifMatch", "ifMatchTo", "ifNoneMatch", "ifNoneMatchTo", "expectedSize"] as const;
 
@@ -6,13 +10,11 @@ export const NO_PRECONDITION = "no precondition was applied";
 
 /** Whether a precondition was left out by `null`, by a program that may not have meant to. @param given before that */
 export const hasNullPrecondition = (given: unknown): boolean =>
-  typeof given === "object" &&
-  given !== null &&
-  PRECONDITIONS.some((name) => Object.hasOwn(given, name) && (given as Record<string, unknown>)[name] === null);
+  PRECONDITIONS.some((name) => fieldsOf(given)[name] === null);
 
 /** The output of an operation with a remark beside what it says. */
 export function addRemark(output: unknown, remark: string): unknown {
-  if (typeof output !== "object" || output === null) return output;
-  const { hint } = output as { hint?: unknown };
+  if (!isObject(output)) return output;
+  const { hint } = output;
   return { ...output, hint: typeof hint === "string" ? `${hint}. ${remark}` : remark };
 }

@@ -10,6 +10,8 @@ import { invalidInput } from "../core/errors/texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { PlaceRequest } from "../core/ports/operation.js";
 import type { UploadBody } from "../core/ports/streams.js";
+import { deferred } from "../core/turns.js";
+import { fieldsOf, isObject } from "../core/unknown.js";
 import { stringifyExact } from "../schema/exact-json.js";
 
 const KEPT_MS = 3_600_000;
@@ -109,10 +111,7 @@ export class Repeats {
   }
 
   async #runFirst({ key, digest, scope, body }: Attempt, steps: Steps): Promise<unknown> {
-    let end: () => void = () => {};
-    const running = new Promise<void>((resolve) => {
-      end = resolve;
-    });
+    const { promise: running, resolve: end } = deferred();
     const entry: Entry = { digest, until: this.#clock.monotonicMs() + KEPT_MS, running, bytes: 0 };
     this.#entries.set(key, entry);
     const summed = body === undefined ? undefined : hashBody(body);
@@ -216,15 +215,14 @@ function hashBody(body: UploadBody): { readonly body: UploadBody; sum(): BodySum
 
 /** A difference shows content, so it is told only to the call that made it. */
 function withoutDiff(output: unknown): unknown {
-  if (typeof output !== "object" || output === null || !("diff" in output)) return output;
-  const { diff: _, diffTruncated: __, ...rest } = output as { diff: unknown; diffTruncated?: unknown };
+  if (!isObject(output) || !("diff" in output)) return output;
+  const { diff: _, diffTruncated: __, ...rest } = output;
   return rest;
 }
 
 /** Approximate bytes in memory. */
 function sizeOf(outcome: Outcome): number {
   if (!("error" in outcome)) return 2 * (JSON.stringify(outcome.output)?.length ?? 0);
-  const { message = "", data }: { message?: unknown; data?: unknown } =
-    typeof outcome.error === "object" && outcome.error !== null ? outcome.error : {};
+  const { message = "", data } = fieldsOf(outcome.error);
   return 2 * (String(message).length + (JSON.stringify(data)?.length ?? 0));
 }

@@ -1,3 +1,7 @@
+// Long computations over cells that pause: to let others run, and for cells that are not here yet.
+
+import { codeOf } from "../core/unknown.js";
+
 /** A pause of a long computation: the cells it waits for, if any. */
 export interface Step {
   /** Refs of branches that it looks into next, so that they can be fetched together. */
@@ -37,5 +41,4 @@ export function* stepOf<T>(work: () => T): Steps<T> {
   }
 }
 
-const isMissing = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && error.code === "MISSING_CELL";
+const isMissing = (error: unknown): boolean => codeOf(error) === "MISSING_CELL";

@@ -2,11 +2,11 @@
 
 import { realpathSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import type { RelPath } from "../core/call/path.js";
-import type { PathRules } from "../core/call/path-rules.js";
+import type { PathRules, RelPath } from "../core/call/path.js";
 import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
 import type { SpellingRules } from "../core/ports/backend.js";
+import { settleWithin } from "../core/turns.js";
 import type { DirectoryThread } from "./directory-thread.js";
 import { handlesFor, nativeFor } from "./engines.js";
 import { Folding } from "./folding.js";
@@ -215,18 +215,11 @@ export class Jail implements WalkRoot {
    * Handles stay open until the last walk ends, so that their descriptor numbers are not reused.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= settleWithin(
+      this.#idle().then(() => this.#end()),
+      CLOSE_PATIENCE_MS,
+    );
     return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    const ended = this.#idle().then(() => this.#end());
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_PATIENCE_MS);
-    });
-    await Promise.race([ended, patience]);
-    clearTimeout(timer);
   }
 
   async #idle(): Promise<void> {

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { attempt } from "../core/io.js";
 import { compiledFile } from "../core/package-files.js";
 import { spawnAlone } from "../process/spawn-alone.js";
 import { hasLiveNotes } from "./pending-log.js";
@@ -37,14 +38,14 @@ export function makeSound(folder: string): Promise<boolean> {
 
 /** Notes the state in which the tables are closed. Never fails: without it they are read once more. */
 export function markClosed(folder: string): void {
-  quietly(() => writeFileSync(join(folder, MARK), stateOf(folder) ?? "", { mode: 0o600 }));
+  attempt(() => writeFileSync(join(folder, MARK), stateOf(folder) ?? "", { mode: 0o600 }));
 }
 
 /** Keeps the key of the trash beside the tables. */
 export function keepTrashKey(folder: string, trashKey: string): void {
   const path = join(folder, TRASH_KEY);
   if (existsSync(path)) return;
-  quietly(() => writeFileSync(path, trashKey, { mode: 0o600, flag: "wx" }));
+  attempt(() => writeFileSync(path, trashKey, { mode: 0o600, flag: "wx" }));
 }
 
 /** Whether damaged tables were set aside and are still there. */
@@ -53,7 +54,7 @@ export const hasDamaged = (folder: string): boolean => namesIn(folder, DAMAGED).
 async function examine(folder: string): Promise<boolean> {
   if (hasLiveNotes(folder)) return false;
   const state = stateOf(folder);
-  if (state === undefined || state === quietly(() => readFileSync(join(folder, MARK), "utf8"))) return false;
+  if (state === undefined || state === attempt(() => readFileSync(join(folder, MARK), "utf8"))) return false;
   for (const name of namesIn(folder, SALVAGED)) remove(folder, name);
   if (await run("verify", join(folder, INDEX))) return false;
   await renew(folder);
@@ -64,7 +65,7 @@ async function examine(folder: string): Promise<boolean> {
 async function renew(folder: string): Promise<void> {
   const salvaged = `${SALVAGED}${randomBytes(8).toString("hex")}`;
   const [old, next] = [join(folder, INDEX), join(folder, salvaged)];
-  const trashKey = quietly(() => readFileSync(join(folder, TRASH_KEY), "latin1"));
+  const trashKey = attempt(() => readFileSync(join(folder, TRASH_KEY), "latin1"));
   const more = trashKey === undefined ? [] : [trashKey];
   for (const verb of ["entries", "contents"]) {
     // A damaged page may end a process, or look like the end of the table: only the other end shows what is behind it.
@@ -93,19 +94,11 @@ function run(verb: string, ...folders: string[]): Promise<boolean> {
 
 /** Changes whenever the tables are written to. `undefined`: there are none yet. */
 function stateOf(folder: string): string | undefined {
-  const stat = quietly(() => statSync(join(folder, INDEX, "data.mdb"), { bigint: true }));
+  const stat = attempt(() => statSync(join(folder, INDEX, "data.mdb"), { bigint: true }));
   return stat && `${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 
 const namesIn = (folder: string, prefix: string): string[] =>
-  (quietly(() => readdirSync(folder)) ?? []).filter((name) => name.startsWith(prefix));
+  (attempt(() => readdirSync(folder)) ?? []).filter((name) => name.startsWith(prefix));
 
 const remove = (folder: string, name: string): void => rmSync(join(folder, name), { recursive: true, force: true });
-
-function quietly<T>(act: () => T): T | undefined {
-  try {
-    return act();
-  } catch {
-    return undefined;
-  }
-}

@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { attempt } from "../core/io.js";
 import { mayRun, ownToken } from "../drive/store/embedded/process-token.js";
 import type { PendingRow } from "./rows.js";
 
@@ -41,7 +42,7 @@ export class PendingLog {
    */
   constructor(folder: string) {
     this.#folder = folder;
-    this.#file = quietly(() => this.#create());
+    this.#file = attempt(() => this.#create());
   }
 
   /** @throws system errors */
@@ -62,31 +63,31 @@ export class PendingLog {
     this.#file = undefined;
     closeSync(file.fd);
     // With notes that are still open it tells the next process what was under way.
-    if (this.#open.size === 0) quietly(() => unlinkSync(file.path));
+    if (this.#open.size === 0) attempt(() => unlinkSync(file.path));
   }
 
   /** Takes over the notes of dead processes, so that nobody else settles them too. */
   takeOver(): LeftNotes {
     const rows: [string, PendingRow][] = [];
     const taken: string[] = [];
-    const names = quietly(() => readdirSync(this.#folder)) ?? [];
+    const names = attempt(() => readdirSync(this.#folder)) ?? [];
     for (const name of names.filter((one) => one.startsWith(PREFIX))) {
       const path = join(this.#folder, name);
       if (path === this.#file?.path) continue;
-      const [head, ...notes] = quietly(() => readFileSync(path, "utf8").split("\n").slice(0, -1)) ?? [];
+      const [head, ...notes] = attempt(() => readFileSync(path, "utf8").split("\n").slice(0, -1)) ?? [];
       const { process } = decodeLine<{ process: string }>(head) ?? {};
       if (process !== undefined && mayRun(process)) continue;
       // A process that has just made its file has not yet written its name.
       if (process === undefined && notes.length === 0) continue;
       const mine = join(this.#folder, newName());
-      if (quietly(() => renameSync(path, mine) ?? true) === undefined) continue;
+      if (attempt(() => renameSync(path, mine) ?? true) === undefined) continue;
       taken.push(mine);
       for (const note of notes) {
         const known = decodeLine<{ id: string; row: PendingRow }>(note);
         if (known !== undefined) rows.push([known.id, known.row]);
       }
     }
-    return { rows, forget: () => taken.forEach((path) => void quietly(() => unlinkSync(path))) };
+    return { rows, forget: () => taken.forEach((path) => void attempt(() => unlinkSync(path))) };
   }
 
   #create() {
@@ -104,10 +105,10 @@ export class PendingLog {
 
 /** Whether a running process has the journal in a folder open. */
 export const hasLiveNotes = (folder: string): boolean =>
-  (quietly(() => readdirSync(folder)) ?? [])
+  (attempt(() => readdirSync(folder)) ?? [])
     .filter((name) => name.startsWith(PREFIX))
     .some((name) => {
-      const [head] = quietly(() => readFileSync(join(folder, name), "utf8").split("\n", 1)) ?? [];
+      const [head] = attempt(() => readFileSync(join(folder, name), "utf8").split("\n", 1)) ?? [];
       const { process } = decodeLine<{ process: string }>(head) ?? {};
       return process !== undefined && mayRun(process);
     });
@@ -127,11 +128,3 @@ function decodeLine<T>(line: string | undefined): T | undefined {
 }
 
 const checkOf = (text: string): string => crc32(text).toString(16).padStart(CHECK_CHARS, "0");
-
-function quietly<T>(act: () => T): T | undefined {
-  try {
-    return act();
-  } catch {
-    return undefined;
-  }
-}

@@ -1,9 +1,9 @@
+import { isSamePath } from "../core/call/path.js";
 import { invalidInput } from "../core/errors/texts.js";
 import { etagOf, expectedOf } from "../core/etag.js";
 import type { Journal } from "../core/ports/changes/journal.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { RestoreInput, RestoreOutput } from "../schema/types.js";
-import { isSamePath } from "./history/past-content.js";
 import { contentAt } from "./history/version.js";
 import { streamOf } from "./undoing/past-body.js";
 

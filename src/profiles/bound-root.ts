@@ -1,10 +1,11 @@
 // Binds the tools of a profile to one root and prefix: every path is confined to the prefix, and no answer or error
 // shows it.
 
-import type { PathRules } from "../core/call/path-rules.js";
+import type { PathRules } from "../core/call/path.js";
 import { adapterError, FileAdapterError } from "../core/errors/errors.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
+import { fieldsOf } from "../core/unknown.js";
 import { parsePath } from "../path/grammar.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import type { BoundOperation, BoundRoot, BoundWishes, Profile, ProfileHost } from "./profile.js";
@@ -181,8 +182,7 @@ function withoutPrefix(error: FileAdapterError, bound: Bound): FileAdapterError 
   });
 }
 
-const isRequired = (value: unknown): value is { readonly with: string } =>
-  typeof value === "object" && value !== null && "with" in value && typeof value.with === "string";
+const isRequired = (value: unknown): value is { readonly with: string } => typeof fieldsOf(value)["with"] === "string";
 
 /** Replaces the prefix in a resource URI with `…`; merely removing it would name a different resource. */
 function elide({ root, prefix }: Bound, resource: string): string {

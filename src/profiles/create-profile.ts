@@ -7,6 +7,7 @@ import { type ErrorCode, FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError, unknownOperation } from "../core/errors/texts.js";
 import { isPending } from "../core/io.js";
 import type { JsonObject, SurfaceContext } from "../core/ports/adapter.js";
+import { isObject } from "../core/unknown.js";
 import { parsePath } from "../path/grammar.js";
 import { InputValidator } from "../schema/validate.js";
 import { type Bound, bindCall } from "./bound-root.js";
@@ -126,8 +127,7 @@ export function openProfile(
 
 /** Takes the id of an approval out of the arguments of a tool that changes things: no tool of a profile knows it. */
 function splitApproval(given: unknown, { changes }: ProfileTool): { args: unknown; approval?: string } {
-  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
-  if (!changes || !isObject || !("approval" in given) || typeof given.approval !== "string") return { args: given };
+  if (!changes || !isObject(given) || typeof given["approval"] !== "string") return { args: given };
   const { approval, ...args } = given;
   return { args, approval };
 }

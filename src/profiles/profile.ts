@@ -2,11 +2,13 @@
 
 import type { HostedFileAdapter } from "../adapter/adapter.js";
 import type { Ability } from "../core/call/capability.js";
-import type { PathRules } from "../core/call/path-rules.js";
+import type { PathRules } from "../core/call/path.js";
 import type { ReportProgress } from "../core/call/progress.js";
 import type { ErrorCode, FileAdapterError } from "../core/errors/errors.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { Annotations, JsonObject, Rendering, SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecRequest, Sandbox, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
+import { fieldsOf } from "../core/unknown.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 
 /** Configuration of a profile instance. Callers can never choose `root` or `prefix`. */
@@ -166,3 +168,9 @@ export class ToolError extends Error {
 
 /** Renders the whole result of a tool as JSON. */
 export const renderJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });
+
+/** The text of a denial. @param required of the error's data: what the caller lacks */
+export function denial(required: unknown): string {
+  const { can, with: resource } = fieldsOf(required);
+  return `permission denied: requires ${String(can)} on ${escapeText(String(resource))}`;
+}

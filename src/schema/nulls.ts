@@ -1,8 +1,7 @@
 // `null` for an optional field means that the field is left out: many programs send every field they know.
 
 import type { JsonObject } from "../core/ports/adapter.js";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { isObject } from "../core/unknown.js";
 
 /**
  * The input without fields that are `null`, in lists of objects too. Kept are those that are required, unknown, or may be
@@ -42,6 +41,3 @@ function allowsNull({ type, anyOf, enum: values }: JsonObject): boolean {
   if (type === undefined) return anyOf === undefined && values === undefined;
   return Array.isArray(type) && type.includes("null");
 }
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,7 +1,7 @@
 // The backend of a root that is a drive.
 
 import type { RelPath } from "../../core/call/path.js";
-import { isADirectory, notFound, rootDelete } from "../../core/errors/texts.js";
+import { notFound, rootDelete } from "../../core/errors/texts.js";
 import type {
   Access,
   AppendOptions,
@@ -39,7 +39,7 @@ import { toCallerError } from "./errors.js";
 import { changeAllInDrive } from "./group.js";
 import { DriveTree, moveInDrive, placeInDrive } from "./move-copy.js";
 import { type DriveDoor, store } from "./store.js";
-import { describe, directoryAt, sizePart, stampPart, statAt } from "./tree.js";
+import { describe, directoryAt, requireFile, sizePart, stampPart, statAt } from "./tree.js";
 import { walkBelow } from "./walk.js";
 
 /** Opens the drives of owners. */
@@ -133,9 +133,7 @@ export class DriveBackend implements Backend {
 
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Promise<ReadBytes> {
     return this.#read(path, access, async (tree) => {
-      const found = await statAt(tree, path.segments);
-      if (found === undefined) throw notFound(access.place);
-      if (found.type === "directory") throw isADirectory(access.place);
+      const found = await requireFile(tree, path, access);
       const { offset, length } = plan(found.size);
       const { bytes, size } = await tree.readFile(path.segments, offset, length);
       return { bytes, size, ...stampPart(found) };
@@ -146,9 +144,7 @@ export class DriveBackend implements Backend {
     return this.#run(path, { access, verb: "read" }, async () => {
       const tree = await (await this.#open()).read(this.#drive);
       try {
-        const found = await statAt(tree, path.segments);
-        if (found === undefined) throw notFound(access.place);
-        if (found.type === "directory") throw isADirectory(access.place);
+        const found = await requireFile(tree, path, access);
         // A call that has already been answered would never release it.
         access.scope.checkpoint();
         const { size, modified } = found;

@@ -2,7 +2,7 @@
 
 import type { RelPath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { notADirectory, notFound } from "../../core/errors/texts.js";
+import { isADirectory, notADirectory, notFound } from "../../core/errors/texts.js";
 import type { Access, Entry } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { DriveChange, DriveSnapshot } from "../../drive/engine/engine.js";
@@ -38,6 +38,14 @@ export async function locate(tree: DriveSnapshot, { segments }: RelPath): Promis
     if (node !== undefined) return { depth, node };
   }
   return { depth: 0, node: NO_DRIVE };
+}
+
+/** @throws NOT_FOUND, IS_A_DIRECTORY */
+export async function requireFile(tree: DriveSnapshot, { segments }: RelPath, { place }: Access): Promise<Found> {
+  const found = await statAt(tree, segments);
+  if (found === undefined) throw notFound(place);
+  if (found.type === "directory") throw isADirectory(place);
+  return found;
 }
 
 export async function directoryAt(tree: DriveSnapshot, path: RelPath, access: Access): Promise<void> {

@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import { isWindows } from "../../core/system.js";
+import { fieldsOf } from "../../core/unknown.js";
 import { rawName } from "../../jail/directory.js";
 import { below, type Handles, PathHandles, type Pinned, ProcHandles, release } from "../../jail/handles.js";
 import { hasProcHandles } from "../../jail/mounts.js";
@@ -130,8 +131,7 @@ function readRecord(path: string): ProcessIdentity | undefined {
 }
 
 function parseRecord(value: unknown): ProcessIdentity | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { boot, namespace, pid, start } = value as Partial<Record<keyof ProcessIdentity, unknown>>;
+  const { boot, namespace, pid, start } = fieldsOf(value);
   if (typeof boot !== "string" || typeof namespace !== "number") return undefined;
   return typeof pid === "number" && typeof start === "number" ? { boot, namespace, pid, start } : undefined;
 }

@@ -2,8 +2,7 @@
 
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { type ClientRootsChoice, parseClientRoots } from "./client-roots.js";
-import { commandOf, helpTopic } from "./command-name.js";
+import { commandOf, helpTopic, isShell, SHELLS, type Shell } from "./command-name.js";
 import { type AccessCommand, parseAccess } from "./commands/access.js";
 import { type AcpCommand, parseAcp } from "./commands/acp.js";
 import { type AuditVerifyCommand, parseAuditVerify } from "./commands/audit.js";
@@ -14,6 +13,7 @@ import { type InitCommand, parseInit } from "./commands/init.js";
 import { type FileLine, parseFileLine } from "./files/line.js";
 import { type Line, refuseArguments, requireArgument, surplusArgument } from "./line.js";
 import { parseListener } from "./listener.js";
+import { type ClientRootsChoice, parseClientRoots, parseToolChoice, type ToolChoice } from "./mcp-options.js";
 import {
   COMMANDS,
   type CommandName,
@@ -27,8 +27,6 @@ import {
   type Values,
 } from "./options.js";
 import { type ConfigSource, type OwnCalls, reachOf } from "./remote.js";
-import { isShell, SHELLS, type Shell } from "./shell.js";
-import { parseToolChoice, type ToolChoice } from "./tool-choice.js";
 
 /** A parsed command line. */
 export type Command =

@@ -1,4 +1,4 @@
-// Finds the command, or the help topic, in the words of a command line.
+// Finds the command, or the help topic, in the words of a command line; the shells of `completion`.
 
 import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
@@ -62,3 +62,10 @@ export function helpTopic(words: readonly string[], strict: boolean): HelpTopic 
   if (isTopic(first)) return first;
   throw unknownCommand(first);
 }
+
+/** Shells that `completion` writes scripts for. */
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+
+export type Shell = (typeof SHELLS)[number];
+
+export const isShell = (name: string): name is Shell => (SHELLS as readonly string[]).includes(name);

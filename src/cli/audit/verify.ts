@@ -9,6 +9,7 @@ import { type AuditReport, verifyAudit } from "../../audit/verify.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { fieldsOf } from "../../core/unknown.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import type { AuditVerifyCommand } from "../arguments/commands/audit.js";
@@ -56,9 +57,11 @@ async function checkpointsOf(file: string, config: VenueConfig | undefined, { cw
 
 function throwUnreadable(error: unknown): never {
   if (codeOf(error) === "") throw error;
-  const path =
-    typeof error === "object" && error !== null && "path" in error ? `: ${escapeText(String(error.path))}` : "";
-  throw new ConfigError([`An audit file cannot be read: ${codeOf(error)}${path}`], EXIT.noInput);
+  const { path } = fieldsOf(error);
+  throw new ConfigError(
+    [`An audit file cannot be read: ${codeOf(error)}${path === undefined ? "" : `: ${escapeText(String(path))}`}`],
+    EXIT.noInput,
+  );
 }
 
 function describe(report: AuditReport, did: string | undefined): string {

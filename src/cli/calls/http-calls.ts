@@ -10,6 +10,7 @@ import {
 } from "../../core/errors/errors.js";
 import { aborted, escapeText, unknownOperation } from "../../core/errors/texts.js";
 import { option, type Sentence, tool } from "../../core/errors/wording.js";
+import { isObject } from "../../core/unknown.js";
 import { parsePath } from "../../path/grammar.js";
 import { parseExact, stringifyExact } from "../../schema/exact-json.js";
 import { Unavailable } from "../context.js";
@@ -251,6 +252,3 @@ function sentenceOf(code: ErrorCode, text: string): Sentence {
 const isErrorCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

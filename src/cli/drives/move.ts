@@ -50,16 +50,11 @@ export async function exportDrives(command: ExportCommand, work: DriveWork): Pro
   }
 }
 
-function onStdout({ stdout }: Pick<CommandContext, "stdout">): ExportFiles {
-  return {
-    write: ({ bytes }) =>
-      new Promise((resolve, reject) => {
-        stdout.write(bytes, (error) => (error === undefined || error === null ? resolve() : reject(error)));
-      }),
-    finish: async () => [STREAM],
-    discard: async () => {},
-  };
-}
+const onStdout = (context: Pick<CommandContext, "stdout">): ExportFiles => ({
+  write: ({ bytes }) => print(context, bytes),
+  finish: async () => [STREAM],
+  discard: async () => {},
+});
 
 /** `venue-files drive import` and `merge`: imports the files of one export, all or nothing. */
 export async function importDrives(command: ImportCommand, work: DriveWork): Promise<number> {

@@ -46,10 +46,7 @@ export async function edit(session: FileSession): Promise<number> {
     ...(encoding === undefined ? {} : { encoding }),
     ...(ifMatch === undefined ? {} : { ifMatch }),
   });
-  if (command.json) await printJson(session, output);
-  else await session.out(diffLines(output.diff ?? "", session));
-  if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
-  return 0;
+  return showDifference(session, output);
 }
 
 /** `patch` */
@@ -63,7 +60,14 @@ export async function patch(session: FileSession): Promise<number> {
     patch: await textOfFile(file, session.context),
     ...(command.flags.has("dry-run") ? { dryRun: true } : {}),
   });
-  if (command.json) await printJson(session, output);
+  return showDifference(session, output);
+}
+
+async function showDifference(
+  session: FileSession,
+  output: { readonly diff?: string; readonly diffTruncated?: boolean },
+): Promise<number> {
+  if (session.command.json) await printJson(session, output);
   else await session.out(diffLines(output.diff ?? "", session));
   if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
   return 0;

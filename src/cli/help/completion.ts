@@ -1,9 +1,9 @@
 // Completion scripts for shells, made from the tables that command lines are read by. Roots and paths in them come from
 // `venue-files __complete`.
 
+import { SHELLS, type Shell } from "../arguments/command-name.js";
 import { FILE_COMMANDS, FILE_OPTIONS } from "../arguments/files/options.js";
 import { COMMANDS, OPTIONS, type OptionName } from "../arguments/options.js";
-import { SHELLS, type Shell } from "../arguments/shell.js";
 import { CLIENTS } from "../init/clients.js";
 
 /** Completions by command of one or two words. */

@@ -1,7 +1,7 @@
 // Checks the audience of a new token.
 
 import { escapeText } from "../../core/errors/texts.js";
-import { checkAudience } from "../../ucan/mint/checks.js";
+import { checkAudience } from "../../ucan/mint/claims.js";
 import { MintError } from "../../ucan/mint/error.js";
 import { UsageError } from "../arguments/options.js";
 

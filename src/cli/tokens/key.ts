@@ -12,8 +12,8 @@ import { type CommandContext, codeOf, EXIT, print } from "../context.js";
 import { parseVariable } from "../environment-reference.js";
 import { loadOptionalConfig } from "../load-config.js";
 import { table } from "../output/table.js";
-import { makeNewFile } from "./new-file.js";
 import { isKeyName, type KeyPlace, keyDirectory, keyFile, keyPlace, openSigningKey } from "./signing-key.js";
+import { makeNewFile } from "./token-output.js";
 
 /** Maximum number of keys listed. */
 const MAX_LISTED = 1000;

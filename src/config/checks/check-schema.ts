@@ -1,10 +1,11 @@
 // Validates a configuration against `schemas/config.json` and collects every problem with its key.
 
 import { resolve } from "node:path";
+import { isObject } from "../../core/unknown.js";
 import { nearestName } from "../../schema/nearest.js";
+import { type KeyPath, keyText } from "../errors.js";
 import { expandHome } from "../home.js";
-import { type KeyPath, keyText } from "../key-path.js";
-import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
+import { expectation, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
 
 /** State of checking one config. Problems are collected, so that all are reported together. */
 export interface SchemaCheck {

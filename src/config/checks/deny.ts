@@ -1,14 +1,14 @@
 // Checks the deny and protect patterns of roots.
 
+import { fieldsOf } from "../../core/unknown.js";
 import { compileDeny } from "../../path/deny.js";
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 
 /** Checks that the deny and protect patterns of roots are valid globs or sets. @param roots possibly incomplete */
 export function checkDeny(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
   for (const [name, root] of Object.entries(roots ?? {})) {
-    const options: { deny?: unknown; protect?: unknown } = typeof root === "object" && root !== null ? root : {};
     for (const option of ["deny", "protect"] as const) {
-      const patterns: unknown = options[option];
+      const patterns: unknown = fieldsOf(root)[option];
       for (const [index, pattern] of (Array.isArray(patterns) ? patterns : []).entries()) {
         if (typeof pattern !== "string") continue;
         const fault = faultOf(pattern);

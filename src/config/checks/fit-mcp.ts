@@ -1,8 +1,8 @@
 // Fits the MCP read sizes into the limits of the roots.
 
+import { isObject } from "../../core/unknown.js";
 import type { DraftVenue } from "../checked-venue.js";
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
-import { isObject } from "./json-schema.js";
 
 /**
  * Fits the MCP read sizes into the limits they depend on: an explicit value that is too large is a problem; a default

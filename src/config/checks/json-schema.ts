@@ -1,3 +1,7 @@
+// Matches values against the part of JSON Schema that the schema of the configuration uses.
+
+import { isObject } from "../../core/unknown.js";
+
 /**
  * The subset of JSON Schema (2020-12) supported by {@link matches} and `check-schema.ts`: everything used by
  * `schemas/config.json` except `if`, which is for editors and repeated in code. `title` is the noun phrase for a value
@@ -31,11 +35,6 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[];
   /** Alternatives that differ in the one key they require. */
   readonly oneOf?: readonly { readonly required: readonly string[] }[];
-}
-
-/** Whether `value` is a JSON object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Resolves `$ref`; only `description` and `default` may occur next to one. */

@@ -1,7 +1,7 @@
 // Accepts keys of the reference implementation: those without effect here are warnings, the others are problems.
 
+import { isObject } from "../../core/unknown.js";
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
-import { isObject } from "./json-schema.js";
 
 /** Keys of the reference implementation that have no effect here. */
 const IGNORED_KEYS: readonly string[] = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a"];

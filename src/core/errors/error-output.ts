@@ -1,6 +1,7 @@
 // Outputs that report a failure. The error code travels in a symbol property, so it is not serialised.
 
 import type { JsonObject } from "../ports/adapter.js";
+import { fieldsOf } from "../unknown.js";
 import type { ErrorCode } from "./errors.js";
 
 const CODE = Symbol("errorCode");
@@ -15,6 +16,6 @@ export function errorOutput(value: JsonObject, code: ErrorCode): JsonObject {
 
 /** The error code of an output; `undefined` if it reports no failure. */
 export function errorCodeOf(output: unknown): ErrorCode | undefined {
-  const { [CODE]: code }: { [CODE]?: ErrorCode } = typeof output === "object" && output !== null ? output : {};
+  const { [CODE]: code }: { [CODE]?: ErrorCode } = fieldsOf(output);
   return code;
 }

@@ -1,4 +1,4 @@
-// Error codes with their HTTP and JSON-RPC status, and the error class of all operations.
+// Error codes with their HTTP and JSON-RPC status, the error class of all operations, and that of overload.
 
 import { PLAIN_WORDING, phrase, type Sentence } from "./wording.js";
 
@@ -118,5 +118,18 @@ export function adapterError(
     return new FileAdapterError(code, message, data);
   } finally {
     Error.stackTraceLimit = limit;
+  }
+}
+
+/** Too many requests of a kind: refused before any effect, so the request can be retried. */
+export class Overloaded extends Error {
+  override readonly name = "Overloaded";
+  /** Delay before a retry, in milliseconds. */
+  readonly retryAfterMs: number;
+
+  /** @param text the reason, safe to show to the caller */
+  constructor(text: string, retryAfterMs: number) {
+    super(text);
+    this.retryAfterMs = retryAfterMs;
   }
 }

@@ -1,4 +1,4 @@
-// Errors of patches, with texts for models: which section or hunk fails, and what to do next.
+// Errors of patches and other groups of changes, with texts for models: which section or hunk fails, and what to do next.
 
 import { adapterError, FileAdapterError } from "./errors.js";
 import { escapeText, type Place } from "./texts.js";
@@ -105,3 +105,12 @@ export const isOfOneSection = (error: unknown): error is FileAdapterError =>
 const OF_THE_CALL: ReadonlySet<string> = new Set([
   ...["UNKNOWN_ROOT", "READ_ONLY_ROOT", "DRIVE_REQUIRES_AUTH", "STORE_UNAVAILABLE", "ABORTED", "TIMEOUT"],
 ]);
+
+/** The error of a group that failed, where others changed paths of it meanwhile, so that these were not put back. */
+export function notPutBack(error: unknown, paths: readonly (readonly string[])[]): unknown {
+  if (!(error instanceof FileAdapterError)) return error;
+  const shownPaths = paths.slice(0, MAX_SHOWN).map((path) => path.join("/"));
+  const names = shownPaths.map((path) => `"${escapeText(path)}"`).join(", ");
+  const text = `${error.message}. Not put back, since others changed it meanwhile: ${names}. Look at it`;
+  return adapterError(error.code, text, { ...error.data, notPutBack: shownPaths });
+}

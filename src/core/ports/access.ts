@@ -1,7 +1,7 @@
 // Port of one call as its backend sees it: authorisation checks, policies, and the report of changes.
 
 import type { Ability } from "../call/capability.js";
-import type { PathRules } from "../call/path-rules.js";
+import type { PathRules } from "../call/path.js";
 import type { CallScope } from "../call/scope.js";
 import type { Place } from "../errors/texts.js";
 import type { ChangeOrigin, EntryChange } from "./changes/change.js";

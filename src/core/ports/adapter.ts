@@ -3,7 +3,7 @@
 import type { AccessRights, Authentication, Credential } from "../call/caller.js";
 import type { Ability, Capability } from "../call/capability.js";
 import type { ReadBudget } from "../call/limits.js";
-import type { PathRules } from "../call/path-rules.js";
+import type { PathRules } from "../call/path.js";
 import type { ReportProgress } from "../call/progress.js";
 import type { Cancellation } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";

@@ -2,8 +2,8 @@
 
 import type { Authoriser } from "../../authz/authorise.js";
 import type { Ability } from "../../core/call/capability.js";
-import type { RelPath } from "../../core/call/path.js";
-import type { PathRules } from "../../core/call/path-rules.js";
+import type { PathRules, RelPath } from "../../core/call/path.js";
+import { isSamePath } from "../../core/call/path.js";
 import type { CallScope } from "../../core/call/scope.js";
 import type { CallTerms } from "../../core/call/terms.js";
 import { conflict, deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../../core/errors/texts.js";
@@ -93,14 +93,14 @@ export class CallAccess implements Access {
 
   real(segments: readonly string[]): void {
     const { segments: requested } = this.#path;
-    if (this.#isReal && !isSame(segments, requested)) {
+    if (this.#isReal && !isSamePath(segments, requested)) {
       throw conflict(this.place, { verb: this.verb, expected: "no link on the way" });
     }
     for (const ability of this.#abilities) {
       this.#authoriser.requireReal(this.place.root, { requested, real: segments }, ability);
     }
     this.#leadsTo?.(segments);
-    if (isSame(segments, requested)) return;
+    if (isSamePath(segments, requested)) return;
     this.#requireAllowed(segments);
     // A walk may go on changing the array that it passed.
     this.#real = [...segments];
@@ -164,6 +164,3 @@ export class CallAccess implements Access {
     };
   }
 }
-
-const isSame = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((name, index) => name === b[index]);

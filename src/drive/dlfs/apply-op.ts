@@ -3,6 +3,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
+import { DEFAULT_TREE_LIMITS, type TreeLimits } from "./limits.js";
 import { invalidPath, parseNames } from "./name.js";
 import {
   contentOf,
@@ -16,7 +17,6 @@ import {
   type Utime,
   viewOf,
 } from "./node.js";
-import { DEFAULT_TREE_LIMITS, type TreeLimits } from "./tree-limits.js";
 import { type Holder, holderOf, notFound, replaceAt, stampFor, type TreePath, walk } from "./tree-path.js";
 
 /** One change to a tree. */

@@ -7,10 +7,9 @@ import type { IndexKey } from "../cad3/maps/index-key.js";
 import { BLOB_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
-import { checkLimit, DEFAULT_CELL_LIMITS } from "./limits.js";
+import { checkLimit, DEFAULT_CELL_LIMITS, DEFAULT_TREE_LIMITS, LAST_TIME, type TreeLimits } from "./limits.js";
 import { DELETED_MARK, invalidPath, nameFault } from "./name.js";
 import { type Directory, directoryOf, type FileNode, type NodeView, notANode, type Utime, viewOf } from "./node.js";
-import { DEFAULT_TREE_LIMITS, LAST_TIME, type TreeLimits } from "./tree-limits.js";
 
 /** Limits on a tree received from elsewhere. */
 export interface NodeLimits extends TreeLimits {

@@ -1,6 +1,6 @@
 // Merges of whole drive maps and of owner maps, with signatures.
 
-import { cellOf, encode } from "../cad3/encoding/cell.js";
+import { encode, isSameValue } from "../cad3/encoding/cell.js";
 import { LazyValue } from "../cad3/lazy.js";
 import { CadMap, map } from "../cad3/maps/hash-map.js";
 import { sameBytes, toHex } from "../cad3/ref.js";
@@ -82,10 +82,10 @@ interface Signing {
 
 function mergeSigned(ours: Value, theirs: Value, { key, seeds, options }: Signing): Value {
   const [own, other] = [drivesIn(ours), drivesIn(theirs)];
-  if (sameValue(own, other)) return ours;
+  if (isSameValue(own, other)) return ours;
   const drives = mergeDrives(own, other, options);
-  if (sameValue(drives, own)) return ours;
-  if (sameValue(drives, other)) return theirs;
+  if (isSameValue(drives, own)) return ours;
+  if (isSameValue(drives, other)) return theirs;
   const seed = seedOf(seeds, toHex(key));
   const signed = seed === undefined ? undefined : sign(drives, seed);
   // Signing with another key's seed would produce an entry that everyone rejects.
@@ -103,8 +103,6 @@ function seedOf(seeds: Seeds, publicKey: string): Uint8Array | undefined {
   if (seeds instanceof Map) return seeds.get(publicKey);
   return Object.entries(seeds).find(([hex]) => hex === publicKey)?.[1];
 }
-
-const sameValue = (one: Value, other: Value): boolean => sameBytes(cellOf(one).ref, cellOf(other).ref);
 
 function mapOf(value: Value): CadMap {
   const entries = openValue(value);

@@ -4,6 +4,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { IndexEntry } from "../cad3/maps/index-node.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
+import { LAST_TIME } from "./limits.js";
 import {
   type Directory,
   directoryNode,
@@ -14,7 +15,6 @@ import {
   type Utime,
   viewOf,
 } from "./node.js";
-import { LAST_TIME } from "./tree-limits.js";
 
 /** Directories from the root to the parent of a change, and the names between them. */
 export interface TreePath {

@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Awaitable, isPending } from "../../core/io.js";
+import { codeOf } from "../../core/unknown.js";
 import type { Source } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { CadIndex } from "../cad3/maps/index-map.js";
@@ -15,7 +16,7 @@ import { driveError } from "../error.js";
 import type { Step, Steps } from "../steps.js";
 import type { CellStore } from "../store/cell-store.js";
 import { type CellCache, createCellCache, createNumberCache } from "./cell-cache.js";
-import { codeOf, missingHash, storeUnavailable } from "./fault.js";
+import { missingHash, storeUnavailable } from "./fault.js";
 import { createLru, type Lru } from "./lru.js";
 import { createTurn } from "./turns.js";
 

@@ -3,6 +3,7 @@
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Awaitable } from "../../core/io.js";
+import { codeOf, fieldsOf } from "../../core/unknown.js";
 
 /** A drive and a path in it, for error messages. */
 export interface Spot {
@@ -13,16 +14,10 @@ export interface Spot {
 /** Codes that, for cells of our own store, mean that it is damaged. */
 const DAMAGE: ReadonlySet<unknown> = new Set(["MISSING_CELL", "BAD_FORMAT", "UNSUPPORTED_CELL", "STORE_DAMAGED"]);
 
-/** The code of an error of this implementation; `undefined` for any other. */
-export function codeOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-}
-
 /** The hash of the missing cell, if the error reports one. */
 export function missingHash(error: unknown): string | undefined {
   if (codeOf(error) !== "MISSING_CELL") return undefined;
-  const data = typeof error === "object" && error !== null && "data" in error ? error.data : undefined;
-  const hash = typeof data === "object" && data !== null && "hash" in data ? data.hash : undefined;
+  const { hash } = fieldsOf(fieldsOf(error)["data"]);
   return typeof hash === "string" ? hash : undefined;
 }
 

@@ -1,9 +1,9 @@
 // Reduces the roots that several writers left to one per owner.
 
 import { describeError } from "../../core/errors/describe-error.js";
+import { codeOf } from "../../core/unknown.js";
 import { sameBytes, toHex } from "../cad3/ref.js";
 import type { RootRecord } from "../store/cell-store.js";
-import { codeOf } from "./fault.js";
 import type { EngineParts } from "./owner-queue.js";
 import { loadState, signedDrives } from "./state.js";
 

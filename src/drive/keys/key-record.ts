@@ -1,6 +1,8 @@
 // Stored form of an owner's sealed key.
 
 import { adapterError } from "../../core/errors/errors.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
+import { fieldsOf } from "../../core/unknown.js";
 import type { KeyRecord } from "../store/cell-store.js";
 import type { Sealed } from "./seal.js";
 
@@ -33,10 +35,9 @@ export function decodeRecord(did: string, { publicKey, bytes }: KeyRecord): Seal
   return { did, publicKey, createdAt, nonce: Buffer.from(nonce, "base64"), sealed: Buffer.from(sealed, "base64") };
 }
 
-function parseFields(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+function parseFields(bytes: Uint8Array): JsonObject {
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
-    return typeof value === "object" && value !== null ? { ...value } : {};
+    return fieldsOf(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8")));
   } catch {
     return {};
   }

@@ -1,6 +1,7 @@
 // Locks between the calls of one process, per directory and per name.
 
 import type { Io } from "../../core/io.js";
+import { deferred } from "../../core/turns.js";
 
 /** Keys that a writer holds: `shared` admits other sharers, `exclusive` admits nobody. */
 export interface LockRequest {
@@ -37,10 +38,7 @@ export class Locks {
       this.#take(request);
       return this.#lock(request);
     }
-    let start: () => void = () => {};
-    const granted = new Promise<void>((resolve) => {
-      start = resolve;
-    });
+    const { promise: granted, resolve: start } = deferred();
     const waiter: Waiter = { request, start };
     this.#waiting.push(waiter);
     yield granted;

@@ -1,6 +1,7 @@
 // Input checks, preconditions and authorisation that `copy` and `move` share.
 
 import type { Ability } from "../../core/call/capability.js";
+import { isBelow } from "../../core/call/path.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import { type Expected, etagOf, expectedOf, type Sha256 } from "../../core/etag.js";
 import type { PlaceOptions } from "../../core/ports/backend.js";
@@ -74,9 +75,6 @@ export function placesOf(
   }
   return { from, to, isOneTree };
 }
-
-const isBelow = (segments: readonly string[], directory: readonly string[]): boolean =>
-  segments.length > directory.length && directory.every((name, index) => name === segments[index]);
 
 /** The etag for an answer, if known. */
 export function etagIn(call: PathCall, seen: { readonly sha256?: Sha256; readonly stamp?: string }): { etag?: string } {

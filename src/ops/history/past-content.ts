@@ -1,5 +1,6 @@
 // Content that files of one root had before and after recorded changes, as far as it was kept or is still there.
 
+import { isSamePath } from "../../core/call/path.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Awaitable } from "../../core/io.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
@@ -191,6 +192,3 @@ const factsOf = ({ size, modified, mode, sha256 }: EntryState) => ({
   ...(mode === undefined ? {} : { mode }),
   ...(sha256 === undefined ? {} : { sha256 }),
 });
-
-export const isSamePath = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((name, index) => name === b[index]);

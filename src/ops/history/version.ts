@@ -1,12 +1,13 @@
 // Reads of a file as it was before or after a recorded change.
 
+import { isSamePath } from "../../core/call/path.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, invalidInput, notFound } from "../../core/errors/texts.js";
 import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FileCall, PathCall, Resolve } from "../../core/ports/operation.js";
-import { isSamePath, type PastContent, PastContents } from "./past-content.js";
+import { type PastContent, PastContents } from "./past-content.js";
 
 /** `<entry id>:before` or `<entry id>:after` */
 const VERSION = /^([0-9a-z]{1,64}):(before|after)$/;

@@ -1,16 +1,14 @@
 // Jupyter notebooks (nbformat 4) as text for models: cells with their sources and text outputs, without the JSON around
 // them and without pictures.
 
+import type { JsonObject } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
+
 /** First line of a rendered file: what is shown is not what an edit matches. */
 const RENDERED = 'rendered; edit with mode "text"';
 
 // Terminal colours in tracebacks.
 const ANSI = /\u001b\[[0-9;]*[A-Za-z]/g;
-
-type Json = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The text of a notebook. `undefined`: the value is none. */
 export function notebookText(value: unknown): string | undefined {
@@ -21,7 +19,7 @@ export function notebookText(value: unknown): string | undefined {
     .concat("\n");
 }
 
-function* cellLines(cell: Json, index: number): Generator<string> {
+function* cellLines(cell: JsonObject, index: number): Generator<string> {
   const kind = typeof cell["cell_type"] === "string" ? cell["cell_type"] : "cell";
   yield "";
   yield `[${index + 1}] ${kind}`;
@@ -45,7 +43,7 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.filter((line) => typeof line === "string").join("") : "";
 }
 
-function outputText(output: Json): string {
+function outputText(output: JsonObject): string {
   const { text, traceback, ename, evalue, data } = output;
   if (text !== undefined) return textOf(text).replace(ANSI, "");
   if (Array.isArray(traceback) && traceback.length > 0) {

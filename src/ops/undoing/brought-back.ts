@@ -1,9 +1,9 @@
 // What commands have deleted comes back as a copy, which was made before they ran: with other inodes and change times.
 
+import { isSamePath } from "../../core/call/path.js";
 import { changedMsIn } from "../../core/identity.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
-import { isSamePath } from "../history/past-content.js";
 
 const PAGE = 100;
 /** An entry is recorded at most this much before the clock of file times shows its time, in milliseconds. */

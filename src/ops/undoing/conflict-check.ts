@@ -1,10 +1,10 @@
 // Decides whether what a change has left behind still stands, so that undoing it destroys nothing of others.
 
+import { isSamePath } from "../../core/call/path.js";
 import { changedMsIn, identityInVersion, modifiedMsIn, withoutChangeTime } from "../../core/identity.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall } from "../../core/ports/operation.js";
-import { isSamePath } from "../history/past-content.js";
 import { areSame, hashRange } from "../history/states.js";
 import { broughtBackBy, isUntouchedCopy } from "./brought-back.js";
 import type { Outlook } from "./planned-state.js";

@@ -1,5 +1,6 @@
 // The planned state of a root during an undo: what is there now, with the steps planned so far applied.
 
+import { isBelow } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { notUndoable } from "../../core/errors/undo-texts.js";
 import type { ChangedKind, EntryState } from "../../core/ports/changes/change.js";
@@ -166,9 +167,6 @@ async function openKept(
 const NOTHING: ReadonlySet<string> = new Set(["NOT_FOUND", "NOT_A_DIRECTORY", "CONFLICT"]);
 
 const keyOf = (path: readonly string[]): string => path.join("/");
-
-const isBelow = (path: readonly string[], directory: readonly string[]): boolean =>
-  path.length > directory.length && directory.every((name, index) => name === path[index]);
 
 const isChild = (path: readonly string[], directory: readonly string[]): boolean =>
   path.length === directory.length + 1 && isBelow(path, directory);

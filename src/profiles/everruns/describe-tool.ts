@@ -1,6 +1,7 @@
 // Descriptions of the Everruns tools, loaded from their schemas.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import type { ProfileTool } from "../profile.js";
 import type { SessionPaths } from "./session-path.js";
@@ -24,6 +25,3 @@ function withTexts(schema: JsonObject, shown: (text: string) => string): JsonObj
     }),
   );
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

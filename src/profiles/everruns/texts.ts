@@ -2,8 +2,10 @@
 
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { fieldsOf } from "../../core/unknown.js";
 import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
+import { denial } from "../profile.js";
 import { BASH } from "./bash.js";
 import { patternFault } from "./path-pattern.js";
 import type { SessionPaths } from "./session-path.js";
@@ -79,7 +81,7 @@ const requestedPath = (failed: FailedCall): string =>
   escapeText(argument(failed, failed.tool === BASH ? "working_dir" : "path").slice(0, 200));
 
 function argument({ args }: FailedCall, name: string): string {
-  const { [name]: value }: { [name: string]: unknown } = typeof args === "object" && args !== null ? { ...args } : {};
+  const value = fieldsOf(args)[name];
   return typeof value === "string" ? value : "";
 }
 
@@ -101,9 +103,3 @@ function invalid(message: string, pointer: string): string {
 }
 
 const uncapital = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
-
-function denial(required: unknown): string {
-  const { can, with: resource }: { can?: unknown; with?: unknown } =
-    typeof required === "object" && required !== null ? required : {};
-  return `permission denied: requires ${String(can)} on ${escapeText(String(resource))}`;
-}

@@ -4,6 +4,7 @@ import type { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
+import { denial } from "../profile.js";
 import { ESCAPES } from "./path.js";
 import { INVALID_TIMEOUT, SHELL_TOOL } from "./shell.js";
 
@@ -53,9 +54,3 @@ export function textOf(error: FileAdapterError, { tool }: FailedCall): string {
 }
 
 const shown = (path: unknown): string => (typeof path === "string" && path !== "" ? escapeText(path) : ".");
-
-function denial(required: unknown): string {
-  const { can, with: resource }: { can?: unknown; with?: unknown } =
-    typeof required === "object" && required !== null ? required : {};
-  return `permission denied: requires ${String(can)} on ${escapeText(String(resource))}`;
-}

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
+import { fieldsOf } from "../../core/unknown.js";
 import { isDav, mountDav } from "./dav/dav.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./endpoints/assets.js";
 import { EventStreams } from "./endpoints/event-streams.js";
@@ -244,8 +245,7 @@ function splitSuffix(route: Route, whole: string): { target: string; methods: Me
 
 /** The path after the fixed part, slashes included, percent-decoded once by the router. */
 function targetOf(request: FastifyRequest): string {
-  const { params } = request;
-  const target = typeof params === "object" && params !== null && "*" in params ? params["*"] : undefined;
+  const target = fieldsOf(request.params)["*"];
   return typeof target === "string" ? target : "";
 }
 

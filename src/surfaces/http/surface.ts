@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { isLoopbackAddress } from "../../config/loopback.js";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
+import { codeOf } from "../../core/unknown.js";
 import { Admission } from "./admission/admit.js";
 import { Connections } from "./admission/connections.js";
 import { readBody } from "./admission/read-body.js";
@@ -179,7 +180,7 @@ class FastifySurface implements HttpSurface {
       });
     } catch (error) {
       // A machine without IPv6 is fine. Another process listening on the IPv6 side of the same URL is an error.
-      const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
+      const code = codeOf(error);
       if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT") return;
       await this.close();
       throw error;

@@ -1,4 +1,5 @@
-// Converts job results into MCP tool results (content, structuredContent, _meta).
+// Converts job results into MCP tool results (content, structuredContent, _meta). Long texts come here already cut:
+// operations cut them as they render them (`ops/content/cut-to-budget.ts`).
 
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { ContentBytes } from "../../core/content-bytes.js";

@@ -2,6 +2,7 @@
 // the venue is opened.
 
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
+import { isObject } from "../../core/unknown.js";
 import type { LineTransport } from "./line-transport.js";
 
 /** Answer of a client to `roots/list`. */
@@ -92,6 +93,3 @@ const capabilitiesOf = (params: unknown): Readonly<Record<string, unknown>> => {
   const capabilities = isObject(params) ? params["capabilities"] : undefined;
   return isObject(capabilities) ? capabilities : {};
 };
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

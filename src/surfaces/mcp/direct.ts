@@ -3,6 +3,7 @@
 
 import type { JSONRPCMessage, JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/server";
 import { type Abortable, Aborter } from "../../core/call/abortable.js";
+import { isObject } from "../../core/unknown.js";
 import type { McpHost } from "./host.js";
 import type { LineTransport } from "./line-transport.js";
 import { progressNotes } from "./progress.js";
@@ -165,6 +166,3 @@ const invalid = (method: string, field: string, expected: string, value: unknown
   );
 
 const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

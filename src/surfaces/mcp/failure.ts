@@ -4,6 +4,7 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server"
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
+import { fieldsOf } from "../../core/unknown.js";
 import { fitTokens } from "./token-estimate.js";
 
 const MAX_TOKENS = 75;
@@ -41,11 +42,7 @@ function helpOf({ code, data }: FileAdapterError): string {
 
 function nearestLines(nearest: unknown): string[] {
   const [best]: unknown[] = Array.isArray(nearest) ? nearest : [];
-  const {
-    startLine,
-    endLine,
-    text: found,
-  }: { startLine?: unknown; endLine?: unknown; text?: unknown } = typeof best === "object" && best !== null ? best : {};
+  const { startLine, endLine, text: found } = fieldsOf(best);
   if (typeof found !== "string") return [];
   return [`Nearest text, lines ${startLine}-${endLine}:`, firstChars(found)];
 }

@@ -3,6 +3,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
+import { fieldsOf } from "../../core/unknown.js";
 import { parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 import { Intake } from "../streams/intake.js";
 import { LineWriter } from "../streams/line-writer.js";
@@ -185,7 +186,7 @@ export class LineTransport implements Transport {
   /** Answers a fault if the message has an id: a call left unanswered would wait forever. */
   #answerFault(message: unknown, fault: string): void {
     const text = `Invalid JSON: ${fault}`;
-    const { id }: { id?: unknown } = typeof message === "object" && message !== null ? message : {};
+    const { id } = fieldsOf(message);
     if (typeof id !== "string" && typeof id !== "number") this.#streams.onError(new Error(text));
     else void this.send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message: text } });
   }
@@ -208,7 +209,7 @@ export class LineTransport implements Transport {
    */
   #drop({ method, params }: { readonly method: string; readonly params?: unknown }): boolean {
     if (method !== "notifications/cancelled") return false;
-    const { requestId }: { requestId?: unknown } = typeof params === "object" && params !== null ? params : {};
+    const { requestId } = fieldsOf(params);
     return this.#intake.drop((message) => "id" in message && message.id === requestId);
   }
 
@@ -227,6 +228,4 @@ export class LineTransport implements Transport {
 }
 
 /** Minimal shape check; the protocol layer validates the rest. */
-function isMessage(value: unknown): value is JSONRPCMessage {
-  return typeof value === "object" && value !== null && "jsonrpc" in value && value.jsonrpc === "2.0";
-}
+const isMessage = (value: unknown): value is JSONRPCMessage => fieldsOf(value)["jsonrpc"] === "2.0";

@@ -2,8 +2,7 @@
 
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import type { Abortable } from "../../core/call/abortable.js";
-import { FileAdapterError } from "../../core/errors/errors.js";
-import { Overloaded } from "../../core/errors/overload.js";
+import { FileAdapterError, Overloaded } from "../../core/errors/errors.js";
 import { escapeText, internalError, timedOut } from "../../core/errors/texts.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";

@@ -1,8 +1,11 @@
-// The claims of a new token, in no particular token format.
+// The claims of a new token, in no particular token format, and the checks of its audience and expiry.
 
 import { randomBytes } from "node:crypto";
 import type { Capability } from "../../core/call/capability.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
+import { publicKeyFromDidKey } from "../token/did-key.js";
+import { parseTime } from "../token/time.js";
+import { MintError } from "./error.js";
 import type { SigningKey } from "./signing-key.js";
 
 /** Claims of a new token, independent of its profile. */
@@ -24,3 +27,21 @@ export interface MintClaims {
  * revoking one would revoke both.
  */
 export const newNonce = (): string => randomBytes(12).toString("hex");
+
+const PLAIN_DID = /^did:[a-z0-9]+:[A-Za-z0-9._:%-]{1,256}$/;
+
+/** Checks an audience DID; a `did:key` must be of a valid Ed25519 key. @throws MintError bad_did */
+export function checkAudience(audience: string): void {
+  const isUsable = audience.startsWith("did:key:")
+    ? publicKeyFromDidKey(audience) !== undefined
+    : PLAIN_DID.test(audience);
+  if (isUsable) return;
+  throw new MintError("bad_did", "The audience is not a DID. Give a did:key of an Ed25519 key, or a did:web");
+}
+
+/** The expiry of a token. @param now whole seconds since the epoch @returns whole seconds since the epoch */
+export function endAfter(now: number, lifetimeSeconds: number): number {
+  const end = lifetimeSeconds > 0 ? parseTime(now + lifetimeSeconds) : undefined;
+  if (end !== undefined) return end;
+  throw new MintError("bad_exp", "The lifetime is not a positive number of whole seconds");
+}

@@ -1,7 +1,7 @@
 // Mints identity tokens, which authenticate the holder of a key to one venue.
 
 import { type Clock, systemClock } from "../../core/clock.js";
-import { checkAudience, endAfter } from "./checks.js";
+import { checkAudience, endAfter } from "./claims.js";
 import { signToken } from "./sign-token.js";
 import type { SigningKey } from "./signing-key.js";
 

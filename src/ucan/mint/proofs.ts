@@ -1,8 +1,8 @@
 // Checks the proofs of a new token.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
 import type { TokenFault } from "../token/fault.js";
-import { isJsonObject } from "../token/strict-json.js";
 import type { UcanToken, UcanVerifier } from "../verify/proof.js";
 import { MintError, proofError } from "./error.js";
 
@@ -106,8 +106,8 @@ const isUcan08Header = ({ typ, ucv }: JsonObject): boolean => typ === "JWT" && (
 function hasUcan08Claims({ att, prf, fct, nnc }: JsonObject): boolean {
   if (!Array.isArray(att) || !att.every(isCapabilityText) || !Array.isArray(prf)) return false;
   if (nnc !== undefined && typeof nnc !== "string") return false;
-  return fct === undefined || (Array.isArray(fct) && fct.every(isJsonObject));
+  return fct === undefined || (Array.isArray(fct) && fct.every(isObject));
 }
 
 const isCapabilityText = (entry: unknown): boolean =>
-  isJsonObject(entry) && typeof entry["with"] === "string" && typeof entry["can"] === "string";
+  isObject(entry) && typeof entry["with"] === "string" && typeof entry["can"] === "string";

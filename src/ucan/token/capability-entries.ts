@@ -1,7 +1,7 @@
 // Reads the capabilities of a token, in every notation of the supported formats.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
-import { isJsonObject } from "./strict-json.js";
+import { isObject } from "../../core/unknown.js";
 
 /** Maximum capabilities of a token. */
 export const MAX_ENTRIES = 32;
@@ -14,7 +14,7 @@ export interface WrittenEntry {
 
 /** Whether a token's claims contain a non-empty capability list, valid or not. */
 export const hasCapabilities = ({ att, cap }: JsonObject): boolean =>
-  (Array.isArray(att) && att.length > 0) || (isJsonObject(cap) && Object.keys(cap).length > 0);
+  (Array.isArray(att) && att.length > 0) || (isObject(cap) && Object.keys(cap).length > 0);
 
 /**
  * The capabilities in a token's claims, from `att` (array) or `cap` (map), in the form of `att`. An ability of a map
@@ -23,14 +23,14 @@ export const hasCapabilities = ({ att, cap }: JsonObject): boolean =>
  * @returns unparsed entries; `undefined` if there are more than {@link MAX_ENTRIES}
  */
 export function readEntries({ att, cap }: JsonObject): readonly unknown[] | undefined {
-  const entries = Array.isArray(att) ? att : isJsonObject(cap) ? entriesOfMap(cap) : [];
+  const entries = Array.isArray(att) ? att : isObject(cap) ? entriesOfMap(cap) : [];
   return entries.length > MAX_ENTRIES ? undefined : entries;
 }
 
 /** The entries with readable text. */
 export function writtenEntries(entries: readonly unknown[]): readonly WrittenEntry[] {
   return entries.flatMap((entry) => {
-    if (!isJsonObject(entry)) return [];
+    if (!isObject(entry)) return [];
     const { with: resource, can } = entry;
     return typeof resource === "string" && typeof can === "string" ? [{ with: resource, can }] : [];
   });
@@ -39,7 +39,7 @@ export function writtenEntries(entries: readonly unknown[]): readonly WrittenEnt
 function entriesOfMap(cap: JsonObject): readonly unknown[] {
   return Object.entries(cap).flatMap(([resource, abilities]): readonly unknown[] => {
     // Counts towards the limit, though it grants nothing.
-    if (!isJsonObject(abilities)) return [abilities];
+    if (!isObject(abilities)) return [abilities];
     return Object.entries(abilities).map(([can, caveats]) =>
       isUnconditional(caveats) ? { with: resource, can } : { with: resource, can, nb: caveats },
     );
@@ -47,4 +47,4 @@ function entriesOfMap(cap: JsonObject): readonly unknown[] {
 }
 
 const isUnconditional = (caveats: unknown): boolean =>
-  Array.isArray(caveats) && caveats.some((caveat) => isJsonObject(caveat) && Object.keys(caveat).length === 0);
+  Array.isArray(caveats) && caveats.some((caveat) => isObject(caveat) && Object.keys(caveat).length === 0);

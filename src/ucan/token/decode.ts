@@ -1,10 +1,10 @@
 // Decodes tokens (JWT) strictly; nothing is verified here.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
-import { decodeBase64url } from "./base64url.js";
+import { isObject } from "../../core/unknown.js";
 import { multikeyOfDid } from "./did-key.js";
 import type { TokenFault } from "./fault.js";
-import { isJsonObject, parseJsonObject } from "./strict-json.js";
+import { parseJsonObject } from "./strict-json.js";
 import { parseTime } from "./time.js";
 
 /** Maximum bytes of a token. */
@@ -79,7 +79,7 @@ const isDidText = (value: unknown): value is string => typeof value === "string"
 
 function hasPlainLists({ att, cap, prf }: JsonObject): boolean {
   if (att !== undefined && (cap !== undefined || !Array.isArray(att))) return false;
-  if (cap !== undefined && !isJsonObject(cap)) return false;
+  if (cap !== undefined && !isObject(cap)) return false;
   return prf === undefined || (Array.isArray(prf) && prf.every((proof) => typeof proof === "string"));
 }
 
@@ -95,4 +95,10 @@ function parseTimes({
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(notBefore === undefined ? {} : { notBefore }),
   };
+}
+
+/** Decodes unpadded base64url (RFC 4648, section 5), accepting only the canonical encoding. */
+export function decodeBase64url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64url");
+  return bytes.toString("base64url") === text ? bytes : undefined;
 }

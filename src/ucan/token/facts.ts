@@ -1,6 +1,6 @@
 // The fact in which a venue records on whose authority it signed a token.
 
-import { isJsonObject } from "./strict-json.js";
+import { isObject } from "../../core/unknown.js";
 
 /** Key of the fact in which a venue records on whose behalf, and by which tokens, it signed a token. */
 const OURS = "venue-files";
@@ -16,8 +16,8 @@ const OURS = "venue-files";
 export function namesInFacts(fct: unknown): readonly string[] {
   const facts = Array.isArray(fct) ? fct : [fct];
   return facts.flatMap((fact) => {
-    const said = isJsonObject(fact) ? fact[OURS] : undefined;
-    if (!isJsonObject(said)) return [];
+    const said = isObject(fact) ? fact[OURS] : undefined;
+    if (!isObject(said)) return [];
     const { for: did, via } = said;
     return [did, ...(Array.isArray(via) ? via : [])].filter((name) => typeof name === "string");
   });

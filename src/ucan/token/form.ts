@@ -2,8 +2,7 @@
 
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { GrantSemantics } from "../verify/proof.js";
-import type { PublicKeys } from "../verify/public-keys.js";
-import { checkSignature } from "../verify/signature.js";
+import { checkSignature, type PublicKeys } from "../verify/public-keys.js";
 import { hasCapabilities, readEntries, type WrittenEntry, writtenEntries } from "./capability-entries.js";
 import { type DecodedToken, decodeToken } from "./decode.js";
 import { namesInFacts } from "./facts.js";

@@ -1,8 +1,7 @@
 // Verifies tokens that authenticate their sender: identity tokens and invocation UCANs.
 
 import type { Revocations, UcanToken, UcanVerifier } from "../verify/proof.js";
-import type { PublicKeys } from "../verify/public-keys.js";
-import { checkSignature } from "../verify/signature.js";
+import { checkSignature, type PublicKeys } from "../verify/public-keys.js";
 import { type DecodedToken, decodeToken } from "./decode.js";
 import { namesInFacts } from "./facts.js";
 import type { TokenFault } from "./fault.js";

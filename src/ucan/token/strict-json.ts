@@ -1,6 +1,7 @@
 // Parses the JSON of tokens, refusing duplicate names and deep nesting.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
 
 /** Maximum nesting depth; sufficient for every claim. */
 const MAX_DEPTH = 32;
@@ -19,15 +20,11 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     const value: unknown = JSON.parse(text);
     // JSON.parse keeps one of several equal names, so with duplicates the value has fewer names than the text.
-    return isJsonObject(value) && countNames(value, 1) === countColons(text) ? value : undefined;
+    return isObject(value) && countNames(value, 1) === countColons(text) ? value : undefined;
   } catch {
     return undefined;
   }
 }
-
-/** Whether a value is a JSON object, neither `null` nor an array. */
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Number of names in all objects of a value; NaN if it is nested too deeply. */
 function countNames(value: unknown, depth: number): number {

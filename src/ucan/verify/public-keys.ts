@@ -1,7 +1,9 @@
-// Caches the public keys of DIDs.
+// Caches the public keys of DIDs, and verifies signatures with them.
 
-import { createPublicKey, type KeyObject } from "node:crypto";
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import type { DecodedToken } from "../token/decode.js";
 import { publicKeyFromDidKey } from "../token/did-key.js";
+import type { TokenFault } from "../token/fault.js";
 
 const DEFAULT_MAX_KEYS = 1000;
 
@@ -38,4 +40,15 @@ function makeKey(did: string): KeyObject | undefined {
   // Imported as a JWK (RFC 8037), since decoding DER would take as long as verifying a signature.
   const key = { kty: "OKP", crv: "Ed25519", x: Buffer.from(raw).toString("base64url") };
   return createPublicKey({ key, format: "jwk" });
+}
+
+/**
+ * Verifies a token's signature with the key of `iss`. OpenSSL refuses non-reduced scalars (`S + L`), so signatures are
+ * not malleable; it accepts keys of small order, which are not valid DIDs here.
+ */
+export function checkSignature(token: DecodedToken, keys: PublicKeys): TokenFault | undefined {
+  const key = keys.of(token.issuer);
+  if (key === undefined) return "bad_did";
+  const signed = Buffer.from(token.signedText, "latin1");
+  return verify(null, signed, key, token.signature) ? undefined : "bad_signature";
 }

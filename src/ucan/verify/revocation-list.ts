@@ -1,6 +1,6 @@
 // The entries of revocation lists: token ids, DIDs and points in time.
 
-import { decodeBase64url } from "../token/base64url.js";
+import { decodeBase64url } from "../token/decode.js";
 
 const ID_BYTES = 32;
 const DID = /^did:[a-z0-9]+:[A-Za-z0-9._:%-]+$/;

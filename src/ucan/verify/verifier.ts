@@ -3,7 +3,6 @@
 import { readForm } from "../token/form.js";
 import type { TimeRules } from "../token/time.js";
 import { createChainCache } from "./chain-cache.js";
-import { createIssuerMemory } from "./issuer-memory.js";
 import type { JudgingRules, Witness } from "./judge-chain.js";
 import type { GrantSemantics, Revocations, UcanVerifier } from "./proof.js";
 import type { PublicKeys } from "./public-keys.js";
@@ -51,4 +50,33 @@ function fixClock<G>(rules: JudgingRules<G>): JudgingRules<G> {
   const { clock } = rules;
   const nowMs = clock.nowMs();
   return { ...rules, clock: { nowMs: () => nowMs, monotonicMs: () => clock.monotonicMs() } };
+}
+
+/** Issuers in the chains of verified tokens. */
+interface IssuerMemory {
+  /** Records a verified token, and the issuers of verified tokens below it. */
+  add(id: string, issuers: Iterable<string>): void;
+  of(id: string): ReadonlySet<string> | undefined;
+}
+
+const MAX_TOKENS = 10_000;
+
+/**
+ * LRU map from token id to issuers. A chain has few issuers, and they are determined by what was signed, so nobody can
+ * add to the issuers of another's token.
+ */
+export function createIssuerMemory(maxTokens = MAX_TOKENS): IssuerMemory {
+  const known = new Map<string, Set<string>>();
+  return {
+    add(id, issuers) {
+      const all = known.get(id) ?? new Set();
+      for (const issuer of issuers) all.add(issuer);
+      // Re-inserted at the end, so that the first entry is the least recently used.
+      known.delete(id);
+      known.set(id, all);
+      const [oldest] = known.keys();
+      if (known.size > maxTokens && oldest !== undefined) known.delete(oldest);
+    },
+    of: (id) => known.get(id),
+  };
 }

@@ -1,9 +1,17 @@
 // A lock held by a listening Unix socket: the system releases it when the process dies.
 
 import { connect, createServer } from "node:net";
+import { codeOf } from "../../core/unknown.js";
 
 /** Error codes of file systems and sandboxes that do not support Unix sockets. */
-const NO_SOCKETS = new Set(["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "EINVAL", "ENOSYS"]);
+const NO_SOCKETS: ReadonlySet<string | undefined> = new Set([
+  "EPERM",
+  "EACCES",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+  "EINVAL",
+  "ENOSYS",
+]);
 
 /**
  * Listens on a socket for as long as this process lives. Unlike a pid file it cannot be misread after a crash, not even
@@ -37,11 +45,6 @@ export function isAnswered(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    socket.once("error", (error) => resolve(!["ECONNREFUSED", "ENOENT"].includes(codeOf(error))));
+    socket.once("error", (error) => resolve(!["ECONNREFUSED", "ENOENT"].includes(codeOf(error) ?? "")));
   });
-}
-
-function codeOf(error: unknown): string {
-  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
-  return typeof code === "string" ? code : "";
 }

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { AssetError, type OwnAsset } from "../../core/ports/asset.js";
+import { isObject } from "../../core/unknown.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import { assetIdOf } from "./id.js";
 
@@ -65,9 +66,6 @@ export function summaryOf(id: string, metadata: JsonObject): OwnAsset {
   const shown = texts(metadata, ["name", "type", "description"]);
   return { id, ...Object.fromEntries(Object.entries(shown).map(([key, text]) => [key, cut(text)])) };
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const own = (object: JsonObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined);
 

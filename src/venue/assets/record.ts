@@ -1,7 +1,8 @@
 // The file format of asset records: a JSON object whose metadata is kept byte for byte.
 
+import { isObject } from "../../core/unknown.js";
 import { assetIdOf, canonicalJson } from "./id.js";
-import { isObject, parseMetadata } from "./metadata.js";
+import { parseMetadata } from "./metadata.js";
 import type { AssetOwner, AssetRecord } from "./store.js";
 
 /** A record as the pieces of its file. */

@@ -1,6 +1,7 @@
 // A tool as a list of tools shows it to models: in the part of JSON Schema that their hosts take, and short.
 
 import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
 
 /** Descriptions of fields that mean the same in every file tool. */
 const SHORT: Readonly<Record<string, string>> = {
@@ -115,5 +116,4 @@ function enumOf({ type, enum: values }: JsonObject): readonly unknown[] | undefi
   return type === "string" && texts.length > 0 ? texts : undefined;
 }
 
-const objectOf = (value: unknown): JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});

@@ -1,8 +1,8 @@
 // The catalogue of hosted operations: every name, path and asset reference that resolves to one.
 
 import type { Adapter, JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
+import { fieldsOf } from "../../core/unknown.js";
 import type { OperationListing } from "../../surfaces/http/host.js";
-import { operationAsset } from "../assets/operation.js";
 
 /** An operation hosted by the venue. */
 export interface HostedOperation {
@@ -104,7 +104,7 @@ const cannotHost = (name: string, reason: string): Error => new Error(`Cannot ho
 
 /** The dispatch name in the metadata of an operation asset. */
 function adapterOf({ operation }: JsonObject): string | undefined {
-  const { adapter }: { adapter?: unknown } = typeof operation === "object" && operation !== null ? operation : {};
+  const { adapter } = fieldsOf(operation);
   return typeof adapter === "string" ? adapter : undefined;
 }
 
@@ -120,4 +120,12 @@ function host(adapter: Adapter, metadata: OperationMetadata, options: CatalogueO
   const { description, input, output } = metadata;
   const asset = options.registerOperation(operationAsset(metadata));
   return { path, asset, adapter, metadata, listing: { name: path, asset, description, input, output } };
+}
+
+/**
+ * The metadata of the asset that describes an operation. It is deterministic, so the id is stable and known up front.
+ */
+export function operationAsset(operation: OperationMetadata): JsonObject {
+  const { name, toolName, title, description, input, output } = operation;
+  return { name: title, description, operation: { adapter: name, toolName, input, output } };
 }

@@ -5,6 +5,7 @@ import type { Clock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
 import type { Adapter, JsonObject, OperationMetadata, SurfaceContext } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
 import { viaOf } from "../../dispatch/call/changes.js";
 import { withoutNulls } from "../../schema/nulls.js";
 import { InputValidator } from "../../schema/validate.js";
@@ -103,7 +104,7 @@ function record({ clock, audit, logInternal }: AdapterHosting, call: EndedCall):
 }
 
 function parseInput(input: unknown): JsonObject {
-  if (typeof input === "object" && input !== null && !Array.isArray(input)) return input as JsonObject;
+  if (isObject(input)) return input;
   throw invalidInput("'input' must be a JSON object", "", "object");
 }
 

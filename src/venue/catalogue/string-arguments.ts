@@ -1,6 +1,7 @@
 // Some hosts send lists and numbers as strings of JSON. They are read as such where the schema allows no string.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
 import { parseExact } from "../../schema/exact-json.js";
 
 /** Fields whose strings are what they are, whatever a schema says. */
@@ -57,6 +58,3 @@ function parsed(value: unknown): unknown {
     return value;
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,8 +1,7 @@
 // The value tree of a venue, `v/info` and `v/ops`, by which clients discover it.
 
 import type { Adapter, JsonObject } from "../../core/ports/adapter.js";
-import { operationAsset } from "../assets/operation.js";
-import type { HostedOperation } from "./catalogue.js";
+import { type HostedOperation, operationAsset } from "./catalogue.js";
 
 export interface ValuesOptions {
   readonly did: string;

@@ -3,9 +3,9 @@
 import type { Grant } from "../../authz/grant.js";
 import type { Caller, NameCaller } from "../../core/call/caller.js";
 import { readUcans } from "../../core/call/ucans.js";
+import { isObject } from "../../core/unknown.js";
 import { readEntries } from "../../ucan/token/capability-entries.js";
 import { checkInvocation, type InvocationRules } from "../../ucan/token/identity-token.js";
-import { isJsonObject } from "../../ucan/token/strict-json.js";
 import type { UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
 
 /** A capability saying that a venue relays the call, so its sender need not be the issuer. */
@@ -36,4 +36,4 @@ export function createNameCaller(rules: NamingRules): NameCaller {
 }
 
 const isRelayed = ({ decoded }: UcanToken<Grant>): boolean =>
-  (readEntries(decoded?.payload ?? {}) ?? []).some((entry) => isJsonObject(entry) && entry["can"] === RELAY);
+  (readEntries(decoded?.payload ?? {}) ?? []).some((entry) => isObject(entry) && entry["can"] === RELAY);

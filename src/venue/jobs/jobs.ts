@@ -3,8 +3,7 @@
 import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
-import { FileAdapterError } from "../../core/errors/errors.js";
-import { Overloaded } from "../../core/errors/overload.js";
+import { FileAdapterError, Overloaded } from "../../core/errors/errors.js";
 import { internalError, unknownOperation } from "../../core/errors/texts.js";
 import type {
   CallerJobs,

@@ -4,6 +4,7 @@ import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted } from "../../core/errors/texts.js";
 import type { JobRecord, Submission } from "../../core/ports/job.js";
+import { isObject } from "../../core/unknown.js";
 import type { HostedOperation } from "../catalogue/catalogue.js";
 import { estimateBytes } from "./record-size.js";
 
@@ -60,7 +61,7 @@ export function recordBytes({ input, output, error = "", errorData }: JobRecord)
 
 /** A shallow copy of an input or output without the hidden fields. */
 function hide(input: unknown, hidden: readonly string[]): unknown {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  if (!isObject(input)) return input;
   const shown: Record<string, unknown> = { ...input };
   for (const field of hidden) {
     if (Object.hasOwn(shown, field)) shown[field] = "HIDDEN";

@@ -2,7 +2,7 @@
 
 import type { Abortable } from "../../core/call/abortable.js";
 import type { Cancellation } from "../../core/call/scope.js";
-import { Overloaded } from "../../core/errors/overload.js";
+import { Overloaded } from "../../core/errors/errors.js";
 import type { KeptJob } from "./kept-job.js";
 import { estimateBytes } from "./record-size.js";
 

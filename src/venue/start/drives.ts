@@ -9,6 +9,7 @@ import type { S3Config, VenueConfig } from "../../config/types.js";
 import { type Clock, systemClock } from "../../core/clock.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
+import { codeOf } from "../../core/unknown.js";
 import type { DriveEngine, DriveEngineOptions } from "../../drive/engine/engine.js";
 import type { OwnerKeys, OwnerKeysOptions } from "../../drive/keys/owner-keys.js";
 import type { CellStore } from "../../drive/store/cell-store.js";
@@ -153,8 +154,7 @@ const unreachable = (): FileAdapterError => adapterError("STORE_UNAVAILABLE", "D
 /** The reason for a log or message: the whole text of this package's own errors, only the code of the system's. */
 function reasonOf(error: unknown): string {
   if (error instanceof FileAdapterError || error instanceof ConfigError) return error.message;
-  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
-  return typeof code === "string" ? code : "it is not usable";
+  return codeOf(error) ?? "it is not usable";
 }
 
 async function openEngine(

@@ -8,6 +8,7 @@ import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Root } from "../../core/ports/operation.js";
+import { codeOf } from "../../core/unknown.js";
 import type { OperatorStatus } from "../../surfaces/http/host.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import { createAssets, type VenueAssets } from "../assets/assets.js";
@@ -136,8 +137,8 @@ async function openPath<T>(key: string, path: string, open: () => Promise<T>): P
 function asConfigError(error: unknown, key: string, path: string): unknown {
   const cannotOpen = (reason: string) => new ConfigError([`'${key}' cannot be opened: ${reason}: ${path}`], 78);
   if (error instanceof AssetStorageError) return cannotOpen(error.message);
-  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
-  return typeof code === "string" ? cannotOpen(OPEN_FAILURES[code] ?? code) : error;
+  const code = codeOf(error);
+  return code === undefined ? error : cannotOpen(OPEN_FAILURES[code] ?? code);
 }
 
 /** Opens the tickets of a venue that listens. @param url base URL; `undefined` while it does not listen yet */

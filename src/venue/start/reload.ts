@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { VenueConfig } from "../../config/types.js";
+import { fieldsOf, isObject } from "../../core/unknown.js";
 
 /** The configuration in force after a reload: `current`, with what can change at run time taken from `next`. */
 export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfig {
@@ -23,21 +24,14 @@ export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfi
 /** Keys, up to two levels deep, in which the configuration in force differs from the wanted one. */
 export function unappliedKeys(inForce: VenueConfig, wanted: VenueConfig): readonly string[] {
   return changedKeys(inForce, wanted).flatMap((key) => {
-    const [one, other] = [memberOf(inForce, key), memberOf(wanted, key)];
-    if (!isRecord(one) || !isRecord(other)) return [key];
+    const [one, other] = [fieldsOf(inForce)[key], fieldsOf(wanted)[key]];
+    if (!isObject(one) || !isObject(other)) return [key];
     return changedKeys(one, other).map((inner) => `${key}.${inner}`);
   });
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const memberOf = (value: object, key: string): unknown => Object.entries(value).find(([name]) => name === key)?.[1];
-
 function changedKeys(one: object, other: object): string[] {
   const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
   keys.delete("warnings");
-  return [...keys].filter((key) => !isDeepStrictEqual(memberOf(one, key), memberOf(other, key)));
+  return [...keys].filter((key) => !isDeepStrictEqual(fieldsOf(one)[key], fieldsOf(other)[key]));
 }

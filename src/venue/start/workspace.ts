@@ -7,6 +7,7 @@ import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { packageFile } from "../../core/package-files.js";
 import type { Log } from "../../core/ports/log.js";
+import { codeOf } from "../../core/unknown.js";
 import type { WorkspaceAsset, WorkspacePage } from "../../surfaces/http/host.js";
 
 /** Manifest written by `web/build.mjs`: content types by file name. The files themselves are compressed. */
@@ -75,5 +76,4 @@ const readText = (name: string): string =>
 
 const escapeAttribute = (text: string): string => text.replace(/[&"<>]/g, (char) => `&#${char.charCodeAt(0)};`);
 
-const isMissing = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
+const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT";

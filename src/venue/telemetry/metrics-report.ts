@@ -2,7 +2,7 @@
 
 import { createRequire } from "node:module";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
-import type { Gauge, Histogram, Registry } from "@platformatic/prom-client";
+import type { Counter, Gauge, Histogram, Registry } from "@platformatic/prom-client";
 import type { JournalFacts } from "../../core/ports/changes/journal.js";
 import type { Root } from "../../core/ports/operation.js";
 import type { MetricsSources, OperationTally, RootTally } from "./metrics-sources.js";
@@ -256,37 +256,22 @@ const singleValue = (value: () => number | undefined) => () => {
   return found === undefined ? [] : [{ labels: [], value: found }];
 };
 
-function addGauge({ prometheus, registry }: Register, metric: Shown): void {
-  const { name, help, labels, values } = metric;
-  new prometheus.Gauge({
-    name,
-    help,
-    labelNames: labels,
-    registers: [registry],
-    collect() {
-      forget(this, labels);
-      for (const one of values()) this.labels(...one.labels).set(one.value);
-    },
-  });
+function addGauge({ prometheus, registry }: Register, { name, help, labels, values }: Shown): void {
+  const collect = collector(labels, values);
+  new prometheus.Gauge({ name, help, labelNames: labels, registers: [registry], collect });
 }
 
-function addCounter({ prometheus, registry }: Register, metric: Shown): void {
-  const { name, help, labels, values } = metric;
-  new prometheus.Counter({
-    name,
-    help,
-    labelNames: labels,
-    registers: [registry],
-    collect() {
-      // The count is kept elsewhere; the metric is only set from it.
-      forget(this, labels);
-      for (const one of values()) this.labels(...one.labels).inc(one.value);
-    },
-  });
+function addCounter({ prometheus, registry }: Register, { name, help, labels, values }: Shown): void {
+  const collect = collector(labels, values);
+  new prometheus.Counter({ name, help, labelNames: labels, registers: [registry], collect });
 }
 
-function forget(metric: Pick<Gauge, "reset" | "remove">, labels: readonly string[]): void {
-  metric.reset();
-  // Without labels, reset() would leave a 0, which differs from no value.
-  if (labels.length === 0) metric.remove();
+/** The values are kept elsewhere; a metric is only set from them, as it is read. */
+function collector(labels: readonly string[], values: Shown["values"]) {
+  return function collect(this: Gauge | Counter): void {
+    this.reset();
+    // Without labels, reset() would leave a 0, which differs from no value.
+    if (labels.length === 0) this.remove();
+    for (const one of values()) this.labels(...one.labels).inc(one.value);
+  };
 }

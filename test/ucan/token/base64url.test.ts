@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { decodeBase64url } from "../../../src/ucan/token/base64url.js";
+import { decodeBase64url } from "../../../src/ucan/token/decode.js";
 
 describe("base64url", () => {
   test("gives back the bytes that were encoded", () => {

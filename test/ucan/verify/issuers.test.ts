@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { tokenCid } from "../../../src/ucan/token/id.js";
-import { createIssuerMemory } from "../../../src/ucan/verify/issuer-memory.js";
+import { createIssuerMemory } from "../../../src/ucan/verify/verifier.js";
 import { badlySigned, gives, helper, lead, owner, stranger, worker } from "../chains.js";
 import { verifierBy } from "./judge.js";
 

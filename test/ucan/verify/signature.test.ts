@@ -2,8 +2,7 @@ import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { type DecodedToken, decodeToken } from "../../../src/ucan/token/decode.js";
 import { didKeyFromPublicKey } from "../../../src/ucan/token/did-key.js";
-import { createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
-import { checkSignature } from "../../../src/ucan/verify/signature.js";
+import { checkSignature, createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
 import { alice, bob, encode, identityToken, NOW, signed } from "../tokens.js";
 import { smallOrderKeys } from "./weak-keys.js";
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Adapter } from "../../../src/core/ports/adapter.js";
-import { operationAsset } from "../../../src/venue/assets/operation.js";
-import { createCatalogue } from "../../../src/venue/catalogue/catalogue.js";
+import { createCatalogue, operationAsset } from "../../../src/venue/catalogue/catalogue.js";
 import { createValues } from "../../../src/venue/catalogue/values.js";
 import { fakeAdapter } from "./fake-adapter.js";
 

@@ -221,7 +221,7 @@ function* dropName(from: Change, path: string, guard: Guard): Io<void> {
  * @returns the hash, if a precondition required it
  * @throws CONFLICT, IS_A_DIRECTORY, NOT_A_FILE
  */
-function* checkSource(from: Change, object: Pinned, { expectedFrom }: MoveOptions): Io<string | undefined> {
+export function* checkSource(from: Change, object: Pinned, { expectedFrom }: MoveOptions): Io<string | undefined> {
   if (expectedFrom === undefined) return undefined;
   if (object.stat.isDirectory()) throw isADirectory(from.access.place);
   if (!object.stat.isFile()) throw notAFile(from.access.place);

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
 import { isWindows } from "../../../core/system.js";
+import { isObject } from "../../../core/unknown.js";
 import { type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { NO_BOOT_ID, ownIdentity, parseIdentity } from "../../../jail/staging/process-identity.js";
@@ -94,10 +95,6 @@ function parseRecord(bytes: Buffer): readonly StepRecord[] | undefined {
   return steps.every(isStep) ? steps : undefined;
 }
 
-type Unknown = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Unknown =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isOptional = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value);
 const isKeptName = (value: unknown): boolean => typeof value === "string" && KEPT_NAME.test(value);
 

@@ -1,6 +1,6 @@
 // Makes a group of changes on the host: all of them, or none.
 
-import { notPutBack } from "../../../core/errors/group-texts.js";
+import { notPutBack } from "../../../core/errors/patch-texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { Access, GroupChange, GroupEffect } from "../../../core/ports/backend.js";
 import { identity, type Pinned } from "../../../jail/handles.js";

@@ -1,26 +1,17 @@
 // Gives entries another name, as a step of a group: within the root, or out of the staging directory.
 
-import {
-  alreadyExists,
-  conflict,
-  invalidInput,
-  isADirectory,
-  notAFile,
-  notFound,
-  notSupportedByRoot,
-} from "../../../core/errors/texts.js";
-import type { Sha256 } from "../../../core/etag.js";
+import { alreadyExists, conflict, invalidInput, notFound, notSupportedByRoot } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { GroupChange, PlaceOptions } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
-import { requireExpected } from "../../preconditions.js";
 import type { Amount } from "../../quota.js";
+import { checkSource } from "../changes/move.js";
 import { checkTarget, putInPlace, refuseInside } from "../changes/put.js";
 import { isReported, kindOf, realPath, stateAfter, stateOf } from "../changes/report.js";
-import { checkVersion, type Guard, hashFile } from "../guard.js";
+import { checkVersion, type Guard } from "../guard.js";
 import { countTree, freedBy } from "../quota.js";
-import { type Change, createParents, locate, type Target, type WriteRules } from "../target.js";
+import { createParents, locate, type Target, type WriteRules } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
 import { type Intent, imageOf, type StepRecord } from "./intent.js";
 import {
@@ -140,7 +131,7 @@ export class MoveStep implements Step {
     const object = yield* this.#object();
     try {
       checkVersion(change, object, this.#options.version);
-      const sha256 = yield* this.#checkSource(change, object);
+      const sha256 = yield* checkSource(change, object, this.#options);
       yield* requireAllAllowed(change, object);
       const { freed, made, to, before } = yield* this.#goal.prepare(object, this.#options, intent);
       const moved = { from: [...real], to, what: imageOf(object.stat, sha256), ...before };
@@ -169,16 +160,6 @@ export class MoveStep implements Step {
     const object = found.state === "found" ? yield* pinCurrent(change, real.at(-1) ?? "") : undefined;
     if (object === undefined) throw notFound(change.access.place);
     return object;
-  }
-
-  *#checkSource(change: Change, object: Pinned): Io<Sha256 | undefined> {
-    const { expectedFrom } = this.#options;
-    if (expectedFrom === undefined) return undefined;
-    if (object.stat.isDirectory()) throw isADirectory(change.access.place);
-    if (!object.stat.isFile()) throw notAFile(change.access.place);
-    const sha256 = (yield* hashFile(change, object)).digest("hex");
-    requireExpected(expectedFrom, sha256, change.access);
-    return sha256;
   }
 }
 

@@ -3,7 +3,7 @@
 import { blobCell } from "../blob.js";
 import { fold } from "../fold.js";
 import { Keyword } from "../keyword.js";
-import { type Cell, cellFrom, type Emit, hashOfRef, isBranch, toHex } from "../ref.js";
+import { type Cell, cellFrom, type Emit, hashOfRef, isBranch, sameBytes, toHex } from "../ref.js";
 import { BLOB_TAG, FALSE, keywordBytes, longBytes, NIL, STRING_TAG, TRUE, utf8Bytes } from "../scalar.js";
 import type { Value } from "../value.js";
 import { vectorCell } from "../vector.js";
@@ -28,6 +28,9 @@ export function cellOf(value: Value): Cell {
   const known = value instanceof Composite ? value.knownCell() : undefined;
   return known ?? encodeWith(value, undefined);
 }
+
+/** Whether two values have the same encoding. */
+export const isSameValue = (one: Value, other: Value): boolean => sameBytes(cellOf(one).ref, cellOf(other).ref);
 
 /**
  * Emits every branch of a value, then its top cell if that is a branch. The order is otherwise unspecified, and a

@@ -2,11 +2,12 @@
 
 import { blobLayout, encodedBlobBytes } from "../blob.js";
 import { digitAt, hasDigit, sharedDigits } from "../digits.js";
+import { Keyword } from "../keyword.js";
 import { MAX_DIGITS, SLOT_BYTES } from "../maps/index-key.js";
 import { HASH_BYTES, MAX_EMBEDDED_BYTES } from "../ref.js";
+import { utf8Bytes } from "../scalar.js";
 import { vectorLayout } from "../vector.js";
 import type { ParsedBlob, ParsedCell, ParsedIndex, ParsedMap, ParsedVector } from "./parsed.js";
-import { keyDigits, keywordSlot } from "./parsed-key.js";
 import { badFormat } from "./reader.js";
 
 type Parts = readonly (Checked | undefined)[];
@@ -129,3 +130,16 @@ function checkFan({ count, depth, mask, parts }: Fan, ownSlot: Uint8Array | unde
 }
 
 const countOf = (cell: ParsedCell): number => (cell.kind === "map" || cell.kind === "index" ? cell.count : 0);
+
+/** Number of significant digits of an index key. @throws BAD_FORMAT if it is not a key */
+export function keyDigits(cell: ParsedCell): number {
+  if (cell.kind === "blob") return Math.min(MAX_DIGITS, 2 * cell.length);
+  return 2 * keywordSlot(cell).length;
+}
+
+/** @throws BAD_FORMAT if it is not a keyword */
+function keywordSlot(cell: ParsedCell): Uint8Array {
+  if (cell.kind === "scalar" && cell.value instanceof Keyword)
+    return utf8Bytes(cell.value.name).subarray(0, SLOT_BYTES);
+  throw badFormat("the key of an index is no string, blob or keyword");
+}

@@ -7,6 +7,7 @@ import { MAX_LEAF_ENTRIES } from "../maps/map-node.js";
 import { hashOfRef, MAX_EMBEDDED_BYTES, REF_BYTES, REF_TAG } from "../ref.js";
 import * as tag from "../scalar.js";
 import { vectorLayout } from "../vector.js";
+import { keyDigits } from "./check-parts.js";
 import { refusedTag, takeKeyword, takeLong } from "./parse-scalar.js";
 import type {
   ParsedBlob,
@@ -18,7 +19,6 @@ import type {
   ParsedSigned,
   ParsedVector,
 } from "./parsed.js";
-import { keyDigits } from "./parsed-key.js";
 import { badFormat, type Reader, readerOf, take, takeByte, takeVlq } from "./reader.js";
 
 const NO_ENTRY_MARK = 0x00;

@@ -1,10 +1,9 @@
 // Compares two trees of a drive by their content, and gives one the content of the other. Times do not count.
 
-import { cellOf } from "../../cad3/encoding/cell.js";
+import { isSameValue } from "../../cad3/encoding/cell.js";
 import { differencesOf } from "../../cad3/maps/index-differences.js";
 import { index } from "../../cad3/maps/index-map.js";
 import type { IndexEntry } from "../../cad3/maps/index-node.js";
-import { sameBytes } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import {
   type Directory,
@@ -49,7 +48,7 @@ export async function compareTrees(before: Value | undefined, after: Value | und
     const { path } = pair;
     const [one, other] = [liveOf(pair.before), liveOf(pair.after)];
     if (one === undefined && other === undefined) continue;
-    if (one?.kind === "file" && other?.kind === "file" && isSameContent(one.data, other.data)) continue;
+    if (one?.kind === "file" && other?.kind === "file" && isSameValue(one.data, other.data)) continue;
     const areBoth = one?.kind === "directory" && other?.kind === "directory";
     if (!areBoth && !differs({ path, before: one, after: other })) return;
     if (!areBoth && !isDeep) continue;
@@ -87,8 +86,6 @@ const viewIn = async (node: Value | undefined, scope: CellScope): Promise<NodeVi
 
 const liveOf = (view: NodeView | undefined): LiveView | undefined =>
   view === undefined || view.kind === "tombstone" ? undefined : view;
-
-const isSameContent = (one: Value, other: Value): boolean => sameBytes(cellOf(one).ref, cellOf(other).ref);
 
 /**
  * A root with the content of another. What differs gets one new time, later than what it replaces.
@@ -146,7 +143,6 @@ async function nodeFor(
   const [then, now] = [liveOf(before), liveOf(after)];
   if (then === undefined) return now === undefined ? undefined : tombstone(turning.stamp);
   if (isSameName && then.kind === "directory" && now?.kind === "directory") return turnedTo(now, then, turning);
-  if (isSameName && then.kind === "file" && now?.kind === "file" && isSameContent(then.data, now.data))
-    return undefined;
+  if (isSameName && then.kind === "file" && now?.kind === "file" && isSameValue(then.data, now.data)) return undefined;
   return nodeWith(then, turning.stamp);
 }

@@ -1,6 +1,6 @@
 // Exports drives as files of cells.
 
-import { branchRefs, missingCell } from "../../cad3/encoding/assemble.js";
+import { branchRefs } from "../../cad3/encoding/assemble.js";
 import { encode } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
 import { keyword } from "../../cad3/keyword.js";
@@ -18,6 +18,7 @@ import { newCells } from "../new-cells.js";
 import type { EngineParts } from "../owner-queue.js";
 import { drivesOf, type OwnerState, signedDrives } from "../state.js";
 import { createTurn } from "../turns.js";
+import { readAhead } from "./read-ahead.js";
 
 export interface ExportOptions {
   /**
@@ -105,15 +106,7 @@ function cellReader(scope: CellScope): ReadCell {
     const known = ready.get(hash);
     ready.delete(hash);
     if (known !== undefined) return known;
-    const wanted = [hash, ...siblings.filter((other) => !ready.has(other))];
-    const cells = await scope.peek(wanted);
-    wanted.forEach((other, place) => {
-      const bytes = cells[place];
-      if (bytes !== undefined && place > 0) ready.set(other, bytes);
-    });
-    const [bytes] = cells;
-    if (bytes === undefined) throw missingCell(hash);
-    return bytes;
+    return readAhead(scope, hash, siblings, ready);
   };
 }
 

@@ -7,6 +7,7 @@ import type { CellStore } from "../../store/cell-store.js";
 import type { CellLedger } from "../cell-ledger.js";
 import { createCellPool, createScope } from "../cells.js";
 import { createTurn } from "../turns.js";
+import { readAhead } from "./read-ahead.js";
 
 /** The cells of an import, and no others, whatever else the store has. */
 export interface ImportCells {
@@ -46,18 +47,11 @@ export function createImportCells(store: CellStore, ledger: Pick<CellLedger, "le
   const isWanted = (ref: Uint8Array): boolean => isBranch(ref) && !isLeaf(ledger.lengthOf(hashOfRef(ref)) ?? 1);
   const readTogether = async (hash: string, beside: readonly Uint8Array[]): Promise<Uint8Array> => {
     const others = beside.filter(isWanted).map((ref) => toHex(hashOfRef(ref)));
-    const wanted = [hash, ...others.filter((other) => !ready.has(other))];
-    const cells = await scope.peek(wanted);
-    wanted.forEach((other, place) => {
-      const bytes = cells[place];
-      if (bytes !== undefined && place > 0) ready.set(other, bytes);
-    });
+    const bytes = await readAhead(scope, hash, others, ready);
     for (const other of ready.keys()) {
       if (ready.size <= MAX_READY) break;
       ready.delete(other);
     }
-    const [bytes] = cells;
-    if (bytes === undefined) throw missingCell(hash);
     return bytes;
   };
   return {

@@ -1,6 +1,6 @@
 // Imports drives from files of cells.
 
-import { cellOf } from "../../cad3/encoding/cell.js";
+import { isSameValue } from "../../cad3/encoding/cell.js";
 import type { CadMap } from "../../cad3/maps/hash-map.js";
 import { hashOfRef, isBranch, refOf, sameBytes } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
@@ -173,8 +173,6 @@ function limitsFor({ futureSkewMs = DEFAULT_SKEW_MS }: ImportOptions, { limits, 
   return { maxFileBytes, maxEntries, maxPathDepth, maxImportEntries, maxImportLogicalBytes, latestUtime };
 }
 
-const isSame = (one: Value, other: Value): boolean => sameBytes(cellOf(one).ref, cellOf(other).ref);
-
 /** What an import has changed in each drive. */
 async function changesOf(draft: Draft, former: CadMap, names: ReadonlySet<string>): Promise<WholeChange[]> {
   const { scope, drives } = draft;
@@ -185,7 +183,7 @@ async function changesOf(draft: Draft, former: CadMap, names: ReadonlySet<string
       roots.push((await scope.run(() => isLive(root))) ? root : undefined);
     }
     const [before, after] = roots;
-    if (before !== undefined && after !== undefined && isSame(before, after)) continue;
+    if (before !== undefined && after !== undefined && isSameValue(before, after)) continue;
     if (before !== undefined || after !== undefined) changes.push({ drive, before, after });
   }
   return changes;
@@ -207,7 +205,7 @@ async function mergeAll(draft: Draft, incoming: readonly Incoming[], merging: Me
     const root = ours === null ? theirs : await draft.scope.runSteps(mergeSteps(ours, theirs, rules));
     const [used, limit] = [draft.drives.size, parts.limits.maxDrives];
     if (ours === null && used >= limit) throw quotaExceeded(name, { used, limit, requested: 1, unit: "drives" });
-    if (ours === null || !isSame(root, ours)) draft.drives = draft.drives.with(name, root);
+    if (ours === null || !isSameValue(root, ours)) draft.drives = draft.drives.with(name, root);
     isAllNew &&= ours === null;
     newBytes += extent.bytes;
   }

@@ -2,6 +2,7 @@
 
 import { lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { codeOf } from "../../../core/unknown.js";
 
 const PRIVATE = 0o700;
 
@@ -39,9 +40,6 @@ function makeOne(path: string): void {
     mkdirSync(path, { mode: PRIVATE });
   } catch (error) {
     // Another process created it first.
-    if (!isExisting(error)) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
-
-const isExisting = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && error.code === "EEXIST";

@@ -1,6 +1,7 @@
 // Identifies processes across pid reuse.
 
 import { readFileSync, readlinkSync } from "node:fs";
+import { attempt } from "../../../core/io.js";
 
 /** Start time is field 22 of /proc/<pid>/stat, the 20th after the process name, which may contain spaces. */
 const START_FIELD = 19;
@@ -19,23 +20,15 @@ export function mayRun(token: string): boolean {
 }
 
 const hostPart = (): string =>
-  `${quietly(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? "-"} ${
-    quietly(() => readlinkSync("/proc/self/ns/pid")) ?? "-"
+  `${attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? "-"} ${
+    attempt(() => readlinkSync("/proc/self/ns/pid")) ?? "-"
   }`;
 
 function startOf(pid: number): string | undefined {
-  const status = quietly(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  const status = attempt(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
   return status?.slice(status.lastIndexOf(")") + 2).split(" ")[START_FIELD];
 }
 
 function isThere(pid: number): boolean {
-  return quietly(() => process.kill(pid, 0)) === true;
-}
-
-function quietly<T>(act: () => T): T | undefined {
-  try {
-    return act();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => process.kill(pid, 0)) === true;
 }

@@ -1,6 +1,7 @@
 // Reads and verifies cells of the embedded store.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { codeOf } from "../../../core/unknown.js";
 import { sameBytes, sha3 } from "../../cad3/ref.js";
 import { checkHash } from "../checks.js";
 import { storeDamaged } from "../store-error.js";
@@ -30,13 +31,13 @@ export async function readCells(hashes: readonly Uint8Array[], parts: ReadParts)
   try {
     return await find(hashes, parts);
   } catch (error) {
-    if (errnoOf(error) !== "ENOENT") throw error;
+    if (codeOf(error) !== "ENOENT") throw error;
   }
   // A collection copied the pack after its place was looked up.
   parts.checkGoesOn();
   parts.tables.env.resetReadTxn();
   return find(hashes, parts).catch((error: unknown) => {
-    throw errnoOf(error) === "ENOENT" ? storeDamaged("a pack is missing") : error;
+    throw codeOf(error) === "ENOENT" ? storeDamaged("a pack is missing") : error;
   });
 }
 
@@ -84,8 +85,4 @@ function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<
 function verifyCell(bytes: Uint8Array, hash: Uint8Array): Uint8Array {
   if (!sameBytes(sha3(bytes), hash)) throw storeDamaged("a cell is not what was stored");
   return bytes;
-}
-
-function errnoOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }

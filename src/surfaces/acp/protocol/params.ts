@@ -1,5 +1,7 @@
 // Parsers for the parameters of ACP requests. Each returns checked values or throws InvalidParams.
 
+import { fieldsOf, isObject } from "../../../core/unknown.js";
+
 /** A parameter does not match the protocol. */
 export class InvalidParams extends Error {
   override readonly name = "InvalidParams";
@@ -84,14 +86,13 @@ export function parseTerminalParams(params: unknown): TerminalParams {
 
 /** The `sessionId` of a request, even if other parameters are invalid; `undefined` if it is not a string. */
 export function sessionIdOf(params: unknown): string | undefined {
-  if (typeof params !== "object" || params === null || !("sessionId" in params)) return undefined;
-  return typeof params.sessionId === "string" ? params.sessionId : undefined;
+  const { sessionId } = fieldsOf(params);
+  return typeof sessionId === "string" ? sessionId : undefined;
 }
 
 function parseFields(params: unknown): Fields {
-  if (typeof params !== "object" || params === null || Array.isArray(params))
-    throw new InvalidParams("an object is needed");
-  return params as Fields;
+  if (!isObject(params)) throw new InvalidParams("an object is needed");
+  return params;
 }
 
 const isAbsent = (value: unknown): value is null | undefined => value === null || value === undefined;

@@ -1,5 +1,7 @@
 // Reads request bodies into memory under the limits on size and total memory.
 
+import type { IncomingMessage } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { MemoryLease } from "../../../core/memory.js";
 import { badRequest, bodyTooLarge, tooManyRequests } from "../plumbing/http-error.js";
@@ -70,4 +72,12 @@ export function readBody(
     sendContinue(raw);
     raw.on("data", onData).once("end", onEnd).once("error", onError).once("close", onError);
   });
+}
+
+/**
+ * Whether a body was read to its end, or never will be. Waits one turn: data that came with the head may be unparsed.
+ */
+export async function isRead(raw: IncomingMessage): Promise<boolean> {
+  await setImmediate();
+  return raw.complete || raw.destroyed;
 }

@@ -1,13 +1,13 @@
 // Endpoints for asset metadata.
 
 import type { FastifyReply } from "fastify";
-import type { JsonObject } from "../../../core/ports/adapter.js";
+import { isObject } from "../../../core/unknown.js";
 import { parseJsonText } from "../admission/json-body.js";
 import type { HttpHost } from "../host.js";
 import { publicPath, sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest } from "../plumbing/http-error.js";
-import { parsePage } from "../plumbing/page.js";
+import { parsePage, singleParameter } from "../plumbing/query.js";
 import { askAssets } from "./asset-answer.js";
 
 /** Maximum bytes of metadata in one list; a single asset's may be 1 MiB. */
@@ -58,13 +58,3 @@ const textOf = (json: Uint8Array): string => Buffer.from(json.buffer, json.byteO
 export async function getAsset(host: HttpHost, { reply, target }: Exchange): Promise<FastifyReply> {
   return sendJson(reply, 200, textOf(await askAssets(target, () => host.assets.metadataJson(target))));
 }
-
-/** A query parameter that may be given once; unknown values are ignored by the endpoints. */
-function singleParameter(query: unknown, key: string): unknown {
-  const value: unknown = typeof query === "object" && query !== null ? Reflect.get(query, key) : undefined;
-  if (Array.isArray(value)) throw badRequest(`'${key}' must be given once`);
-  return value;
-}
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

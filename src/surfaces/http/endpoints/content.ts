@@ -4,12 +4,13 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { AssetError } from "../../../core/ports/asset.js";
+import { fieldsOf } from "../../../core/unknown.js";
 import { sendContinue } from "../admission/expect.js";
+import { isRead } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { HttpError } from "../plumbing/http-error.js";
-import { isRead } from "../plumbing/is-read.js";
 import { askAssets } from "./asset-answer.js";
 import { cachingHeaders, contentEtag, contentHeaders, isKnown, rangeOf } from "./content-headers.js";
 
@@ -100,6 +101,6 @@ async function awaitFirstChunk(
 }
 
 function asksInline(query: unknown): boolean {
-  const { inline }: { inline?: unknown } = typeof query === "object" && query !== null ? query : {};
+  const { inline } = fieldsOf(query);
   return inline !== undefined && inline !== "false";
 }

@@ -4,8 +4,10 @@ import type { FastifyReply } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { EventTopic, VenueEvents } from "../../../core/ports/changes/event-reader.js";
+import { fieldsOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
+import { beginStream } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, badRequest, echo, tooManyRequests } from "../plumbing/http-error.js";
 import type { EventStreams } from "./event-streams.js";
@@ -39,12 +41,7 @@ export async function getVenueEvents(
       reader.close();
     });
   }
-  reply.hijack();
-  // Not kept alive: a reusable connection would delay the closing of the venue.
-  for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...HEADERS, connection: "close" })) {
-    if (value !== undefined) raw.setHeader(name, value);
-  }
-  raw.writeHead(200);
+  beginStream(reply, HEADERS);
   raw.flushHeaders();
   await reader.ready;
   if (raw.destroyed) return reply;
@@ -66,7 +63,7 @@ function openOrRefuse<T>(open: () => T): T {
 
 /** @throws HttpError 400 */
 function topicsOf(query: unknown): EventTopic[] {
-  const given: unknown = typeof query === "object" && query !== null && "topic" in query ? query.topic : undefined;
+  const { topic: given } = fieldsOf(query);
   const names = (Array.isArray(given) ? given : [given]).filter((name) => typeof name === "string");
   if (names.length === 0) throw badRequest("'topic' is required: files:<root>[/<path>], audit, job, auth or approval");
   if (names.length > MAX_TOPICS) throw badRequest(`At most ${MAX_TOPICS} topics`);

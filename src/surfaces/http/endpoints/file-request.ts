@@ -5,6 +5,7 @@ import { attribute } from "../../../core/call/attribute.js";
 import { FileAdapterError, httpStatusOf } from "../../../core/errors/errors.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Direction, DownloadInput } from "../../../core/ports/transfer.js";
+import { fieldsOf } from "../../../core/unknown.js";
 import type { HttpFiles, HttpHost } from "../host.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError, malformedTarget, ticketTakenBack } from "../plumbing/http-error.js";
@@ -55,8 +56,7 @@ export function ticketOf({ query }: FastifyRequest): string | undefined {
 
 /** The value of a query parameter; the last one if it is repeated. */
 export function queryValue(query: unknown, name: string): string | undefined {
-  if (typeof query !== "object" || query === null || !Object.hasOwn(query, name)) return undefined;
-  const value: unknown = Object.entries(query).find(([key]) => key === name)?.[1];
+  const value = fieldsOf(query)[name];
   const last: unknown = Array.isArray(value) ? value.at(-1) : value;
   return typeof last === "string" ? last : undefined;
 }

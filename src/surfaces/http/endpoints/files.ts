@@ -6,11 +6,12 @@ import { hashText } from "../../../core/etag.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import { PART_BYTES, type Uploaded, type UploadInput } from "../../../core/ports/transfer.js";
+import { isRead } from "../admission/read-body.js";
 import type { HttpFiles, HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
+import { hangUpOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, tooManyRequests } from "../plumbing/http-error.js";
-import { isRead } from "../plumbing/is-read.js";
 import { unlimitBody } from "../plumbing/node-server.js";
 import { BodyChunks } from "./body-chunks.js";
 import { partsOf } from "./file-parts.js";
@@ -31,7 +32,7 @@ export async function getFile(
   const { request, reply } = exchange;
   const files = filesOf(host);
   const { place, context } = fileRequest(host, files, { ...exchange, direction: "download" });
-  const signal = hangUpOf(exchange);
+  const signal = hangUpOf(exchange.reply);
   await new Promise<void>((onBegin, reject) => {
     const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin });
     files
@@ -101,7 +102,7 @@ async function receive(
     const files = filesOf(host);
     const { place, context } = fileRequest(host, files, { ...exchange, direction: "upload" });
     const input = { ...place, ...optionsOf(exchange) };
-    const uploaded = await store({ files, input, context: { ...context, signal: hangUpOf(exchange) } });
+    const uploaded = await store({ files, input, context: { ...context, signal: hangUpOf(exchange.reply) } });
     return reply
       .code(uploaded.created ? 201 : 204)
       .headers(versionHeaders(uploaded))
@@ -177,17 +178,6 @@ function tagOf(header: string): string {
   const tag = /^"([^"]+)"$/.exec(header.trim())?.[1];
   if (tag === undefined) throw badRequest('If-Match must be one strong entity tag, such as "sha256:…"');
   return tag;
-}
-
-/** A signal aborted when the client disconnects before it has the response. */
-function hangUpOf({ reply }: Exchange): AbortSignal {
-  const hangUp = new AbortController();
-  const onClose = () => {
-    if (!reply.raw.writableFinished) hangUp.abort();
-  };
-  if (reply.raw.destroyed) onClose();
-  else reply.raw.once("close", onClose);
-  return hangUp.signal;
 }
 
 /** The body of a request as an upload, which may take as long as it goes on. */

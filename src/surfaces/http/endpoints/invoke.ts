@@ -6,6 +6,7 @@ import { attribute } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
+import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost } from "../host.js";
 import { outputJson, publicPath, recordText, sendJson } from "../plumbing/answer.js";
@@ -120,9 +121,5 @@ function hangUpOf({ raw }: FastifyReply): Abortable {
 }
 
 function asksToWait(query: unknown): boolean {
-  const { wait } = isObject(query) ? query : {};
-  return wait === "true";
+  return fieldsOf(query)["wait"] === "true";
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -6,7 +6,7 @@ import type { HttpHost } from "../host.js";
 import { recordJson, recordText, sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
-import { parsePage } from "../plumbing/page.js";
+import { parsePage } from "../plumbing/query.js";
 
 /** `GET /api/v1/jobs`: ids of the caller's own jobs. */
 export function listJobs(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {

@@ -1,6 +1,7 @@
 // Endpoint that exchanges the code of a link for a token.
 
 import type { FastifyReply } from "fastify";
+import { fieldsOf } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { Login } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
@@ -10,7 +11,7 @@ import { badRequest, linkIsUsed, tooManyRequests } from "../plumbing/http-error.
 /** `POST /api/v1/login`: needs no credentials. Wrong, used and expired codes give one answer, and are limited. */
 export async function logIn(login: Login, { request, reply }: Exchange): Promise<FastifyReply> {
   const body = await parseJson(request.body, { json5: true });
-  const code: unknown = typeof body === "object" && body !== null && "code" in body ? body.code : undefined;
+  const { code } = fieldsOf(body);
   if (typeof code !== "string") throw badRequest("Login requires a 'code' as a string");
   const answer = login(code);
   if (answer === undefined) throw linkIsUsed();

@@ -1,9 +1,11 @@
 // The `/mcp` endpoint: bridges Fastify requests to the web-standard MCP handler.
 
 import type { FastifyReply } from "fastify";
+import { fieldsOf } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost, McpHandler } from "../host.js";
 import { COMMON_HEADERS, headersOf, sendJson } from "../plumbing/answer.js";
+import { hangUpOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { HttpError } from "../plumbing/http-error.js";
 import { sendWebResponse, toWebRequest } from "../plumbing/web-bridge.js";
@@ -23,7 +25,7 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
     if (!(error instanceof HttpError)) throw error;
     return sendJson(reply, error.status, parseError(error.message));
   }
-  const { signal } = watchForHangUp(reply);
+  const signal = hangUpOf(reply);
   const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
   let response: Response;
   try {
@@ -46,18 +48,7 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
 const parseError = (message: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: PARSE_ERROR, message } });
 
-function watchForHangUp(reply: FastifyReply): AbortController {
-  const hangUp = new AbortController();
-  const onClose = () => {
-    if (!reply.raw.writableFinished) hangUp.abort();
-  };
-  if (reply.raw.destroyed) onClose();
-  else reply.raw.once("close", onClose);
-  return hangUp;
-}
-
 function endedByClient(error: unknown): boolean {
-  if (typeof error !== "object" || error === null) return false;
-  const { name, code }: { name?: unknown; code?: unknown } = error;
+  const { name, code } = fieldsOf(error);
   return name === "AbortError" || code === "ERR_STREAM_PREMATURE_CLOSE";
 }

@@ -6,24 +6,21 @@ import type { HttpHost } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest } from "../plumbing/http-error.js";
-import { parsePage } from "../plumbing/page.js";
+import { parsePage, singleParameter } from "../plumbing/query.js";
 
 /** `GET /api/v1/values/read` */
 export function readValues(host: HttpHost, { request, reply }: Exchange): FastifyReply {
-  const path = pathOf(request.query);
-  return answer(reply, readValue(host.values(), path, maxSizeOf(request.query)));
+  return answer(reply, readValue(host.values(), pathOf(request.query), maxSizeOf(request.query)));
 }
 
 /** `GET /api/v1/values/list` */
 export function listValues(host: HttpHost, { request, reply }: Exchange): FastifyReply {
-  const path = pathOf(request.query);
-  return answer(reply, listValue(host.values(), path, parsePage(request.query)));
+  return answer(reply, listValue(host.values(), pathOf(request.query), parsePage(request.query)));
 }
 
 /** `GET /api/v1/values/slice` */
 export function sliceValues(host: HttpHost, { request, reply }: Exchange): FastifyReply {
-  const path = pathOf(request.query);
-  return answer(reply, sliceValue(host.values(), path, parsePage(request.query)));
+  return answer(reply, sliceValue(host.values(), pathOf(request.query), parsePage(request.query)));
 }
 
 /** `GET /api/v1/values/count` */
@@ -44,11 +41,4 @@ function maxSizeOf(query: unknown): number | undefined {
   if (text !== undefined && !/^(?:0|[1-9]\d{0,15})$/.test(text))
     throw badRequest("'maxSize' must be an integer, 0 or more");
   return text === undefined ? undefined : Number(text);
-}
-
-function singleParameter(query: unknown, key: string): string | undefined {
-  const value =
-    typeof query === "object" && query !== null ? Object.entries(query).find(([name]) => name === key)?.[1] : undefined;
-  if (Array.isArray(value)) throw badRequest(`'${key}' must be given once`);
-  return typeof value === "string" ? value : undefined;
 }

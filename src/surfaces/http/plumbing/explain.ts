@@ -1,7 +1,8 @@
 // Turns any failure into an HTTP error.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Overloaded } from "../../../core/errors/overload.js";
+import { Overloaded } from "../../../core/errors/errors.js";
+import { codeOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
 import { badRequest, HttpError, internal, tooManyRequests, unsupportedMediaType } from "./http-error.js";
 
@@ -19,9 +20,4 @@ export function explain(
   if (request.raw.errored !== null || reply.raw.destroyed) return badRequest("Request incomplete");
   host.logInternal(error, request.id);
   return internal(request.id);
-}
-
-function codeOf(error: unknown): string | undefined {
-  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
-  return typeof code === "string" ? code : undefined;
 }

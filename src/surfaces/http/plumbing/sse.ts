@@ -6,6 +6,7 @@ import { isTerminal, type JobRecord } from "../../../core/ports/job.js";
 import { ownJob, parseJobId } from "../endpoints/jobs.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS, recordJson } from "./answer.js";
+import { beginStream } from "./connection.js";
 import type { Exchange } from "./exchange.js";
 
 /** Interval of comment lines; a second below the longest silence allowed, since timers may be late. */
@@ -52,12 +53,7 @@ export function streamJob(
   }
   raw.once("close", stop);
   endWithCredential(raw, () => host.stillHolds(caller));
-  reply.hijack();
-  // Not kept alive: a reusable connection would delay the closing of the venue.
-  for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...HEADERS, connection: "close" })) {
-    if (value !== undefined) raw.setHeader(name, value);
-  }
-  raw.writeHead(200);
+  beginStream(reply, HEADERS);
   host.streams.open++;
   raw.once("close", () => host.streams.open--);
   const stream = new EventStream(raw, (record) => event(host, record), heartbeatMs);

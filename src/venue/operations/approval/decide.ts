@@ -4,7 +4,7 @@ import { approvalDecided } from "../../../core/errors/approval-texts.js";
 import { callerOf } from "../caller.js";
 import type { VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
-import { approvalView, holdsApproval, maySee, noApproval, whyNotDecide } from "./view.js";
+import { approvalView, holdsApproval, requireApproval, whyNotDecide } from "./view.js";
 
 interface DecideInput {
   readonly id: string;
@@ -26,8 +26,7 @@ export const approvalDecide: VenueOperation<DecideInput> = {
   run({ id, decision, note, code }, { context, venue, trail }) {
     trail.resource = `approval:${id}`;
     const asking = { context, venue };
-    const approval = venue.approvals?.find(id);
-    if (venue.approvals === undefined || approval === undefined || !maySee(approval, asking)) throw noApproval(NAME);
+    const approval = requireApproval(NAME, id, asking);
     if (!holdsApproval(approval, asking)) {
       const requires = "the ability 'approve' on all that the call touches, and no call by MCP, ACP or a profile";
       throw refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
@@ -41,12 +40,12 @@ export const approvalDecide: VenueOperation<DecideInput> = {
       });
     }
     const by = callerOf(context, venue);
-    const isDone = venue.approvals.decide(id, {
+    const isDone = venue.approvals?.decide(id, {
       allows: decision === "once",
       by,
       ...(note === undefined ? {} : { note }),
     });
-    if (!isDone) throw approvalDecided(approval.state);
+    if (isDone !== true) throw approvalDecided(approval.state);
     return approvalView(approval, asking, false);
   },
 };

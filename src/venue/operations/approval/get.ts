@@ -2,7 +2,7 @@
 
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { VenueOperation } from "../operation.js";
-import { approvalView, maySee, noApproval } from "./view.js";
+import { approvalView, requireApproval } from "./view.js";
 
 const NAME = "approval:get";
 
@@ -12,8 +12,6 @@ export const approvalGet: VenueOperation<{ readonly id: string }> = {
   annotations: LOOKS,
   run({ id }, { context, venue, trail }) {
     trail.resource = `approval:${id}`;
-    const approval = venue.approvals?.find(id);
-    if (approval === undefined || !maySee(approval, { context, venue })) throw noApproval(NAME);
-    return approvalView(approval, { context, venue }, true);
+    return approvalView(requireApproval(NAME, id, { context, venue }), { context, venue }, true);
   },
 };

@@ -86,6 +86,17 @@ export function approvalView(approval: Approval, asking: Asking, whole: boolean)
   };
 }
 
+/** @throws CAPABILITY_DENIED for an approval that there is not, or that the caller may not see */
+export function requireApproval(
+  operation: string,
+  id: string,
+  asking: Asking & { readonly venue: Pick<OperationCall["venue"], "approvals"> },
+): Approval {
+  const approval = asking.venue.approvals?.find(id);
+  if (approval === undefined || !maySee(approval, asking)) throw noApproval(operation);
+  return approval;
+}
+
 /** The same for one that is somebody else's and one that there is not. */
 export const noApproval = (operation: string) =>
   refusedOperation({

@@ -2,7 +2,7 @@
 
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { VenueOperation } from "../operation.js";
-import { approvalView, maySee, noApproval } from "./view.js";
+import { approvalView, requireApproval } from "./view.js";
 
 interface WaitInput {
   readonly id: string;
@@ -18,8 +18,7 @@ export const approvalWait: VenueOperation<WaitInput> = {
   annotations: LOOKS,
   async run({ id, waitMs = DEFAULT_MS }, { context, signal, venue, trail }) {
     trail.resource = `approval:${id}`;
-    const approval = venue.approvals?.find(id);
-    if (approval === undefined || !maySee(approval, { context, venue })) throw noApproval(NAME);
+    const approval = requireApproval(NAME, id, { context, venue });
     await venue.approvals?.wait(id, waitMs, signal);
     return approvalView(venue.approvals?.find(id) ?? approval, { context, venue }, false);
   },

@@ -3,7 +3,7 @@
 import type { Grant } from "../../../authz/grant.js";
 import { namesInFacts } from "../../../ucan/token/facts.js";
 import type { UcanToken } from "../../../ucan/verify/proof.js";
-import { checkSignature } from "../../../ucan/verify/signature.js";
+import { checkSignature } from "../../../ucan/verify/public-keys.js";
 import type { OperationParts } from "../operation.js";
 
 /** The parties to a token. */

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AwsClient } from "aws4fetch";
 import { describeError } from "../../../../core/errors/describe-error.js";
 import type { Log } from "../../../../core/ports/log.js";
+import { codeOf } from "../../../../core/unknown.js";
 import { storeDamaged, storeUnavailable } from "../../store-error.js";
 import { answerError, noAnswer } from "./failures.js";
 import { errorCode, type ListedObject, type ListPage, parseListPage } from "./list-page.js";
@@ -260,8 +261,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   return Buffer.concat(parts, length);
 }
 
-const isOurs = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && error.code === "STORE_DAMAGED";
+const isOurs = (error: unknown): boolean => codeOf(error) === "STORE_DAMAGED";
 
 /** The system error code beneath an error of `fetch`. */
 function reasonOf(error: unknown): string {

@@ -1,6 +1,7 @@
 // Write locks (RFC 4918 §6): in memory, by tree and path, binding among WebDAV requests.
 
 import { randomUUID } from "node:crypto";
+import { isBelow } from "../../../../core/call/path.js";
 import type { Markup } from "../xml/write.js";
 
 const MAX_PER_CALLER = 1000;
@@ -144,6 +145,3 @@ export class Locks {
 }
 
 const keyOf = ({ tree, segments }: Spot): string => `${tree}\0${segments.join("/")}`;
-
-const isBelow = (segments: readonly string[], top: readonly string[]): boolean =>
-  segments.length > top.length && top.every((name, index) => name === segments[index]);

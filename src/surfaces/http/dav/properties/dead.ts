@@ -1,5 +1,7 @@
 // Dead properties: what clients store beside resources. Kept by tree and path, never inside a root or drive.
 
+import type { JsonObject } from "../../../../core/ports/adapter.js";
+import { fieldsOf } from "../../../../core/unknown.js";
 import type { DavFile } from "../../host.js";
 import type { Spot } from "../locks/locks.js";
 
@@ -180,7 +182,7 @@ function parse(text: string): Trees {
   const trees: Trees = new Map();
   for (const [tree, paths] of entriesOf(membersOf(text)["trees"])) {
     const kept = entriesOf(paths).map(([path, one]): [string, Kept] => {
-      const { isCollection, properties } = isObject(one) ? one : {};
+      const { isCollection, properties } = fieldsOf(one);
       const valid = entriesOf(properties).filter((pair): pair is [string, string] => typeof pair[1] === "string");
       return [path, { isCollection: isCollection === true, properties: new Map(valid) }];
     });
@@ -189,15 +191,12 @@ function parse(text: string): Trees {
   return trees;
 }
 
-function membersOf(text: string): Record<string, unknown> {
+function membersOf(text: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
+    return fieldsOf(JSON.parse(text));
   } catch {
     return {};
   }
 }
 
-const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+const entriesOf = (value: unknown): [string, unknown][] => Object.entries(fieldsOf(value));
