@@ -57,11 +57,13 @@ export function parseGrant(value: unknown): Grant | undefined {
   if (Object.keys(value).some((key) => key !== "with" && key !== "can")) return undefined;
   const { with: resource, can } = value;
   if (typeof resource !== "string" || typeof can !== "string") return undefined;
-  const scheme = resource.startsWith(DRIVE_SCHEME) ? "dlfs" : "file";
-  const segments = parseResource(resource, scheme);
-  const words = parseAbility(can);
+  const segments = RESOURCES.of(resource);
+  const words = ABILITIES.of(can);
   if (segments === undefined || words === undefined) return undefined;
-  return { ...(scheme === "dlfs" ? { scheme } : {}), segments, words, written: { with: resource, can } };
+  const written = { with: resource, can };
+  return resource.startsWith(DRIVE_SCHEME)
+    ? { scheme: "dlfs", segments, words, written }
+    : { segments, words, written };
 }
 
 /** Whether a capability grants anything in roots. A configuration cannot grant drives: each caller owns its own. */
@@ -70,8 +72,8 @@ export function grantsFiles(value: unknown): boolean {
   return grant !== undefined && isOf("file", grant);
 }
 
-function parseResource(text: string, scheme: Scheme): string[] | undefined {
-  const start = startOf(scheme);
+function parseResource(text: string): readonly string[] | undefined {
+  const start = text.startsWith(DRIVE_SCHEME) ? DRIVE_SCHEME : SCHEME;
   if (!text.startsWith(start) || !text.isWellFormed() || Buffer.byteLength(text) > MAX_WITH_BYTES) return undefined;
   const rest = text.slice(start.length);
   if (rest === "") return [];
@@ -82,10 +84,37 @@ function parseResource(text: string, scheme: Scheme): string[] | undefined {
 const isPlainSegment = (segment: string): boolean =>
   segment !== "" && segment !== "." && segment !== ".." && segment === segment.trim() && !REFUSED.test(segment);
 
-function parseAbility(can: string): string[] | undefined {
+function parseAbility(can: string): readonly string[] | undefined {
   if (!ABILITY.test(can)) return undefined;
   return can.split("/").filter((word) => word !== "*");
 }
+
+/** Most texts whose parts are kept, and the longest of them, in characters: callers choose them. */
+const MAX_KEPT = 256;
+const MAX_KEPT_CHARS = 256;
+
+/** Parses texts. The few that come with every call are parsed once: that took an eighth of a small read. */
+class KeptParts {
+  readonly #parse: (text: string) => readonly string[] | undefined;
+  readonly #kept = new Map<string, readonly string[]>();
+
+  constructor(parse: (text: string) => readonly string[] | undefined) {
+    this.#parse = parse;
+  }
+
+  of(text: string): readonly string[] | undefined {
+    const known = this.#kept.get(text);
+    if (known !== undefined) return known;
+    const parts = this.#parse(text);
+    if (parts === undefined || text.length > MAX_KEPT_CHARS) return parts;
+    if (this.#kept.size === MAX_KEPT) this.#kept.clear();
+    this.#kept.set(text, Object.freeze(parts));
+    return parts;
+  }
+}
+
+const RESOURCES = new KeptParts(parseResource);
+const ABILITIES = new KeptParts(parseAbility);
 
 const WORDS: Readonly<Record<Ability, readonly string[]>> = {
   "crud/read": ["crud", "read"],

@@ -148,8 +148,9 @@ export class ProcHandles implements Handles {
     }
   }
 
-  reopen(object: Pinned, flags: number): Io<number> {
-    return this.#sys.open(object.path, flags | O_NONBLOCK);
+  *reopen(object: Pinned, flags: number): Io<number> {
+    const opened = flags === READ ? this.#sys.native?.calls?.reopen(object.fd) : undefined;
+    return opened ?? (yield* this.#sys.open(object.path, flags | O_NONBLOCK));
   }
 
   *#open(parent: Pinned, name: string | Buffer, flags: number): Io<Pinned | undefined> {

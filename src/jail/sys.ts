@@ -275,8 +275,9 @@ export class Sys {
     else fs.lchownSync(path, uid, gid);
   }
 
-  /** Whether this process may write the file at `path`. */
-  *mayWrite(path: string): Io<boolean> {
+  /** Whether this process may write a file. */
+  *mayWrite({ fd, path }: { readonly fd: number; readonly path: string }): Io<boolean> {
+    if (this.native?.calls?.mayWrite(fd) === true) return true;
     try {
       if (this.#pool) yield pool.access(path, fs.constants.W_OK);
       else fs.accessSync(path, fs.constants.W_OK);

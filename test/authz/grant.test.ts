@@ -4,6 +4,20 @@ import { covers, type Grant, intersect, parseGrant, printResource, wordsOf } fro
 
 const grant = (resource: unknown, can: unknown = "crud") => parseGrant({ with: resource, can });
 
+describe("the parts of a grant", () => {
+  test("are split once for each text, and shared by all who send it, who cannot change them", () => {
+    const [one, other] = [grant("file://docs/shared", "crud/read"), grant("file://docs/shared", "crud/read")];
+    expect(other?.segments).toBe(one?.segments);
+    expect(other?.words).toBe(one?.words);
+    expect([one?.segments, one?.words].every((parts) => Object.isFrozen(parts))).toBe(true);
+  });
+
+  test("are right however many texts are sent", () => {
+    for (let round = 0; round < 2; round++)
+      for (let n = 0; n < 600; n++) expect(grant(`file://docs/${n}`)?.segments).toEqual(["docs", String(n)]);
+  });
+});
+
 describe("the resource of a grant", () => {
   const good: readonly [string, string[]][] = [
     ["file://", []],

@@ -137,6 +137,28 @@ describe("native calls", () => {
       expect([calls.reopen(handle), calls.reopen(-1)]).toEqual([undefined, undefined]);
     }));
 
+  test("say that a file may be written where Node says so, and nothing else", () =>
+    withCalls(({ calls, fd, arena }) => {
+      for (const mode of [0o644, 0o444, 0o000]) {
+        arena.file("file", "text");
+        const path = join(arena.root, "file");
+        fs.chmodSync(path, mode);
+        const mayWrite = (): boolean => {
+          try {
+            fs.accessSync(path, fs.constants.W_OK);
+            return true;
+          } catch {
+            return false;
+          }
+        };
+        const handle = calls.open(fd, "file", O_PATH) ?? -1;
+        expect(calls.mayWrite(handle) === true).toBe(mayWrite());
+        fs.closeSync(handle);
+        expect([calls.mayWrite(handle), calls.mayWrite(-1)]).toEqual([undefined, undefined]);
+        fs.unlinkSync(path);
+      }
+    }));
+
   test("a directory that was removed meanwhile fails as with Node", () =>
     withCalls(({ calls, arena }) => {
       const path = join(arena.root, "gone");
@@ -199,6 +221,7 @@ describe("native calls", () => {
         statOpen: () => undefined,
         open: () => undefined,
         reopen: () => undefined,
+        mayWrite: () => undefined,
         copy: async () => 0,
         read: () => ({ next: () => answers.pop() ?? fails(), close }),
       };

@@ -54,10 +54,10 @@ const keyOf = (directory: Pinned): string => `${identity(directory)} ${directory
 
 export function* statArrival({ jail, walk, found }: Arrival): Io<FileStat | undefined> {
   if (found.state !== "found") return undefined;
-  const { stat, path } = found.object;
+  const { stat } = found.object;
   const { type } = stat;
   const isFile = type === "file";
-  const readOnly = !(yield* jail.sys.mayWrite(path));
+  const readOnly = !(yield* jail.sys.mayWrite(found.object));
   const { modifiedMs: modified, createdMs: created } = stat;
   const entry = { type, size: isFile ? stat.size : 0, modified, readOnly, symlink: walk.lastIsLink, created };
   return isFile ? Object.assign(entry, stampPart(stat)) : entry;

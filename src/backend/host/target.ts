@@ -93,7 +93,7 @@ export function* checkFile(change: Change, old: Pinned | undefined): Io<void> {
   // The walk resolves links: this one was put there since.
   if (old.stat.isSymbolicLink()) throw symlinkEscape(place);
   if (!old.stat.isFile()) throw notAFile(place);
-  if (!(yield* change.jail.sys.mayWrite(old.path))) throw permissionDenied(place);
+  if (!(yield* change.jail.sys.mayWrite(old))) throw permissionDenied(place);
 }
 
 /** Creates and enters the missing directories; those created meanwhile by others are accepted. */

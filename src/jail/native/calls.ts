@@ -15,6 +15,8 @@ const NUMBERS: Readonly<
   x64: { openat: 257, statx: 332, getdents64: 217, copy_file_range: 326 },
   arm64: { openat: 56, statx: 291, getdents64: 61, copy_file_range: 285 },
 };
+/** Equal on all supported architectures. */
+const FACCESSAT2 = 439;
 const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
 /** See `jail/handles.ts`. */
 const O_PATH = 0x200000;
@@ -49,6 +51,8 @@ export interface NativeCalls {
   reopen(handle: number): number | undefined;
   /** Stats an open descriptor. */
   statOpen(fd: number): Stat | undefined;
+  /** `true`: this process may write what a descriptor stands for. */
+  mayWrite(fd: number): true | undefined;
   read(directory: number): DirectoryReading | undefined;
   /**
    * Copies bytes of one open file to the position of another, in the kernel and the thread pool.
@@ -121,6 +125,7 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
   const copyRange = library.declareAsync<[number, number, BigInt64Array, number, null, number, number]>(
     "int, void *, int, void *, size_t, unsigned int",
   );
+  const access = library.declare<[number, number, string, number, number]>("int, const char *, int, int");
   const getdents = library.declare<[number, number, Uint8Array, number]>("int, void *, size_t");
   const stat = new Uint32Array(STAT_BYTES / 4);
   const statBytes = new Uint8Array(stat.buffer);
@@ -143,6 +148,8 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
     reopen: (handle) => open(own, String(handle), O_RDONLY | O_NONBLOCK),
     statOpen: (fd) =>
       statx(numbers.statx, fd, "", AT_EMPTY_PATH, ALL_FIELDS, statBytes) === 0 ? parseStat(stat) : undefined,
+    mayWrite: (fd) =>
+      fd >= 0 && access(FACCESSAT2, fd, "", fs.constants.W_OK, AT_EMPTY_PATH) === 0 ? true : undefined,
     read: (directory) => {
       const fd = directory < 0 ? undefined : open(directory, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
       if (fd === undefined) return undefined;

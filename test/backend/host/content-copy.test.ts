@@ -27,6 +27,7 @@ async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortS
     statOpen: () => undefined,
     open: () => undefined,
     reopen: () => undefined,
+    mayWrite: () => undefined,
     read: () => undefined,
     copy,
   }));

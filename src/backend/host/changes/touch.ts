@@ -28,7 +28,7 @@ export function* touchEntry(change: Change, found: Reached, { modified }: TouchO
   change.walk.settle();
   const { object, real } = found;
   if (!object.stat.isDirectory() && !object.stat.isFile()) throw notAFile(access.place);
-  if (object.stat.isFile() && !(yield* jail.sys.mayWrite(object.path))) throw permissionDenied(access.place);
+  if (object.stat.isFile() && !(yield* jail.sys.mayWrite(object))) throw permissionDenied(access.place);
   if (modified === undefined) return;
   const turn = yield* lockTarget(change, real.at(-1) ?? "");
   try {
