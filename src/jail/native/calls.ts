@@ -71,7 +71,7 @@ export class NativeSource {
   #isTried = false;
 
   /** @param load for tests: loads the calls, if available */
-  constructor(after: number, load: () => NativeCalls | undefined = () => loadCalls()) {
+  constructor(after: number, load = loadCalls) {
     this.#left = after;
     this.#load = load;
   }
@@ -90,31 +90,24 @@ export class NativeSource {
   }
 }
 
-/**
- * @param own in a thread of ours (see {@link nativeLibrary}): {@link ownDescriptors} of the main thread
- * @returns `undefined` where the calls cannot be made or trusted
- */
-export function loadCalls(own?: number): NativeCalls | undefined {
-  const [library, numbers] = [nativeLibrary(own !== undefined), NUMBERS[process.arch]];
+function loadCalls(): NativeCalls | undefined {
+  const [library, numbers] = [nativeLibrary(), NUMBERS[process.arch]];
   if (library === undefined || numbers === undefined) return undefined;
-  const descriptors = own ?? ownDescriptors();
+  descriptors ??= openDescriptors();
   const calls = descriptors === undefined ? undefined : callsOf(library, numbers, descriptors);
   return calls !== undefined && isTrustworthy(calls) ? calls : undefined;
 }
 
-let kept: number | undefined;
+/** The directory of the descriptors of this process, kept open: a name below it costs less than the whole path. */
+let descriptors: number | undefined;
 
-/**
- * The directory of the descriptors of this process, kept open: a name below it costs less than the whole path.
- * `undefined` without procfs.
- */
-export function ownDescriptors(): number | undefined {
+/** `undefined` without procfs. */
+function openDescriptors(): number | undefined {
   try {
-    kept ??= fs.openSync("/proc/self/fd", O_PATH | O_DIRECTORY);
+    return fs.openSync("/proc/self/fd", O_PATH | O_DIRECTORY);
   } catch {
     return undefined;
   }
-  return kept;
 }
 
 function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: number): NativeCalls {

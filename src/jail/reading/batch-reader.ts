@@ -1,7 +1,6 @@
 // Reads the files of a batch into its slot; in the thread, or in the main thread when that one is busy.
 
-import type { NativeCalls } from "../native/calls.js";
-import { readRegular } from "./read-regular.js";
+import { type FileCalls, readRegular } from "./read-regular.js";
 import type { Slot } from "./slot.js";
 
 /** Files of one directory. */
@@ -18,7 +17,7 @@ export interface BatchFiles {
 }
 
 /** Reads each file once it has been asked for the next. */
-export function* readBatch(calls: NativeCalls, { folders, maxBytes }: BatchFiles, slot: Slot): Generator<undefined> {
+export function* readBatch(calls: FileCalls, { folders, maxBytes }: BatchFiles, slot: Slot): Generator<undefined> {
   let file = 0;
   let at = 0;
   for (const { fd, names } of folders) {

@@ -1,4 +1,4 @@
-// Reads a small regular file below a directory handle, by native calls alone.
+// Reads a small regular file below a directory handle.
 
 import fs from "node:fs";
 import { NO_FOLLOW_PATH } from "../handles.js";
@@ -8,8 +8,11 @@ import type { NativeCalls } from "../native/calls.js";
 export const NOT_REGULAR = -1;
 /** The file has more than `maxBytes`. */
 export const TOO_LARGE = -2;
-/** Anything else: read it by the calls of Node, whose answer counts. */
+/** Anything else: read it as without this, which decides what is wrong. */
 const UNKNOWN = -3;
+
+/** The calls that it takes; each answers `undefined` for whatever it cannot do. */
+export type FileCalls = Pick<NativeCalls, "open" | "statOpen" | "reopen">;
 
 interface Room {
   readonly buffer: Buffer;
@@ -24,7 +27,7 @@ interface Room {
  * @param directory descriptor
  * @returns the number of bytes read, or one of the numbers above
  */
-export function readRegular(calls: NativeCalls, directory: number, name: string, room: Room): number {
+export function readRegular(calls: FileCalls, directory: number, name: string, room: Room): number {
   const handle = calls.open(directory, name, NO_FOLLOW_PATH);
   if (handle === undefined) return UNKNOWN;
   let fd: number | undefined;

@@ -3,7 +3,6 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { compiledFile } from "../../core/package-files.js";
-import { ownDescriptors } from "../native/calls.js";
 import type { BatchFiles } from "./batch-reader.js";
 import { Slot } from "./slot.js";
 
@@ -12,8 +11,6 @@ export interface ThreadData {
   readonly port: MessagePort;
   /** Of the slots, in their order. */
   readonly memories: readonly SharedArrayBuffer[];
-  /** The directory of the descriptors of this process. */
-  readonly descriptors: number;
 }
 
 export interface ReadRequest {
@@ -128,15 +125,11 @@ export class ReadThread {
   }
 
   #start(): void {
-    const descriptors = ownDescriptors();
-    if (descriptors === undefined) return;
     const { port1: port, port2 } = new MessageChannel();
     const slots = Array.from({ length: SLOTS }, () => new Slot());
-    const workerData: ThreadData = { port: port2, memories: slots.map(({ memory }) => memory), descriptors };
+    const workerData: ThreadData = { port: port2, memories: slots.map(({ memory }) => memory) };
     const worker = new Worker(CODE, {
       ...{ workerData, transferList: [port2], stdin: false, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } },
-      // Node would warn about each descriptor that a native call has opened.
-      trackUnmanagedFds: false,
     });
     this.#worker = worker;
     this.#port = port;
