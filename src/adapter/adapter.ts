@@ -79,6 +79,8 @@ export interface HostedFileAdapter extends FileAdapter {
   readonly transfers: FileTransfers;
   /** The changes of a place for a reader that stays; audited once. `undefined`: the caller sees no such root. */
   watchPlace(input: WatchInput, context: SurfaceContext): PlaceWatch | undefined;
+  /** Answers calls of `file:watch` that wait with what there is; later ones do not wait. To be called before closing. */
+  endPolls(): void;
   /** Audits a call that failed before any operation began. @param call.operation the tool that was called */
   refused(call: RefusedCall): void;
   /** The rights of a caller. @param operation named in denials */
@@ -210,6 +212,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       recordRefused({ operation: WATCH, root: input.root, context, code: "OK" }, { clock, ...parts });
       return dispatcher.watch(input, context);
     },
+    endPolls: () => dispatcher.endPolls(),
     transfers: {
       async download(input, take, context) {
         await dispatcher.invoke(`${NAME}:download`, input, { ...context, transfer: { take } });

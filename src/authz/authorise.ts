@@ -78,8 +78,9 @@ export class Authoriser {
    */
   requireDelegable(grant: Grant): HeldGrant<Grant> {
     const held = this.#capsCover(grant) ? this.#authority.delegable(grant, this.#viewOf(grant.segments[0])) : undefined;
-    if (held === undefined) throw this.#denial(grant, grant.written.can);
-    return held;
+    if (held !== undefined) return held;
+    const isBound = this.#winner(grant) !== undefined;
+    throw this.#denial(grant, grant.written.can, isBound ? { isBound } : {});
   }
 
   /** The CAPABILITY_DENIED error for a grant that only the key of another owner can sign. */
@@ -161,13 +162,16 @@ export class Authoriser {
     for (const grant of authority) yield* combineCaps(lists, grant);
   }
 
-  #denial(need: Need, ability: string, why: { isPathPolicy?: true; isOthers?: true } = {}): FileAdapterError {
+  #denial(need: Need, ability: string, why: Why = {}): FileAdapterError {
     const [root] = need.segments;
     const authority = this.#authority;
     const as = this.#viewOf(root);
     const capsRefuse = !this.#capsCover(need);
     const isByAuthority =
-      why.isOthers === true || authority.fault !== undefined || authority.covering(need, as) === undefined;
+      why.isOthers === true ||
+      why.isBound === true ||
+      authority.fault !== undefined ||
+      authority.covering(need, as) === undefined;
     const proofs = isByAuthority ? authority.proofFaults(need, as) : { reasons: [] };
     const { grants, truncated } = this.held();
     const source =
@@ -186,6 +190,7 @@ export class Authoriser {
       ...("renew" in proofs && isOnlyTime(reasons) ? { renew: proofs.renew } : {}),
       ...(remedy === undefined ? {} : { remedy }),
       ...(why.isOthers ? { ending: OWNER_MUST_SIGN } : {}),
+      ...(why.isBound ? { ending: NOT_PASSED_ON } : {}),
     });
   }
 
@@ -211,6 +216,15 @@ export class Authoriser {
 const READ = wordsOf("crud/read");
 const reads = ({ words }: Grant): boolean => covers({ segments: [], words }, { segments: [], words: READ });
 
+/** What a denial is about, beside a right that is missing. */
+interface Why {
+  readonly isPathPolicy?: true;
+  readonly isOthers?: true;
+  /** The caller holds the right, by a static token or public access, and cannot pass it on. */
+  readonly isBound?: true;
+}
+
+const NOT_PASSED_ON = "You may use this right, not pass it on: a static token or public access gives it.";
 const OWNER_MUST_SIGN = "Only the owner of that root can sign for it, with 'venue-files grant'.";
 
 const isOnlyTime = (reasons: readonly DenialReason[]): boolean =>

@@ -7,7 +7,7 @@ import { errorCodeOf } from "../core/errors/error-output.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError } from "../core/errors/texts.js";
 import { type Log, silentLog } from "../core/ports/log.js";
-import { parseExact, stringifyExact, UnkeptNumber } from "../schema/exact-json.js";
+import { parseExact, UnkeptNumber } from "../schema/exact-json.js";
 import { nearestName } from "../schema/nearest.js";
 import type { Command } from "./arguments/arguments.js";
 import { UsageError } from "./arguments/options.js";
@@ -16,6 +16,7 @@ import type { VenueCalls } from "./calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load-config.js";
 import { maxMessageBytes } from "./mcp/message-size.js";
+import { jsonText } from "./output/json.js";
 import { ownCaller } from "./own-caller.js";
 import { findProfile } from "./profile.js";
 
@@ -51,7 +52,7 @@ export async function call(command: Call, context: CommandContext): Promise<numb
     if (!(error instanceof FileAdapterError)) throw error;
     const { message, code, data } = error;
     const advice = code === "UNKNOWN_OPERATION" ? meantOperation(command.operation, await calls.operations()) : "";
-    context.stderr.write(`${JSON.stringify({ error: message + advice, errorCode: code, errorData: data })}\n`);
+    context.stderr.write(`${jsonText({ error: message + advice, errorCode: code, errorData: data })}\n`);
     return EXIT.failed;
   } finally {
     await calls.close();
@@ -144,7 +145,7 @@ function parseJson5(text: string, advice: string): unknown {
 /** @throws INTERNAL if the output cannot be serialised as JSON, such as a value nested too deeply */
 function outputJson(output: unknown, log: Log): string {
   try {
-    return stringifyExact(output);
+    return jsonText(output);
   } catch (err) {
     const requestId = randomUUID();
     log.error({ err, requestId }, "internal error");

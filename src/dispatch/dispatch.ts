@@ -115,6 +115,11 @@ export class Dispatcher {
     }
   }
 
+  /** Answers polls of changes that wait with what there is; later ones do not wait. */
+  endPolls(): void {
+    this.#watches?.endPolls();
+  }
+
   /** Refuses new calls; waits at most 5 s until the running ones are answered and recorded. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -135,9 +135,17 @@ export class Polls {
   readonly #log: EventLog;
   /** Waiting polls by caller. */
   readonly #waiting = new Map<string, number>();
+  readonly #wakes = new Set<() => void>();
+  #isEnding = false;
 
   constructor(log: EventLog) {
     this.#log = log;
+  }
+
+  /** Answers those that wait with what there is; later ones do not wait. */
+  end(): void {
+    this.#isEnding = true;
+    for (const wake of this.#wakes) wake();
   }
 
   /**
@@ -166,7 +174,7 @@ export class Polls {
       if (events.length > 0) return answer(events, end ?? now, { overflow: false, isCut: end !== undefined });
       from = now;
       const restMs = deadline - performance.now();
-      if (restMs <= 0) return answer([], now, { overflow: false, isCut: false });
+      if (restMs <= 0 || this.#isEnding) return answer([], now, { overflow: false, isCut: false });
       await this.#wait(watch, restMs, options);
     }
   }
@@ -177,11 +185,13 @@ export class Polls {
     if (waiting >= MAX_WAITING) throw tooManyPolls(MAX_WAITING);
     this.#waiting.set(caller, waiting + 1);
     const { promise: woken, resolve: wake } = deferred();
+    this.#wakes.add(wake);
     const stop = watch.listen(() => setTimeout(wake, GATHER_MS));
     try {
       await scope.race(settleWithin(woken, ms));
     } finally {
       stop();
+      this.#wakes.delete(wake);
       // Ends the timer of a poll that was cancelled.
       wake();
       const left = (this.#waiting.get(caller) ?? 1) - 1;

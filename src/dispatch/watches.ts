@@ -38,6 +38,11 @@ export class Watches {
     this.#polls = new Polls(parts.feed.log);
   }
 
+  /** Answers the polls that wait with what there is. */
+  endPolls(): void {
+    this.#polls.end();
+  }
+
   /** Polls at the place of a call, which is authorised. */
   createPoll(
     { root, path, access }: Pick<PathCall, "root" | "path"> & { access: CallAccess },

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
-import { assembleAdapter, type FileAdapter, type FileOperationName } from "../../src/adapter/adapter.js";
+import { assembleAdapter, type FileOperationName, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import type { AuditRecord } from "../../src/audit/record.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput } from "../../src/config/types.js";
@@ -53,7 +53,7 @@ export interface Ground {
   readonly dir: string;
   /** A directory beside it that belongs to no root; emptied too. */
   readonly outside: string;
-  readonly adapter: FileAdapter;
+  readonly adapter: HostedFileAdapter;
   /** One for each call, oldest first; forgotten after each test. */
   readonly audit: AuditRecord[];
   /** What the adapter reported as unforeseen. */
@@ -86,10 +86,10 @@ export interface Ground {
 /** Declares a ground for the tests of a file or a `describe`. */
 export function useGround(options: GroundOptions = {}): Ground {
   let home = "";
-  let adapter: FileAdapter | undefined;
+  let adapter: HostedFileAdapter | undefined;
   const audit: AuditRecord[] = [];
   const internal: Ground["internal"] = [];
-  const opened = (): FileAdapter => {
+  const opened = (): HostedFileAdapter => {
     if (adapter === undefined) throw new Error("The ground is there only while tests run");
     return adapter;
   };
@@ -149,7 +149,7 @@ function assemble(
   path: string,
   options: GroundOptions,
   told: Pick<Ground, "audit" | "internal">,
-): Promise<FileAdapter> {
+): Promise<HostedFileAdapter> {
   const { root, roots, limits, publicCaps, operator, clock, journal = false } = options;
   const config = parseFileConfig(
     { roots: { r: { path, durability: "none", ...root }, ...roots }, limits: limits ?? {} },

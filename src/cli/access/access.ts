@@ -7,6 +7,7 @@ import type { AccessCommand } from "../arguments/commands/access.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps } from "../load-config.js";
+import { jsonText } from "../output/json.js";
 import { table } from "../output/table.js";
 import { approvals } from "./approvals.js";
 import { type Desk, openRunningCalls } from "./running-calls.js";
@@ -56,7 +57,7 @@ async function issue(
     ...(lifetimeSeconds === undefined ? {} : { lifetimeSeconds }),
     ...(isLink ? { link: true } : {}),
   })) as Issued;
-  if (json) await print(context, `${JSON.stringify(issued)}\n`);
+  if (json) await print(context, `${jsonText(issued)}\n`);
   else {
     // The secret alone, for TOKEN=$(venue-files token issue …).
     await print(context, `${escapeText(issued.url ?? issued.token ?? "")}\n`);
@@ -92,7 +93,7 @@ async function list(json: boolean, { calls, context }: Desk): Promise<number> {
     const input = { limit: 1000, ...(cursor === undefined ? {} : { cursor }) };
     const page = (await calls.run("auth:list", input)) as Page;
     for (const entry of page.entries) {
-      if (json) await print(context, `${JSON.stringify(entry)}\n`);
+      if (json) await print(context, `${jsonText(entry)}\n`);
       else rows.push(rowOf(entry));
     }
     cursor = page.nextCursor;

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { EXIT, print } from "../context.js";
+import { jsonText } from "../output/json.js";
 import type { Desk } from "./running-calls.js";
 
 interface Shown {
@@ -33,7 +34,7 @@ export async function approvals(json: boolean, { calls, context }: Desk): Promis
   const waiting = async () => ((await calls.run("approval:list", {})) as { approvals: readonly Shown[] }).approvals;
   if (json || stdin.isTTY !== true || stdout.isTTY !== true) {
     for (const one of await waiting()) {
-      await print(context, json ? `${JSON.stringify(one)}\n` : `${escapeText(one.id)}  ${lineOf(one)}\n`);
+      await print(context, json ? `${jsonText(one)}\n` : `${escapeText(one.id)}  ${lineOf(one)}\n`);
     }
     return EXIT.ok;
   }

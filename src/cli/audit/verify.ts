@@ -9,12 +9,15 @@ import { type AuditReport, verifyAudit } from "../../audit/verify.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { silentLog } from "../../core/ports/log.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
+import { existingIdentity } from "../../venue/identity/own-access.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import type { AuditVerifyCommand } from "../arguments/commands/audit.js";
 import { type CommandContext, codeOf, EXIT, print } from "../context.js";
 import { loadOptionalConfig } from "../load-config.js";
+import { jsonText } from "../output/json.js";
 
 /** `venue-files audit verify`: whether an audit is as it was written. @throws ConfigError */
 export async function auditVerify(command: AuditVerifyCommand, context: CommandContext): Promise<number> {
@@ -27,8 +30,10 @@ export async function auditVerify(command: AuditVerifyCommand, context: CommandC
     const key = keys.of(did);
     return key !== undefined && verify(null, Buffer.from(text), key, Buffer.from(signature, "base64url"));
   };
-  const report = await verifyAudit(sources, { verifySignature, did: command.did, expected }).catch(throwUnreadable);
-  await print(context, command.json ? `${JSON.stringify(report)}\n` : describe(report, command.did));
+  const own = (config && existingIdentity(config, silentLog))?.keyDid;
+  const did = command.did ?? own;
+  const report = await verifyAudit(sources, { verifySignature, did, expected }).catch(throwUnreadable);
+  await print(context, command.json ? `${jsonText(report)}\n` : describe(report, { did, own }));
   return report.intact ? EXIT.ok : EXIT.failed;
 }
 
@@ -64,7 +69,14 @@ function throwUnreadable(error: unknown): never {
   );
 }
 
-function describe(report: AuditReport, did: string | undefined): string {
+interface Signer {
+  /** Who must have signed; absent: anybody may. */
+  readonly did: string | undefined;
+  /** The configuration's own key. */
+  readonly own: string | undefined;
+}
+
+function describe(report: AuditReport, { did, own }: Signer): string {
   const { chains, findings, torn, older, lines, intact } = report;
   const ephemeral = chains.some((chain) => chain.ephemeral);
   const notes = [
@@ -72,6 +84,7 @@ function describe(report: AuditReport, did: string | undefined): string {
     ...older.map((chain) => `chain ${chainName(chain)} ended before the oldest line of these files`),
     ...(ephemeral ? [EPHEMERAL] : []),
     ...(did === undefined && chains.length > 0 ? [UNKNOWN_SIGNER] : []),
+    ...(did === own && findings.some(({ verdict }) => verdict === "foreign") ? [foreignSigner(own)] : []),
   ];
   const altered = new Set(findings.map(({ chain }) => chain));
   const verdict = intact
@@ -85,6 +98,9 @@ const EPHEMERAL =
   "ephemeral: keys made for one process signed; this proves that its lines are as it wrote them, not which venue it was. " +
   "Set 'seedFile', and the venue's own key signs";
 const UNKNOWN_SIGNER = "signed by the keys above; give --did to have it checked that they are the venue's";
+
+const foreignSigner = (own: string | undefined): string =>
+  `foreign: another key signed than the configuration's, ${own}. Were they signed by a former key of this venue, give it by --did`;
 
 function findingText({ verdict, file, line, chain, n, to, detail }: Finding): string {
   const place = file === undefined || line === undefined ? "" : `${placeText({ file, line })}: `;

@@ -12,6 +12,7 @@ import type { DriveCommand, DriveUser } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
+import { jsonText } from "../output/json.js";
 import { keyPlace, openSigningKey } from "../tokens/signing-key.js";
 import { checkTokenOutput } from "../tokens/token-output.js";
 import type { DriveWork } from "./context.js";
@@ -87,6 +88,6 @@ function reportFailure(command: DriveCommand, error: unknown, { stderr }: Comman
   if (!(known instanceof FileAdapterError)) throw error;
   const { message, code, data } = known;
   const isJson = "json" in command && command.json;
-  stderr.write(isJson ? `${JSON.stringify({ error: message, errorCode: code, errorData: data })}\n` : `${message}\n`);
+  stderr.write(isJson ? `${jsonText({ error: message, errorCode: code, errorData: data })}\n` : `${message}\n`);
   return EXIT.failed;
 }

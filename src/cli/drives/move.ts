@@ -8,6 +8,7 @@ import { viaOf } from "../../dispatch/call/changes.js";
 import type { DriveCommand } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print, STREAM } from "../context.js";
+import { jsonText } from "../output/json.js";
 import { createProgress } from "../progress.js";
 import type { DriveWork } from "./context.js";
 import { createExportFiles, type ExportFiles, readFileOf } from "./files.js";
@@ -39,7 +40,7 @@ export async function exportDrives(command: ExportCommand, work: DriveWork): Pro
     const names = await files.finish();
     progress.end();
     const text = json
-      ? `${JSON.stringify({ files: names, bytes, top })}\n`
+      ? `${jsonText({ files: names, bytes, top })}\n`
       : `Exported ${drive === undefined ? "all drives" : escapeText(drive)}: ${bytes} bytes in ${names.map(escapeText).join(", ")}\n`;
     if (file !== STREAM) await print(context, text);
     return EXIT.ok;
@@ -75,10 +76,7 @@ export async function importDrives(command: ImportCommand, work: DriveWork): Pro
     progress.end();
     const { drives, cells, bytes, refused } = report;
     const into = drives.map(escapeText).join(", ");
-    await print(
-      context,
-      json ? `${JSON.stringify(report)}\n` : `Imported into ${into}: ${cells} cells, ${bytes} bytes\n`,
-    );
+    await print(context, json ? `${jsonText(report)}\n` : `Imported into ${into}: ${cells} cells, ${bytes} bytes\n`);
     if (refused > 0)
       context.stderr.write(`Warning: ${refused} owners were left out, since their signature is not good\n`);
     return EXIT.ok;

@@ -4,6 +4,7 @@ import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { DriveCommand } from "../arguments/commands/drives.js";
 import { EXIT, print } from "../context.js";
+import { jsonText } from "../output/json.js";
 import { table } from "../output/table.js";
 import { createProgress } from "../progress.js";
 import type { DriveWork } from "./context.js";
@@ -20,7 +21,7 @@ export async function listDrives({ user, json }: CommandOf<"drive ls">, work: Dr
   const rows: string[][] = [];
   for (const did of dids) {
     const names = await drives.engine.owner(did).list();
-    if (json) await print(context, `${JSON.stringify({ user: did, drives: names })}\n`);
+    if (json) await print(context, `${jsonText({ user: did, drives: names })}\n`);
     else rows.push(...names.map((name) => (user === undefined ? [did, escapeText(name)] : [escapeText(name)])));
   }
   if (rows.length > 0) await print(context, `${table(rows).replace(/^ {2}/gm, "")}\n`);
@@ -49,7 +50,7 @@ export async function verifyDrives(command: CommandOf<"drive verify">, work: Dri
       progress.end();
       damaged += report.damagedCount + (report.history.damaged ? 1 : 0);
       const paths = report.damaged.map((path) => path.join("/"));
-      if (command.json) await print(context, `${JSON.stringify({ drive, ...report, damaged: paths })}\n`);
+      if (command.json) await print(context, `${jsonText({ drive, ...report, damaged: paths })}\n`);
       else await print(context, describe(drive, report, paths));
     }
   } finally {
@@ -107,7 +108,7 @@ export async function collectDrives(command: CommandOf<"drive gc">, { drives, co
   const { removed, removedBytes, live, missing } = report;
   const what = dryRun ? "Would remove" : "Removed";
   const text = json
-    ? `${JSON.stringify({ ...report, dryRun })}\n`
+    ? `${jsonText({ ...report, dryRun })}\n`
     : `${what} ${removed} cells, ${removedBytes} bytes; ${live} are in use\n`;
   await print(context, text);
   if (missing === 0) return EXIT.ok;
@@ -128,6 +129,6 @@ export async function upgradeDrives(
     from === to
       ? `The store of the drives has format ${to}, the newest that this version knows`
       : `The store of the drives has format ${to} now, instead of ${from}. Older versions can no longer read it`;
-  await print(context, json ? `${JSON.stringify({ from, to })}\n` : `${text}\n`);
+  await print(context, json ? `${jsonText({ from, to })}\n` : `${text}\n`);
   return EXIT.ok;
 }

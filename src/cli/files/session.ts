@@ -2,7 +2,6 @@
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
-import { stringifyExact } from "../../schema/exact-json.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { FileRun } from "../arguments/files/line.js";
@@ -11,6 +10,7 @@ import type { RemoteVenue } from "../arguments/remote.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load-config.js";
+import { jsonText } from "../output/json.js";
 import { type Paint, paintFor } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
 import { createProgress, type Progress } from "../progress.js";
@@ -140,7 +140,7 @@ function printFailure(error: unknown, { json }: FileCommand, { stderr }: Command
   if (!(error instanceof FileAdapterError)) throw error;
   const { message, code, data } = error;
   const text = json
-    ? JSON.stringify({ error: message, errorCode: code, errorData: data })
+    ? jsonText({ error: message, errorCode: code, errorData: data })
     : `venue-files: ${failureText(error)}`;
   stderr.write(`${text}\n`);
 }
@@ -164,8 +164,7 @@ export async function forEachItem<T>(
 }
 
 /** Prints an output as one line of JSON. */
-export const printJson = (session: FileSession, output: unknown): Promise<void> =>
-  session.out(`${stringifyExact(output)}\n`);
+export const printJson = (session: FileSession, output: unknown): Promise<void> => session.out(`${jsonText(output)}\n`);
 
 /** One line about a failure, with its hint. */
 function failureText({ code, sentence, data }: FileAdapterError): string {

@@ -7,7 +7,8 @@ to where it is intact, or which line is the first that was changed, removed, mov
 
   --did DID               the did:key of the venue, which must have signed; without it, see who signed
   --config FILE           in place of FILE…: its 'audit.file' with all rotated ones; also its 'stateDir', which knows
-                          how far each chain went, so that a cut at the end shows
+                          how far each chain went, so that a cut at the end shows,
+                          and its key, which must have signed where --did names no other
   --json                  the whole report as JSON
 
 Example: venue-files audit verify audit.jsonl* --did did:key:z6Mk…

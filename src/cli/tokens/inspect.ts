@@ -10,6 +10,7 @@ import type { Command } from "../arguments/arguments.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOptionalConfig } from "../load-config.js";
 import { describeToken, type RootRights } from "../output/describe-token.js";
+import { jsonText } from "../output/json.js";
 import { verbsIn } from "../output/rights.js";
 import { type Inspected, type Inspection, inspectIdentity } from "./inspect-identity.js";
 import { keyPlace, openSigningKey } from "./signing-key.js";
@@ -33,7 +34,7 @@ export async function tokenInspect(
   };
   const inspected = tokens.map((token) => inspectOne(token, inspection));
   const texts = inspected.map(({ report, text }, index) => {
-    if (command.json) return `${JSON.stringify(report)}\n`;
+    if (command.json) return `${jsonText(report)}\n`;
     return tokens.length === 1 ? text : `${index === 0 ? "" : "\n"}Token ${index + 1}: ${text}`;
   });
   await print(context, texts.join(""));

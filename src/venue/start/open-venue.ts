@@ -263,6 +263,8 @@ class VenueOpener {
         };
       },
       close() {
+        // Their clients may be gone, and would be waited for.
+        adapter.endPolls();
         closing ??= closeBackwards(opened);
         return closing;
       },

@@ -45,6 +45,22 @@ describe("audit verify", () => {
     expect(stdout).toMatch(/^cut: checkpoint 3 of chain \S{16} is missing\n/);
   });
 
+  test("compares who signed with the key of the configuration, unless another is given", async () => {
+    writeFileSync(
+      join(ground.folder, "other.json5"),
+      CONFIG.replace("venue.seed", "other.seed").replace("{ ", `{ stateDir: "other", `),
+    );
+    writeFileSync(join(ground.folder, "other.seed"), "5".repeat(64));
+    const { status, stdout } = await verify("--config", "other.json5");
+    expect(status).toBe(1);
+    expect(stdout).toContain(`foreign: n 1 of chain`);
+    expect(stdout).toContain(`signed by ${did("venue")}`);
+    expect(stdout).toContain("another key signed than the configuration's, did:key:z6Mk");
+    expect((await verify("--config", "other.json5", "--did", did("venue"))).status).toBe(0);
+    const own = await verify("--config", "venue.json5");
+    expect([own.status, own.stdout]).toEqual([0, expect.not.stringContaining("give --did")]);
+  });
+
   test("of another venue is foreign", async () => {
     const { status, stdout } = await verify("audit.jsonl", "--did", did("alice"), "--json");
     expect(status).toBe(1);

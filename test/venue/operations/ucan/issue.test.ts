@@ -164,7 +164,17 @@ describe("nothing is issued", () => {
     const bearer = "static-token-static-token-static-token";
     const tokens = [{ name: "ci", token: { file: ground.secret("ci.token", bearer) }, caps: [READ_DOCS] }];
     await ground.open({ auth: { tokens } });
-    expect(await issue([IN_SUB], {}, { bearer })).toMatchObject(denied);
+    // It holds the right, so the text must not say that it lacks it.
+    expect(await issue([IN_SUB], {}, { bearer })).toMatchObject({
+      ...denied,
+      error: expect.stringMatching(
+        /You may use this right, not pass it on: a static token or public access gives it\.$/,
+      ),
+      errorData: { denied_by: ["authority"], required: PRINTED },
+    });
+    expect((await issue([{ with: "file://docs/", can: "crud/write" }], {}, { bearer })).error).not.toContain(
+      "pass it on",
+    );
   });
 
   test("that the caller's proofs do not cover, or that are for somebody else", async () => {
