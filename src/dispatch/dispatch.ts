@@ -20,7 +20,7 @@ import {
   type PlaceRequest,
   type RootView,
 } from "../core/ports/operation.js";
-import { settleWithin } from "../core/turns.js";
+import { deferred, settleWithin } from "../core/turns.js";
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
 import { ApprovalGate, splitApproval } from "./approvals/approval-gate.js";
@@ -115,18 +115,13 @@ export class Dispatcher {
     }
   }
 
-  /** Answers polls of changes that wait with what there is; later ones do not wait. */
-  endPolls(): void {
-    this.#watches?.endPolls();
-  }
-
+  readonly endPolls = (): void => this.#watches?.endPolls();
   /** Refuses new calls; waits at most 5 s until the running ones are answered and recorded. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#calls === 0) return;
-    const idle = new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
-    });
+    const { promise: idle, resolve } = deferred();
+    this.#onIdle = resolve;
     await settleWithin(idle, CLOSE_PATIENCE_MS);
   }
 
