@@ -1,7 +1,9 @@
 // A database (LMDB) that several processes use at once.
 
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { open } from "lmdb";
+import { checkPages } from "./check-pages.js";
 import { type Gate, openGate } from "./gate.js";
 
 /** Which keys, in which order. */
@@ -44,6 +46,8 @@ export interface SharedDatabaseOptions {
   readonly maxTables: number;
   /** Whether a commit is on disk when it returns; otherwise a power failure loses the newest ones. */
   readonly flush: boolean;
+  /** The structure of the file is checked first; names that its tables may have. */
+  readonly check?: readonly string[];
 }
 
 const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
@@ -53,25 +57,26 @@ const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
  * LMDB's asynchronous transactions must not be used.
  *
  * @param folder is made if it is missing
+ * @throws Error if the file is found damaged
  */
-export function openShared(folder: string, { maxTables, flush }: SharedDatabaseOptions): SharedDatabase {
+export function openShared(folder: string, { maxTables, flush, check }: SharedDatabaseOptions): SharedDatabase {
   mkdirSync(folder, { recursive: true });
   const gate = openGate(folder);
   try {
-    return gate.hold(() =>
-      gated(
-        open<Buffer, Buffer>({
-          ...BINARY,
-          path: folder,
-          noSubdir: false,
-          maxDbs: maxTables,
-          maxReaders: 512,
-          overlappingSync: false,
-          noSync: !flush,
-        }),
-        gate,
-      ),
-    );
+    return gate.hold(() => {
+      const file = join(folder, "data.mdb");
+      if (check !== undefined && existsSync(file)) checkPages(file, check);
+      const env = open<Buffer, Buffer>({
+        ...BINARY,
+        path: folder,
+        noSubdir: false,
+        maxDbs: maxTables,
+        maxReaders: 512,
+        overlappingSync: false,
+        noSync: !flush,
+      });
+      return gated(env, gate);
+    });
   } catch (error) {
     void gate.close();
     throw error;

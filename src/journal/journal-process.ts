@@ -11,9 +11,14 @@ const PROBE_BYTES = 4_194_304;
 const BATCH = 16;
 
 const [, , verb, index = "", target = "", end = "newest", trashKey] = process.argv;
-if (verb === "verify") verify(openTables(index));
-else if (verb === "entries") salvageEntries(openTables(index), openTables(target));
-else if (verb === "contents") salvageContents(openTables(index), openTables(target));
+try {
+  if (verb === "verify") verify(openTables(index, { checksPages: true }));
+  else if (verb === "entries") salvageEntries(openTables(index), openTables(target));
+  else if (verb === "contents") salvageContents(openTables(index), openTables(target));
+} catch {
+  // Node, when it ends by an error, can wait for ever for a thread that compiles and in turn waits for the main thread.
+  process.kill(process.pid, "SIGKILL");
+}
 
 /** Reads everything, and takes free pages in a transaction that is given up. */
 function verify({ env, entries, index, kept, images, meta }: Tables): void {

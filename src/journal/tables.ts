@@ -18,6 +18,8 @@ export interface Tables {
   readonly meta: Table;
 }
 
+/** Of {@link Tables}. */
+const TABLE_NAMES = ["meta", "entries", "index", "kept", "images"] as const;
 const FORMAT = Buffer.from("format");
 const TOTALS = Buffer.from("totals");
 const TRASH_KEY = Buffer.from("trash key");
@@ -29,11 +31,15 @@ const LONGEST_TEXT = 1_500;
 /** Which entries an index leads to: by path, actor, via or group. */
 export type Indexed = "p" | "a" | "v" | "g";
 
-/** @param path of their folder @throws Error if it cannot be opened, or was written by a newer version */
-export function openTables(path: string): Tables {
+/**
+ * @param path of their folder
+ * @param options `checksPages`: the structure of the file is checked before LMDB relies on it
+ * @throws Error if it cannot be opened, is damaged, or was written by a newer version
+ */
+export function openTables(path: string, { checksPages = false } = {}): Tables {
   // A power failure may lose the newest entries; the changes themselves do not depend on them.
-  const env = openShared(path, { maxTables: 8, flush: false });
-  const table = (name: string): Table => openTable(env, name);
+  const env = openShared(path, { maxTables: 8, flush: false, ...(checksPages && { check: TABLE_NAMES }) });
+  const table = (name: (typeof TABLE_NAMES)[number]): Table => openTable(env, name);
   const meta = table("meta");
   const version = env.transactionSync(() => {
     const present = meta.get(FORMAT);
