@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
 import { type HostWalkOptions, walkEntries } from "../../../src/backend/host/walk.js";
 import { CallScope } from "../../../src/core/call/scope.js";
 import { systemClock } from "../../../src/core/clock.js";
@@ -14,6 +14,7 @@ import { NativeSource } from "../../../src/jail/native/calls.js";
 import { ReadThread } from "../../../src/jail/reading/read-thread.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
 import { type Arena, expectClosedSoon, inArena, openDescriptors } from "../../jail/arena.js";
+import { describeWhere, needs } from "../../needs.js";
 
 /** Together more files than a walk reads before it asks for the thread. */
 const FOLDERS = 40;
@@ -24,6 +25,7 @@ const SLOTS = 4;
 const ARENA_FILES = 3;
 
 const isNative = new NativeSource(0).load() !== undefined;
+const NO_CALLS = "native calls (koffi) cannot be loaded";
 /** Longer than any test takes. */
 const IDLE_MS = 3_600_000;
 const thread = new ReadThread({ idleMs: IDLE_MS, cores: 2 });
@@ -110,7 +112,7 @@ const inFiles = (work: (arena: Arena) => Promise<void>): Promise<void> =>
     expectAllSlots();
   });
 
-(isNative ? describe : describe.skip)("a walk that reads files ahead", () => {
+describeWhere(isNative, NO_CALLS)("a walk that reads files ahead", () => {
   test("passes the same content in the same order as one that does not", () =>
     inFiles(async (arena) => {
       const plain = await contentsOf(arena, { engine: "handle walk" });
@@ -187,7 +189,7 @@ const inFiles = (work: (arena: Arena) => Promise<void>): Promise<void> =>
     }));
 });
 
-(isNative ? test : test.skip)("the thread ends when nobody has needed it for a while, and starts again", async () => {
+needs(isNative, NO_CALLS)("the thread ends when nobody has needed it for a while, and starts again", async () => {
   const short = new ReadThread({ idleMs: 1, cores: 2 });
   for (let round = 0; round < 2; round++) {
     let slot = short.slot();
