@@ -12,7 +12,8 @@ import { lastChange } from "./last-change.js";
 
 /** The notice above the text. */
 export type BufferNotice =
-  | { readonly kind: "restored"; readonly isOlder: boolean }
+  /** `current`: etag of the file when the draft was restored. */
+  | { readonly kind: "restored"; readonly isOlder: boolean; readonly current: string }
   | { readonly kind: "changed"; readonly by: string }
   | { readonly kind: "deleted"; readonly by: string }
   | { readonly kind: "moved"; readonly by: string; readonly root: string; readonly path: string }
@@ -64,9 +65,9 @@ export class Buffer {
     const [version, draft] = await Promise.all([readText(this), findDraft(this)]);
     this.take(version);
     if (draft === undefined || draft.text === this.base) return;
-    const isOlder = draft.etag !== this.etag;
+    const current = this.etag;
     [this.base, this.etag] = [draft.base, draft.etag];
-    this.notice.value = { kind: "restored", isOlder };
+    this.notice.value = { kind: "restored", isOlder: draft.etag !== current, current };
     this.show(draft.text);
     this.isDirty.value = true;
   }
@@ -206,6 +207,8 @@ export async function refresh(buffer: Buffer): Promise<ApiError | undefined> {
   try {
     const { exists, etag } = await read("file:stat", { root, path, hash: true });
     if (buffer.isSaving.value) return undefined;
+    // The notice of an older draft already tells of this version.
+    if (notice.value?.kind === "restored" && notice.value.current === etag) return undefined;
     if (etag === buffer.etag) {
       const kind = notice.value?.kind ?? "";
       const isOver =
