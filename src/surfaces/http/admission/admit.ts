@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
 import { bearerOf, isBasic } from "../dav/basic.js";
-import { isDav } from "../dav/dav.js";
+import { davCors, isDav } from "../dav/dav.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { isPreflight, originHeaders, preflightHeaders } from "../plumbing/cors.js";
@@ -90,7 +90,7 @@ export class Admission {
       return false;
     }
     reply.header("x-request-id", request.id);
-    reply.headers(originHeaders(request.raw, host.corsOrigins));
+    reply.headers(originHeaders(request.raw, host.corsOrigins, davCors(request)));
     const refusal = this.refusal(request.raw) ?? (isWorkspace(request) ? undefined : refuseEmbedding(request.raw));
     if (refusal !== undefined) throw refusal;
     const known = this.#identify(request);
@@ -129,7 +129,8 @@ export class Admission {
     // Preflights are answered at once, without reading a body.
     const isKnown = !request.is404;
     if (isKnown && isPreflight(request.raw)) {
-      reply.code(204).headers(COMMON_HEADERS).headers(preflightHeaders(request.raw, this.#host.corsOrigins)).send();
+      const headers = preflightHeaders(request.raw, this.#host.corsOrigins, davCors(request));
+      reply.code(204).headers(COMMON_HEADERS).headers(headers).send();
       return false;
     }
     if (known.authentication === "public" && !this.#servesPublic(request) && needsCaller(request)) {

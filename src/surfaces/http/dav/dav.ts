@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import type { HttpDav, HttpHost } from "../host.js";
+import type { CorsArea } from "../plumbing/cors.js";
 import { explain } from "../plumbing/explain.js";
 import { HttpError, methodNotAllowed } from "../plumbing/http-error.js";
 import { isBasic } from "./basic.js";
@@ -42,12 +43,24 @@ const METHODS: Readonly<Record<string, Method>> = {
 const TOP_METHODS = ["OPTIONS", "PROPFIND"];
 const URLS = ["/dav", "/dav/*", "/dlfs", "/dlfs/*"];
 
+const CORS: CorsArea = {
+  methods: Object.keys(METHODS).join(","),
+  headers:
+    "authorization, content-type, depth, destination, if, if-match, if-modified-since, if-none-match, if-range, " +
+    "if-unmodified-since, lock-token, overwrite, range, timeout, x-expected-entity-length, x-oc-mtime",
+  exposed: "allow, dav, lock-token, x-oc-mtime",
+};
+
 /** Whether a request is one of WebDAV, by its route. */
-export function isDav({ routeOptions, method }: FastifyRequest): boolean {
-  const { url } = routeOptions;
-  if (url === "/") return TOP_METHODS.includes(method);
-  return url !== undefined && URLS.includes(url);
+export function isDav(request: FastifyRequest): boolean {
+  if (request.routeOptions.url === "/") return TOP_METHODS.includes(request.method);
+  return isInFolder(request);
 }
+
+const isInFolder = ({ routeOptions: { url } }: FastifyRequest): boolean => url !== undefined && URLS.includes(url);
+
+/** What pages of allowed origins may do below `/dav/` and `/dlfs/`; `undefined` for all other URLs. */
+export const davCors = (request: FastifyRequest): CorsArea | undefined => (isInFolder(request) ? CORS : undefined);
 
 export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): void {
   const locks = new Locks({ most: dav.maxLocks, now: () => host.nowMs() });

@@ -66,6 +66,8 @@ export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
     }
     this.#state = "reading";
     raw.on("data", this.#onData).once("end", this.#onEnd).once("error", this.#onBreak).once("close", this.#onBreak);
+    // After the response, as to a stalled sender, Node no longer tells the request that its connection is closed.
+    raw.socket.once("close", this.#onDisconnect);
     raw.resume();
   }
 
@@ -109,11 +111,16 @@ export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
 
   readonly #onEnd = (): void => this.#end("ended");
   readonly #onBreak = (): void => this.#end("broken");
+  /** A body that is complete is still there to be taken. */
+  readonly #onDisconnect = (): void => {
+    if (!this.#raw.complete) this.#onBreak();
+  };
 
   #end(state: "ended" | "broken" | "left"): void {
     const raw = this.#raw;
     this.#state = state;
     raw.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onBreak).off("close", this.#onBreak);
+    raw.socket.off("close", this.#onDisconnect);
     this.#wake();
   }
 }

@@ -17,18 +17,35 @@ const MAX_AGE_S = "600";
 
 type Headers = Readonly<Record<string, string>>;
 
+/** What pages of allowed origins may send to an area of URLs, and read from it; the lists are joined by commas. */
+export interface CorsArea {
+  readonly methods: string;
+  /** Request headers. */
+  readonly headers: string;
+  /** Response headers beside the common ones. */
+  readonly exposed: string;
+}
+
 /** Only the venue's own pages may embed the response. */
 export const OWN_PAGES = { "cross-origin-resource-policy": "same-origin" } as const;
 
-/** Headers of every response that say which pages may read or embed it: its own, and those of allowed origins. */
-export function originHeaders(request: IncomingMessage, corsOrigins: readonly string[] | "*"): Headers {
+/**
+ * Headers of every response that say which pages may read or embed it: its own, and those of allowed origins.
+ *
+ * @param area absent: the HTTP API
+ */
+export function originHeaders(
+  request: IncomingMessage,
+  corsOrigins: readonly string[] | "*",
+  area?: CorsArea,
+): Headers {
   const { origin } = request.headers;
   if (corsOrigins !== "*" && corsOrigins.length === 0) return OWN_PAGES;
   if (origin === undefined || !mayCall(origin, corsOrigins)) return { ...OWN_PAGES, vary: "Origin" };
   return {
     "cross-origin-resource-policy": "cross-origin",
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": EXPOSED,
+    "access-control-expose-headers": area === undefined ? EXPOSED : `${EXPOSED}, ${area.exposed}`,
     vary: "Origin",
   };
 }
@@ -37,13 +54,26 @@ export function originHeaders(request: IncomingMessage, corsOrigins: readonly st
 export const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
   method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
 
-/** Further headers of a preflight response. With origin `*`, access to a private network is never granted. */
-export function preflightHeaders(request: IncomingMessage, corsOrigins: readonly string[] | "*"): Headers {
+/**
+ * Further headers of a preflight response. With origin `*`, access to a private network is never granted.
+ *
+ * @param area absent: the HTTP API
+ */
+export function preflightHeaders(
+  request: IncomingMessage,
+  corsOrigins: readonly string[] | "*",
+  area: Pick<CorsArea, "methods" | "headers"> = apiArea(request),
+): Headers {
   const asksForPrivate = request.headers["access-control-request-private-network"] === "true";
   return {
-    "access-control-allow-methods": METHODS,
-    "access-control-allow-headers": request.url?.startsWith(FILES) === true ? `${HEADERS}, ${FILE_HEADERS}` : HEADERS,
+    "access-control-allow-methods": area.methods,
+    "access-control-allow-headers": area.headers,
     "access-control-max-age": MAX_AGE_S,
     ...(asksForPrivate && corsOrigins !== "*" ? { "access-control-allow-private-network": "true" } : {}),
   };
 }
+
+const apiArea = ({ url }: IncomingMessage): Pick<CorsArea, "methods" | "headers"> => ({
+  methods: METHODS,
+  headers: url?.startsWith(FILES) === true ? `${HEADERS}, ${FILE_HEADERS}` : HEADERS,
+});

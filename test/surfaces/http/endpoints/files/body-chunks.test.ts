@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { BodyChunks } from "../../../../../src/surfaces/http/endpoints/body-chunks.js";
 
 const open = () => {
-  const raw = new PassThrough({ highWaterMark: 16_384 });
+  const raw = Object.assign(new PassThrough({ highWaterMark: 16_384 }), { socket: new EventEmitter() });
   return { raw, body: new BodyChunks(raw as unknown as IncomingMessage) };
 };
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
@@ -71,6 +72,21 @@ describe("the body of an upload", () => {
     expect(Buffer.from((await taking).value ?? "").toString()).toBe("begun");
     late.raw.destroy();
     await expect(late.body.next()).rejects.toMatchObject({ code: "ABORTED" });
+  });
+
+  test("whose connection closes has failed, unless all of it has come", async () => {
+    const [begun, whole] = [open(), open()];
+    begun.raw.write("begun");
+    await begun.body.next();
+    const waiting = begun.body.next();
+    begun.raw.socket.emit("close");
+    await expect(waiting).rejects.toMatchObject({ code: "ABORTED" });
+    whole.raw.end("whole");
+    const taking = whole.body.next();
+    Object.assign(whole.raw, { complete: true }).socket.emit("close");
+    expect(Buffer.from((await taking).value ?? "").toString()).toBe("whole");
+    expect(await whole.body.next()).toEqual({ done: true, value: undefined });
+    for (const { raw } of [begun, whole]) expect(raw.socket.listenerCount("close")).toBe(0);
   });
 
   test("has what came before its sender went", async () => {

@@ -301,6 +301,8 @@ describe("an upload", () => {
       `${rawRequest("PUT /api/v1/files/docs/a.txt", { ...WRITER, "Content-Length": "1000" })}x`,
     );
     expect([stalled.status, JSON.parse(stalled.body).errorCode]).toEqual([504, "TIMEOUT"]);
+    // The answer is complete before the sender goes.
+    await until(() => staged().length === 0);
     expect(onDisk("a.txt")).toBe("0123456789");
     // Twice as long as the deadline; between two pieces, there is time enough on a busy machine too.
     async function* slowly(): AsyncGenerator<Uint8Array> {
