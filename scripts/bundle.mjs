@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { minify } from "@swc/core";
 import { build } from "esbuild";
 import ts from "typescript";
-import { sharedChunk } from "./shared-chunk.mjs";
+import { sharedChunks } from "./shared-chunks.mjs";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 const SRC = fileURLToPath(new URL("../src/", import.meta.url));
@@ -28,22 +28,20 @@ const STARTED = [
 const CORE = ["venue/start/open-venue", "surfaces/mcp/stdio", "cli/mcp/mcp"];
 /** What must start with little more than it needs. */
 const SMALL = [
-  ...["cli", "drive/index", "surfaces/acp/index", "backend-suite/index", ...STARTED],
+  ...["cli", "drive/index", "surfaces/acp/index", "backend-suite/index"],
   ...["cli/files/complete", "cli/help/help", "cli/help/files", "cli/help/completion", "cli/checks/health"],
   ...["cli/load-config", "cli/tokens/key"],
 ];
 
 const source = (name) => `${name}.ts`;
-const entries = ["cli", ...LIBRARY, ...STARTED].map(source);
+const entries = ["cli", ...LIBRARY].map(source);
 const options = {
-  entryPoints: entries,
   absWorkingDir: SRC,
   outdir: DIST,
   outbase: SRC,
   // Two levels below the package, as modules are that locate its files (src/core/package-files.ts).
   chunkNames: "bundle/[name]-[hash]",
   bundle: true,
-  splitting: true,
   format: "esm",
   platform: "node",
   target: "node20.19",
@@ -53,10 +51,20 @@ const options = {
   legalComments: "none",
   logLevel: "warning",
 };
-const { inputs } = (await build({ ...options, write: false, metafile: true })).metafile;
-const chunk = sharedChunk(inputs, { entries, core: CORE.map(source), small: SMALL.map(source), directory: SRC });
+/** The program and the library share modules; what starts on its own shares none, and loads faster as one file. */
+const together = { ...options, entryPoints: entries, splitting: true };
+const { inputs } = (await build({ ...together, write: false, metafile: true })).metafile;
+const chunks = sharedChunks(inputs, {
+  entries,
+  program: source("cli"),
+  core: CORE.map(source),
+  settings: source("cli/load-config"),
+  small: SMALL.map(source),
+  directory: SRC,
+});
 rmSync(`${DIST}bundle`, { recursive: true, force: true });
-await build({ ...options, plugins: [chunk] });
+await build({ ...together, plugins: [chunks] });
+await build({ ...options, entryPoints: STARTED.map(source) });
 
 const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
 // Variables get short names; functions and classes keep theirs, and lines are short, so that stack traces tell something.

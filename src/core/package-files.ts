@@ -1,6 +1,10 @@
 // Locates files of this package. Only this module does, so that other modules can move without breaking such paths.
 
-const PACKAGE = new URL("../../", import.meta.url);
+/** Code lies anywhere below `src/` or `dist/`: what starts on its own is one file with all that it needs. */
+const PACKAGE = import.meta.url.slice(
+  0,
+  Math.max(...["/src/", "/dist/"].map((at) => import.meta.url.lastIndexOf(at))) + 1,
+);
 
 /** URL of a file of this package. @param path relative to the package, such as `schemas/config.json` */
 export const packageFile = (path: string): URL => new URL(path, PACKAGE);

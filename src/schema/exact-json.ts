@@ -1,5 +1,10 @@
 // JSON that preserves integers: those that a double cannot represent are read as `bigint`, and written digit by digit.
-import { parse, stringify } from "lossless-json";
+import { createRequire } from "node:module";
+
+const require = createRequire(import.meta.url);
+
+/** Ten modules for few texts: loaded at the first one. */
+const lossless = (): typeof import("lossless-json") => require("lossless-json");
 
 /** Valid JSON that is refused because one of its numbers could not be preserved. */
 export class UnkeptNumber extends Error {
@@ -37,7 +42,7 @@ export function parseExact(text: string): unknown {
   if (!SUSPECT.test(text) || !changesNumber(text)) return value;
   if (text.length > MAX_EXACT_CHARS) throw new UnkeptNumber("size");
   try {
-    return parse(text, undefined, { parseNumber: numberOf, onDuplicateKey: ({ newValue }) => newValue });
+    return lossless().parse(text, undefined, { parseNumber: numberOf, onDuplicateKey: ({ newValue }) => newValue });
   } catch (error) {
     // The exact parser is recursive; `JSON.parse` has already reported any syntax error.
     throw error instanceof RangeError ? new UnkeptNumber("depth") : error;
@@ -56,7 +61,7 @@ export function stringifyExact(
     return JSON.stringify(value, replacing());
   } catch (error) {
     if (!(error instanceof TypeError) || !/BigInt/.test(error.message)) throw error;
-    return stringify(value, replacing()) ?? "null";
+    return lossless().stringify(value, replacing()) ?? "null";
   }
 }
 

@@ -7,8 +7,10 @@ import { FOLDER_SETS } from "../../path/pattern-sets.js";
 import type { ClientRoots } from "../../surfaces/mcp/client-roots.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { HostAfterRoots } from "../../surfaces/mcp/late-host.js";
+import { serveMcpStdio } from "../../surfaces/mcp/stdio.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import type { OpenVenue } from "../../venue/start/open-venue.js";
+import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
+import { rootsWithSecrets, touchesSecrets } from "../../venue/start/state/secrets.js";
 import type { Command } from "../arguments/arguments.js";
 import type { ConfigSource } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
@@ -30,7 +32,7 @@ export async function mcp(command: McpCommand, context: CommandContext): Promise
   const stopped = context.untilStopped();
   try {
     const host = command.within === undefined ? run.open(config) : run.openLater(config, command.within);
-    const [given, { serveMcpStdio }] = await Promise.all([host, import("../../surfaces/mcp/stdio.js")]);
+    const given = await host;
     if (stdin.isTTY) stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
     const onError = ({ message }: Error) => stderr.write(`MCP: ${reasonOf(message)}\n`);
     const served = serveMcpStdio(given, {
@@ -96,10 +98,7 @@ class McpRun {
 
   async #openWith(roots: ClientRoots, before: ServedConfig, dirs: readonly string[]): Promise<McpHost> {
     const { source } = this.#command;
-    const [{ checkOpened, foldersOfClient, rootsForClient }, { touchesSecrets }] = await Promise.all([
-      import("./client-roots.js"),
-      import("../../venue/start/state/secrets.js"),
-    ]);
+    const { checkOpened, foldersOfClient, rootsForClient } = await import("./client-roots.js");
     const isOurs = (path: string) => touchesSecrets(path, before, this.#context.env);
     const folders = await foldersOfClient(roots.uris, dirs, isOurs);
     const clientRoots = rootsForClient(folders, {
@@ -120,12 +119,9 @@ class McpRun {
     const caller = await ownCaller(this.#command.caller, config, this.#context);
     const log = openConfiguredLog(config, stderr);
     const filesOnly = profile !== undefined || (config.mcp.includeAdapters?.every((name) => name === "file") ?? true);
-    this.#venue = import("../../venue/start/open-venue.js").then(({ openVenue }) =>
-      openVenue(config, { listens: false, env, log, filesOnly, profile, ...caller }),
-    );
+    this.#venue = openVenue(config, { listens: false, env, log, filesOnly, profile, ...caller });
     const venue = await this.#venue;
     warn(venue, this.#context);
-    const { rootsWithSecrets } = await import("../../venue/start/state/secrets.js");
     for (const name of rootsWithSecrets(config, env)) stderr.write(`Warning: ${exposure(name)}\n`);
     return venue;
   }

@@ -12,6 +12,7 @@ import { codeOf } from "../../core/unknown.js";
 import type { OperatorStatus } from "../../surfaces/http/host.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import { createAssets, type VenueAssets } from "../assets/assets.js";
+import { createAssetMemory } from "../assets/memory.js";
 import { AssetStorageError, type AssetStore } from "../assets/store.js";
 import { type Access, keyOf } from "../identity/access.js";
 import type { VenueTickets } from "../identity/tickets.js";
@@ -110,7 +111,7 @@ export async function openAssets(
 }
 
 async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore> {
-  if (storage.content === "memory") return (await import("../assets/memory.js")).createAssetMemory();
+  if (storage.content === "memory") return createAssetMemory();
   const { path } = storage;
   const { openAssetFiles } = await import("../assets/files.js");
   return openPath("storage.path", path, () => openAssetFiles({ path, log }));
