@@ -207,6 +207,11 @@ export class Sys {
     else fs.unlinkSync(path);
   }
 
+  /** Always in the thread pool: freeing the content of a file may wait for the disk. */
+  *unlinkLarge(path: string): Io<void> {
+    yield pool.unlink(path);
+  }
+
   *rmdir(path: string | Buffer): Io<void> {
     if (this.#pool) yield pool.rmdir(path);
     else fs.rmdirSync(path);

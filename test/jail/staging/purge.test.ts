@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
-import { runIo } from "../../../src/core/io.js";
+import { isPending, runIo } from "../../../src/core/io.js";
 import { ProcHandles, release } from "../../../src/jail/handles.js";
 import { purge } from "../../../src/jail/staging/purge.js";
 import { Sys } from "../../../src/jail/sys.js";
@@ -41,4 +41,27 @@ test("a deep tree whose directories cannot be moved up is emptied in place with 
     // Besides: the directory that is purged, and one just entered.
     expect(most - before).toBeLessThanOrEqual(MAX_HELD + 2);
     expect(most - before).toBeGreaterThan(0);
+  }));
+
+test("the file system may take its time to free a file: other calls are served meanwhile", () =>
+  inArena(async ({ root, outside }) => {
+    const stage = join(root, "stage");
+    mkdirSync(stage);
+    writeFileSync(join(stage, "file"), "x");
+    symlinkSync(outside, join(stage, "link"));
+    const outsideBefore = readdirSync(outside);
+    const sys = new Sys(false);
+    const handles = new ProcHandles(sys);
+    const directory = handles.openRoot(stage);
+    try {
+      for (const name of ["file", "link", "missing"]) {
+        const work = runIo(purge({ handles, sys }, { directory, freeName: () => "free" }, name));
+        expect(isPending(work)).toBe(true);
+        expect(await work).toEqual([]);
+      }
+    } finally {
+      release(directory);
+    }
+    expect(readdirSync(stage)).toEqual([]);
+    expect(readdirSync(outside)).toEqual(outsideBefore);
   }));
