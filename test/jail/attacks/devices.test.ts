@@ -12,6 +12,8 @@ const OVERLAY = mountsPossible(
 );
 const overlays = OVERLAY.possible ? test : test.skip;
 
+const ADDS_TWO = "*** Begin Patch\n*** Add File: added\n+x\n*** Add File: dir/added\n+x\n*** End Patch\n";
+
 /** Runs `work` with an adapter that sees another file system at `dir` in its root; nobody else sees it. */
 async function withMount(
   options: { crossDevice: boolean },
@@ -144,6 +146,29 @@ describe("another file system mounted in a root", () => {
     });
   });
 
+  maybe(
+    `gets files that are moved to it or from it by copying; groups of changes say what to do instead${reason}`,
+    async () => {
+      await withMount({ crossDevice: true }, async (child) => {
+        for (const [path, to] of [
+          ["dir/sub/file", "from-there"],
+          ["file.txt", "dir/from-here"],
+          ["dir/sub", "tree"],
+        ]) {
+          expect((await child.invoke("move", { path, to })).output).toMatchObject({ moved: true, atomic: false });
+          expect((await child.invoke("stat", { path })).output).toEqual({ exists: false });
+        }
+        expect((await child.invoke("read", { path: "from-there" })).output).toMatchObject({ content: "other\n" });
+        expect((await child.invoke("read", { path: "dir/from-here" })).output).toMatchObject({ content: INSIDE });
+        expect(await child.invoke("patch", { patch: ADDS_TWO })).toMatchObject({
+          code: "NOT_SUPPORTED",
+          message: expect.stringContaining("Change the files there one at a time, with file:write"),
+        });
+        expect((await child.invoke("stat", { path: "added" })).output).toEqual({ exists: false });
+      });
+    },
+  );
+
   maybe(`is not emptied when the tree it is mounted in is removed${reason}`, async () => {
     await inArena(async (arena) => {
       const mount = join(arena.root, "tree/mounted");
@@ -201,6 +226,32 @@ describe("a part of a root that cannot be renamed into", () => {
       });
     },
   );
+
+  maybe(`takes no copies and no groups of changes, and the errors say what to do instead${reason}`, async () => {
+    await inArena(async (arena) => {
+      const bound = join(arena.base, "bound");
+      mkdirSync(bound);
+      writeFileSync(join(bound, "file"), INSIDE);
+      const under = mounted(`mount --bind ${bound} ${join(arena.root, "dir")}`);
+      await withChild({ config: { roots: { [ROOT]: arena.root } }, under }, async (child) => {
+        const { output } = await child.invoke("move", { path: "dir/file", to: "moved" });
+        expect(output).toMatchObject({ moved: true, atomic: false });
+        for (const [operation, input] of [
+          ["move", { path: "moved", to: "dir/file" }],
+          ["copy", { path: "moved", to: "dir/file" }],
+          ["patch", { patch: ADDS_TWO }],
+        ] as const) {
+          expect(await child.invoke(operation, input)).toMatchObject({
+            code: "NOT_SUPPORTED",
+            message: expect.stringContaining("with file:write"),
+          });
+        }
+        expect((await child.invoke("read", { path: "moved" })).output).toMatchObject({ content: INSIDE });
+      });
+      expect(readdirSync(bound)).toEqual([]);
+      expect(Object.keys(arena.insideNow()).filter((path) => path.includes("venue-files"))).toEqual([]);
+    });
+  });
 
   overlays(`is removed piece by piece: the lower layer of a container's file system${OVERLAY.reason}`, async () => {
     await inArena(async (arena) => {

@@ -1,6 +1,6 @@
 // Copies a tree into a directory of the host.
 
-import { alreadyExists, invalidInput, invalidPath, ioError } from "../../../core/errors/texts.js";
+import { alreadyExists, invalidInput, invalidPath, ioError, notSupportedByRoot } from "../../../core/errors/texts.js";
 import { type Io, runIo, wait } from "../../../core/io.js";
 import type { Copied, CopyOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
@@ -42,6 +42,11 @@ export function* placeCopy(change: Change, found: Reached, source: TreeSource, o
     );
     if (hidden !== undefined) yield* purge(change, hidden);
     return { ...copied, overwritten };
+  } catch (error) {
+    if (errnoOf(error) !== "EXDEV") throw error;
+    // A bind mount of the file system of the root, which the device number does not tell apart.
+    const what = "copying to another mount of its file system. Write each file there with file:write";
+    throw notSupportedByRoot(change.access.place, what);
   } finally {
     yield* copying.end();
   }

@@ -1,13 +1,6 @@
 // Puts a prepared entry in place under its name, atomically and without overwriting what must stay.
 
-import {
-  alreadyExists,
-  invalidInput,
-  notADirectory,
-  notAFile,
-  notSupportedByRoot,
-  parentMissing,
-} from "../../../core/errors/texts.js";
+import { alreadyExists, invalidInput, notADirectory, notAFile, parentMissing } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
@@ -83,7 +76,7 @@ export function refuseInside({ walk }: Change, source: string | undefined): void
 
 /**
  * Gives a prepared entry its name. This is the commit.
- * @throws ALREADY_EXISTS, CONFLICT
+ * @throws ALREADY_EXISTS, CONFLICT; EXDEV: the name is on another mount than the entry
  */
 export function* putInPlace(
   change: Change,
@@ -102,7 +95,6 @@ export function* putInPlace(
     const code = errnoOf(error);
     // A directory was created under the name meanwhile.
     if (code === "EISDIR" || code === "ENOTEMPTY") throw alreadyExists(change.access.place);
-    if (code === "EXDEV") throw notSupportedByRoot(change.access.place, "one step from one mount to another");
     throw error;
   }
   const now = yield* change.jail.handles.pin(change.walk.directory, target.name);

@@ -7,7 +7,7 @@ import type { EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Amount } from "../../quota.js";
 import { checkSource } from "../changes/move.js";
-import { checkTarget, putInPlace, refuseInside } from "../changes/put.js";
+import { checkTarget, refuseInside } from "../changes/put.js";
 import { isReported, kindOf, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { checkVersion, type Guard } from "../guard.js";
 import { countTree, freedBy } from "../quota.js";
@@ -21,6 +21,7 @@ import {
   madeFor,
   madePaths,
   pinCurrent,
+  putInGroup,
   type Ready,
   requireTopDevice,
   type Step,
@@ -86,7 +87,7 @@ class Goal {
     const ready = { path, isDirectory: object.stat.isDirectory() };
     const existed = this.#replaced !== null;
     const how = { parents: false, overwrite: existed, expected: existed ? undefined : ("nothing" as const) };
-    yield* putInPlace(change, ready, { name: target.name, old: undefined, guard, options: how });
+    yield* putInGroup(change, ready, { name: target.name, old: undefined, guard, options: how });
     const effect = { existed };
     if (!isReported(change)) return { effect };
     const after = yield* stateAfter(change, target.name, { placed: object.stat });

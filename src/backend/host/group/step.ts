@@ -1,7 +1,8 @@
 // The common parts of all steps of a group: places that are resolved and locked, checks, a record to undo it, and its
 // commit.
 
-import { notSupportedByRoot } from "../../../core/errors/texts.js";
+import type { FileAdapterError } from "../../../core/errors/errors.js";
+import { notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { At, GroupEffect } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
@@ -11,7 +12,7 @@ import type { LockRequest } from "../../../jail/staging/locks.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import type { Amount } from "../../quota.js";
-import { NO_LINKS } from "../changes/put.js";
+import { NO_LINKS, putInPlace } from "../changes/put.js";
 import { copyContent } from "../changes/stage.js";
 import type { Guard } from "../guard.js";
 import type { Arrival, Way } from "../root.js";
@@ -123,7 +124,21 @@ export const madeFor = ({ made }: Change): { made?: string[][] } => (made.length
 /** Only renames within one file system are atomic. @throws NOT_SUPPORTED */
 export function requireTopDevice({ jail, walk, access }: Change): void {
   if (walk.directory.stat.device === jail.top.stat.device) return;
-  throw notSupportedByRoot(access.place, "changes at once on another mount");
+  throw notOnThisMount(access.place);
+}
+
+const notOnThisMount = (place: Place): FileAdapterError => {
+  const advice = "Change the files there one at a time, with file:write, file:edit, file:move and file:delete";
+  return notSupportedByRoot(place, `groups of changes (file:patch, file:undo) on another mount. ${advice}`);
+};
+
+/** {@link putInPlace} within a group. @throws NOT_SUPPORTED for a bind mount, whose device number is that of the root */
+export function* putInGroup(...[change, ready, target]: Parameters<typeof putInPlace>): Io<void> {
+  try {
+    yield* putInPlace(change, ready, target);
+  } catch (error) {
+    throw errnoOf(error) === "EXDEV" ? notOnThisMount(change.access.place) : error;
+  }
 }
 
 /** Directories that `parents` makes, as real paths. */

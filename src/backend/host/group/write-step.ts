@@ -10,7 +10,6 @@ import type { Stat } from "../../../jail/stat.js";
 import { closeNow } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import { fill } from "../changes/content.js";
-import { putInPlace } from "../changes/put.js";
 import { isReported, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { applyRights } from "../changes/stage.js";
 import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js";
@@ -25,6 +24,7 @@ import {
   madeFor,
   madePaths,
   pinCurrent,
+  putInGroup,
   type Ready,
   requireTopDevice,
   type Step,
@@ -140,7 +140,7 @@ export class WriteStep implements Step {
     const ready = { path: intent.pathOf(this.#staged), isDirectory: false };
     const existed = this.#old !== null;
     const options = { parents: false, overwrite: existed, expected: existed ? undefined : ("nothing" as const) };
-    yield* putInPlace(change, ready, { name: target.name, old: undefined, guard, options });
+    yield* putInGroup(change, ready, { name: target.name, old: undefined, guard, options });
     const { sha256 } = this.#content ?? {};
     const effect = { existed, ...(sha256 === undefined ? {} : { sha256 }) };
     if (!isReported(change) || this.#placed === undefined) return { effect };
