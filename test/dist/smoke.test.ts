@@ -171,6 +171,12 @@ describe("a start loads only what it needs:", () => {
   }
 
   const packagesOf = async (act: Parameters<typeof modulesOf>[0]) => packagesIn(await modulesOf(act));
+  /** What only the modules of WebDAV and of the page have in them, as far as they were loaded. */
+  function partsIn(urls: readonly string[]): string[] {
+    const own = urls.filter((url) => url.startsWith(new URL("../../dist/", import.meta.url).href));
+    const text = own.map((url) => readFileSync(fileURLToPath(url), "utf8")).join("\n");
+    return ["PROPFIND", "dist/web/"].filter((part) => text.includes(part));
+  }
   const largest = (urls: readonly string[]): number =>
     Math.max(...urls.filter((url) => url.startsWith("file:")).map((url) => statSync(fileURLToPath(url)).size));
 
@@ -186,14 +192,15 @@ describe("a start loads only what it needs:", () => {
     }
   });
 
-  test("mcp at its first call, no validator but the generated one", async () => {
-    const packages = await packagesOf(async (env) => {
+  test("mcp at its first call, no validator but the generated one, and nothing of WebDAV or the page", async () => {
+    const modules = await modulesOf(async (env) => {
       const raw = await startRaw([], { env });
       await raw.call("file_roots");
       raw.process.child.stdin.end();
       await raw.process.ended;
     });
-    for (const name of ["fastify", "ajv"]) expect(packages).not.toContain(name);
+    for (const name of ["fastify", "ajv"]) expect(packagesIn(modules)).not.toContain(name);
+    expect(partsIn(modules)).toEqual([]);
   });
 
   // Half a megabyte of the program is one file, which servers and calls load at their start (scripts/shared-chunk.mjs).
@@ -201,6 +208,7 @@ describe("a start loads only what it needs:", () => {
     const modules = await modulesOf((env) => run(["call", "file:roots"], { env }));
     for (const name of ["ajv", "fastify", "@modelcontextprotocol/server", "json5"])
       expect(packagesIn(modules)).not.toContain(name);
+    expect(partsIn(modules)).toEqual([]);
     expect(largest(modules)).toBeGreaterThan(300_000);
   });
 
@@ -214,11 +222,13 @@ describe("a start loads only what it needs:", () => {
   );
 
   test("serve until /mcp is used, no MCP SDK", async () => {
-    const packages = await packagesOf(async (env) => {
+    const modules = await modulesOf(async (env) => {
       const served = await serve([], { env });
       await fetch(`${served.url}/api/v1/status`);
       await served.stop();
     });
+    const packages = packagesIn(modules);
+    expect(partsIn(modules)).toEqual(["PROPFIND", "dist/web/"]);
     expect(packages).toContain("fastify");
     expect(packages).not.toContain("@modelcontextprotocol/server");
   });
