@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
 import { EdKeypair } from "ucans";
 import { call, entry, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
@@ -77,7 +78,8 @@ inBrowser("gestures", () => {
     await page.context().close();
   });
 
-  test("a job that runs is cancelled", async () => {
+  /** Starts a job that ends only when something changes. @returns its URL */
+  async function startWaiting(): Promise<string> {
     const { cursor } = (await call(stage.venue, "file:watch", { root: "files", waitMs: 0 }, TOKENS.alice)) as {
       cursor: string;
     };
@@ -87,23 +89,63 @@ inBrowser("gestures", () => {
       body: JSON.stringify({ operation: "file:watch", input: { root: "files", cursor, waitMs: 30_000 } }),
     });
     const { id } = (await started.json()) as { id: string };
+    return `${stage.venue.url}/api/v1/jobs/${id}`;
+  }
+  const statusOf = async (url: string): Promise<unknown> =>
+    (await fetch(url, { headers: { authorization: `Bearer ${TOKENS.alice}` } })).json();
+
+  test("a job that runs is cancelled", async () => {
+    const url = await startWaiting();
     const page = await stage.visit("status");
     const job = page.locator(".jobs li").filter({ hasText: "file:watch" });
     await job.getByRole("button", { name: "Cancel" }).click();
     await job.getByText("cancelled", { exact: true }).waitFor();
-    const headers = { authorization: `Bearer ${TOKENS.alice}` };
-    const after = await fetch(`${stage.venue.url}/api/v1/jobs/${id}`, { headers });
-    expect(await after.json()).toMatchObject({ status: "CANCELLED" });
+    expect(await statusOf(url)).toMatchObject({ status: "CANCELLED" });
+    await page.context().close();
+  });
+
+  test("a job is shown among the activity as soon as it runs, and cancelled there", async () => {
+    const page = await stage.visit("activity");
+    await page.getByText("Live", { exact: true }).waitFor();
+    const running = page.getByRole("region", { name: "Running jobs" });
+    expect(await running.count()).toBe(0);
+    const url = await startWaiting();
+    await running.getByRole("button", { name: "Cancel file:watch" }).click();
+    await running.waitFor({ state: "detached" });
+    expect(await statusOf(url)).toMatchObject({ status: "CANCELLED" });
+    await page.context().close();
+  });
+
+  /** Opens the place "Access" with a token. */
+  async function openAccess(token: string): Promise<Page> {
+    const page = await stage.visit("", { as: "nobody" });
+    await page.evaluate(`sessionStorage.setItem("venue-files:/workspace/", ${JSON.stringify(token)})`);
+    await page.goto(`${stage.venue.url}/workspace/access`);
+    await page.getByRole("button", { name: "By path" }).waitFor();
+    return page;
+  }
+
+  test("who came by a token or its session is offered no UCAN, and is told who can give one", async () => {
+    const issue = (input: object) => call(stage.venue, "auth:issue", { label: "guest", ...input }, TOKENS.alice);
+    const { token: session } = (await issue({})) as { token: string };
+    for (const token of [TOKENS.alice, session]) {
+      const page = await openAccess(token);
+      await page.getByRole("button", { name: "Give access" }).click();
+      await page.getByRole("dialog").getByText("A UCAN for a DID needs rights of your own").waitFor();
+      expect(await page.getByRole("radio").count()).toBe(2);
+      await page.context().close();
+    }
+    const caps = [{ with: "file://files/", can: "crud/read" }];
+    const { token: narrow } = (await issue({ caps })) as { token: string };
+    const page = await openAccess(narrow);
+    await page.getByText("This access token cannot pass on what it holds").waitFor();
+    expect(await page.getByRole("button", { name: "Give access" }).count()).toBe(0);
     await page.context().close();
   });
 
   test("a DID is given a UCAN for one folder", async () => {
     const did = (await EdKeypair.create()).did();
-    // Only who holds rights of their own may pass them on so: not who came by a token or a link.
-    const page = await stage.visit("", { as: "nobody" });
-    const token = JSON.stringify(stage.venue.localToken);
-    await page.evaluate(`sessionStorage.setItem("venue-files:/workspace/", ${token})`);
-    await page.goto(`${stage.venue.url}/workspace/access`);
+    const page = await openAccess(stage.venue.localToken ?? "");
     await page.getByRole("button", { name: "Give access" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("A DID (UCAN)").check();

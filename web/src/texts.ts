@@ -347,6 +347,9 @@ export const texts = {
     "2592000": "30 days",
   } as Readonly<Record<string, string>>,
   giveIt: "Give",
+  noUcan:
+    "A UCAN for a DID needs rights of your own, which a token does not have. The operator and owners of roots can give one.",
+  passesNothingOn: "This access token cannot pass on what it holds. Ask whoever gave it to you for another.",
   shownOnce: "Copy it now: it is not shown again.",
   configOfMcp: "MCP client",
   configOfCurl: "curl",
@@ -420,6 +423,7 @@ export const texts = {
   free: (bytes: number) => `${formatSize(bytes)} free`,
   cancelJob: "Cancel",
   noJobs: "No jobs.",
+  runningJobs: "Running jobs",
   running: "running",
   metricsHint: "Calls, failures and memory are shown to the operator.",
   streams: "Streams",

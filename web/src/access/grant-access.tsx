@@ -4,7 +4,6 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { venuePath } from "../api/base.js";
 import { change } from "../api/call.js";
-import { offers } from "../api/catalogue.js";
 import { asApiError } from "../api/errors.js";
 import { FolderChooser } from "../files/actions/folder-picker.js";
 import type { Target } from "../files/actions/relocate.js";
@@ -13,6 +12,7 @@ import { texts } from "../texts.js";
 import { Dialog, showDialog } from "../ui/dialog.js";
 import { formatMoment, plain } from "../ui/format.js";
 import { CopyButton } from "../ui/states.js";
+import { mayIssueTokens, mayIssueUcans } from "./rights.js";
 
 type Recipient = "agent" | "person" | "did";
 
@@ -32,7 +32,7 @@ export async function giveAccess(): Promise<void> {
 const HOUR = "3600";
 
 function GiveDialog({ close }: { readonly close: (given?: Given) => void }): JSX.Element {
-  const [to, setTo] = useState<Recipient>("agent");
+  const [to, setTo] = useState<Recipient>(mayIssueTokens() ? "agent" : "did");
   const [label, setLabel] = useState("");
   const [did, setDid] = useState("");
   const [place, setPlace] = useState<Target>({
@@ -116,9 +116,13 @@ function GiveDialog({ close }: { readonly close: (given?: Given) => void }): JSX
 
 function Recipients({ to, onTo }: { readonly to: Recipient; readonly onTo: (to: Recipient) => void }): JSX.Element {
   const choices: [Recipient, string][] = [
-    ["agent", texts.forAgent],
-    ["person", texts.forPerson],
-    ...(offers("ucan:issue") ? ([["did", texts.forDid]] as [Recipient, string][]) : []),
+    ...(mayIssueTokens()
+      ? ([
+          ["agent", texts.forAgent],
+          ["person", texts.forPerson],
+        ] as [Recipient, string][])
+      : []),
+    ...(mayIssueUcans() ? ([["did", texts.forDid]] as [Recipient, string][]) : []),
   ];
   return (
     <fieldset>
@@ -131,6 +135,7 @@ function Recipients({ to, onTo }: { readonly to: Recipient; readonly onTo: (to: 
           </label>
         ))}
       </div>
+      {mayIssueUcans() ? null : <p class="hint">{texts.noUcan}</p>}
     </fieldset>
   );
 }

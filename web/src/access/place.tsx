@@ -18,7 +18,7 @@ import { Empty, Failure, Skeleton } from "../ui/states.js";
 import { Approvals } from "./approvals.js";
 import { ByPath } from "./by-path.js";
 import { giveAccess } from "./grant-access.js";
-import { holderOf, isInForce, sentenceOf } from "./rights.js";
+import { holderOf, isInForce, mayIssueTokens, mayIssueUcans, sentenceOf } from "./rights.js";
 
 const PAGE = 1000;
 
@@ -49,13 +49,14 @@ export function AccessPlace(): JSX.Element {
     <div class="page">
       <header class="page-head">
         <h1>{texts.places["access"]}</h1>
-        {offers("auth:issue") ? (
+        {mayIssueTokens() || mayIssueUcans() ? (
           <button type="button" class="primary" onClick={() => void give()}>
             <Icon of={Plus} />
             {texts.give}
           </button>
         ) : null}
       </header>
+      {who.value?.authentication === "access-token" ? <p class="hint">{texts.passesNothingOn}</p> : null}
       {offers("approval:list") ? <Approvals /> : null}
       <Tabs byPath={byPath} />
       {error !== undefined ? (
@@ -99,7 +100,7 @@ function Holders({ entries, reload }: HoldersProps): JSX.Element {
   const shown = [...entries].sort((one, other) => Number(isInForce(other)) - Number(isInForce(one)));
   if (shown.length === 0) return <Empty icon={KeyRound} title={texts.noAccess} />;
   return (
-    <section class="table-box" tabIndex={0} aria-label={texts.byHolder}>
+    <section class="table-box holders" tabIndex={0} aria-label={texts.byHolder}>
       <table>
         <thead>
           <tr>
@@ -149,8 +150,12 @@ function Holder({ entry, reload }: { readonly entry: AccessEntry; readonly reloa
           ))}
         </ul>
       </td>
-      <td>{lastUsed === undefined ? "–" : <time title={formatMoment(lastUsed)}>{formatAgo(lastUsed)}</time>}</td>
-      <td>{expires === undefined ? "–" : <time title={formatMoment(expires)}>{formatAgo(expires)}</time>}</td>
+      <td data-title={texts.lastUsed}>
+        {lastUsed === undefined ? "–" : <time title={formatMoment(lastUsed)}>{formatAgo(lastUsed)}</time>}
+      </td>
+      <td data-title={texts.expires}>
+        {expires === undefined ? "–" : <time title={formatMoment(expires)}>{formatAgo(expires)}</time>}
+      </td>
       <td>
         {canRevoke ? (
           <button

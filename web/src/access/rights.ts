@@ -1,5 +1,6 @@
 // Rights as sentences, and who holds which on a path.
 
+import { offers, who } from "../api/catalogue.js";
 import type { AccessEntry, Grant } from "../api/operations.js";
 import { texts } from "../texts.js";
 import { shortDid } from "../ui/format.js";
@@ -27,3 +28,19 @@ export function grantsFor(entry: AccessEntry, ability: string, root: string, pat
 
 export const isInForce = ({ revoked, expires }: AccessEntry): boolean =>
   revoked === undefined && (expires === undefined || expires > Date.now());
+
+/** Whether the caller may have access tokens and links made. An access token with capabilities makes none. */
+export function mayIssueTokens(): boolean {
+  const kind = who.value?.authentication ?? "public";
+  return offers("auth:issue") && !["public", "access-token", "ucan"].includes(kind);
+}
+
+/**
+ * Whether the caller may have UCANs signed: they pass on rights of one's own. The DIDs that a venue makes up for the
+ * bearers of its tokens, and for everybody, hold none.
+ */
+export function mayIssueUcans(): boolean {
+  const me = who.value;
+  if (me === undefined || !offers("ucan:issue")) return false;
+  return me.operator || !me.did.startsWith(`${me.venue}:`);
+}

@@ -15,6 +15,7 @@ import { Name } from "../ui/name.js";
 import { addressOf } from "../ui/router.js";
 import { Empty, Failure, Skeleton } from "../ui/states.js";
 import { VirtualRows } from "../ui/virtual.js";
+import { RunningJobs } from "./jobs.js";
 
 const MAX_KEPT = 5000;
 const FIRST_PAGE = 200;
@@ -109,6 +110,7 @@ export function ActivityPlace(): JSX.Element {
           {isPaused ? texts.resume : texts.pause}
         </button>
       </header>
+      <RunningJobs />
       {error !== undefined ? (
         <Failure error={error} />
       ) : records === undefined ? (

@@ -2,14 +2,13 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { JobsSection } from "../activity/jobs.js";
 import { who } from "../api/catalogue.js";
-import { follow } from "../api/events.js";
 import { request } from "../api/http.js";
 import { loadRoots, roots } from "../files/roots.js";
 import { texts } from "../texts.js";
-import { formatAgo, formatMoment, formatNumber, formatSize, plain } from "../ui/format.js";
+import { formatMoment, formatNumber, formatSize, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
-import { notifyFailure } from "../ui/notices.js";
 import { Failure, Skeleton } from "../ui/states.js";
 import { sums } from "./metrics.js";
 
@@ -54,7 +53,7 @@ export function StatusPlace(): JSX.Element {
       <Numbers status={status} metrics={metrics} />
       <Facts status={status} />
       <Roots metrics={metrics} />
-      <Jobs />
+      <JobsSection />
     </div>
   );
 }
@@ -144,66 +143,6 @@ function Roots({ metrics }: { readonly metrics: ReadonlyMap<string, number> | un
             </li>
           );
         })}
-      </ul>
-    </section>
-  );
-}
-
-interface Job {
-  readonly id: string;
-  readonly name: string;
-  readonly operation: string;
-  readonly status: string;
-  readonly created: number;
-  readonly error?: string;
-}
-
-const MAX_JOBS = 20;
-
-async function loadJobs(): Promise<Job[]> {
-  const newest = await request(`/api/v1/jobs?limit=${MAX_JOBS}`);
-  const { items } = (await newest.json()) as { readonly items: readonly string[] };
-  const found = await Promise.all(
-    items.map((id) =>
-      request(`/api/v1/jobs/${id}`)
-        .then((response) => response.json() as Promise<Job>)
-        .catch(() => undefined),
-    ),
-  );
-  return found.filter((job) => job !== undefined);
-}
-
-const isOver = (status: string): boolean => !["PENDING", "STARTED", "RUNNING"].includes(status);
-
-function Jobs(): JSX.Element {
-  const [jobs, setJobs] = useState<readonly Job[] | undefined>(undefined);
-  const load = () => void loadJobs().then(setJobs, () => setJobs([]));
-  useEffect(() => {
-    load();
-    return follow(["job"], load);
-  }, [who.value?.did]);
-  const cancel = (id: string) => void request(`/api/v1/jobs/${id}/cancel`, { method: "PUT" }).then(load, notifyFailure);
-  return (
-    <section>
-      <h2>{texts.jobs}</h2>
-      {jobs === undefined ? <Skeleton rows={3} /> : jobs.length === 0 ? <p class="hint">{texts.noJobs}</p> : null}
-      <ul class="jobs">
-        {(jobs ?? []).map(({ id, operation, status, created, error }) => (
-          <li key={id}>
-            <code>{plain(operation.replace(/^v\/ops\//, "").replace("/", ":"))}</code>
-            <span class={status === "COMPLETE" ? "tag good" : isOver(status) ? "tag danger" : "tag"}>
-              {plain(status.toLowerCase())}
-            </span>
-            <span class="hint">{formatAgo(created)}</span>
-            {error === undefined ? null : <span class="hint job-error">{plain(error)}</span>}
-            <span class="spring" />
-            {isOver(status) ? null : (
-              <button type="button" onClick={() => cancel(id)}>
-                {texts.cancelJob}
-              </button>
-            )}
-          </li>
-        ))}
       </ul>
     </section>
   );
