@@ -442,4 +442,9 @@ export const texts = {
     OFFLINE: "Nothing was repeated. Try again when the venue is back.",
     NOT_EMPTY: "Delete what is in it first.",
   } as Readonly<Record<string, string>>,
+  /** Where the next step of an upload is another one. */
+  uploadSteps: {
+    TOO_LARGE: "Ask the operator for a larger limit (maxUploadBytes).",
+    NO_SPACE: "The disk of the venue is full. Delete something, or tell the operator, then retry.",
+  } as Readonly<Record<string, string>>,
 };

@@ -77,3 +77,10 @@ export const joinPath = (folder: string, name: string): string => (folder === ""
 /** `1 file`, `3 files`. */
 export const count = (many: number, one: string, more = `${one}s`): string =>
   `${formatNumber(many)} ${many === 1 ? one : more}`;
+
+/** Texts one after the other; those that do not end as a sentence get a full stop. Empty ones are left out. */
+export const inSentences = (...texts: readonly string[]): string =>
+  texts
+    .filter((text) => text !== "")
+    .map((text, at, all) => (at === all.length - 1 || /[.?!:]$/.test(text) ? text : `${text}.`))
+    .join(" ");

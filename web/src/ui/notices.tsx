@@ -5,7 +5,7 @@ import { X } from "lucide";
 import type { JSX } from "preact";
 import { asApiError } from "../api/errors.js";
 import { texts } from "../texts.js";
-import { plain } from "./format.js";
+import { inSentences, plain } from "./format.js";
 import { Icon } from "./icon.js";
 
 interface Action {
@@ -46,7 +46,7 @@ export function notifyFailure(error: unknown, action?: Action): void {
   const { message, requestId, code, data } = asApiError(error);
   const next = texts.nextSteps[code] ?? "";
   const denial = code === "CAPABILITY_DENIED" ? texts.denied(data) : "";
-  add({ text: [message, denial, next].filter((part) => part !== "").join(" "), isFailure: true, requestId, action });
+  add({ text: inSentences(message, denial, next), isFailure: true, requestId, action });
 }
 
 export function Notices(): JSX.Element {

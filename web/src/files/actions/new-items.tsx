@@ -6,7 +6,7 @@ import { change } from "../../api/call.js";
 import { asApiError } from "../../api/errors.js";
 import { texts } from "../../texts.js";
 import { Dialog, showDialog } from "../../ui/dialog.js";
-import { joinPath, nameOf, parentOf, plain } from "../../ui/format.js";
+import { inSentences, joinPath, nameOf, parentOf, plain } from "../../ui/format.js";
 import { notify } from "../../ui/notices.js";
 import { addressOf, navigate } from "../../ui/router.js";
 import { refreshFolder } from "./delete.js";
@@ -36,7 +36,7 @@ function NameDialog({ title, label, button, name: first, apply, close }: NameDia
       close();
     } catch (error) {
       const { code, message } = asApiError(error);
-      setProblem(`${plain(message)} ${texts.nextSteps[code] ?? ""}`);
+      setProblem(inSentences(plain(message), texts.nextSteps[code] ?? ""));
     }
   };
   const select = (input: HTMLInputElement | null) => {

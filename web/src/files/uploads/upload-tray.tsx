@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { who } from "../../api/catalogue.js";
 import { texts } from "../../texts.js";
-import { formatSize, nameOf, plain } from "../../ui/format.js";
+import { formatSize, inSentences, nameOf, plain } from "../../ui/format.js";
 import { Icon } from "../../ui/icon.js";
 import { Name } from "../../ui/name.js";
 import { notify } from "../../ui/notices.js";
@@ -77,7 +77,9 @@ function UploadRow({ upload }: { readonly upload: Upload }): JSX.Element {
         <p class="hint">{texts.uploadChooseAgain(formatSize(sent), formatSize(size))}</p>
       ) : null}
       {error === undefined ? null : (
-        <p class="problem">{`${plain(error.message)} ${texts.nextSteps[error.code] ?? ""}`}</p>
+        <p class="problem">
+          {inSentences(plain(error.message), texts.uploadSteps[error.code] ?? texts.nextSteps[error.code] ?? "")}
+        </p>
       )}
     </li>
   );
