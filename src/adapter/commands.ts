@@ -1,13 +1,20 @@
 // Starts sandboxed commands as calls of `exec`, and lets them call file operations below the directories they mount.
 
-import { aborted, deniedRemoved, readOnlyRoot } from "../core/errors/texts.js";
+import { aborted, deniedRemoved, deniedReturned, readOnlyRoot } from "../core/errors/texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecMount, ExecRequest, SandboxFiles, SandboxOutput, SandboxProcess } from "../core/ports/sandbox.js";
 import type { CommandTerms } from "../core/ports/streams.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
 import type { ExecOutput } from "../ops/exec.js";
 
-/** Adds a line to the end of the error output. */
+/** What the command is told of denied entries that it has left. */
+function noticeOf({ removed, returned }: ExecOutput): Uint8Array | undefined {
+  const lines = [removed > 0 ? deniedRemoved(removed) : "", returned > 0 ? deniedReturned(returned) : ""];
+  const text = lines.filter((line) => line !== "").map((line) => `${line}\n`);
+  return text.length === 0 ? undefined : Buffer.from(text.join(""));
+}
+
+/** Adds a notice to the end of the error output. */
 function withNotice(output: SandboxOutput, notice: Uint8Array | undefined): SandboxOutput {
   if (notice === undefined) return output;
   const { stderr, combined } = output;
@@ -56,8 +63,7 @@ export class Commands {
     let notice: Uint8Array | undefined;
     const exited = call.then(
       (answer) => {
-        const { removed } = answer as Partial<ExecOutput>;
-        if (removed !== undefined) notice = Buffer.from(`${deniedRemoved(removed)}\n`);
+        notice = noticeOf(answer as ExecOutput);
         return process.exited;
       },
       () => process.exited,

@@ -228,7 +228,7 @@ export class Sys {
   }
 
   /** Creates a hard link, to a link itself if `from` is one. */
-  *link(from: string, to: string): Io<void> {
+  *link(from: string | Buffer, to: string): Io<void> {
     if (this.#pool) yield pool.link(from, to);
     else fs.linkSync(from, to);
   }

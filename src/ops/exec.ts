@@ -19,7 +19,9 @@ export interface ExecOutput {
   /** Bytes of the command's output that were kept. */
   readonly sent: number;
   /** Entries that it had made under denied names, and that were removed because they were too many to hide. */
-  readonly removed?: number;
+  readonly removed: number;
+  /** Entries that it had given denied names, and that have visible ones again for the same reason. */
+  readonly returned: number;
 }
 
 /** `exec`: runs a command in a sandbox that mounts whole roots or directories in them. Lasts until it exits. */
@@ -41,8 +43,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     places[0]?.at.access.beginGroup?.();
     const shown: Shown[] = [];
     let mayHaveRun = false;
-    let removed = 0;
-    let ended: Pick<ExecOutput, "exit" | "sent">;
+    const cleared = { removed: 0, returned: 0 };
+    let ended: Omit<ExecOutput, keyof typeof cleared>;
     try {
       const checked = places.map((place) => ({ ...place, isAllowed: isAllowedIn(place) }));
       for (const place of checked) shown.push(await show(place, call));
@@ -55,11 +57,13 @@ export const exec: Operation<ExecInput, ExecOutput> = {
       ended = { exit, sent: process.output().combined.length };
     } finally {
       for (const { mount, directory } of shown) {
-        if (mayHaveRun && mount.writable) removed += (await directory?.settle())?.removed ?? 0;
+        const settled = mayHaveRun && mount.writable ? await directory?.settle() : undefined;
+        cleared.removed += settled?.removed ?? 0;
+        cleared.returned += settled?.returned ?? 0;
         await directory?.close();
       }
     }
-    return removed === 0 ? ended : { ...ended, removed };
+    return { ...ended, ...cleared };
   },
   bytes: ({ sent }) => sent,
   exitOf: ({ exit }) => exit,

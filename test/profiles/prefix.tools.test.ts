@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createFileAdapter, createProfile, type FileAdapter, type ToolProfile } from "../../src/index.js";
 import { needs } from "../needs.js";
@@ -74,18 +77,21 @@ describe.each(["everruns", "jettson"] as const)("the prefix of a binding of %s",
   });
 
   here("does not keep a caller from being told that there is too much to hide", async () => {
-    const crowded = createProfile(adapter, { profile: name, root: "r", prefix: "crowded-place", shell: {} });
+    // Put there by a program of the host: what commands leave is cleared when they end.
+    const folder = mkdtempSync(join(tmpdir(), "venue-files-test-"));
+    mkdirSync(join(folder, "crowded-place"));
+    for (let index = 0; index <= 1000; index++) writeFileSync(join(folder, "crowded-place", `${index}.key`), "");
+    const host = await createFileAdapter({ roots: { r: { path: folder, deny: ["*.key"] } } });
+    const crowded = createProfile(host, { profile: name, root: "r", prefix: "crowded-place", shell: {} });
     await crowded.ready;
-    // What a command makes itself is removed at its end, but not what existed before.
-    for (const command of ["for i in $(seq 1001); do : > $i; done", "for i in $(seq 1001); do mv $i $i.key; done"]) {
-      expect(await crowded.call(shell, { command })).toMatchObject({ exit_code: 0, stderr: "" });
-    }
     const told = "too many denied entries to hide: 1001, limit 1000";
     const error = name === "everruns" ? told : `Jettson Shell rejected the command: ${told}`;
     expect(await crowded.call(shell, { command: "true" })).toEqual({ error });
     const [tool, entries] = name === "everruns" ? ["list_directory", []] : ["jettson_files_list", []];
     expect(await crowded.call(tool, {})).toMatchObject({ entries });
-    await adapter.invoke("file:write", { root: "r", path: "crowded-place/still", content: "x" });
+    await host.invoke("file:write", { root: "r", path: "crowded-place/still", content: "x" });
+    await host.close();
+    rmSync(folder, { recursive: true });
   });
 });
 

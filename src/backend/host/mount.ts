@@ -20,8 +20,9 @@ import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
 import type { Arrival } from "./root.js";
 import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./run-mark.js";
+import { Look } from "./runs/give-back.js";
 import { MadeDenied } from "./runs/made-denied.js";
-import { RunChanges } from "./runs/run-changes.js";
+import { RunChanges, scanMount } from "./runs/run-changes.js";
 import type { WriteRules } from "./target.js";
 
 const SET_ID_BITS = 0o6000;
@@ -78,10 +79,10 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     const journal = yield* wait(rules.openJournal?.());
     const run = { jail, directory, real: [...found.real], access };
     changes = journal && (yield* RunChanges.begin({ ...run, journal }, options.keepsTree === true));
+    const look = access.policy && new Look(changes?.before ?? (yield* scanMount(run, access.scope, true)), found.real);
     const mark = yield* placeRunMark(jail, found.real);
-    const ground = { ...run, rules, journal, changes, user: options.user.uid };
-    const isWatched = mark !== undefined && access.policy !== undefined;
-    const made = isWatched ? MadeDenied.begin({ ...ground, mark }) : undefined;
+    const ground = { ...run, rules, journal, user: options.user.uid };
+    const made = mark && look && MadeDenied.begin({ ...ground, mark, look });
     return new Mounted(mounting, { ...common, path, masks, directory, mark, changes, made });
   } catch (error) {
     if (changes !== undefined) yield* changes.end();
@@ -127,13 +128,15 @@ class Mounted implements MountedDirectory {
     const { jail, directory, changes, made } = this.#held;
     const run = { jail, since: this.#since };
     this.#isClean = directory === undefined || (await runIo(finishWithReserve(succeeds(clearSetIds(run, directory)))));
-    const removed = (made && (await runIo(finishWithReserve(quietly(made.settle()))))) ?? 0;
-    if (changes !== undefined) await runIo(finishWithReserve(succeeds(changes.record())));
+    const cleared = made && (await runIo(finishWithReserve(quietly(made.settle()))));
+    const returned = cleared?.returned ?? new Set();
+    const settled = { removed: cleared?.removed ?? 0, returned: returned.size };
+    if (changes !== undefined) await runIo(finishWithReserve(succeeds(changes.record(returned))));
     // If the root has been deleted and recreated, it has been counted since.
-    if (rules.usage === undefined || jail.isClosing) return { removed };
+    if (rules.usage === undefined || jail.isClosing) return settled;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
     await rules.usage.counting?.catch(() => {});
-    return { removed };
+    return settled;
   }
 
   async close(): Promise<void> {

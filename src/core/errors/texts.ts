@@ -231,8 +231,14 @@ export const tooManyDenied = (place: Place, found: number, limit: number): FileA
   tooManyMasks(place, "denied entries to hide", { denied: found, limit });
 
 /** What a command is told that made more denied entries than can be hidden. */
-export const deniedRemoved = (count: number): string =>
-  `venue-files: ${countText(count, "entry", "entries")} removed that this command made: their names are denied by policy, and too many of them keep commands from being run. Use other names`;
+export const deniedRemoved = (count: number): string => `${denied(count)} removed that this command made: ${TOO_MANY}`;
+
+/** What a command is told that renamed more entries to denied names than can be hidden. */
+export const deniedReturned = (count: number): string =>
+  `${denied(count)} renamed back, or to free names, that this command had renamed: ${TOO_MANY}`;
+
+const denied = (count: number): string => `venue-files: ${countText(count, "entry", "entries")}`;
+const TOO_MANY = "their names are denied by policy, and too many of them keep commands from being run. Use other names";
 
 /** The root has more protected entries than a sandbox can mount read-only. File operations still work. */
 export const tooManyProtected = (place: Place, found: number, limit: number): FileAdapterError =>

@@ -17,12 +17,14 @@ export interface MountOptions {
 export interface Settled {
   /** Entries that commands had made under denied names, and that were removed because they were too many to hide. */
   readonly removed: number;
+  /** Entries that commands had given denied names, and that have visible ones again for the same reason. */
+  readonly returned: number;
 }
 
 /** A directory held open for commands. Whoever opens it closes it. */
 export interface MountedDirectory extends HostMount {
   /**
-   * After commands that could write: removes forbidden permission bits and too many denied entries, records what was
+   * After commands that could write: removes forbidden permission bits, clears too many denied entries, records what was
    * changed, recounts the quota. Never rejects.
    */
   settle(): Promise<Settled>;

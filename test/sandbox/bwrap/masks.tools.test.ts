@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect } from "@jest/globals";
+import { afterAll, describe, expect } from "@jest/globals";
 import { findMasks } from "../../../src/backend/host/masks.js";
 import { CallScope } from "../../../src/core/call/scope.js";
 import { systemClock } from "../../../src/core/clock.js";
@@ -11,6 +11,7 @@ import type { Access } from "../../../src/core/ports/backend.js";
 import { Jail } from "../../../src/jail/jail.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
 import { compileDeny } from "../../../src/path/deny.js";
+import { cleanUp, run } from "../../cli/process.js";
 import { needs } from "../../needs.js";
 import { bwrapHere, isRoot, OWNER, useShell } from "../ground.js";
 
@@ -24,6 +25,7 @@ const NO_ACCESS: Omit<Access, "place" | "scope"> = {
 
 const { possible, reason } = await bwrapHere();
 const test = needs(possible, reason);
+afterAll(cleanUp);
 const ground = useShell({ root: { deny: ["@secrets", "private", "config/keys/*", "config/**/token"] } });
 
 describe("what a root denies", () => {
@@ -90,8 +92,14 @@ describe("what a root denies", () => {
       message: "too many denied entries to hide: 1007, limit 1000",
       data: { root: "r", path: "", denied: 1007, limit: 1000 },
     });
-    // Nobody gets at what is denied, but whoever owns the directory can.
-    rmSync(join(ground.dir, "more"), { recursive: true });
+    // No operation on this root gets at what is denied, but one on another root without the policy does, as on a venue that runs.
+    const refused = ground.adapter.invoke("file:delete", { root: "r", path: "more", recursive: true }, {});
+    await expect(refused).rejects.toMatchObject({ code: "DENIED_BY_POLICY" });
+    const config = join(ground.outside, "clean.json5");
+    writeFileSync(config, JSON.stringify({ file: { roots: { clean: { path: ground.dir } } } }));
+    const input = { root: "clean", path: "more", recursive: true, permanent: true };
+    const call = await run(["call", "--config", config, "file:delete", JSON.stringify(input)]);
+    expect(call).toMatchObject({ status: 0, stdout: expect.stringContaining('"deleted":true') });
     expect((await ground.sh("echo again")).stdout).toBe("again\n");
   });
 

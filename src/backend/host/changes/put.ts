@@ -33,6 +33,11 @@ export interface PreparedEntry {
   readonly isDirectory: boolean;
 }
 
+/** Like {@link PreparedEntry}, for names that need not be UTF-8. */
+interface NamedEntry extends Omit<PreparedEntry, "path"> {
+  readonly path: string | Buffer;
+}
+
 /** The target of a prepared entry. */
 export interface Placement extends PlaceOptions {
   readonly isFile: boolean;
@@ -108,11 +113,11 @@ export function* putInPlace(
 }
 
 /** Gives an entry a name that is free. @returns `false` if it is taken */
-export const renameNoReplace = (sys: Sys, { path, isDirectory }: PreparedEntry, to: string): Io<boolean> =>
+export const renameNoReplace = (sys: Sys, { path, isDirectory }: NamedEntry, to: string): Io<boolean> =>
   isDirectory ? renameDirectory(sys, path, to) : linkFile(sys, path, to);
 
 /** @returns `false` if the name is taken. For a moment the file has both names. */
-function* linkFile(sys: Sys, from: string, to: string): Io<boolean> {
+function* linkFile(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
   try {
     yield* sys.link(from, to);
   } catch (error) {
@@ -131,7 +136,7 @@ function* linkFile(sys: Sys, from: string, to: string): Io<boolean> {
 }
 
 /** Where hard links are not supported: creates an empty file, which nobody else has, and replaces it. */
-function* renameOverEmpty(sys: Sys, from: string, to: string): Io<boolean> {
+function* renameOverEmpty(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
   const create = function* () {
     closeNow(yield* sys.open(to, CREATE, 0o600));
   };
@@ -139,7 +144,7 @@ function* renameOverEmpty(sys: Sys, from: string, to: string): Io<boolean> {
 }
 
 /** Like {@link renameOverEmpty} for directories: rename replaces an empty directory, and no other. */
-export function* renameDirectory(sys: Sys, from: string, to: string): Io<boolean> {
+export function* renameDirectory(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
   return yield* replaceNew({ sys, from, to }, sys.mkdir(to, 0o700), () => sys.rmdir(to));
 }
 
@@ -148,7 +153,7 @@ export function* renameDirectory(sys: Sys, from: string, to: string): Io<boolean
  * @returns `false` if the name was taken
  */
 function* replaceNew(
-  { sys, from, to }: { readonly sys: Sys; readonly from: string; readonly to: string },
+  { sys, from, to }: { readonly sys: Sys; readonly from: string | Buffer; readonly to: string },
   create: Io<unknown>,
   remove: () => Io<unknown>,
 ): Io<boolean> {

@@ -2,7 +2,7 @@
 
 import { CallScope } from "../../../core/call/scope.js";
 import { systemClock } from "../../../core/clock.js";
-import { identityInVersion } from "../../../core/identity.js";
+import { identityInVersion, withoutChangeTime } from "../../../core/identity.js";
 import { type Io, yieldToLoop } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
@@ -52,14 +52,14 @@ export class RunChanges {
     // Before the tree is looked at: what is in the journal by then is in the tree too.
     const since = markIn(place.journal, Date.now());
     const { scope } = place.access;
-    const before = (yield* scanMount(place, scope)) ?? NOTHING_SEEN;
+    const before = yield* scanMount(place, scope, place.access.policy !== undefined);
     const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";
     return new RunChanges(place, before, { since, snapshot });
   }
 
-  /** Identities of what the command saw, as far as was looked. */
-  identitiesBefore(): ReadonlySet<string> {
-    return new Set([...this.#before.entries.values()].map(({ version }) => identityInVersion(version)));
+  /** What the command saw, as far as was looked. */
+  get before(): Scan {
+    return this.#before;
   }
 
   /** After all else: removes what is not needed any more. */
@@ -67,15 +67,20 @@ export class RunChanges {
     if (typeof this.#snapshot !== "string") yield* this.#snapshot.drop();
   }
 
-  /** After the command: compares, and adds the entries. */
-  *record(): Io<void> {
+  /**
+   * After the command: compares, and adds the entries.
+   * @param returned identities of entries that have got their names back
+   */
+  *record(returned: ReadonlySet<string>): Io<void> {
     const { journal, real } = this.#place;
     // Whatever has become of the call: the command was run.
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
-    const after = (yield* scanMount(this.#place, scope)) ?? NOTHING_SEEN;
+    const after = yield* scanMount(this.#place, scope, false);
     const known = changesSince(journal, this.#since, real);
     const isComplete = this.#before.isComplete && after.isComplete;
-    const differences = differencesOf(this.#before, after, known.has).filter((one) => !isReported(one, known));
+    const differences = differencesOf(this.#before, after, known.has).filter(
+      (one) => !isReported(one, known) && !(isRenamedOnly(one) && returned.has(identityOfSeen(one.after))),
+    );
     const found = differences.map((one) => ({ one, id: journal.newId() }));
     const kept = isComplete ? yield* keepChanges(found, { journal, snapshot: this.#snapshot, known }) : undefined;
     for (const [index, { one, id }] of found.entries()) {
@@ -106,17 +111,32 @@ export class RunChanges {
   }
 }
 
-const NOTHING_SEEN: Scan = { entries: new Map(), isComplete: false, isWhole: () => false };
+const NOTHING_SEEN: Omit<Scan, "began"> = {
+  ...{ entries: new Map(), unreachable: new Set(), denied: new Set(), isComplete: false, isWhole: () => false },
+};
 
-/** `undefined`: the directory cannot be read. */
-function* scanMount({ jail, directory, access: { policy } }: RunPlace, scope: CallScope): Io<Scan | undefined> {
+/** @param notesAll note denied and unreachable entries too @returns nothing seen if the directory cannot be read */
+export function* scanMount(
+  { jail, directory, access: { policy } }: Pick<RunPlace, "jail" | "directory" | "access">,
+  scope: CallScope,
+  notesAll: boolean,
+): Io<Scan> {
+  const began = Date.now();
   try {
-    return yield* scanTree(jail, directory, { access: { policy, scope }, limits: SCAN_LIMITS });
+    return yield* scanTree(jail, directory, { access: { policy, scope }, limits: SCAN_LIMITS, notesAll });
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
-    return undefined;
+    return { ...NOTHING_SEEN, began };
   }
 }
+
+const identityOfSeen = (seen: SeenEntry | null): string => (seen === null ? "" : identityInVersion(seen.version));
+
+/** Whether nothing but the time of the last change is another, which a rename sets as well. */
+const isRenamedOnly = ({ action, before, after }: Difference): boolean =>
+  action === "modified" &&
+  before?.mode === after?.mode &&
+  withoutChangeTime(before?.version ?? "") === withoutChangeTime(after?.version ?? "");
 
 /** Whether the journal has it already: a call has made the change while the command ran. */
 const isReported = ({ path, from, after }: Difference, known: KnownChanges): boolean =>

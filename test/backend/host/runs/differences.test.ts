@@ -10,7 +10,8 @@ function scan(entries: Readonly<Record<string, string>>, partial?: readonly stri
     return [path.replace(/\/$/, ""), { kind, size: 0, modified: 0, mode: 0o644, version }];
   });
   const isComplete = partial === undefined;
-  return { entries: new Map(seen), isComplete, isWhole: (path) => partial?.includes(path) !== true };
+  const rest = { began: 0, unreachable: new Set<string>(), denied: new Set<string>() };
+  return { ...rest, entries: new Map(seen), isComplete, isWhole: (path) => partial?.includes(path) !== true };
 }
 
 function told(before: Scan, after: Scan, apart: readonly string[] = []): string[] {

@@ -1,7 +1,10 @@
+import { lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { type Scan, type ScanLimits, scanTree } from "../../../../src/backend/host/runs/scan.js";
+import { placeKey, type Scan, type ScanLimits, scanTree } from "../../../../src/backend/host/runs/scan.js";
 import { CallScope } from "../../../../src/core/call/scope.js";
 import { systemClock } from "../../../../src/core/clock.js";
+import { identityOf } from "../../../../src/core/identity.js";
 import { runIo } from "../../../../src/core/io.js";
 import { Jail } from "../../../../src/jail/jail.js";
 import { Locks } from "../../../../src/jail/staging/locks.js";
@@ -9,14 +12,20 @@ import { inArena } from "../../../jail/arena.js";
 
 const NO_LIMITS: ScanLimits = { entries: 1000, ms: Number.POSITIVE_INFINITY };
 
-function scanning(work: (scan: (limits?: Partial<ScanLimits>) => Promise<Scan>) => Promise<void>): Promise<void> {
+type ScanWith = (limits?: Partial<ScanLimits>, notesAll?: boolean) => Promise<Scan>;
+
+function scanning(work: (scan: ScanWith, root: string) => Promise<void>): Promise<void> {
   return inArena(async ({ root, file }) => {
     for (const path of ["a/b/c", "a/d", "e/f", "g"]) file(path, path);
     const jail = new Jail({ path: root, readOnly: true, crossDevice: false, io: "sync" }, new Locks());
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
     const policy = { denies: (_: unknown, name: string) => name === "f" };
     const access = { scope, policy };
-    await work(async (limits) => runIo(scanTree(jail, jail.top, { access, limits: { ...NO_LIMITS, ...limits } })));
+    const scan: ScanWith = async (limits, notesAll) =>
+      runIo(
+        scanTree(jail, jail.top, { access, limits: { ...NO_LIMITS, ...limits }, ...(notesAll ? { notesAll } : {}) }),
+      );
+    await work(scan, root);
     await jail.close();
   });
 }
@@ -30,6 +39,19 @@ test("a scan sees everything but what is denied", () =>
     expect([isComplete, entries.has("e/f")]).toEqual([true, false]);
     expect(entries.get("a/b/c")).toMatchObject({ kind: "file", size: 5, mode: expect.any(Number) });
     expect(entries.get("a/b")).toMatchObject({ kind: "directory", modified: expect.any(Number) });
+  }));
+
+test("a scan tells denied and unreachable entries only if asked for, and never among the others", () =>
+  scanning(async (scan, root) => {
+    mkdirSync(join(root, "back\\slash"));
+    writeFileSync(join(root, "back\\slash", "in"), "");
+    const identityAt = (...names: string[]) => identityOf(lstatSync(join(root, ...names), { bigint: true }));
+    const [plain, whole] = [await scan(), await scan({}, true)];
+    expect([plain.unreachable.size, plain.denied.size]).toEqual([0, 0]);
+    expect([...whole.unreachable]).toEqual([identityAt("back\\slash"), identityAt("back\\slash", "in")]);
+    expect([...whole.denied]).toEqual([placeKey(identityAt("e"), "f")]);
+    expect([...whole.entries.keys()]).toEqual([...plain.entries.keys()]);
+    expect((await scan({ entries: 3 }, true)).isComplete).toBe(false);
   }));
 
 test("a scan that ends early knows which directories it has seen whole", () =>
