@@ -53,8 +53,8 @@ export type { ProfileBinding, ProfileTool, SeedFile } from "./profiles/profile.j
 export { RootsError } from "./roots/open.js";
 export { createSandbox, type SandboxParts } from "./sandbox/create.js";
 export type { FileInputs, FileOutputs } from "./schema/types.js";
+export { type IdentityRequest, mintIdentity } from "./ucan/mint/claims.js";
 export { MintError } from "./ucan/mint/error.js";
-export { type IdentityRequest, mintIdentity } from "./ucan/mint/identity.js";
 export type { Minted, MintProfile, MintRequest } from "./ucan/mint/mint.js";
 export { newSeed, type SigningKey, signingKeyFromSeed } from "./ucan/mint/signing-key.js";
 export type { PlugIn, PlugInOperation } from "./venue/catalogue/plug-in.js";

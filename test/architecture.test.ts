@@ -30,7 +30,7 @@ const MAY_USE_FILES = [
   /^jail\//,
   /^backend\/host\//,
   /^(config|schema)\/load\.ts$/,
-  /^audit\/(rotating-file|rotation|checkpoints|read-file|index-file)\.ts$/,
+  /^audit\/(rotating-file|rotation|checkpoints|verify|index-file)\.ts$/,
   /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(migrate|migration-lock|running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
   /^drive\/store\//,
   /^database\/(shared-database|check-pages)\.ts$/,
@@ -38,7 +38,7 @@ const MAY_USE_FILES = [
   /^journal\/(pending-log|check-tables)\.ts$/,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
-  /^cli\/(load-config|checks\/(check|doctor)|mcp\/client-roots|init\/init|backup\/(contents|places|restore|roots|archive|whole-file)|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
+  /^cli\/(load-config|checks\/(check|doctor)|mcp\/client-roots|init\/init|backup\/(contents|places|restore|roots|archive|whole-file)|tokens\/(key|token-files)|drives\/move|files\/local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 

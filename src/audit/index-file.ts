@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, unlink, writeF
 import { join } from "node:path";
 import { BlockIndex } from "./block-index.js";
 import { hashOfLine } from "./chain.js";
-import { listLogFiles } from "./read-file.js";
+import { listLogFiles } from "./verify.js";
 
 const CHUNK_BYTES = 262_144;
 /** New blocks after which the index is written again: 256 KiB of records. */

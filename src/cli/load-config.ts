@@ -11,9 +11,8 @@ import { escapeText } from "../core/errors/texts.js";
 import { compileDeny } from "../path/deny.js";
 import { FOLDER_SETS } from "../path/pattern-sets.js";
 import type { OpenVenue } from "../venue/start/open-venue.js";
-import { withGuards } from "./arguments/guards.js";
 import type { ConfigSource } from "./arguments/remote.js";
-import { parseRootArguments } from "./arguments/root.js";
+import { parseRootArguments, withGuards } from "./arguments/root.js";
 import { type CommandContext, codeOf, EXIT } from "./context.js";
 
 /** Reads the configuration named on the command line: one venue or several. @throws ConfigError */

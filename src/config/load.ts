@@ -7,7 +7,7 @@ import { escapeText } from "../core/errors/texts.js";
 import type { FileConfig } from "../core/file-config.js";
 import { packageFile } from "../core/package-files.js";
 import { fieldsOf } from "../core/unknown.js";
-import type { JsonSchema } from "./checks/json-schema.js";
+import type { JsonSchema } from "./checks/check-schema.js";
 import { ConfigError } from "./errors.js";
 import { type Located, locate, place, positionsOf } from "./lines.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";

@@ -1,12 +1,12 @@
 // Parses and completes the `file` key of a configuration: roots and limits.
 
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
-import { isObject } from "../core/unknown.js";
+import { fieldsOf, isObject } from "../core/unknown.js";
 import { isEncodingName } from "../ops/content/encoding.js";
+import { compileDeny } from "../path/deny.js";
+import type { JsonSchema } from "./checks/check-schema.js";
 import { checkValue, type Place, placeBelow, quotedPath, type SchemaCheck } from "./checks/check-schema.js";
-import { checkDeny } from "./checks/deny.js";
 import { checkDriveNames } from "./checks/drives.js";
-import type { JsonSchema } from "./checks/json-schema.js";
 import { ConfigError } from "./errors.js";
 import type { HostRootInput } from "./types.js";
 
@@ -131,4 +131,31 @@ export function deepFreeze<T>(value: T): T {
     for (const member of Object.values(value)) deepFreeze(member);
   }
   return value;
+}
+
+// Checks the deny and protect patterns of roots.
+
+/** Checks that the deny and protect patterns of roots are valid globs or sets. @param roots possibly incomplete */
+function checkDeny(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
+  for (const [name, root] of Object.entries(roots ?? {})) {
+    for (const option of ["deny", "protect"] as const) {
+      const patterns: unknown = fieldsOf(root)[option];
+      for (const [index, pattern] of (Array.isArray(patterns) ? patterns : []).entries()) {
+        if (typeof pattern !== "string") continue;
+        const fault = faultOf(pattern);
+        if (fault === undefined) continue;
+        const place = ["roots", name, option, index].reduce<Place>(placeBelow, file);
+        file.check.problems.push(`${quotedPath(place)} must be a glob: ${fault}`);
+      }
+    }
+  }
+}
+
+function faultOf(pattern: string): string | undefined {
+  try {
+    compileDeny([pattern], { foldsCase: true });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : "it does not compile";
+  }
 }

@@ -2,13 +2,11 @@
 
 import { isObject } from "../core/unknown.js";
 import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
+import type { JsonSchema } from "./checks/check-schema.js";
 import { checkValue, type Place, placeBelow, quotedPath } from "./checks/check-schema.js";
 import { warnOfDrives } from "./checks/drives.js";
-import { fitMcp } from "./checks/fit-mcp.js";
 import { warnOfIdleRights } from "./checks/idle-rights.js";
-import type { JsonSchema } from "./checks/json-schema.js";
 import { canonicalPrefix, checkProfiles } from "./checks/profiles.js";
-import { takeReferenceKeys } from "./checks/reference-keys.js";
 import { checkRelations, type IsGrant } from "./checks/relations.js";
 import {
   completeFile,
@@ -135,4 +133,69 @@ function normaliseProfile({ prefix, ...profile }: ProfileConfig): ProfileConfig 
 
 function normaliseStorage({ path }: CheckedVenue["storage"]): StorageConfig {
   return path === undefined ? { content: "memory" } : { content: "file", path };
+}
+
+// Fits the MCP read sizes into the limits of the roots.
+
+/**
+ * Fits the MCP read sizes into the limits they depend on: an explicit value that is too large is a problem; a default
+ * is lowered to the limit.
+ *
+ * @param written the venue as written, without defaults
+ */
+function fitMcp(venue: Place, { mcp, file }: DraftVenue, written: unknown): DraftVenue["mcp"] {
+  if (mcp === undefined || mcp === false) return mcp;
+  const place = placeBelow(venue, "mcp");
+  const own = writtenMcp(written);
+  const within = (key: "maxReadBytes" | "defaultReadBytes", limit: number | undefined, limitPlace: Place) => {
+    const value = mcp[key];
+    if (value === undefined || limit === undefined || value <= limit) return value;
+    if (own[key] === undefined) return limit;
+    const most = `at most ${quotedPath(limitPlace)} (${limit}), not ${value}`;
+    place.check.problems.push(`${quotedPath(placeBelow(place, key))} must be ${most}`);
+    return undefined;
+  };
+  const limitPlace = placeBelow(placeBelow(placeBelow(venue, "file"), "limits"), "maxReadBytes");
+  const maxReadBytes = within("maxReadBytes", file?.limits?.maxReadBytes, limitPlace);
+  const defaultReadBytes = within("defaultReadBytes", maxReadBytes, placeBelow(place, "maxReadBytes"));
+  return { ...mcp, maxReadBytes, defaultReadBytes };
+}
+
+function writtenMcp(venue: unknown): Readonly<Record<string, unknown>> {
+  const { mcp } = isObject(venue) ? venue : {};
+  return isObject(mcp) ? mcp : {};
+}
+
+// Accepts keys of the reference implementation: those without effect here are warnings, the others are problems.
+
+/** Keys of the reference implementation that have no effect here. */
+const IGNORED_KEYS: readonly string[] = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a"];
+/** Keys that enable a service; ignoring one that is switched on would be misleading, so that is a problem. */
+const SERVICE_KEYS: readonly string[] = ["a2a"];
+
+/** A venue without its reference keys, and the warnings and problems about them. */
+interface WithoutReferenceKeys {
+  readonly rest: unknown;
+  readonly warnings: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** Removes keys of the reference implementation, so that configs written for it can be used here. */
+function takeReferenceKeys(place: Place, venue: unknown): WithoutReferenceKeys {
+  if (!isObject(venue)) return { rest: venue, warnings: [], problems: [] };
+  const found = IGNORED_KEYS.filter((key) => Object.hasOwn(venue, key));
+  const refused = found.filter((key) => SERVICE_KEYS.includes(key) && isEnabled(venue[key]));
+  return {
+    rest: Object.fromEntries(Object.entries(venue).filter(([key]) => !found.includes(key))),
+    warnings: found
+      .filter((key) => !refused.includes(key))
+      .map((key) => `Config key ${quotedPath(placeBelow(place, key))} has no function in this venue and is ignored`),
+    problems: refused.map((key) => `${quotedPath(placeBelow(place, key))} is not supported by this venue`),
+  };
+}
+
+function isEnabled(value: unknown): boolean {
+  if (!isObject(value)) return value === true;
+  const { enabled } = value;
+  return enabled !== false;
 }

@@ -1,10 +1,12 @@
 // Parses a configuration of one or several venues; entry point for parsed JSON.
 
+import { escapeText } from "../core/errors/texts.js";
 import { isObject } from "../core/unknown.js";
-import { checkValue, type Place, type SchemaCheck } from "./checks/check-schema.js";
-import { checkClashes } from "./checks/clashes.js";
-import type { JsonSchema } from "./checks/json-schema.js";
+import type { DraftVenue } from "./checked-venue.js";
+import type { JsonSchema } from "./checks/check-schema.js";
+import { checkValue, type Place, placeBelow, quotedPath, type SchemaCheck } from "./checks/check-schema.js";
 import { ConfigError } from "./errors.js";
+import { bareHost } from "./loopback.js";
 import { type ReadVenue, readVenue, type VenueParseOptions } from "./parse-venue.js";
 import type { VenueConfig } from "./types.js";
 
@@ -68,4 +70,58 @@ const newCheck = (document: JsonSchema, { baseDir }: VenueParseOptions): SchemaC
 
 function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new ConfigError(problems, 78);
+}
+
+// Finds files, addresses and directories that two venues of one process would both use.
+
+/** A resource of a venue that only one server can use, as text. */
+type Holding = (draft: DraftVenue) => string | undefined;
+
+/** Paths that must differ between venues, since they would overwrite each other's files. */
+const OWN_PATHS: readonly { readonly keys: readonly string[]; readonly holding: Holding }[] = [
+  { keys: ["listen", "socket"], holding: ({ listen }) => listen?.socket },
+  { keys: ["storage", "path"], holding: ({ storage }) => storage?.path },
+  { keys: ["drives", "store", "path"], holding: ({ drives }) => pathOf(drives?.store) },
+  { keys: ["audit", "file"], holding: ({ audit }) => audit?.file },
+];
+
+const pathOf = (store: object | string | undefined): string | undefined => {
+  const { path }: { path?: unknown } = typeof store === "object" ? store : {};
+  return typeof path === "string" ? path : undefined;
+};
+
+/** Reports resources that two venues of one process cannot share. */
+function checkClashes(venues: readonly ReadVenue[], problems: string[]): void {
+  for (const { first, second, held } of clashes(venues, addressOf)) {
+    problems.push(`${quotedPath(first.place)} and ${quotedPath(second.place)} both listen on ${escapeText(held)}`);
+  }
+  for (const { keys, holding } of OWN_PATHS) {
+    for (const clash of clashes(venues, holding)) {
+      const [first, second] = [clash.first, clash.second].map(({ place }) =>
+        quotedPath(keys.reduce(placeBelow, place)),
+      );
+      problems.push(`${first} and ${second} are the same path`);
+    }
+  }
+}
+
+const addressOf: Holding = ({ listen, hostname, port }) => {
+  // Port 0 selects a different free port for each venue.
+  if (listen !== undefined || hostname === undefined || port === undefined || port === 0) return undefined;
+  const host = bareHost(hostname).toLowerCase();
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+};
+
+function* clashes(
+  venues: readonly ReadVenue[],
+  holding: Holding,
+): Generator<{ readonly first: ReadVenue; readonly second: ReadVenue; readonly held: string }> {
+  const holders = new Map<string, ReadVenue>();
+  for (const second of venues) {
+    const held = holding(second.draft);
+    if (held === undefined) continue;
+    const first = holders.get(held);
+    if (first === undefined) holders.set(held, second);
+    else yield { first, second, held };
+  }
 }

@@ -1,8 +1,7 @@
 // Published face of `venue-files/drive`: values, cells, drives and their merge.
 
 export { encode, hashOf, isEmbedded } from "./cad3/encoding/cell.js";
-export { decode, type Resolve } from "./cad3/encoding/decode.js";
-export { fromMultiCell, toMultiCell } from "./cad3/encoding/multi-cell.js";
+export { decode, fromMultiCell, type Resolve, toMultiCell } from "./cad3/encoding/multi-cell.js";
 export { Keyword, keyword } from "./cad3/keyword.js";
 export { LazyValue } from "./cad3/lazy.js";
 export { CadMap, map } from "./cad3/maps/hash-map.js";

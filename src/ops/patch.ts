@@ -9,9 +9,9 @@ import type { PatchInput, PatchOutput } from "../schema/types.js";
 import { versionOf } from "./content/file-etag.js";
 import { yieldIfDue } from "./editing/plan.js";
 import { diffLines } from "./editing/unified-diff.js";
+import { sectionsOf } from "./patching/envelope.js";
 import { type PlacedSection, type PlannedSection, planSection } from "./patching/plan.js";
 import type { Section } from "./patching/section.js";
-import { sectionsOf } from "./patching/sections.js";
 
 /** Most bytes of all files that a patch changes or deletes. */
 const MAX_KEPT_BYTES = 67_108_864;

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openAuditFile } from "../../src/audit/audit-file.js";
 import { AuditLog, type AuditPage, type AuditQuery } from "../../src/audit/log.js";
-import { listLogFiles } from "../../src/audit/read-file.js";
 import type { AuditRecord } from "../../src/audit/record.js";
+import { listLogFiles } from "../../src/audit/verify.js";
 import { auditSigner } from "../../src/venue/start/audit-signer.js";
 
 const COUNT = 6000;

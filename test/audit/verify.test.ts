@@ -7,9 +7,15 @@ import { openAuditFile } from "../../src/audit/audit-file.js";
 import { AuditChain } from "../../src/audit/chain.js";
 import type { VerifySignature } from "../../src/audit/chain-check.js";
 import { CheckpointStore, checkpointFolder } from "../../src/audit/checkpoints.js";
-import { listLogFiles, readLines, realFile } from "../../src/audit/read-file.js";
 import type { AuditRecord } from "../../src/audit/record.js";
-import { type AuditReport, type VerifyOptions, verifyAudit } from "../../src/audit/verify.js";
+import {
+  type AuditReport,
+  listLogFiles,
+  readLines,
+  realFile,
+  type VerifyOptions,
+  verifyAudit,
+} from "../../src/audit/verify.js";
 import { newSeed, signingKeyFromSeed } from "../../src/ucan/mint/signing-key.js";
 import { createPublicKeys } from "../../src/ucan/verify/public-keys.js";
 import { auditSigner } from "../../src/venue/start/audit-signer.js";

@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import JSON5 from "json5";
 import { parseGrant } from "../../src/authz/grant.js";
-import type { JsonSchema } from "../../src/config/checks/json-schema.js";
+import type { JsonSchema } from "../../src/config/checks/check-schema.js";
 import { loadConfigFile, parseConfig, parseConfigs, readConfigSchema } from "../../src/config/load.js";
 import { parseVenues } from "../../src/config/parse-venues.js";
 import { DEFAULT_LIMITS } from "../../src/core/call/limits.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { RecentContents } from "../../src/core/recent-contents.js";
+import { RecentContents } from "../../src/core/etag-cache.js";
 
 const KB = 1024;
 

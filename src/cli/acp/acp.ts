@@ -1,9 +1,21 @@
 // The `acp` command: runs an agent on the roots, with the user at the terminal.
 
-import { setImmediate, setTimeout } from "node:timers/promises";
-import { type ClientApp, methods, RequestError, type SessionNotification } from "@agentclientprotocol/sdk";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { Readable, Writable } from "node:stream";
+import { setImmediate, setTimeout, setTimeout as sleep } from "node:timers/promises";
+import {
+  type ClientApp,
+  methods,
+  ndJsonStream,
+  RequestError,
+  type SessionNotification,
+  type Stream,
+} from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
 import { DEFAULT_SHELL } from "../../core/ports/sandbox.js";
+import { isWindows } from "../../core/system.js";
+import { spawnAlone } from "../../process/spawn-alone.js";
 import { createSandbox } from "../../sandbox/create.js";
 import { AcpClientFs } from "../../surfaces/acp/client-fs.js";
 import { rootsOf } from "../../surfaces/acp/files/files.js";
@@ -13,11 +25,10 @@ import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
 import type { AcpCommand } from "../arguments/commands/acp.js";
-import { type CommandContext, EXIT } from "../context.js";
+import { type CommandContext, codeOf, EXIT, Unavailable } from "../context.js";
 import { loadCaps, loadOneConfig, warn } from "../load-config.js";
 import { coloured, plain } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
-import { startAgent } from "./agent-process.js";
 import { type Answers, createAnswers } from "./answers.js";
 import { createLineAsker, type LineAsker } from "./line-asker.js";
 import { auditLine, auditView, modifiedView, safeLines } from "./view.js";
@@ -171,4 +182,75 @@ async function failureOf(error: unknown, ended: Promise<number | null>): Promise
   if (code !== undefined) return `The agent has ended with status ${code ?? "?"}`;
   if (error instanceof AgentGone) return "The agent has closed the connection";
   return `The agent failed: ${error instanceof Error ? escapeText(error.message) : "?"}`;
+}
+
+// Starts the program of an agent, and ends it with everything it started.
+
+/** Time between SIGTERM and SIGKILL, in milliseconds. */
+const GRACE_MS = 2000;
+const LOOK_MS = 10;
+const hasGroups = (): boolean => !isWindows();
+
+/** A running agent process. */
+export interface AgentProcess {
+  readonly stream: Stream;
+  /** Exit code; `null` if killed by a signal. */
+  readonly ended: Promise<number | null>;
+  /** Ends its whole process group: terminates it first, kills it after a grace period. */
+  stop(): Promise<void>;
+}
+
+/** Starts an agent as an ordinary process: not sandboxed, only its requests are restricted. @throws Unavailable */
+export async function startAgent(
+  words: readonly string[],
+  { cwd, env, stderr }: CommandContext,
+): Promise<AgentProcess> {
+  const [command = "", ...args] = words;
+  const child = spawnAlone(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: hasGroups() });
+  const { stdin, stdout } = child;
+  if (stdin === null || stdout === null) throw new RangeError("No pipes");
+  const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  child.stderr?.pipe(stderr, { end: false });
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    const why = codeOf(error) === "ENOENT" ? "no such program" : codeOf(error);
+    throw new Unavailable(`Cannot start the agent '${escapeText(command)}': ${why}`);
+  }
+  return {
+    stream: ndJsonStream(Writable.toWeb(stdin), Readable.toWeb(stdout)),
+    ended,
+    async stop() {
+      signalGroup(child, "SIGTERM");
+      const deadline = performance.now() + GRACE_MS;
+      while (isGroupAlive(child) && performance.now() < deadline) await sleep(LOOK_MS);
+      signalGroup(child, "SIGKILL");
+      await ended;
+    },
+  };
+}
+
+/** Signals the process group, since an agent is often a script that starts other programs. */
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  if (!hasGroups()) {
+    child.kill(signal);
+    return;
+  }
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // The group no longer exists.
+  }
+}
+
+function isGroupAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  if (pid === undefined) return false;
+  if (!hasGroups()) return exitCode === null && signalCode === null;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }

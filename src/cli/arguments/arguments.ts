@@ -10,7 +10,7 @@ import { type BackupCreate, type BackupRestore, parseBackupCreate, parseBackupRe
 import { type DriveCommand, parseDriveCommand } from "./commands/drives.js";
 import { type GrantCommand, parseGrant, parseLifetime, parseSingleCapability } from "./commands/grant.js";
 import { type InitCommand, parseInit } from "./commands/init.js";
-import { type FileLine, parseFileLine } from "./files/line.js";
+import { type FileLine, parseFileLine } from "./files/options.js";
 import { type Line, refuseArguments, requireArgument, surplusArgument } from "./line.js";
 import { parseListener } from "./listener.js";
 import { type ClientRootsChoice, parseClientRoots, parseToolChoice, type ToolChoice } from "./mcp-options.js";

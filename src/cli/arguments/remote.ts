@@ -3,8 +3,8 @@
 import type { ListenerOverride } from "../../config/parse-venue.js";
 import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
-import type { RootGuards } from "./guards.js";
 import { UsageError } from "./options.js";
+import type { RootGuards } from "./root.js";
 
 /** A venue that runs elsewhere. */
 export interface RemoteVenue {

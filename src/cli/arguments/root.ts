@@ -1,17 +1,18 @@
 // Parses `--root` and bare folder arguments.
 
 import { basename, resolve } from "node:path";
-import { expectation, matches, resolveRef } from "../../config/checks/json-schema.js";
+import { expectation, matches, resolveRef } from "../../config/checks/check-schema.js";
 import { ConfigError } from "../../config/errors.js";
 import { expandHome } from "../../config/home.js";
 import { readConfigSchema } from "../../config/load.js";
-import type { HostRootInput } from "../../config/types.js";
+import type { HostRootInput, VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
+import type { RootConfig } from "../../core/file-config.js";
 
 const EXAMPLE = "for example --root docs=./docs or --root ./docs:ro";
 
 /** A root given on the command line. */
-export interface RootArgument {
+interface RootArgument {
   /** `undefined`: to be derived from the folder's. */
   readonly name: string | undefined;
   /** `path` is absolute. */
@@ -64,7 +65,7 @@ export function nameOfFolder(path: string, taken: (name: string) => boolean, pre
 }
 
 /** Folders without a name; unlike those of `--root`, they have patterns that protect by default. */
-export interface BareFolders {
+interface BareFolders {
   readonly folders?: readonly string[];
   readonly protect?: readonly string[];
 }
@@ -105,4 +106,26 @@ export function parseRootArguments(
 
 function invalidArgument(text: string, reason: string): ConfigError {
   return new ConfigError([`Cannot read --root '${escapeText(text)}': ${reason}`], 78);
+}
+
+// The options `--deny`, `--protect` and `--read-only`.
+
+/** `--deny`, `--protect` and `--read-only`: restrictions of every root of the command, those of the configuration too. */
+export interface RootGuards {
+  readonly deny: readonly string[];
+  readonly protect: readonly string[];
+  readonly readOnly: boolean;
+}
+
+/** Restricts every root of a venue further; nothing that the configuration restricts is lifted. */
+export function withGuards(config: VenueConfig, { deny, protect, readOnly }: RootGuards): VenueConfig {
+  const guarded = (root: RootConfig): RootConfig => ({
+    ...root,
+    readOnly: root.readOnly || readOnly,
+    deny: [...root.deny, ...deny],
+    protect: [...root.protect, ...protect],
+  });
+  const roots: Record<string, RootConfig> = Object.create(null);
+  for (const [name, root] of Object.entries(config.file.roots)) roots[name] = guarded(root);
+  return { ...config, file: { ...config.file, roots } };
 }

@@ -4,8 +4,14 @@ import { verify } from "node:crypto";
 import { resolve } from "node:path";
 import type { ChainReport, Finding, LinePlace, VerifySignature } from "../../audit/chain-check.js";
 import { CheckpointStore, checkpointFolder } from "../../audit/checkpoints.js";
-import { listLogFiles, readLines, realFile, sortOldestFirst } from "../../audit/read-file.js";
-import { type AuditReport, verifyAudit } from "../../audit/verify.js";
+import {
+  type AuditReport,
+  listLogFiles,
+  readLines,
+  realFile,
+  sortOldestFirst,
+  verifyAudit,
+} from "../../audit/verify.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";

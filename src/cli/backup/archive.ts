@@ -1,12 +1,12 @@
 // A backup is one tar archive, encrypted or not, whose last entry lists all others with their sizes and digests.
 
 import { createHash } from "node:crypto";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { ReadableStream } from "node:stream/web";
 import { createTarDecoder, createTarPacker, type ParsedTarEntry, type TarPackController } from "modern-tar";
-import { isSystemError } from "../context.js";
+import { codeOf, isSystemError } from "../context.js";
 import { MAGIC, SealBroken, sealStream, unsealStream } from "./seal.js";
-import { writeWholeFile } from "./whole-file.js";
 
 /** The list at the end of a backup. */
 export interface Manifest {
@@ -19,7 +19,7 @@ export interface Manifest {
   readonly entries: readonly ListedEntry[];
 }
 
-export interface ListedEntry {
+interface ListedEntry {
   readonly path: string;
   readonly size: number;
   readonly sha256: string;
@@ -97,7 +97,7 @@ export class BackupFault extends Error {
   override readonly name = "BackupFault";
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly passphrase: string | undefined;
   /** Takes the content of each entry. Default: it is only verified. */
   readonly take?: (
@@ -179,4 +179,63 @@ async function readManifest(body: AsyncIterable<Uint8Array>, size: number): Prom
   const manifest = JSON.parse(Buffer.concat(chunks).toString()) as Manifest;
   if (manifest.format !== 1) throw new BackupFault(`it is of format ${String(manifest.format)}; use a newer version`);
   return manifest;
+}
+
+// A new file that is whole and on disk, or not there at all.
+
+/** Link is not supported by every file system. */
+const NO_LINKS = /^(EPERM|ENOSYS|ENOTSUP|EOPNOTSUPP)$/;
+/** Not every system can flush a directory. */
+const NO_FLUSH = /^(EINVAL|EPERM|EISDIR|EACCES)$/;
+
+/**
+ * Writes a file of mode 0600. Until all of it is on disk it is `<file>.part`, which a killed process leaves and the next one to write
+ * this file removes.
+ *
+ * @throws the system's error; `EEXIST` if the file is there, or another process is writing it
+ */
+async function writeWholeFile<T>(file: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
+  const part = `${file}.part`;
+  await rm(part, { force: true });
+  if ((await inodeOf(file)) !== undefined) throw inTheWay();
+  const handle = await open(part, "wx", 0o600);
+  const { ino } = await handle.stat({ bigint: true });
+  try {
+    const result = await write(handle);
+    await handle.sync();
+    // Otherwise another process has begun to write the same file, and what has the name is its own.
+    if ((await inodeOf(part)) !== ino) throw inTheWay();
+    await giveName(part, file);
+    return result;
+  } finally {
+    await handle.close();
+    if ((await inodeOf(part)) === ino) await rm(part);
+  }
+}
+
+const inTheWay = (): Error => Object.assign(new Error("The file is there already"), { code: "EEXIST" });
+
+async function inodeOf(path: string): Promise<bigint | undefined> {
+  try {
+    return (await lstat(path, { bigint: true })).ino;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Gives a name that nothing has, where the file system can tell. */
+async function giveName(part: string, file: string): Promise<void> {
+  try {
+    await link(part, file);
+  } catch (error) {
+    if (!NO_LINKS.test(codeOf(error))) throw error;
+    await rename(part, file);
+  }
+  try {
+    const folder = await open(dirname(file), "r");
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    if (!NO_FLUSH.test(codeOf(error))) throw error;
+  }
 }

@@ -10,13 +10,13 @@ import { openDriveStore } from "../../venue/start/drives.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { DriveCommand, DriveUser } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
-import { type CommandContext, EXIT } from "../context.js";
+import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
+import { shortDid } from "../output/did.js";
 import { jsonText } from "../output/json.js";
-import { keyPlace, openSigningKey } from "../tokens/signing-key.js";
-import { checkTokenOutput } from "../tokens/token-output.js";
+import { keyPlace, openSigningKey, readSeed } from "../tokens/signing-key.js";
+import { checkTokenOutput, putToken } from "../tokens/token-output.js";
 import type { DriveWork } from "./context.js";
-import { exportKey, importKey } from "./key.js";
 import { checkExport, exportDrives, importDrives } from "./move.js";
 import { collectDrives, listDrives, upgradeDrives, verifyDrives } from "./store.js";
 
@@ -90,4 +90,45 @@ function reportFailure(command: DriveCommand, error: unknown, { stderr }: Comman
   const isJson = "json" in command && command.json;
   stderr.write(isJson ? `${jsonText({ error: message, errorCode: code, errorData: data })}\n` : `${message}\n`);
   return EXIT.failed;
+}
+
+// The commands `drive export-key` and `drive import-key`.
+
+type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
+
+/** `venue-files drive export-key`: prints the key that signs a user's drives, for moving them to another venue. */
+export async function exportKey({ user, out }: CommandOf<"drive export-key">, work: DriveWork): Promise<number> {
+  const { context, drives } = work;
+  const did = work.didOf({ did: user });
+  const seed = await drives.keys.export(did);
+  try {
+    await putToken(seed.toString("hex"), out, context);
+  } finally {
+    seed.fill(0);
+  }
+  context.stderr.write(
+    `Whoever has this key can sign drives of ${shortDid(did)} for ever; the operator of the venue keeps it too\n`,
+  );
+  return EXIT.ok;
+}
+
+/** `venue-files drive import-key`: lets a user own drives here that were signed by an imported key. */
+export async function importKey({ user, file }: CommandOf<"drive import-key">, work: DriveWork): Promise<number> {
+  const { context, config, drives } = work;
+  const did = work.didOf({ did: user });
+  const seed = readSeed(file, keyPlace(config, context));
+  let account: string;
+  try {
+    account = await drives.keys.import(did, seed);
+  } finally {
+    seed.fill(0);
+  }
+  await print(context, `${account}\n`);
+  const [active] = await drives.keys.accounts(did);
+  const effect =
+    active === account
+      ? "Drives it has signed come back under their names with: drive import"
+      : "The user has an older key, which goes on signing; drives that this one has signed are merged into those";
+  context.stderr.write(`${effect}\n`);
+  return EXIT.ok;
 }

@@ -1,7 +1,6 @@
 // Runs the file commands.
 
-import type { FileRun } from "../arguments/files/line.js";
-import type { FileCommandName } from "../arguments/files/options.js";
+import type { FileCommandName, FileRun } from "../arguments/files/options.js";
 import type { CommandContext } from "../context.js";
 import { edit, mkdir, patch, rm } from "./change.js";
 import { cat, head, tail } from "./content.js";

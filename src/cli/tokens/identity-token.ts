@@ -1,13 +1,13 @@
 // The `token identity` command.
 
 import { systemClock } from "../../core/clock.js";
-import { mintIdentity } from "../../ucan/mint/identity.js";
+import { mintIdentity } from "../../ucan/mint/claims.js";
 import type { Command } from "../arguments/arguments.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadOptionalConfig } from "../load-config.js";
 import { shortDid } from "../output/did.js";
-import { checkTo } from "./audience.js";
+import { checkTo } from "./grant.js";
 import { keyPlace, openSigningKey } from "./signing-key.js";
 import { checkTokenOutput, putToken } from "./token-output.js";
 

@@ -3,19 +3,28 @@
 import { createFileVerifier } from "../../authz/file-verifier.js";
 import type { Grant } from "../../authz/grant.js";
 import { inspectToken } from "../../authz/inspect-token.js";
+import type { LinkReport, TokenReport } from "../../authz/token-report.js";
+import { parseConfig } from "../../config/load.js";
+import { isLoopbackListener } from "../../config/loopback.js";
+import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
-import { decodeToken } from "../../ucan/token/decode.js";
-import type { UcanToken } from "../../ucan/verify/proof.js";
+import { silentLog } from "../../core/ports/log.js";
+import { type DecodedToken, decodeToken } from "../../ucan/token/decode.js";
+import type { TokenFault } from "../../ucan/token/fault.js";
+import { tokenId } from "../../ucan/token/id.js";
+import { verifyIdentityToken } from "../../ucan/token/identity-token.js";
+import type { UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
+import { createPublicKeys } from "../../ucan/verify/public-keys.js";
+import type { Access } from "../../venue/identity/access.js";
+import { openOwnAccess } from "../../venue/identity/own-access.js";
 import type { Command } from "../arguments/arguments.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOptionalConfig } from "../load-config.js";
-import { describeToken, type RootRights } from "../output/describe-token.js";
+import { describeIdentity, describeToken, type RootRights } from "../output/describe-token.js";
 import { jsonText } from "../output/json.js";
 import { verbsIn } from "../output/rights.js";
-import { type Inspected, type Inspection, inspectIdentity } from "./inspect-identity.js";
 import { keyPlace, openSigningKey } from "./signing-key.js";
 import { readTokensOrStdin } from "./token-files.js";
-import { type VenueView, viewVenue } from "./venue-view.js";
 
 /** `venue-files token inspect`: reports what tokens grant. Exit status 1 unless all are valid. */
 export async function tokenInspect(
@@ -97,4 +106,97 @@ function* unprovenTokens(token: UcanToken<Grant>, seen = new Set<UcanToken<Grant
 function likelyOwner(unproven: readonly UcanToken<Grant>[], root: string | undefined): string | undefined {
   const found = unproven.find(({ own }) => own.some(({ segments }) => segments[0] === root || segments.length === 0));
   return (found ?? unproven[0])?.decoded?.issuer;
+}
+
+// Inspects identity tokens and invocations.
+
+/** Context of an inspection. */
+export interface Inspection {
+  readonly wanted: Extract<Command, { name: "token inspect" }>["wanted"];
+  /** Absent: owners are unknown. */
+  readonly view: VenueView | undefined;
+  readonly verifier: UcanVerifier<Grant>;
+  /** DID of the intended user of the tokens. Absent: not checked. */
+  readonly caller: string | undefined;
+}
+
+/** An inspected token. */
+export interface Inspected {
+  readonly report: TokenReport;
+  readonly text: string;
+}
+
+/** Inspects an identity token: it grants nothing, but can be valid or invalid. */
+export function inspectIdentity(text: string, token: DecodedToken, inspection: Inspection): Inspected {
+  const fault = faultOf(text, token, inspection);
+  const { issuer, audience, expiresAt, notBefore } = token;
+  const link: LinkReport = {
+    id: tokenId(token.signedText),
+    issuer,
+    ...(audience === undefined ? {} : { audience }),
+    ...(expiresAt === undefined ? {} : { expires: expiresAt }),
+    ...(notBefore === undefined ? {} : { notBefore }),
+    grants: [],
+    depth: 0,
+    reasons: fault === undefined ? [] : [fault],
+  };
+  const reasons = [...link.reasons];
+  // It covers no capability, and no other caller can use it.
+  if (inspection.wanted !== undefined) reasons.push("not_covered");
+  if (inspection.caller !== undefined && inspection.caller !== issuer) reasons.push("wrong_audience");
+  const valid = reasons.length === 0;
+  const report: TokenReport = { valid, reasons, grants: [], chain: [link], expires: expiresAt ?? null };
+  const nowSeconds = Math.floor(systemClock.nowMs() / 1000);
+  return { report, text: describeIdentity(report, { nowSeconds, venueIsKnown: inspection.view?.did !== undefined }) };
+}
+
+/** Verifies it as the configured venue would, or without one, as the venue named by its audience. */
+function faultOf(text: string, { audience }: DecodedToken, { view, verifier }: Inspection): TokenFault | undefined {
+  const config = view?.config ?? parseConfig({}, { baseDir: "/" });
+  const { auth } = config;
+  const verdict = verifyIdentityToken(text, {
+    venueDid: view?.did ?? audience ?? "",
+    clock: systemClock,
+    clockSkewSeconds: auth.clockSkew,
+    maxLifetimeSeconds: auth.maxIdentityLifetime,
+    acceptUnbound: auth.acceptUnboundIdentity ?? isLoopbackListener(config),
+    keys: createPublicKeys(),
+    revocations: view?.revocations ?? { has: () => false },
+    verifier,
+  });
+  return "refused" in verdict ? verdict.refused : undefined;
+}
+
+// The token rules of a configuration, without opening the venue.
+
+/** The token rules of a configuration, without opening a venue: creates nothing and accesses no root. */
+export interface VenueView extends Pick<Access, "key" | "verifier" | "revocations" | "canonicalDid"> {
+  readonly config: VenueConfig;
+  /** The venue's own DID; absent if it depends on a key that does not exist yet or changes at each start. */
+  readonly did: string | undefined;
+  /**
+   * Canonical DID of a root's owner, if known.
+   * @param root absent: the default owner, of roots without an owner of their own
+   */
+  ownerOf(root: string | undefined): string | undefined;
+  /** Canonical DIDs of configured root owners. */
+  readonly owners: readonly string[];
+}
+
+/** Builds the view of a configuration. @throws ConfigError if its key or its revocation list cannot be read */
+export function viewVenue(config: VenueConfig, { env, stderr }: Pick<CommandContext, "env" | "stderr">): VenueView {
+  const log = { ...silentLog, warn: (_: unknown, text: string) => void stderr.write(`Warning: ${text}\n`) };
+  const { key, verifier, revocations, canonicalDid, did, operator } = openOwnAccess(config, { env, log });
+  const known = (text: string) => (text.startsWith("did:") ? canonicalDid(text) : undefined);
+  return {
+    ...{ config, verifier, revocations, canonicalDid },
+    ...(key === undefined ? {} : { key }),
+    did: known(did),
+    owners: Object.values(config.file.roots).flatMap(({ owner }) => (owner === undefined ? [] : [canonicalDid(owner)])),
+    ownerOf(root) {
+      const found = root === undefined ? undefined : config.file.roots[root];
+      // Each caller owns its own drive and cannot delegate it.
+      return found?.kind === "dlfs" ? undefined : known(found?.owner ?? operator);
+    },
+  };
 }

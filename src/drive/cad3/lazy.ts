@@ -1,6 +1,6 @@
 // Values whose branches are loaded on demand.
 
-import { Composite, type Encoder } from "./encoding/composite.js";
+import { Composite, type Encoder } from "./encoding/cell.js";
 import type { ParsedCell } from "./encoding/parsed.js";
 import type { Cell } from "./ref.js";
 import type { Value } from "./value.js";

@@ -3,8 +3,8 @@
 import { checkLimit } from "../dlfs/limits.js";
 import { Signed } from "../dlfs/signed.js";
 import type { Built, Made } from "./checked-values.js";
-import { textOf } from "./encoding/parse-scalar.js";
 import type { ParsedBlob, ParsedCell, ParsedIndex, ParsedMap, ParsedVector } from "./encoding/parsed.js";
+import { textOf } from "./encoding/parsed.js";
 import { badFormat } from "./encoding/reader.js";
 import { Keyword } from "./keyword.js";
 import { CadMap } from "./maps/hash-map.js";

@@ -1,7 +1,7 @@
 // Loads all branches of a value.
 
 import { Signed } from "../dlfs/signed.js";
-import { Composite } from "./encoding/composite.js";
+import { Composite } from "./encoding/cell.js";
 import { fold } from "./fold.js";
 import { LazyValue } from "./lazy.js";
 import { CadMap, map } from "./maps/hash-map.js";

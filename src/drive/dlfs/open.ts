@@ -2,8 +2,8 @@
 
 import { assemble, checkShape, hashHexOf, missingCell, type Source, wholeOf } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
-import { textOf } from "../cad3/encoding/parse-scalar.js";
 import type { ParsedCell, ParsedIndex, ParsedMap, ParsedRef } from "../cad3/encoding/parsed.js";
+import { textOf } from "../cad3/encoding/parsed.js";
 import { badFormat } from "../cad3/encoding/reader.js";
 import { type LazySource, LazyValue } from "../cad3/lazy.js";
 import { isIndexKey } from "../cad3/make-value.js";

@@ -7,8 +7,7 @@ import {
   sign as signBytes,
   verify as verifyBytes,
 } from "node:crypto";
-import { cellOf, encode } from "../cad3/encoding/cell.js";
-import { Composite, type Encoder } from "../cad3/encoding/composite.js";
+import { Composite, cellOf, type Encoder, encode } from "../cad3/encoding/cell.js";
 import { LazyValue } from "../cad3/lazy.js";
 import { type Cell, cellFrom } from "../cad3/ref.js";
 import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES, SIGNED_TAG } from "../cad3/scalar.js";

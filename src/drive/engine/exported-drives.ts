@@ -2,8 +2,8 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
-import { textOf } from "../cad3/encoding/parse-scalar.js";
 import type { ParsedCell, ParsedIndex, ParsedMap } from "../cad3/encoding/parsed.js";
+import { textOf } from "../cad3/encoding/parsed.js";
 import { Keyword } from "../cad3/keyword.js";
 import { HASH_BYTES, refOf, toHex } from "../cad3/ref.js";
 import { NIL_TAG } from "../cad3/scalar.js";

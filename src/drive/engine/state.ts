@@ -1,7 +1,7 @@
 // The current state of an owner: the merged roots of all writers.
 
 import { cellOf } from "../cad3/encoding/cell.js";
-import { decode } from "../cad3/encoding/decode.js";
+import { decode } from "../cad3/encoding/multi-cell.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { LazyValue } from "../cad3/lazy.js";
 import { CadMap, map } from "../cad3/maps/hash-map.js";

@@ -3,13 +3,14 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
+import { fieldsOf } from "../../core/unknown.js";
 import { toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { createSigner, type Signed } from "../dlfs/signed.js";
 import { driveError } from "../error.js";
-import type { KeyRecords } from "../store/cell-store.js";
-import { decodeRecord, encodeRecord, type SealedKey } from "./key-record.js";
-import { createSealer } from "./seal.js";
+import type { KeyRecord, KeyRecords } from "../store/cell-store.js";
+import { createSealer, type Sealed } from "./seal.js";
 
 /** The key that signs the drives of one owner; used for nothing else. */
 export interface OwnerKey {
@@ -201,3 +202,42 @@ const cannotOpen = (): Error =>
     "READ_ONLY_ROOT",
     "The drives cannot be changed: the key that signs them was sealed with another key of this venue",
   );
+
+// Stored form of an owner's sealed key.
+
+/** A sealed key as stored: JSON `{ v: 1, did, publicKey, createdAt, nonce, sealed }`, with byte fields in base64. */
+export interface SealedKey extends Sealed {
+  readonly did: string;
+  /** 64 hex digits. */
+  readonly publicKey: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+const VERSION = 1;
+
+export function encodeRecord({ did, publicKey, createdAt, nonce, sealed }: SealedKey): Uint8Array {
+  const record = { v: VERSION, did, publicKey, createdAt, nonce: toText(nonce), sealed: toText(sealed) };
+  return Buffer.from(JSON.stringify(record), "utf8");
+}
+
+const toText = (bytes: Buffer): string => bytes.toString("base64");
+
+/** @throws STORE_DAMAGED if it is not a record of this owner and key */
+export function decodeRecord(did: string, { publicKey, bytes }: KeyRecord): SealedKey {
+  const fields = parseFields(bytes);
+  const { v, createdAt, nonce, sealed } = fields;
+  const isOurs = v === VERSION && fields["did"] === did && fields["publicKey"] === publicKey;
+  if (!isOurs || typeof createdAt !== "number" || typeof nonce !== "string" || typeof sealed !== "string") {
+    throw adapterError("STORE_DAMAGED", "Drive store is damaged: the key of an owner cannot be read");
+  }
+  return { did, publicKey, createdAt, nonce: Buffer.from(nonce, "base64"), sealed: Buffer.from(sealed, "base64") };
+}
+
+function parseFields(bytes: Uint8Array): JsonObject {
+  try {
+    return fieldsOf(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8")));
+  } catch {
+    return {};
+  }
+}

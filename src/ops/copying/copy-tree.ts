@@ -1,13 +1,14 @@
 // Copies a file or tree between roots or drives, with verification if asked for.
 
+import { countText, type ReportProgress } from "../../core/call/progress.js";
 import { conflict, isADirectory, notSupportedByRoot } from "../../core/errors/texts.js";
 import { type Expected, etagOf, isExpected } from "../../core/etag.js";
 import type { Copied, PlaceOptions } from "../../core/ports/backend.js";
-import type { TreeSource } from "../../core/ports/tree-source.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
+import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { TwoPlaces } from "./two-places.js";
-import { watchedSource } from "./watched-source.js";
 
-export interface TreeCopyOptions extends PlaceOptions {
+interface TreeCopyOptions extends PlaceOptions {
   /** Precondition on the source file. */
   readonly expectedFrom: Expected | undefined;
   /** Fails if any entry would be left out, and verifies what has been written. */
@@ -39,4 +40,47 @@ export async function copyTree(
   const { report } = access.scope;
   const watched = report === undefined ? source : watchedSource(source, report);
   return to.root.backend.place(to.path, watched, { ...options, ...how }, to.access);
+}
+
+// Reports the progress of a copy while its source is read.
+
+/** A source that reports what is read from it: bytes of a file, entries of a directory. */
+function watchedSource(source: TreeSource, report: ReportProgress): TreeSource {
+  let entries = 0;
+  const next = async (): Promise<SourceEntry | undefined> => {
+    const entry = await source.next();
+    if (entry !== undefined) report(++entries, undefined, () => `${countText(entries, "entry", "entries")} copied`);
+    return entry;
+  };
+  return {
+    top: source.top.type === "file" ? watchedEntry(source.top, report) : source.top,
+    ...(source.identity === undefined ? {} : { identity: source.identity }),
+    next,
+    get left() {
+      return source.left;
+    },
+    get refusal() {
+      return source.refusal;
+    },
+    isUnchanged: () => source.isUnchanged(),
+    close: () => source.close(),
+  };
+}
+
+function watchedEntry(entry: SourceEntry, report: ReportProgress): SourceEntry {
+  const open = async (): Promise<OpenFile> => {
+    const file = await entry.open();
+    return {
+      ...{ size: file.size, modified: file.modified },
+      ...(file.descriptor === undefined ? {} : { descriptor: file.descriptor }),
+      async read(offset, length) {
+        const bytes = await file.read(offset, length);
+        const done = offset + bytes.length;
+        report(done, Math.max(done, file.size));
+        return bytes;
+      },
+      close: () => file.close(),
+    };
+  };
+  return { ...entry, open };
 }

@@ -1,9 +1,16 @@
 // Matches edits against a text and derives the replacements.
 
 import type { TextChange } from "../../core/call/terms.js";
-import { type PlainText, plainText, type Terminator, terminatorsIn, withTerminator } from "../content/terminators.js";
-import { type Spans, spansOf } from "./span-search.js";
-import { type Occurrences, occurrencesOf } from "./text-search.js";
+import {
+  type PlainText,
+  plainText,
+  type Terminator,
+  terminatorAfter,
+  terminatorBefore,
+  terminatorsIn,
+  withTerminator,
+} from "../content/terminators.js";
+import { LOOK, type Occurrences, occurrencesOf, PATIENCE, PROBE } from "./text-search.js";
 
 /** Most occurrences one edit replaces. */
 const MAX_OCCURRENCES = 1000;
@@ -86,3 +93,62 @@ const matchOf = (
   expect: number,
   replacement: (start: number) => Replacement,
 ): Match => ({ found: count, starts, replacements: count === expect ? starts.map(replacement) : [] });
+
+// Finds a text of several lines in another when all terminators count as equal.
+
+/** Occurrences of a text; their lengths vary with the terminators. */
+interface Spans {
+  /** Number of all occurrences, including overlapping ones. */
+  readonly count: number;
+  /** The first occurrences, in order. */
+  readonly spans: readonly { readonly start: number; readonly end: number }[];
+}
+
+/**
+ * Finds a text in another when all terminators count as equal. Searches for its longest line, then compares the lines
+ * around it, so that nothing is copied.
+ * @param needle its lines end in `\n`
+ * @returns `undefined`: its longest line occurs so often that searching a newline-normalised copy is cheaper
+ */
+export function spansOf(needle: string, text: string, keep: number): Spans | undefined {
+  const lines = needle.split("\n");
+  const anchor = lines.reduce((longest, line, at) => (line.length > (lines[longest]?.length ?? 0) ? at : longest), 0);
+  const line = lines[anchor] ?? "";
+  if (line === "") return undefined;
+  const probe = line.slice(0, PROBE);
+  const spans: { start: number; end: number }[] = [];
+  let count = 0;
+  let credit = PATIENCE * (text.length + needle.length);
+  for (let at = text.indexOf(probe); at >= 0; at = text.indexOf(probe, at + 1)) {
+    credit -= LOOK + needle.length;
+    if (credit < 0) return undefined;
+    if (!text.startsWith(line, at)) continue;
+    const start = startOf(lines.slice(0, anchor), text, at);
+    const end = start < 0 ? -1 : endOf(lines.slice(anchor + 1), text, at + line.length);
+    if (end < 0) continue;
+    count++;
+    if (spans.length < keep) spans.push({ start, end });
+  }
+  return { count, spans };
+}
+
+/** Start of the lines that end right before `before`; -1: they do not match. */
+function startOf(lines: readonly string[], text: string, before: number): number {
+  let at = before;
+  for (const line of lines.toReversed()) {
+    at = terminatorBefore(at, text) - line.length;
+    if (at < 0 || !text.startsWith(line, at)) return -1;
+  }
+  return at;
+}
+
+/** End of the lines that begin right after `behind`; -1: they do not match. */
+function endOf(lines: readonly string[], text: string, behind: number): number {
+  let at = behind;
+  for (const line of lines) {
+    at = terminatorAfter(at, text);
+    if (at < 0 || !text.startsWith(line, at)) return -1;
+    at += line.length;
+  }
+  return at;
+}

@@ -2,10 +2,11 @@
 
 import type { CallTerms } from "../../core/call/terms.js";
 import { adapterError } from "../../core/errors/errors.js";
-import type { JsonObject } from "../../core/ports/adapter.js";
+import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import type { BoundRoot } from "../profile.js";
 import type { ReadonlyFiles } from "./readonly-files.js";
 import type { SessionPaths } from "./session-path.js";
+import { pathMatcher } from "./session-path.js";
 import { toolFault } from "./tool-fault.js";
 
 /** Shared by the tools of one instance. */
@@ -24,7 +25,7 @@ export interface SessionCall extends Session {
 const PAGE = 10_000;
 const MAX_PAGES = 10;
 
-export const LOOKING: { readonly terms: CallTerms } = { terms: { details: true } };
+const LOOKING: { readonly terms: CallTerms } = { terms: { details: true } };
 /** Terms of an operation that changes something. */
 export const changeOptions = ({ files }: Session): { readonly terms: CallTerms } =>
   files.isEmpty ? LOOKING : { terms: { details: true, ...files.terms } };
@@ -110,4 +111,82 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
     created_at: new Date(createdIn(found) ?? modified).toISOString(),
     updated_at: new Date(modified).toISOString(),
   };
+}
+
+// The `read_file` tool.
+
+/** Media types of images, by file extension. */
+const IMAGES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+};
+
+/** The encoding is given explicitly, so that only UTF-8 counts as text whatever the root's default encoding is. */
+export async function readFile(path: string, { root, paths }: SessionCall): Promise<JsonObject> {
+  const found = await root.invoke("file:read", { path, encoding: "utf-8" }, LOOKING);
+  const { content = "", encoding, size } = found;
+  const hash = hashIn(found);
+  const mediaType = encoding === "base64" ? IMAGES[/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""] : undefined;
+  if (mediaType === undefined) {
+    const shown = encoding === "base64" ? encoding : "text";
+    return { path: paths.show(path), content, encoding: shown, size_bytes: size, content_hash: hash };
+  }
+  const image = { base64: content, media_type: mediaType };
+  return { path: paths.show(path), media_type: mediaType, size_bytes: size, content_hash: hash, image };
+}
+
+/** Renders an image as an image: a model cannot read its base64 text. */
+export function renderRead(result: unknown): Rendering {
+  const { image, ...value }: { readonly image?: { readonly base64: string; readonly media_type: string } } =
+    typeof result === "object" && result !== null ? result : {};
+  if (image === undefined) return { kind: "json", value, rest: {} };
+  return { kind: "json", value, rest: {}, image: { base64: image.base64, mime: image.media_type } };
+}
+
+// The `grep_files` tool.
+
+const MAX_PATTERN_CHARS = 1000;
+const MAX_FILE_BYTES = 524_288;
+const MAX_TOTAL_BYTES = 5_242_880;
+/** Patterns without regex metacharacters are searched literally. */
+const PLAIN = /^[^\\^$.|?*+()[\]{}]{1,64}$/u;
+
+interface GrepArguments {
+  readonly pattern: string;
+  /** `""`: every file. */
+  readonly pathPattern: string;
+}
+
+export async function grepFiles(
+  path: string,
+  { pattern, pathPattern }: GrepArguments,
+  call: SessionCall,
+): Promise<JsonObject> {
+  if (pattern.length > MAX_PATTERN_CHARS) throw toolFault("INVALID_PATTERN", "Regex pattern too long");
+  const isMeant = await pathMatcher(pathPattern, call.paths.prefix);
+  const { root, files, paths } = call;
+  const wants = (segments: readonly string[]): boolean =>
+    !segments.includes(".git") && isMeant(segments.slice(files.depth).join("/"));
+  const found = await root.invoke(
+    "file:grep",
+    { path, pattern, maxFileBytes: MAX_FILE_BYTES, ...(PLAIN.test(pattern) ? { literal: true } : {}) },
+    { terms: { search: { wants, maxTotalBytes: MAX_TOTAL_BYTES } } },
+  );
+  if (!found.complete) throw incomplete(found.reason);
+  const matches = (found.matches ?? []).map(({ path: file, line, text }) => ({
+    ...{ path: paths.show(`/${file}`), line_number: line, line: text },
+  }));
+  matches.sort((left, right) => order(left.path, right.path) || left.line_number - right.line_number);
+  return { pattern, matches, match_count: matches.length };
+}
+
+const order = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
+
+/** A partial result would look complete to the caller. */
+function incomplete(reason: string | undefined): Error {
+  if (reason === "timeout") return toolFault("TIMEOUT", "Grep scan takes too long. Pass a deeper path");
+  return toolFault("TOO_LARGE", "Grep scan exceeds maximum number of files. Pass a deeper path");
 }

@@ -7,8 +7,8 @@ import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
 import { denial } from "../profile.js";
 import { BASH } from "./bash.js";
-import { patternFault } from "./path-pattern.js";
 import type { SessionPaths } from "./session-path.js";
+import { patternFault } from "./session-path.js";
 import { isTold } from "./tool-fault.js";
 
 /** Read-only tools: a failure is never due to a read-only file. */

@@ -1,9 +1,12 @@
 // The Jettson profile: file tools and a shell on one workspace.
 
-import type { Profile } from "../profile.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
+import { denial, type FailedCall, type Profile } from "../profile.js";
 import { fileTools } from "./files.js";
-import { SHELL_TOOL, shellTool } from "./shell.js";
-import { textOf } from "./texts.js";
+import { ESCAPES } from "./path.js";
+import { INVALID_TIMEOUT, SHELL_TOOL, shellTool } from "./shell.js";
 
 const FILES_REJECTED = "Jettson Files rejected the operation: ";
 const SHELL_REJECTED = "Jettson Shell rejected the command: ";
@@ -20,3 +23,52 @@ export const jettson: Profile = {
     errorValue: (text, tool) => ({ error: `${tool === SHELL_TOOL ? SHELL_REJECTED : FILES_REJECTED}${text}` }),
   }),
 };
+
+// Error texts of the Jettson tools, by error code and tool.
+
+/** JSON pointer of the field. */
+const TIMEOUT = "/timeout_seconds";
+
+/** Texts for error codes, the same for every tool. `p`: the path as the caller knows it. */
+const TEXTS: Readonly<Record<string, (p: string) => string>> = {
+  INVALID_PATH: () => ESCAPES,
+  PATH_NOT_RELATIVE: () => ESCAPES,
+  PATH_ESCAPES_ROOT: () => ESCAPES,
+  SYMLINK_ESCAPE: () => ESCAPES,
+  DANGLING_SYMLINK: () => ESCAPES,
+  OTHER_DEVICE: () => ESCAPES,
+  ROOT_DELETE: () => ESCAPES,
+  NOT_FOUND: (p) => `no such file: ${p}`,
+  PARENT_MISSING: (p) => `no such file: ${p}`,
+  NOT_A_DIRECTORY: (p) => `${p} is not a directory`,
+  EXISTS_NOT_DIRECTORY: (p) => `${p} is not a directory`,
+  READ_ONLY_ROOT: () => "root is read-only",
+  PERMISSION_DENIED: (p) => `${p} is read-only`,
+  NOT_TEXT: (p) => `${p} is not UTF-8 text`,
+  // Devices and pipes hold no text.
+  NOT_A_FILE: (p) => `${p} is not UTF-8 text`,
+  TOO_LARGE: () => "content exceeds the 5 MB limit",
+  DENIED_BY_POLICY: (p) => `${p} is denied by policy`,
+  QUOTA_EXCEEDED: () => "quota exceeded",
+  NAME_CLASH: (p) => `invalid argument: ${p} clashes with another name`,
+  DRIVE_REQUIRES_AUTH: () => "permission denied: requires an authenticated caller",
+  ABORTED: () => "cancelled",
+};
+
+/** Text of a failure of an operation, without the tool name as prefix. */
+function textOf(error: FileAdapterError, { tool }: FailedCall): string {
+  const { code, data, message } = error;
+  const p = shown(data["path"]);
+  if (isTooManyDenied(error)) return message;
+  if (code === "CAPABILITY_DENIED") return denial(data["required"]);
+  if (code === "INVALID_INPUT") return data["pointer"] === TIMEOUT ? INVALID_TIMEOUT : `invalid argument: ${message}`;
+  if (code === "NOT_SUPPORTED" && tool === SHELL_TOOL) return NO_SANDBOX;
+  if (code === "IS_A_DIRECTORY") {
+    return tool.endsWith("_delete")
+      ? `${p} is a directory — use Jettson Shell with rmdir for that.`
+      : `${p} is a directory`;
+  }
+  return TEXTS[code]?.(p) ?? "internal error";
+}
+
+const shown = (path: unknown): string => (typeof path === "string" && path !== "" ? escapeText(path) : ".");

@@ -11,8 +11,8 @@ import { createUcanVerifier, type UcanRules } from "../verify/verifier.js";
 import { checkAudience, endAfter, type MintClaims, newNonce } from "./claims.js";
 import { limitError, MintError, proofError } from "./error.js";
 import { checkUcan08Proofs, readProofs, type UsableProof } from "./proofs.js";
-import { signToken } from "./sign-token.js";
 import type { SigningKey } from "./signing-key.js";
+import { signToken } from "./signing-key.js";
 import { mintUcan08 } from "./ucan08.js";
 
 const DEFAULT_LIFETIME_SECONDS = 3600;

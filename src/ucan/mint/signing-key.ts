@@ -1,6 +1,7 @@
 // Ed25519 keys, made from 32-byte seeds.
 
-import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
+import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import { didKeyFromPublicKey, multikeyFromPublicKey } from "../token/did-key.js";
 
 /** DER prefix of a PKCS #8 Ed25519 private key (RFC 8410), followed by the 32-byte seed. */
@@ -47,3 +48,17 @@ export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
     privateKey,
   };
 }
+
+// Signs JWTs with Ed25519.
+
+/** Signs with an Ed25519 key. @returns 64 bytes */
+export const signBytes = (bytes: Uint8Array, key: SigningKey): Uint8Array => sign(null, bytes, key.privateKey);
+
+/** Signs a JWT in compact form, with the header of Covia clients, which includes the key as `kid`. */
+export function signToken(payload: JsonObject, key: SigningKey): string {
+  const header = { alg: "EdDSA", typ: "JWT", kid: key.multikey };
+  const text = `${encode(header)}.${encode(payload)}`;
+  return `${text}.${Buffer.from(signBytes(Buffer.from(text), key)).toString("base64url")}`;
+}
+
+const encode = (part: JsonObject): string => Buffer.from(JSON.stringify(part)).toString("base64url");

@@ -2,7 +2,7 @@
 
 import type { DidableKey } from "ucans";
 import { type MintClaims, newNonce } from "./claims.js";
-import { signBytes } from "./sign-token.js";
+import { signBytes } from "./signing-key.js";
 
 /**
  * Mints a UCAN 0.8 token with the `ucans` library, which its users verify with. The library is loaded only here, at the

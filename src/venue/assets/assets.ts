@@ -9,11 +9,11 @@ import { AssetError, type Assets, type OwnAsset, type StoredContent } from "../.
 import type { Log } from "../../core/ports/log.js";
 import { Turns } from "../../core/turns.js";
 import { errnoOf } from "../../jail/sys.js";
-import { ByteBudget } from "./budget.js";
 import { canonicalJson, isAssetReference, parseAssetReference } from "./id.js";
 import { contentOf, parseMetadata, readMetadata } from "./metadata.js";
 import { AssetRegistry, costOf, ownerCost } from "./registry.js";
 import type { AssetStore } from "./store.js";
+import { ByteBudget } from "./store.js";
 
 /** Maximum bytes of metadata in total: it stays in memory even when content is stored in files. */
 const MAX_METADATA_TOTAL_BYTES = 268_435_456;

@@ -10,7 +10,7 @@ import { isLinux } from "../../core/system.js";
 import { makeFolder } from "../../drive/store/embedded/make-folder.js";
 import { errnoOf } from "../../jail/sys.js";
 import { answerAt, isAnswered } from "./lock.js";
-import { formatRecord, parseRecord } from "./record.js";
+import { formatRecord, parseRecord } from "./registry.js";
 import { type AssetRecord, AssetStorageError, type AssetStore } from "./store.js";
 
 const CONTENT = "content";

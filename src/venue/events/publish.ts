@@ -4,13 +4,16 @@ import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuditSink } from "../../audit/record.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
+import type { Caller } from "../../core/call/caller.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { VenueEvent, VenueTopic } from "../../core/ports/changes/events.js";
 import type { EventLog } from "../../feed/event-log.js";
 import type { Access } from "../identity/access.js";
 import { accessDid } from "../identity/access-entry.js";
+import { actsInFull } from "../operations/caller.js";
 import type { VenueHostOptions } from "../venue.js";
 import type { EventBus } from "./event-bus.js";
 import { createVenueEvents } from "./venue-events.js";
-import { visibilityIn } from "./visibility.js";
 
 /** Tells of each audit record to the operator, to the caller whose call it was, and to the maker of its token. */
 export const auditEvents = (
@@ -33,7 +36,7 @@ function makerOf(caller: string, access: Pick<Access, "did" | "accessTokens" | "
   return maker === undefined || maker.kind === "operator" ? undefined : access.canonicalDid(maker.did);
 }
 
-export interface EventParts {
+interface EventParts {
   readonly log: EventLog;
   readonly bus: EventBus;
   readonly config: VenueConfig;
@@ -64,3 +67,17 @@ export function eventsOf({
     },
   };
 }
+
+// Which events a caller may see: what the lists of the same things would show it.
+
+/** As `audit:query`, `auth:list`, `approval:list` and the list of jobs judge, at the time of the delivery. */
+const visibilityIn =
+  (access: Pick<Access, "verifier">) =>
+  (topic: VenueTopic, { did, isOperator }: Caller, context: SurfaceContext): ((event: VenueEvent) => boolean) => {
+    const isOwn = ({ audience }: VenueEvent): boolean => audience.includes(did);
+    if (topic === "approval") return (event) => event.maySee?.(context) ?? isOwn(event);
+    const isNarrowed = (topic === "audit" || topic === "auth") && !actsInFull(context, { access });
+    // An access token has a DID of its own. Others who are narrowed would see what their DID does elsewhere.
+    if (isNarrowed) return context.authentication === "access-token" ? isOwn : () => false;
+    return isOperator ? () => true : isOwn;
+  };

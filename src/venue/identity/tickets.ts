@@ -5,8 +5,9 @@ import type { Clock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { TicketOffice, TicketRequest } from "../../core/ports/transfer.js";
 import { parsePath } from "../../path/grammar.js";
-import type { HttpFiles } from "../../surfaces/http/host.js";
+import type { HttpFiles, Login } from "../../surfaces/http/host.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
+import type { Access } from "./access.js";
 
 /** Domain separation: no token signed by this key begins with it. */
 const PURPOSE = "venue-files ticket ";
@@ -18,7 +19,7 @@ const MOST = 4096;
 /** Maximum size of the stored contexts as JSON, in characters: UCANs sent with a call can be long. */
 const MAX_CHARS = 16_777_216;
 
-export interface TicketOptions {
+interface TicketOptions {
   readonly key: SigningKey;
   readonly clock: Clock;
   /** Base URL of the venue; `undefined` if it does not listen. */
@@ -101,4 +102,19 @@ const signedText = (id: string, { direction, root, path }: Issued["use"], expire
 function lastingPartOf(context: SurfaceContext): SurfaceContext {
   const { signal: _, resolveAsset: _r, cancellation: _c, jobId: _j, budget: _b, transfer: _t, ...lasting } = context;
   return lasting;
+}
+
+// Signing in by the code of a link.
+
+/** The login of a venue. @returns `undefined` where it issues no access tokens */
+export function createLogin({ accessTokens, bearerOf }: Pick<Access, "accessTokens" | "bearerOf">): Login | undefined {
+  if (accessTokens === undefined) return undefined;
+  return (code) => {
+    const made = accessTokens.login(code);
+    if ("fault" in made) return made.fault === "wrong" ? undefined : { retryMs: made.retryMs };
+    const { entry, secret } = made;
+    // Whoever made the link may have been revoked since; then the token is worth nothing.
+    const did = bearerOf(entry)?.did;
+    return did === undefined ? undefined : { id: entry.id, did, expires: entry.expires, token: secret };
+  };
 }

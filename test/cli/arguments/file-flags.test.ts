@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { ignoreCaseGlob } from "../../../src/cli/arguments/files/find-globs.js";
-import { parseFileLine } from "../../../src/cli/arguments/files/line.js";
+import { parseFileLine } from "../../../src/cli/arguments/files/options.js";
 import { UsageError } from "../../../src/cli/arguments/options.js";
 import { runFileLine, type Stage } from "../files/file-stage.js";
 import { cleanUp, makeFolder, start } from "../process.js";

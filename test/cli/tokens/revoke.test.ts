@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { systemClock } from "../../../src/core/clock.js";
-import { mintIdentity } from "../../../src/ucan/mint/identity.js";
+import { mintIdentity } from "../../../src/ucan/mint/claims.js";
 import { decodeToken } from "../../../src/ucan/token/decode.js";
 import { tokenId } from "../../../src/ucan/token/id.js";
 import { did, makeGround, PEOPLE, secretsIn, tokenOf } from "../people.js";

@@ -5,7 +5,7 @@ import type { DenialReason } from "../../../src/authz/denial.js";
 import type { TokenReport } from "../../../src/authz/token-report.js";
 import { describeToken, type TokenFacts } from "../../../src/cli/output/describe-token.js";
 import { systemClock } from "../../../src/core/clock.js";
-import { mintIdentity } from "../../../src/ucan/mint/identity.js";
+import { mintIdentity } from "../../../src/ucan/mint/claims.js";
 import { decodeToken } from "../../../src/ucan/token/decode.js";
 import { tokenId } from "../../../src/ucan/token/id.js";
 import { did, makeGround, PEOPLE, secretsIn, short, tokenOf } from "../people.js";

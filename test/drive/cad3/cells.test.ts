@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { encode, hashOf, isEmbedded } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode } from "../../../src/drive/cad3/encoding/decode.js";
-import { fromMultiCell, toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
+import { decode, fromMultiCell, toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { index } from "../../../src/drive/cad3/maps/index-map.js";
 import { materialize } from "../../../src/drive/cad3/materialize.js";
 import { keyword, type Value } from "../../../src/drive/cad3/value.js";

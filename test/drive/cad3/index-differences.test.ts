@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { differencesOf } from "../../../src/drive/cad3/maps/index-differences.js";
 import { type CadIndex, index } from "../../../src/drive/cad3/maps/index-map.js";
+import { differencesOf } from "../../../src/drive/engine/content/differences.js";
 import { runSteps } from "../../../src/drive/steps.js";
 
 type Entries = readonly (readonly [string, string])[];

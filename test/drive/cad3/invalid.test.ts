@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { emitCells, encode, hashOf } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode } from "../../../src/drive/cad3/encoding/decode.js";
-import { fromMultiCell, toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
+import { decode, fromMultiCell, toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { map } from "../../../src/drive/cad3/maps/hash-map.js";
 import { index } from "../../../src/drive/cad3/maps/index-map.js";
 import { refOf, sha3 } from "../../../src/drive/cad3/ref.js";

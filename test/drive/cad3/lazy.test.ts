@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { emitCells, encode, hashOf, isEmbedded } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode, type Resolve } from "../../../src/drive/cad3/encoding/decode.js";
-import { toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
+import { decode, type Resolve, toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { LazyValue } from "../../../src/drive/cad3/lazy.js";
 import { map } from "../../../src/drive/cad3/maps/hash-map.js";
 import { CadIndex, index } from "../../../src/drive/cad3/maps/index-map.js";

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { emitCells, encode, hashOf } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode } from "../../../src/drive/cad3/encoding/decode.js";
-import { fromMultiCell, toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
+import { decode, fromMultiCell, toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { LazyValue } from "../../../src/drive/cad3/lazy.js";
 import { CadMap, map } from "../../../src/drive/cad3/maps/hash-map.js";
 import { CadIndex, index } from "../../../src/drive/cad3/maps/index-map.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { cellOf } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode } from "../../../src/drive/cad3/encoding/decode.js";
+import { decode } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { parseCell } from "../../../src/drive/cad3/encoding/parse-cell.js";
 import { keyword } from "../../../src/drive/cad3/keyword.js";
 import { LazyValue } from "../../../src/drive/cad3/lazy.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { encode, hashOf, isEmbedded } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode } from "../../../src/drive/cad3/encoding/decode.js";
+import { decode } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { index } from "../../../src/drive/cad3/maps/index-map.js";
 import type { Value } from "../../../src/drive/cad3/value.js";
 import { dir, directoryOf, file, tombstone, viewOf } from "../../../src/drive/dlfs/node.js";

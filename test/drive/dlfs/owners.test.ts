@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { encode, hashOf } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode } from "../../../src/drive/cad3/encoding/decode.js";
+import { decode } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { type CadMap, map } from "../../../src/drive/cad3/maps/hash-map.js";
 import type { Value } from "../../../src/drive/cad3/value.js";
 import { merge } from "../../../src/drive/dlfs/merge.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { encode, hashOf, isEmbedded } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode } from "../../../src/drive/cad3/encoding/decode.js";
+import { decode } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { map } from "../../../src/drive/cad3/maps/hash-map.js";
 import { index } from "../../../src/drive/cad3/maps/index-map.js";
 import { keyword, type Value } from "../../../src/drive/cad3/value.js";

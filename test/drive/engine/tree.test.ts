@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { hashOf } from "../../../src/drive/cad3/encoding/cell.js";
-import { decode } from "../../../src/drive/cad3/encoding/decode.js";
+import { decode } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { CadMap } from "../../../src/drive/cad3/maps/hash-map.js";
 import type { Value } from "../../../src/drive/cad3/value.js";
 import { applyOp, type TreeChange } from "../../../src/drive/dlfs/apply-op.js";

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { plainText } from "../../../src/ops/content/terminators.js";
-import { type Edit, EditMatcher } from "../../../src/ops/editing/match.js";
-import { spansOf } from "../../../src/ops/editing/span-search.js";
+import { type Edit, EditMatcher, spansOf } from "../../../src/ops/editing/match.js";
 import { occurrencesOf } from "../../../src/ops/editing/text-search.js";
 
 describe("a text across terminators", () => {

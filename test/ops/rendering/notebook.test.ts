@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { notebookText } from "../../../src/ops/rendering/notebook.js";
+import { notebookText } from "../../../src/ops/rendering/read-rendered.js";
 import { etagOfContent } from "../content/etags.js";
 import { useGround } from "../ground.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { cleanOutput } from "../../../src/profiles/everruns/clean-output.js";
+import { cleanOutput } from "../../../src/profiles/everruns/bash.js";
 
 const clean = (text: string, most = 1000) => cleanOutput(Buffer.from(text), most);
 

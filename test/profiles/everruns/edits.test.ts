@@ -4,8 +4,7 @@ import type { EditedText, TextChange } from "../../../src/core/call/terms.js";
 import { withTerminator } from "../../../src/ops/content/terminators.js";
 import { applyReplacements } from "../../../src/ops/editing/apply.js";
 import { normaliseLineEnds, reportEdit } from "../../../src/profiles/everruns/edit-diff.js";
-import { parseEdits } from "../../../src/profiles/everruns/edit-input.js";
-import { planEdits, shownText } from "../../../src/profiles/everruns/edit-plan.js";
+import { parseEdits, planEdits, shownText } from "../../../src/profiles/everruns/edit-file.js";
 import { failureOf } from "../../ops/ground.js";
 
 const inFile = (text: string, mayRead = true): EditedText => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { pathMatcher } from "../../../src/profiles/everruns/path-pattern.js";
+import { pathMatcher } from "../../../src/profiles/everruns/session-path.js";
 import { failureOf } from "../../ops/ground.js";
 
 const FILES = ["a.ts", "b.py", "docs/x.md", "docs/deep/y.md", "my-docs/a", "src/app/(x)/m.ts", ".env"];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { FILE_SEMANTICS } from "../../../src/authz/grant.js";
-import { mintIdentity } from "../../../src/ucan/mint/identity.js";
+import { mintIdentity } from "../../../src/ucan/mint/claims.js";
 import { verifyIdentityToken } from "../../../src/ucan/token/identity-token.js";
 import { createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
 import { createUcanVerifier } from "../../../src/ucan/verify/verifier.js";

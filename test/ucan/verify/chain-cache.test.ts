@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TokenForm } from "../../../src/ucan/token/form.js";
-import { type ChainCache, createChainCache } from "../../../src/ucan/verify/chain-cache.js";
+import { type ChainCache, createChainCache } from "../../../src/ucan/verify/verifier.js";
 import { badlySigned, countingKeys, gives, lead, owner, stranger, summary, worker } from "../chains.js";
 import { NOW } from "../tokens.js";
 import { verifierBy } from "./judge.js";

@@ -7,10 +7,9 @@ import type { Capability } from "../../../src/core/call/capability.js";
 import { systemClock } from "../../../src/core/clock.js";
 import type { JsonObject } from "../../../src/core/ports/adapter.js";
 import { createVenue, type Venue, type VenueConfigInput } from "../../../src/index.js";
-import { mintIdentity } from "../../../src/ucan/mint/identity.js";
+import { mintIdentity } from "../../../src/ucan/mint/claims.js";
 import type { Minted, MintRequest } from "../../../src/ucan/mint/mint.js";
-import { signToken } from "../../../src/ucan/mint/sign-token.js";
-import { newSeed, type SigningKey, signingKeyFromSeed } from "../../../src/ucan/mint/signing-key.js";
+import { newSeed, type SigningKey, signingKeyFromSeed, signToken } from "../../../src/ucan/mint/signing-key.js";
 import { readRecords } from "../../audit/records.js";
 
 export const now = (): number => Math.floor(Date.now() / 1000);

@@ -1,6 +1,6 @@
 // Refuses to remove a tree that holds another root with something in its trash, or with unfinished changes.
 
-import { holdsOtherRoot } from "../../../core/errors/journal-texts.js";
+import { holdsOtherRoot } from "../../../core/errors/undo-texts.js";
 import type { Io } from "../../../core/io.js";
 import { examine, type Name, nameOf } from "../../../jail/directory.js";
 import { type Pinned, release } from "../../../jail/handles.js";

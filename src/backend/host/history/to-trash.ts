@@ -1,6 +1,6 @@
 // Deletes by one rename into the trash of the root.
 
-import { cannotBeTrashed, deletionNotFinal } from "../../../core/errors/journal-texts.js";
+import { cannotBeTrashed, deletionNotFinal } from "../../../core/errors/undo-texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";

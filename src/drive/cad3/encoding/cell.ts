@@ -7,7 +7,6 @@ import { type Cell, cellFrom, type Emit, hashOfRef, isBranch, sameBytes, toHex }
 import { BLOB_TAG, FALSE, keywordBytes, longBytes, NIL, STRING_TAG, TRUE, utf8Bytes } from "../scalar.js";
 import type { Value } from "../value.js";
 import { vectorCell } from "../vector.js";
-import { Composite } from "./composite.js";
 
 /**
  * Encodes the top cell of a value.
@@ -80,4 +79,25 @@ function plainCell(value: Exclude<Value, Composite>, of: (part: Value) => Cell, 
         );
       throw new TypeError(`Not a value of a drive: ${typeof value}`);
   }
+}
+
+// Base class of values that contain other values.
+
+/** Gives a composite the cells of its parts. */
+export interface Encoder {
+  cellOf(part: Value): Cell;
+  /** Present if every branch must be emitted, including those already encoded. */
+  readonly emit?: Emit | undefined;
+}
+
+/** A value that contains other values. Its members are for the encoder only. */
+export abstract class Composite {
+  /** The cached encoding, if any. @internal */
+  abstract knownCell(): Cell | undefined;
+
+  /** The contained values: all, or only those without a known Ref. @internal */
+  abstract parts(all: boolean): Iterable<Value>;
+
+  /** Encodes this value; its parts are already encoded. @internal */
+  abstract toCell(encoder: Encoder): Cell;
 }

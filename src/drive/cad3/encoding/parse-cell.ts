@@ -8,7 +8,6 @@ import { hashOfRef, MAX_EMBEDDED_BYTES, REF_BYTES, REF_TAG } from "../ref.js";
 import * as tag from "../scalar.js";
 import { vectorLayout } from "../vector.js";
 import { keyDigits } from "./check-parts.js";
-import { refusedTag, takeKeyword, takeLong } from "./parse-scalar.js";
 import type {
   ParsedBlob,
   ParsedCell,
@@ -19,6 +18,7 @@ import type {
   ParsedSigned,
   ParsedVector,
 } from "./parsed.js";
+import { refusedTag, takeKeyword, takeLong } from "./parsed.js";
 import { badFormat, type Reader, readerOf, take, takeByte, takeVlq } from "./reader.js";
 
 const NO_ENTRY_MARK = 0x00;

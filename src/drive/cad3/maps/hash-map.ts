@@ -1,7 +1,6 @@
 // The Map type: an immutable map from values to values.
 
-import { cellOf } from "../encoding/cell.js";
-import { Composite, type Encoder } from "../encoding/composite.js";
+import { Composite, cellOf, type Encoder } from "../encoding/cell.js";
 import { type Cell, hashOfRef } from "../ref.js";
 import type { Value } from "../value.js";
 import {

@@ -1,6 +1,6 @@
 // The Index type: an immutable map ordered by key bytes.
 
-import { Composite, type Encoder } from "../encoding/composite.js";
+import { Composite, type Encoder } from "../encoding/cell.js";
 import { type Cell, joinCell } from "../ref.js";
 import { INDEX_TAG } from "../scalar.js";
 import type { Value } from "../value.js";

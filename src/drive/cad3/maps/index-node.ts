@@ -1,7 +1,7 @@
 // Radix tree behind Index: nodes branch on the hex digits of keys.
 
 import { depthAndMask, digitAt, hasDigit, placeOf, sharedDigits } from "../digits.js";
-import type { Encoder } from "../encoding/composite.js";
+import type { Encoder } from "../encoding/cell.js";
 import { type Cell, isBranch, joinCell } from "../ref.js";
 import { INDEX_TAG, NIL } from "../scalar.js";
 import type { Value } from "../value.js";

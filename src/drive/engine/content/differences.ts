@@ -1,9 +1,10 @@
 // Compares two trees of a drive by their content, and gives one the content of the other. Times do not count.
 
-import { isSameValue } from "../../cad3/encoding/cell.js";
-import { differencesOf } from "../../cad3/maps/index-differences.js";
-import { index } from "../../cad3/maps/index-map.js";
-import type { IndexEntry } from "../../cad3/maps/index-node.js";
+import { sharedDigits } from "../../cad3/digits.js";
+import { cellOf, isSameValue } from "../../cad3/encoding/cell.js";
+import { type CadIndex, index } from "../../cad3/maps/index-map.js";
+import { childAt, type IndexChild, type IndexEntry, type IndexNode, nodeOf } from "../../cad3/maps/index-node.js";
+import { anySlot, areEqual, DIGITS, isSame, raise, wantedOf } from "../../cad3/maps/index-union.js";
 import type { Value } from "../../cad3/value.js";
 import {
   type Directory,
@@ -16,6 +17,7 @@ import {
   viewOf,
 } from "../../dlfs/node.js";
 import { checkStamp } from "../../dlfs/tree-path.js";
+import { type Steps, stepOf } from "../../steps.js";
 import type { CellScope } from "../cells.js";
 import { createTurn } from "../turns.js";
 import { nodeWith } from "./slot.js";
@@ -28,7 +30,7 @@ export interface Difference {
   readonly after: LiveView | undefined;
 }
 
-export interface Comparing {
+interface Comparing {
   readonly scope: CellScope;
   /** Begins every path. */
   readonly path: readonly string[];
@@ -145,4 +147,45 @@ async function nodeFor(
   if (isSameName && then.kind === "directory" && now?.kind === "directory") return turnedTo(now, then, turning);
   if (isSameName && then.kind === "file" && now?.kind === "file" && isSameValue(then.data, now.data)) return undefined;
   return nodeWith(then, turning.stamp);
+}
+
+// Finds the slots in which two indexes differ, without reading what is equal.
+
+/** Told of each slot that differs, in the order of the keys. */
+type Differing = (own: IndexEntry | undefined, other: IndexEntry | undefined) => void;
+
+/** Compares two indexes. Descends only where Refs differ. One step compares two nodes. */
+export function* differencesOf(own: CadIndex, other: CadIndex, differs: Differing): Steps<void> {
+  // Encoded first, so that every node below has a Ref.
+  cellOf(own);
+  cellOf(other);
+  if (own.root !== undefined || other.root !== undefined) yield* compare(own.root, other.root, differs);
+}
+
+/** At least one of the two is there. */
+function* compare(own: IndexChild | undefined, other: IndexChild | undefined, differs: Differing): Steps<void> {
+  if (own !== undefined && other !== undefined && isSame(own, other)) return;
+  const before = own === undefined ? undefined : yield* stepOf(() => nodeOf(own));
+  const after = other === undefined ? undefined : yield* stepOf(() => nodeOf(other));
+  if (before === undefined || after === undefined) return yield* compareNodes(before, after, differs);
+  const beforeSlot = yield* stepOf(() => anySlot(before));
+  const afterSlot = yield* stepOf(() => anySlot(after));
+  const depth = sharedDigits(beforeSlot, afterSlot, Math.min(before.depth, after.depth));
+  yield* compareNodes(raise(before, depth, beforeSlot), raise(after, depth, afterSlot), differs);
+}
+
+/** Nodes of equal depth whose keys share all digits up to it. */
+function* compareNodes(own: IndexNode | undefined, other: IndexNode | undefined, differs: Differing): Steps<void> {
+  const pairs = Array.from({ length: DIGITS }, (_, digit) => ({
+    own: own && childAt(own, digit),
+    other: other && childAt(other, digit),
+  })).filter((pair) => pair.own !== undefined || pair.other !== undefined);
+  const changed = pairs.filter(
+    (pair) => pair.own === undefined || pair.other === undefined || !isSame(pair.own, pair.other),
+  );
+  yield { wanted: wantedOf(changed) };
+  const [before, after] = [own?.own, other?.own];
+  const isEqual = areEqual(before?.valueRef, after?.valueRef) && areEqual(before?.keyRef, after?.keyRef);
+  if ((before !== undefined || after !== undefined) && !isEqual) differs(before, after);
+  for (const pair of changed) yield* compare(pair.own, pair.other, differs);
 }

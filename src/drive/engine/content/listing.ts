@@ -3,8 +3,8 @@
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
-import { textOf } from "../../cad3/encoding/parse-scalar.js";
 import type { ParsedCell, ParsedIndex, ParsedRef } from "../../cad3/encoding/parsed.js";
+import { textOf } from "../../cad3/encoding/parsed.js";
 import type { CadIndex } from "../../cad3/maps/index-map.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import { NIL, NIL_TAG } from "../../cad3/scalar.js";

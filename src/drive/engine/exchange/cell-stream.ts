@@ -1,6 +1,6 @@
 // Decodes streams of cell files.
 
-import { MAX_CELL_BYTES } from "../../cad3/encoding/decode.js";
+import { MAX_CELL_BYTES } from "../../cad3/encoding/multi-cell.js";
 import { takeCell } from "../../cad3/encoding/parse-cell.js";
 import { badFormat, readerOf, takeVlq } from "../../cad3/encoding/reader.js";
 import { MAX_EMBEDDED_BYTES } from "../../cad3/ref.js";

@@ -2,8 +2,8 @@
 
 import { CHUNK_BYTES } from "../../cad3/blob.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
-import { textOf } from "../../cad3/encoding/parse-scalar.js";
 import type { ParsedCell } from "../../cad3/encoding/parsed.js";
+import { textOf } from "../../cad3/encoding/parsed.js";
 import { cellFrom, hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import { NIL, NIL_TAG } from "../../cad3/scalar.js";
 import {

@@ -7,9 +7,8 @@ import type { LiveBatch } from "../live-batches.js";
 import { type HashText, hashOfText, textOfHash } from "../mark.js";
 import { storeUnavailable } from "../store-error.js";
 import { type Place, placeOf, placeRow, stamped, type Tables, uint } from "../tables.js";
-import { ChunkBuffer } from "./chunk-buffer.js";
 import type { Committer } from "./committer.js";
-import type { PackWriter } from "./pack-writer.js";
+import type { PackPiece, PackWriter } from "./pack-writer.js";
 
 /** Leaf blobs of at least this size go to packs; in the table they would take twice the space. */
 const CHUNK_CONTENT_BYTES = 2048;
@@ -25,7 +24,7 @@ const MAX_PLACES = 16_384;
 const MAX_ROWS = 1024;
 const MAX_ROW_BYTES = 1 << 20;
 
-export interface BatchParts {
+interface BatchParts {
   readonly tables: Tables;
   readonly packs: PackWriter;
   readonly committer: Committer;
@@ -185,3 +184,51 @@ const rowsOf = (cells: ReadonlyMap<HashText, Buffer>, places: ReadonlyMap<HashTe
   ...Array.from(cells, ([text, bytes]) => ({ text, bytes })),
   ...Array.from(places, ([text, place]) => ({ text, place })),
 ];
+
+// Buffer of chunks that will be appended to a pack.
+
+const FIRST_BYTES = 65_536;
+
+/** Contiguous chunks, each copied once. */
+class ChunkBuffer {
+  /** Length of each chunk, in order. */
+  readonly #lengths = new Map<HashText, number>();
+  #buffer = Buffer.alloc(0);
+  #used = 0;
+
+  get bytes(): number {
+    return this.#used;
+  }
+
+  get size(): number {
+    return this.#lengths.size;
+  }
+
+  has(hash: HashText): boolean {
+    return this.#lengths.has(hash);
+  }
+
+  add(hash: HashText, chunk: Uint8Array): void {
+    if (this.#lengths.has(hash)) return;
+    const end = this.#used + chunk.length;
+    if (end > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, 2 * this.#buffer.length, end));
+      larger.set(this.#buffer.subarray(0, this.#used));
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.#used);
+    this.#lengths.set(hash, chunk.length);
+    this.#used = end;
+  }
+
+  /** A view, valid until the next change. */
+  piece(): PackPiece {
+    const chunks = Array.from(this.#lengths, ([hash, length]) => ({ hash: hashOfText(hash), length }));
+    return { bytes: this.#buffer.subarray(0, this.#used), chunks };
+  }
+
+  clear(): void {
+    this.#lengths.clear();
+    this.#used = 0;
+  }
+}

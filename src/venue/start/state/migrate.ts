@@ -1,14 +1,17 @@
 // Brings a state directory of an older format to the newest one, after a copy of what changes.
 
+import { randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
   cpSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -16,8 +19,9 @@ import {
 import { join } from "node:path";
 import { ConfigError } from "../../../config/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
+import { placeOnce } from "../../../jail/staging/place-once.js";
+import { isDead, ownIdentity, parseIdentity, printIdentity } from "../../../jail/staging/process-identity.js";
 import { errnoOf } from "../../../jail/sys.js";
-import { lockMigration } from "./migration-lock.js";
 import { runningVenues } from "./running.js";
 
 /** The format of a state directory as recorded. */
@@ -43,7 +47,7 @@ const MIGRATIONS: readonly Migration[] = [];
 /** Version of the layout of the whole state directory. */
 export const CURRENT_FORMAT = MIGRATIONS.length + 1;
 
-export interface MigrateOptions {
+interface MigrateOptions {
   formatOf(): StateFormat;
   readonly migrations?: readonly Migration[];
 }
@@ -120,5 +124,52 @@ function flush(path: string): void {
     if (!/^(EINVAL|EPERM|EISDIR|EACCES)$/.test(errnoOf(error) ?? "")) throw error;
   } finally {
     if (fd !== undefined) closeSync(fd);
+  }
+}
+
+// Lets one process at a time migrate a state directory.
+
+const WAIT_MS = 20;
+const TRIES = 3000;
+
+interface MigrationLock {
+  release(): void;
+}
+
+/** Waits for a process that has it, for a minute. One that died is passed over. @throws ConfigError 78 */
+export function lockMigration(directory: string, tries = TRIES): MigrationLock {
+  const path = join(directory, "format.lock");
+  const own = printIdentity(ownIdentity(), randomBytes(8).toString("hex"));
+  for (let tried = 0; tried < tries; tried++) {
+    placeOnce(path, own);
+    const holder = textOf(path);
+    if (holder === own) return { release: () => rmSync(path, { force: true }) };
+    if (holder === undefined) continue;
+    const process = parseIdentity(holder);
+    if (process === undefined || isDead(process, ownIdentity())) takeAway(path, holder);
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAIT_MS);
+  }
+  const text = `another process is bringing it to a new format. Start again when that has ended, or delete ${escapeText(path)}`;
+  throw new ConfigError([`'stateDir' cannot be used: ${text}`], 78);
+}
+
+/** Removes the lock of a dead process. If another process was quicker, what was moved is its lock, and goes back. */
+function takeAway(path: string, holder: string): void {
+  const aside = `${path}.${randomBytes(8).toString("hex")}`;
+  try {
+    renameSync(path, aside);
+    if (textOf(aside) !== holder) linkSync(aside, path);
+  } catch (error) {
+    if (!/^(ENOENT|EEXIST)$/.test(errnoOf(error) ?? "")) throw error;
+  }
+  rmSync(aside, { force: true });
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+    return undefined;
   }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { S3Client } from "../../../../src/drive/store/s3/client/s3-client.js";
-import { createConflictWaits } from "../../../../src/drive/store/s3/roots/conflict-waits.js";
-import { createHeadSwap } from "../../../../src/drive/store/s3/roots/head-swap.js";
+import { createConflictWaits, createHeadSwap } from "../../../../src/drive/store/s3/roots/head-swap.js";
 
 /** Waits that are only written down. */
 function noted(random: () => number) {

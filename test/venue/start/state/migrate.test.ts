@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { checkFormat } from "../../../../src/venue/start/state/format.js";
-import { type Migration, migrateState } from "../../../../src/venue/start/state/migrate.js";
-import { lockMigration } from "../../../../src/venue/start/state/migration-lock.js";
+import { lockMigration, type Migration, migrateState } from "../../../../src/venue/start/state/migrate.js";
 import { announceRunning, runningFile } from "../../../../src/venue/start/state/running.js";
 
 const CHILD = fileURLToPath(new URL("migration-child.mjs", import.meta.url));

@@ -1,6 +1,7 @@
 // Swaps of the shared root (head) by conditional puts.
 
 import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { sameBytes } from "../../../cad3/ref.js";
 import type { RootRecord } from "../../cell-store.js";
 import type { HashText } from "../../mark.js";
@@ -10,7 +11,6 @@ import type { PutIfResult, S3Client } from "../client/s3-client.js";
 import { PackBuilder } from "../packs/builder.js";
 import { encodeManifest, manifestId, newSalt, type PackInfo } from "../packs/manifest.js";
 import type { Uploads } from "../packs/uploads.js";
-import { type ConflictWaits, createConflictWaits } from "./conflict-waits.js";
 import type { OwnerHeads } from "./owner-heads.js";
 import {
   carriedBytes,
@@ -26,7 +26,7 @@ import { type LoadedRoot, loadedRoot, manifestKey, rootKey } from "./root-reader
 import { type RootChange, type RootSwap, union } from "./root-swap.js";
 import { HEAD_ID, isHead } from "./writer-id.js";
 
-export interface HeadSwapParts {
+interface HeadSwapParts {
   readonly client: S3Client;
   readonly roots: OwnerHeads;
   readonly uploads: Uploads;
@@ -183,3 +183,38 @@ const isSurelyRefused = (result: PutIfResult | undefined): boolean => result?.is
 
 const unknownFate = (): Error =>
   storeUnavailable("the object storage does not say whether it has kept a root: try again later");
+
+// Waits between attempts to swap a root that other processes swap too.
+
+const FIRST_MS = 10;
+const MOST_MS = 300;
+
+interface ConflictWaits {
+  /**
+   * Waits if the last swap of this owner's root was a conflict: a random time, of which the most doubles with each
+   * conflict in a row, up to 300 ms.
+   */
+  after(owner: string, isConflict: boolean): Promise<void>;
+}
+
+interface ConflictWaitsParts {
+  /** At least 0, below 1. */
+  readonly random?: () => number;
+  readonly wait?: (ms: number) => Promise<unknown>;
+}
+
+export function createConflictWaits({ random = Math.random, wait = delay }: ConflictWaitsParts = {}): ConflictWaits {
+  /** Conflicts since the last success, by owner. */
+  const conflicts = new Map<string, number>();
+  return {
+    async after(owner, isConflict) {
+      if (!isConflict) {
+        conflicts.delete(owner);
+        return;
+      }
+      const count = conflicts.get(owner) ?? 0;
+      conflicts.set(owner, count + 1);
+      await wait(random() * Math.min(MOST_MS, FIRST_MS * 2 ** count));
+    },
+  };
+}

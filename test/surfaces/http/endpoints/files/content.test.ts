@@ -7,7 +7,7 @@ import { systemClock } from "../../../../../src/core/clock.js";
 import { MemoryBudget } from "../../../../../src/core/memory.js";
 import type { ByteRange } from "../../../../../src/core/ports/asset.js";
 import { silentLog } from "../../../../../src/core/ports/log.js";
-import { getContent } from "../../../../../src/surfaces/http/endpoints/content.js";
+import { getContent } from "../../../../../src/surfaces/http/endpoints/assets.js";
 import type { HttpHost } from "../../../../../src/surfaces/http/host.js";
 import { createAssets, type VenueAssets } from "../../../../../src/venue/assets/assets.js";
 import { createAssetMemory } from "../../../../../src/venue/assets/memory.js";
