@@ -3,7 +3,10 @@
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import {
   answers,
+  endpointsOf,
+  headerParameter,
   jsonAnswer,
+  jsonBody,
   location,
   type OpenApiPart,
   object,
@@ -14,14 +17,14 @@ import {
   schemaRef,
 } from "./parts.js";
 
-const TAGS = ["Assets"];
+const endpoint = endpointsOf("Assets");
 const REFERENCE = [pathParameter("ref", "An id, or one of `0x<id>`, `a/<id>`, `/a/<id>` and `<venue DID>/a/<id>`")];
 const BINARY = { "*/*": { schema: {} } };
 const text = { type: "string" };
 
 /** OpenAPI for assets: metadata under content-derived ids, and content. */
 export function assetPart(): OpenApiPart {
-  return { paths: { ...collectionPath(), ...assetPath(), ...contentPath() }, schemas: assetSchemas() };
+  return { paths: { ...collectionPath(), ...ASSET_PATH, ...contentPath() }, schemas: ASSET_SCHEMAS };
 }
 
 function collectionPath(): JsonObject {
@@ -29,44 +32,30 @@ function collectionPath(): JsonObject {
   const expand = queryParameter("expand", "`metadata`: ids with their metadata", { type: "string" });
   return {
     "/api/v1/assets": {
-      post: {
-        tags: TAGS,
-        operationId: "registerAsset",
-        summary: "Register metadata; the same again gives the same id",
-        requestBody: {
-          required: true,
-          content: { "application/json": { schema: schemaRef("AssetMetadata") } },
-        },
+      post: endpoint("registerAsset", "Register metadata; the same again gives the same id", {
+        requestBody: jsonBody(schemaRef("AssetMetadata")),
         responses: answers({ 201: jsonAnswer("The id", schemaRef("AssetId"), location("the asset")) }, 413, 507),
-      },
-      get: {
-        tags: TAGS,
-        operationId: "listAssets",
-        summary: "List assets, newest first",
+      }),
+      get: endpoint("listAssets", "List assets, newest first", {
         parameters: [...PAGE_PARAMETERS, scope, expand],
         responses: answers({
           200: jsonAnswer("Ids, or what the caller registered", {
             anyOf: [schemaRef("AssetList"), schemaRef("OwnAssetList"), schemaRef("ExpandedAssetList")],
           }),
         }),
-      },
+      }),
     },
   };
 }
 
-function assetPath(): JsonObject {
-  return {
-    "/api/v1/assets/{ref}": {
-      parameters: REFERENCE,
-      get: {
-        tags: TAGS,
-        operationId: "getAsset",
-        summary: "Read metadata as it was registered",
-        responses: answers({ 200: jsonAnswer("Metadata", schemaRef("AssetMetadata")) }, 404),
-      },
-    },
-  };
-}
+const ASSET_PATH: JsonObject = {
+  "/api/v1/assets/{ref}": {
+    parameters: REFERENCE,
+    get: endpoint("getAsset", "Read metadata as it was registered", {
+      responses: answers({ 200: jsonAnswer("Metadata", schemaRef("AssetMetadata")) }, 404),
+    }),
+  },
+};
 
 function contentPath(): JsonObject {
   const hash = { type: "string", pattern: "^0x[0-9a-f]{64}$", description: "`0x` and the SHA-256 of the content" };
@@ -76,58 +65,49 @@ function contentPath(): JsonObject {
     "Accept-Ranges": { description: "`bytes`", schema: text },
   };
   const inline = queryParameter("inline", "Show it in place, where its type is one that runs nothing", text);
-  const range = { name: "Range", in: "header", description: "One range of bytes", schema: text };
-  const known = { name: "If-None-Match", in: "header", description: "The ETag one has", schema: text };
-  const get = (operationId: string): JsonObject => ({
-    tags: TAGS,
-    operationId,
-    summary: "Read content",
-    parameters: [inline, range, known],
-    responses: answers(
-      {
-        200: { description: "All of it", headers, content: BINARY },
-        206: { description: "The range", headers, content: BINARY },
-        304: { description: "It is the one that is known", headers: { ETag: headers.ETag } },
-      },
-      404,
-      416,
-    ),
-  });
+  const range = headerParameter("Range", "One range of bytes");
+  const known = headerParameter("If-None-Match", "The ETag one has");
+  const get = (operationId: string): JsonObject =>
+    endpoint(operationId, "Read content", {
+      parameters: [inline, range, known],
+      responses: answers(
+        {
+          200: { description: "All of it", headers, content: BINARY },
+          206: { description: "The range", headers, content: BINARY },
+          304: { description: "It is the one that is known", headers: { ETag: headers.ETag } },
+        },
+        404,
+        416,
+      ),
+    });
   return {
     "/api/v1/content/{ref}": { parameters: REFERENCE, get: get("getContent") },
     "/api/v1/assets/{ref}/content": {
       parameters: REFERENCE,
-      put: {
-        tags: TAGS,
-        operationId: "putAssetContent",
-        summary: "Store the content whose SHA-256 the metadata names",
+      put: endpoint("putAssetContent", "Store the content whose SHA-256 the metadata names", {
         requestBody: { required: true, content: BINARY },
         responses: answers({ 200: jsonAnswer("Stored", hash) }, 404, 413, 507),
-      },
+      }),
       get: get("getAssetContent"),
     },
   };
 }
 
-function assetSchemas(): JsonObject {
-  return {
-    AssetId: {
-      type: "string",
-      pattern: "^[0-9a-f]{64}$",
-      description: "SHA-256 of the canonical JSON of the metadata",
-    },
-    AssetMetadata: {
-      type: "object",
-      description:
-        "Any JSON object. With `content.sha256` content can be stored for it; with `operation` it describes an operation.",
-      examples: [
-        { name: "Report", content: { sha256: "e3b0c442…", contentType: "text/plain", fileName: "report.txt" } },
-      ],
-    },
-    AssetList: pageOf(schemaRef("AssetId")),
-    ExpandedAssetList: pageOf(object({ id: schemaRef("AssetId"), metadata: schemaRef("AssetMetadata") })),
-    OwnAssetList: pageOf(
-      object({ id: schemaRef("AssetId"), name: text, type: text, description: text }, ["name", "type", "description"]),
-    ),
-  };
-}
+const ASSET_SCHEMAS: JsonObject = {
+  AssetId: {
+    type: "string",
+    pattern: "^[0-9a-f]{64}$",
+    description: "SHA-256 of the canonical JSON of the metadata",
+  },
+  AssetMetadata: {
+    type: "object",
+    description:
+      "Any JSON object. With `content.sha256` content can be stored for it; with `operation` it describes an operation.",
+    examples: [{ name: "Report", content: { sha256: "e3b0c442…", contentType: "text/plain", fileName: "report.txt" } }],
+  },
+  AssetList: pageOf(schemaRef("AssetId")),
+  ExpandedAssetList: pageOf(object({ id: schemaRef("AssetId"), metadata: schemaRef("AssetMetadata") })),
+  OwnAssetList: pageOf(
+    object({ id: schemaRef("AssetId"), name: text, type: text, description: text }, ["name", "type", "description"]),
+  ),
+};

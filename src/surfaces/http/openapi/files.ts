@@ -1,9 +1,9 @@
 // OpenAPI for `/api/v1/files`.
 
 import type { JsonObject } from "../../../core/ports/adapter.js";
-import { answers, type OpenApiPart, pathParameter, queryParameter } from "./parts.js";
+import { answers, endpointsOf, headerParameter, type OpenApiPart, pathParameter, queryParameter } from "./parts.js";
 
-const TAGS = ["Files"];
+const endpoint = endpointsOf("Files");
 const BINARY = { "*/*": { schema: {} } };
 const text = { type: "string" };
 const PLACE = [
@@ -23,7 +23,7 @@ export function filePart(): OpenApiPart {
         parameters: PLACE,
         get: read("getFile"),
         head: read("headFile"),
-        put: put(),
+        put: PUT,
         patch: patch(),
       },
     },
@@ -34,17 +34,14 @@ export function filePart(): OpenApiPart {
 function read(operationId: string): JsonObject {
   const isHead = operationId === "headFile";
   const body = isHead ? {} : { content: BINARY };
-  return {
-    tags: TAGS,
-    operationId,
-    summary: isHead ? "Size, type and version of a file" : "Read a file, or one range of it",
+  return endpoint(operationId, isHead ? "Size, type and version of a file" : "Read a file, or one range of it", {
     parameters: [
       queryParameter("version", "As it was: `<entry id>:before` or `:after` a change in its history", {
         type: "string",
       }),
-      header("Range", "One range of bytes"),
-      header("If-Range", "The ETag that the range is of"),
-      header("If-None-Match", "The ETag one has"),
+      headerParameter("Range", "One range of bytes"),
+      headerParameter("If-Range", "The ETag that the range is of"),
+      headerParameter("If-None-Match", "The ETag one has"),
     ],
     responses: answers(
       {
@@ -54,54 +51,48 @@ function read(operationId: string): JsonObject {
       },
       ...([404, 409, 416, 504] as const),
     ),
-  };
+  });
 }
 
-function put(): JsonObject {
-  return {
-    tags: TAGS,
-    operationId: "putFile",
-    summary: "Make the body the content of a file, at once when all of it is there",
-    parameters: [
-      queryParameter("parents", "Make missing directories", { type: "boolean", default: false }),
-      header("If-Match", "The ETag that the file must have"),
-      header("If-None-Match", "`*`: there must be no such file"),
-      header("Venue-Approval", "Id of an approval, where the root asks a person"),
-      header("Idempotency-Key", "Names this upload: repeating it within an hour has no second effect"),
-    ],
-    requestBody: { required: true, content: BINARY },
-    responses: answers(
-      {
-        201: { description: "There is a new file", headers: HEADERS },
-        204: { description: "The file has this content now", headers: HEADERS },
-      },
-      ...([404, 409, 412, 413, 504, 507] as const),
-    ),
-  };
-}
+const PUT = endpoint("putFile", "Make the body the content of a file, at once when all of it is there", {
+  parameters: [
+    queryParameter("parents", "Make missing directories", { type: "boolean", default: false }),
+    headerParameter("If-Match", "The ETag that the file must have"),
+    headerParameter("If-None-Match", "`*`: there must be no such file"),
+    headerParameter("Venue-Approval", "Id of an approval, where the root asks a person"),
+    headerParameter("Idempotency-Key", "Names this upload: repeating it within an hour has no second effect"),
+  ],
+  requestBody: { required: true, content: BINARY },
+  responses: answers(
+    {
+      201: { description: "There is a new file", headers: HEADERS },
+      204: { description: "The file has this content now", headers: HEADERS },
+    },
+    ...([404, 409, 412, 413, 504, 507] as const),
+  ),
+});
 
 function patch(): JsonObject {
   const description = "Bytes that the file must have, from 0 for a new one";
   const offset = { description: "Bytes that the file has now", schema: { type: "integer" } };
-  return {
-    tags: TAGS,
-    operationId: "patchFile",
-    summary: "Add the body to a file: the next part of an upload. A part that is there already changes nothing",
-    parameters: [
-      queryParameter("parents", "Make missing directories", { type: "boolean", default: false }),
-      { name: "Upload-Offset", in: "header", required: true, description, schema: { type: "integer", minimum: 0 } },
-      header("Upload-Length", "Bytes of the whole file; more than an upload may have is refused at once"),
-      header("Venue-Approval", "Id of an approval, where the root asks a person"),
-    ],
-    requestBody: { required: true, content: BINARY },
-    responses: answers(
-      {
-        201: { description: "There is a new file", headers: { "Upload-Offset": offset } },
-        204: { description: "The part is there", headers: { "Upload-Offset": offset } },
-      },
-      ...([404, 409, 412, 413, 504, 507] as const),
-    ),
-  };
+  return endpoint(
+    "patchFile",
+    "Add the body to a file: the next part of an upload. A part that is there already changes nothing",
+    {
+      parameters: [
+        queryParameter("parents", "Make missing directories", { type: "boolean", default: false }),
+        { name: "Upload-Offset", in: "header", required: true, description, schema: { type: "integer", minimum: 0 } },
+        headerParameter("Upload-Length", "Bytes of the whole file; more than an upload may have is refused at once"),
+        headerParameter("Venue-Approval", "Id of an approval, where the root asks a person"),
+      ],
+      requestBody: { required: true, content: BINARY },
+      responses: answers(
+        {
+          201: { description: "There is a new file", headers: { "Upload-Offset": offset } },
+          204: { description: "The part is there", headers: { "Upload-Offset": offset } },
+        },
+        ...([404, 409, 412, 413, 504, 507] as const),
+      ),
+    },
+  );
 }
-
-const header = (name: string, description: string): JsonObject => ({ name, in: "header", description, schema: text });

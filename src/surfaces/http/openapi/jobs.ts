@@ -3,7 +3,9 @@
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import {
   answers,
+  endpointsOf,
   jsonAnswer,
+  jsonBody,
   location,
   type OpenApiPart,
   object,
@@ -14,7 +16,7 @@ import {
   schemaRef,
 } from "./parts.js";
 
-const TAGS = ["Jobs"];
+const endpoint = endpointsOf("Jobs");
 const ID = [
   pathParameter("id", "Hex digits, with or without `0x`", { type: "string", pattern: "^(0[xX])?[0-9a-fA-F]+$" }),
 ];
@@ -37,7 +39,7 @@ export interface NamedOperation {
 /** Paths and schemas for running operations and for jobs. */
 export function jobPart(operations: readonly NamedOperation[]): OpenApiPart {
   return {
-    paths: { ...invokePath(), ...runPath(), ...listPaths(), ...recordPaths(), ...changePaths() },
+    paths: { ...invokePath(), ...RUN_PATH, ...LIST_PATHS, ...recordPaths(), ...changePaths() },
     schemas: jobSchemas(operations),
   };
 }
@@ -46,79 +48,57 @@ function invokePath(): JsonObject {
   const wait = queryParameter("wait", "`true`: as `wait` in the body", { type: "string" });
   return {
     "/api/v1/invoke": {
-      post: {
-        tags: TAGS,
-        operationId: "invoke",
-        summary: "Run an operation as a job",
+      post: endpoint("invoke", "Run an operation as a job", {
         description:
           "Answers 201 in every case in which there is a job, also for one that failed or that still runs. Other answers mean that nothing has happened.",
         parameters: [wait],
-        requestBody: { required: true, content: { "application/json": { schema: schemaRef("InvokeRequest") } } },
+        requestBody: jsonBody(schemaRef("InvokeRequest")),
         responses: answers({ 201: jsonAnswer("The job", schemaRef("JobRecord"), location("the job")) }, 413),
-      },
+      }),
     },
   };
 }
 
-function runPath(): JsonObject {
-  return {
-    "/api/v1/run": {
-      post: {
-        tags: TAGS,
-        operationId: "run",
-        summary: "Run an operation and wait for its output",
-        description:
-          "Answers with the output alone. A failure of the operation is answered with the status of its code, and `errorCode` and `errorData` beside `error`.",
-        requestBody: { required: true, content: { "application/json": { schema: schemaRef("InvokeRequest") } } },
-        responses: answers({ 200: jsonAnswer("The output", {}, location("the job")) }, 404, 413, 504),
-      },
-    },
-  };
-}
+const RUN_PATH: JsonObject = {
+  "/api/v1/run": {
+    post: endpoint("run", "Run an operation and wait for its output", {
+      description:
+        "Answers with the output alone. A failure of the operation is answered with the status of its code, and `errorCode` and `errorData` beside `error`.",
+      requestBody: jsonBody(schemaRef("InvokeRequest")),
+      responses: answers({ 200: jsonAnswer("The output", {}, location("the job")) }, 404, 413, 504),
+    }),
+  },
+};
 
-function listPaths(): JsonObject {
-  return {
-    "/api/v1/jobs": {
-      get: {
-        tags: TAGS,
-        operationId: "listJobs",
-        summary: "List the ids of one's own jobs, newest first",
-        parameters: PAGE_PARAMETERS,
-        responses: answers({ 200: jsonAnswer("Ids", schemaRef("JobList")) }),
-      },
-    },
-  };
-}
+const LIST_PATHS: JsonObject = {
+  "/api/v1/jobs": {
+    get: endpoint("listJobs", "List the ids of one's own jobs, newest first", {
+      parameters: PAGE_PARAMETERS,
+      responses: answers({ 200: jsonAnswer("Ids", schemaRef("JobList")) }),
+    }),
+  },
+};
 
 function recordPaths(): JsonObject {
   const events = { "text/event-stream": { schema: { type: "string" } } };
   return {
     "/api/v1/jobs/{id}": {
       parameters: ID,
-      get: {
-        tags: TAGS,
-        operationId: "getJob",
-        summary: "Read the record of a job",
+      get: endpoint("getJob", "Read the record of a job", {
         responses: answers({ 200: record("The job") }, 404),
-      },
-      post: {
-        tags: TAGS,
-        operationId: "messageJob",
-        summary: "Send a message to a job that waits for one",
+      }),
+      post: endpoint("messageJob", "Send a message to a job that waits for one", {
         description: "The file operations take none.",
         responses: answers({ 202: jsonAnswer("Queued", schemaRef("MessageQueued")) }, 404, 409),
-      },
+      }),
     },
     "/api/v1/jobs/{id}/sse": {
       parameters: ID,
-      get: {
-        tags: TAGS,
-        operationId: "watchJob",
-        summary: "Follow a job until it ends",
+      get: endpoint("watchJob", "Follow a job until it ends", {
         description:
           "Events `job-update`, the data of each a whole record on one line. The first is the state now; after the last the stream ends.",
         responses: answers({ 200: { description: "Events", content: events } }, 404),
-      },
+      }),
     },
   };
 }
@@ -126,7 +106,7 @@ function recordPaths(): JsonObject {
 function changePaths(): JsonObject {
   const put = (operationId: string, summary: string, responses: JsonObject): JsonObject => ({
     parameters: ID,
-    put: { tags: TAGS, operationId, summary, responses },
+    put: endpoint(operationId, summary, { responses }),
   });
   const deleted = jsonAnswer("It is gone", object({ deleted: { const: true } }));
   return {

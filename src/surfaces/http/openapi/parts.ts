@@ -55,6 +55,25 @@ export function errorResponses(): JsonObject {
 
 const nameOf = (status: string | number): string => `Error${status}`;
 
+/** Describes endpoints under a tag: what it returns takes the id and summary of one, and what else is said of it. */
+export const endpointsOf =
+  (tag: string) =>
+  (operationId: string, summary: string, rest: JsonObject): JsonObject => ({
+    tags: [tag],
+    operationId,
+    summary,
+    ...rest,
+  });
+
+/** A required body of JSON. */
+export const jsonBody = (schema: JsonObject): JsonObject => ({
+  required: true,
+  content: { "application/json": { schema } },
+});
+
+/** The `security` of an endpoint that needs no credentials. */
+export const PUBLIC: readonly JsonObject[] = [{}, { bearer: [] }];
+
 /** The responses of an endpoint: its own, its errors, and those that any endpoint may give. */
 export function answers(own: Readonly<Record<number, JsonObject>>, ...errors: readonly ErrorStatus[]): JsonObject {
   const statuses = [...new Set([...ALWAYS, ...errors])].sort((one, other) => one - other);
@@ -83,6 +102,10 @@ export function pathParameter(name: string, description: string, schema: JsonObj
 
 export function queryParameter(name: string, description: string, schema: JsonObject): JsonObject {
   return { name, in: "query", description, schema };
+}
+
+export function headerParameter(name: string, description: string): JsonObject {
+  return { name, in: "header", description, schema: { type: "string" } };
 }
 
 /** `offset` and `limit` of lists. */

@@ -1,9 +1,18 @@
 // OpenAPI for the value tree.
 
 import type { JsonObject } from "../../../core/ports/adapter.js";
-import { answers, jsonAnswer, type OpenApiPart, object, PAGE_PARAMETERS, queryParameter, schemaRef } from "./parts.js";
+import {
+  answers,
+  endpointsOf,
+  jsonAnswer,
+  type OpenApiPart,
+  object,
+  PAGE_PARAMETERS,
+  queryParameter,
+  schemaRef,
+} from "./parts.js";
 
-const TAGS = ["Values"];
+const endpoint = endpointsOf("Values");
 const PATH = {
   ...queryParameter("path", "Keys with `/` between them; `/` is the whole", { type: "string" }),
   required: true,
@@ -54,14 +63,11 @@ function path(name: string, summary: string, parameters: readonly JsonObject[]):
   const capital = name.charAt(0).toUpperCase() + name.slice(1);
   return {
     [`/api/v1/values/${name}`]: {
-      get: {
-        tags: TAGS,
-        operationId: `${name}Values`,
-        summary,
+      get: endpoint(`${name}Values`, summary, {
         description: "A path where nothing is answers `exists: false`.",
         parameters,
         responses: answers({ 200: jsonAnswer("The answer", schemaRef(`Value${capital}`)) }),
-      },
+      }),
     },
   };
 }

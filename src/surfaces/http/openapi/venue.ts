@@ -2,65 +2,69 @@
 
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import type { HttpHost } from "../host.js";
-import { answers, jsonAnswer, type OpenApiPart, object, pathParameter, queryParameter, schemaRef } from "./parts.js";
+import {
+  answers,
+  endpointsOf,
+  headerParameter,
+  jsonAnswer,
+  jsonBody,
+  type OpenApiPart,
+  object,
+  PUBLIC,
+  pathParameter,
+  queryParameter,
+  schemaRef,
+} from "./parts.js";
 
 const text = { type: "string" };
 const count = { type: "integer", minimum: 0 };
 const flag = { type: "boolean" };
-const DESCRIBES = ["Operations"];
-const VENUE = ["Venue"];
-const MCP = ["MCP"];
-const RUNNING = ["Running it"];
+const describes = endpointsOf("Operations");
+const venue = endpointsOf("Venue");
+const mcp = endpointsOf("MCP");
+const running = endpointsOf("Running it");
 
 /** OpenAPI for the venue itself: status, operations, identity, MCP, metrics and this document. */
 export function venuePart(host: HttpHost): OpenApiPart {
   return {
     paths: {
-      ...statusPath(),
+      ...STATUS_PATH,
       ...operationPaths(),
-      ...identityPath(),
+      ...IDENTITY_PATH,
       ...(host.events === undefined ? {} : eventPath()),
       ...(host.login === undefined ? {} : loginPath()),
       ...(host.mcp === undefined ? {} : mcpPaths()),
-      ...healthPath(),
+      ...HEALTH_PATH,
       ...(host.metrics === undefined ? {} : metricsPaths(host.metrics.readers)),
-      ...documentPath(),
+      ...DOCUMENT_PATH,
     },
-    schemas: { ...statusSchemas(), ...discoverySchemas() },
+    schemas: { ...STATUS_SCHEMAS, ...discoverySchemas() },
   };
 }
 
-function statusPath(): JsonObject {
-  return {
-    "/api/v1/status": {
-      get: {
-        tags: VENUE,
-        operationId: "getStatus",
-        summary: "Read who the venue is and what protocol it speaks; needs no credentials",
-        security: [{}, { bearer: [] }],
-        responses: answers({ 200: jsonAnswer("Status", schemaRef("Status")) }),
-      },
-    },
-  };
-}
+const STATUS_PATH: JsonObject = {
+  "/api/v1/status": {
+    get: venue("getStatus", "Read who the venue is and what protocol it speaks; needs no credentials", {
+      security: PUBLIC,
+      responses: answers({ 200: jsonAnswer("Status", schemaRef("Status")) }),
+    }),
+  },
+};
 
 function eventPath(): JsonObject {
   const topics = { type: "array", items: text, minItems: 1, maxItems: 32 };
   const events = { "text/event-stream": { schema: text } };
   return {
     "/api/v1/events": {
-      get: {
-        tags: VENUE,
-        operationId: "followEvents",
-        summary: "Follow what happens: changes of files, jobs, audit records, tokens, approvals",
+      get: venue("followEvents", "Follow what happens: changes of files, jobs, audit records, tokens, approvals", {
         description:
           "Each event has the name of its topic, an id, and JSON on one line; `overflow`: look again, events were missed; `end`: the credential has ended.",
         parameters: [
           queryParameter("topic", "`files:<root>[/<path>]`, `audit`, `job`, `auth`, `approval`; repeatable", topics),
-          { name: "Last-Event-ID", in: "header", description: "Go on behind this event", schema: text },
+          headerParameter("Last-Event-ID", "Go on behind this event"),
         ],
         responses: answers({ 200: { description: "Events", content: events } }),
-      },
+      }),
     },
   };
 }
@@ -69,21 +73,15 @@ function operationPaths(): JsonObject {
   const list = { type: "array", items: schemaRef("Operation") };
   return {
     "/api/v1/operations": {
-      get: {
-        tags: DESCRIBES,
-        operationId: "listOperations",
-        summary: "List the operations with their schemas",
+      get: describes("listOperations", "List the operations with their schemas", {
         responses: answers({ 200: jsonAnswer("Operations", list) }),
-      },
+      }),
     },
     "/api/v1/operations/{name}": {
       parameters: [pathParameter("name", "Catalogue path; any other reference to an operation will do")],
-      get: {
-        tags: DESCRIBES,
-        operationId: "getOperation",
-        summary: "Read the description of one operation",
+      get: describes("getOperation", "Read the description of one operation", {
         responses: answers({ 200: jsonAnswer("Operation", schemaRef("Operation")) }, 404),
-      },
+      }),
     },
   };
 }
@@ -92,36 +90,28 @@ function loginPath(): JsonObject {
   const answer = object({ id: text, did: text, expires: count, token: text });
   return {
     "/api/v1/login": {
-      post: {
-        tags: VENUE,
-        operationId: "logIn",
-        summary: "Exchange the code of a link for a token, once; needs no credentials",
+      post: venue("logIn", "Exchange the code of a link for a token, once; needs no credentials", {
         security: [{}],
-        requestBody: { required: true, content: { "application/json": { schema: object({ code: text }) } } },
+        requestBody: jsonBody(object({ code: text })),
         responses: answers({ 201: jsonAnswer("Signed in", answer) }, 400, 401, 415),
-      },
+      }),
     },
   };
 }
 
-function identityPath(): JsonObject {
-  return {
-    "/.well-known/did.json": {
-      get: {
-        tags: VENUE,
-        operationId: "getDidDocument",
-        summary: "Read the DID document of the venue; needs no credentials",
-        security: [{}, { bearer: [] }],
-        responses: answers({
-          200: {
-            description: "DID document",
-            content: { "application/did+json": { schema: schemaRef("DidDocument") } },
-          },
-        }),
-      },
-    },
-  };
-}
+const IDENTITY_PATH: JsonObject = {
+  "/.well-known/did.json": {
+    get: venue("getDidDocument", "Read the DID document of the venue; needs no credentials", {
+      security: PUBLIC,
+      responses: answers({
+        200: {
+          description: "DID document",
+          content: { "application/did+json": { schema: schemaRef("DidDocument") } },
+        },
+      }),
+    }),
+  },
+};
 
 function mcpPaths(): JsonObject {
   const message = { type: ["object", "array"], description: "JSON-RPC 2.0, as the Model Context Protocol says" };
@@ -131,130 +121,103 @@ function mcpPaths(): JsonObject {
   const without = { 405: refused("There are no sessions here") };
   return {
     "/mcp": {
-      post: {
-        tags: MCP,
-        operationId: "sendMcp",
-        summary: "Send messages of the Model Context Protocol",
-        requestBody: { required: true, content: { "application/json": { schema: message } } },
+      post: mcp("sendMcp", "Send messages of the Model Context Protocol", {
+        requestBody: jsonBody(message),
         responses: {
           ...answers({ 200: spoken, 202: { description: "Taken; there is nothing to answer" } }, 413),
           400: refused("The message cannot be understood"),
           406: refused("The client does not take what the protocol answers with"),
         },
-      },
-      get: {
-        tags: MCP,
-        operationId: "receiveMcp",
-        summary: "Receive messages, where there are sessions",
+      }),
+      get: mcp("receiveMcp", "Receive messages, where there are sessions", {
         responses: answers({ 200: { description: "Messages", content: events }, ...without }),
-      },
-      delete: {
-        tags: MCP,
-        operationId: "endMcp",
-        summary: "End a session, where there are sessions",
+      }),
+      delete: mcp("endMcp", "End a session, where there are sessions", {
         responses: answers({ 200: { description: "Ended" }, ...without }),
-      },
+      }),
     },
     "/.well-known/mcp": {
-      get: {
-        tags: MCP,
-        operationId: "discoverMcp",
-        summary: "Find the MCP endpoint; needs no credentials",
-        security: [{}, { bearer: [] }],
+      get: mcp("discoverMcp", "Find the MCP endpoint; needs no credentials", {
+        security: PUBLIC,
         responses: answers({ 200: jsonAnswer("Where it is", schemaRef("McpDiscovery")) }),
-      },
+      }),
     },
   };
 }
 
-function healthPath(): JsonObject {
-  return {
-    "/healthz": {
-      get: {
-        tags: RUNNING,
-        operationId: "getHealth",
-        summary: "See that requests are answered; needs no credentials",
-        security: [{}, { bearer: [] }],
-        responses: answers({ 200: jsonAnswer("They are", object({ status: { const: "ok" } })) }),
-      },
-    },
-  };
-}
+const HEALTH_PATH: JsonObject = {
+  "/healthz": {
+    get: running("getHealth", "See that requests are answered; needs no credentials", {
+      security: PUBLIC,
+      responses: answers({ 200: jsonAnswer("They are", object({ status: { const: "ok" } })) }),
+    }),
+  },
+};
 
 function metricsPaths(readers: "operator" | "public"): JsonObject {
-  const security = readers === "public" ? [{}, { bearer: [] }] : [{ bearer: [] }];
+  const security = readers === "public" ? PUBLIC : [{ bearer: [] }];
   const who = readers === "public" ? "" : "; for the operator";
   return {
     "/metrics": {
-      get: {
-        tags: RUNNING,
-        operationId: "getMetrics",
-        summary: `Read counts and gauges as Prometheus text${who}`,
+      get: running("getMetrics", `Read counts and gauges as Prometheus text${who}`, {
         security,
         responses: answers({ 200: { description: "Text exposition", content: { "text/plain": { schema: text } } } }),
-      },
+      }),
     },
   };
 }
 
-function documentPath(): JsonObject {
-  return {
-    "/openapi.json": {
-      get: {
-        tags: RUNNING,
-        operationId: "getOpenApi",
-        summary: "Read this document; needs no credentials",
-        security: [{}, { bearer: [] }],
-        responses: answers({ 200: jsonAnswer("OpenAPI 3.1", { type: "object" }) }),
-      },
-    },
-  };
-}
+const DOCUMENT_PATH: JsonObject = {
+  "/openapi.json": {
+    get: running("getOpenApi", "Read this document; needs no credentials", {
+      security: PUBLIC,
+      responses: answers({ 200: jsonAnswer("OpenAPI 3.1", { type: "object" }) }),
+    }),
+  },
+};
 
-function statusSchemas(): JsonObject {
-  return {
-    Status: object(
-      {
-        status: { const: "OK" },
-        ts: { type: "integer", description: "Milliseconds since the epoch" },
-        did: { type: "string", description: "DID of the venue" },
-        name: text,
-        version: {
-          type: "string",
-          description: "Generation of the protocol, not of this program",
-          pattern: "^\\d+\\.\\d+",
+const STATUS_SCHEMAS: JsonObject = {
+  Status: object(
+    {
+      status: { const: "OK" },
+      ts: { type: "integer", description: "Milliseconds since the epoch" },
+      did: { type: "string", description: "DID of the venue" },
+      name: text,
+      version: {
+        type: "string",
+        description: "Generation of the protocol, not of this program",
+        pattern: "^\\d+\\.\\d+",
+      },
+      url: text,
+      stats: object({ assets: count, users: count, ops: count, jobs: count }),
+      operator: object({
+        uptimeMs: count,
+        roots: {
+          type: "array",
+          items: object({ name: text, readOnly: flag, drive: flag, journal: { const: "damaged" } }, [
+            "drive",
+            "journal",
+          ]),
         },
-        url: text,
-        stats: object({ assets: count, users: count, ops: count, jobs: count }),
-        operator: object({
-          uptimeMs: count,
-          roots: {
-            type: "array",
-            items: object({ name: text, readOnly: flag, drive: flag, journal: { const: "damaged" } }, [
-              "drive",
-              "journal",
-            ]),
-          },
-          jobs: object({ kept: count, running: count }),
-          streams: count,
-          tokens: object({ access: count, sessions: count }),
-          versions: object({ venue: text, node: text }),
-        }),
-      },
-      ["operator"],
-    ),
-    Operation: object(
-      {
-        name: { type: "string", description: "Catalogue path" },
-        asset: { type: "string", pattern: "^[0-9a-f]{64}$" },
-        description: text,
-        input: { type: "object", description: "JSON Schema" },
-        output: { type: "object", description: "JSON Schema" },
-      },
-      ["description", "input", "output"],
-    ),
-  };
-}
+        jobs: object({ kept: count, running: count }),
+        streams: count,
+        tokens: object({ access: count, sessions: count }),
+        versions: object({ venue: text, node: text }),
+      }),
+    },
+    ["operator"],
+  ),
+  Operation: object(
+    {
+      name: { type: "string", description: "Catalogue path" },
+      asset: { type: "string", pattern: "^[0-9a-f]{64}$" },
+      description: text,
+      input: { type: "object", description: "JSON Schema" },
+      output: { type: "object", description: "JSON Schema" },
+    },
+    ["description", "input", "output"],
+  ),
+};
 
 function discoverySchemas(): JsonObject {
   const methods = { type: "array", items: text };
