@@ -1,6 +1,5 @@
 // Assembles the file adapter from roots, operations and authorities, and reloads it without interrupting calls.
 
-import type { AuditSink } from "../audit/record.js";
 import { Authoriser } from "../authz/authorise.js";
 import { createAuthorities } from "../authz/authorities.js";
 import type { CapabilityRules } from "../authz/capability-rules.js";
@@ -13,15 +12,15 @@ import { type Clock, systemClock } from "../core/clock.js";
 import type { ErrorCode } from "../core/errors/errors.js";
 import type { FileConfig } from "../core/file-config.js";
 import type { Adapter, InvokeContext, SurfaceContext } from "../core/ports/adapter.js";
-import type { ApprovalDesk } from "../core/ports/approval.js";
 import type { ChangeSink } from "../core/ports/changes/change.js";
 import type { PlaceWatch } from "../core/ports/changes/watch.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
-import type { FileTransfers, TicketOffice } from "../core/ports/transfer.js";
+import type { FileTransfers } from "../core/ports/transfer.js";
 import { recordOf } from "../dispatch/call/record.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
+import type { DispatchOptions } from "../dispatch/options.js";
 import { Repeats } from "../dispatch/repeated-calls.js";
 import { WATCH, type WatchInput } from "../dispatch/watches.js";
 import { ChangeFeed } from "../feed/change-feed.js";
@@ -106,10 +105,11 @@ export interface PreparedChange {
   discard(): Promise<void>;
 }
 
-export interface AdapterParts {
-  readonly audit?: AuditSink;
-  /** Hear of every change that the adapter and its drive adapters commit. */
-  readonly changeSinks?: readonly ChangeSink[];
+export interface AdapterParts
+  extends Pick<
+    DispatchOptions,
+    "audit" | "changeSinks" | "discloseHostPaths" | "onInternalError" | "tickets" | "approvals"
+  > {
   readonly clock?: Clock;
   /** Opens drives. Absent: calls on drives fail with NOT_SUPPORTED. */
   readonly drives?: DriveSource;
@@ -119,17 +119,10 @@ export interface AdapterParts {
   readonly capabilities?: CapabilityRules;
   /** Maximum size in bytes of an asset as the content of one write. */
   readonly maxContentSize?: number;
-  /** The surface's default; `discloseHostPaths` in the configuration overrides it. */
-  readonly discloseHostPaths: boolean;
-  readonly onInternalError?: (error: unknown, requestId: string) => void;
-  /** Issues tickets for transfers. Absent: there are none. */
-  readonly tickets?: TicketOffice;
   /** Where the state of the roots lies, created when it is needed. Absent: nothing is kept outside of them. */
   readonly stateDir?: RootsState["stateDir"];
   /** Told of groups of changes that a dead process left half done. */
   readonly onRecovery?: RootsState["onRecovery"];
-  /** Where a person is asked about what a root's `approve` covers. Absent: that is refused. */
-  readonly approvals?: ApprovalDesk;
   /** Who a caller is now, for what outlives its request; `undefined`: it would be refused. */
   readonly rejudge?: (context: SurfaceContext) => SurfaceContext | undefined;
   /** The log of events that the feed of changes is part of. Default: its own. */

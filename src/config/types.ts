@@ -3,6 +3,7 @@
 import type { Capability } from "../core/call/capability.js";
 import type { ConfiguredLimits, FileConfig, JournalQuota } from "../core/file-config.js";
 import type { ShellConfig } from "../core/ports/sandbox.js";
+import type { DriveLimits as EngineLimits } from "../drive/engine/drives.js";
 import type { RootConfigInput } from "./root-input.js";
 
 export type { DriveRootInput, HostRootInput, RootConfigInput, TempRootInput } from "./root-input.js";
@@ -109,20 +110,7 @@ export interface S3Config {
 export type DriveStoreConfig = "memory" | { readonly path: string } | { readonly s3: S3Config };
 
 /** Limits of drives. Sizes are bytes. */
-export interface DriveLimits {
-  /** Maximum segments in a path. */
-  readonly maxPathDepth: number;
-  readonly maxFileBytes: number;
-  /** Sum of the file lengths in all drives of one owner. */
-  readonly maxDriveBytes: number;
-  /** Maximum entries of one directory. */
-  readonly maxEntries: number;
-  /** Limits of one import: bytes of input, cells, sum of file lengths, entries. */
-  readonly maxImportBytes: number;
-  readonly maxImportCells: number;
-  readonly maxImportLogicalBytes: number;
-  readonly maxImportEntries: number;
-}
+export type DriveLimits = Omit<EngineLimits, "maxDrives">;
 
 export interface DrivesConfig {
   /** Absent: a directory in the state directory if the venue has a persistent key, else memory. */
@@ -232,27 +220,14 @@ export interface ProfileConfigInput extends Omit<ProfileConfig, "shell"> {
   readonly shell?: Partial<Omit<ShellConfig, "limits">> & { readonly limits?: Partial<ShellConfig["limits"]> };
 }
 
+/** Keys whose values have defaults of their own. */
+type Nested =
+  | ("auth" | "rateLimit" | "webdav" | "storage" | "assets" | "jobs" | "mcp" | "audit" | "log" | "workspace")
+  | ("file" | "profiles" | "drives");
+
 /** Configuration of a venue, as written by an embedder or in a file; every key has a default. */
-export interface VenueConfigInput {
-  readonly name?: string;
-  readonly hostname?: string;
-  readonly port?: number;
-  /** Excludes `hostname` and `port`. */
-  readonly listen?: { readonly socket: string };
-  readonly baseUrl?: string;
-  readonly trustProxy?: boolean;
-  /** 64 hex digits. */
-  readonly seed?: string;
-  /** Excludes `seed`. */
-  readonly seedFile?: string;
-  readonly did?: string;
-  readonly operator?: string;
-  readonly stateDir?: string | false;
+export interface VenueConfigInput extends Partial<Omit<VenueConfig, Nested | "stateBase" | "warnings">> {
   readonly auth?: Partial<Omit<AuthConfig, "ucan">> & { readonly ucan?: Partial<UcanConfig> };
-  readonly corsOrigins?: readonly string[] | "*";
-  readonly maxRequestBytes?: number;
-  readonly maxInFlightBytes?: number;
-  readonly maxContentSize?: number;
   readonly rateLimit?: false | Partial<RateLimitConfig>;
   readonly webdav?: boolean | Partial<WebdavConfig>;
   readonly storage?: { readonly content?: "memory" } | { readonly content: "file"; readonly path: string };
@@ -261,7 +236,6 @@ export interface VenueConfigInput {
   readonly mcp?: false | Partial<McpConfig>;
   readonly audit?: Partial<VenueConfig["audit"]>;
   readonly log?: Partial<VenueConfig["log"]>;
-  readonly metrics?: "operator" | "public" | false;
   readonly workspace?: boolean | { readonly drafts?: boolean };
   readonly file?: FileConfigInput;
   readonly profiles?: Readonly<Record<string, ProfileConfigInput>>;

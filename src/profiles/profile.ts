@@ -1,12 +1,11 @@
 // Types of profiles: a profile presents the tools of another agent system, mapped onto operations of one bound root.
 
 import type { HostedFileAdapter } from "../adapter/adapter.js";
-import type { Ability } from "../core/call/capability.js";
 import type { PathRules } from "../core/call/path.js";
 import type { ReportProgress } from "../core/call/progress.js";
 import type { ErrorCode, FileAdapterError } from "../core/errors/errors.js";
 import { escapeText } from "../core/errors/texts.js";
-import type { Annotations, JsonObject, Rendering, SurfaceContext } from "../core/ports/adapter.js";
+import type { JsonObject, OperationMetadata, Rendering, SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecRequest, Sandbox, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
 import { fieldsOf } from "../core/unknown.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
@@ -84,20 +83,15 @@ export interface BoundRoot {
 export type BoundWishes = Pick<PathRules, "removesFilesOnly"> & Pick<SurfaceContext, "terms">;
 
 /** One tool of another system, as its agents know it. */
-export interface ProfileTool {
-  readonly name: string;
-  readonly title: string;
-  /** Written for agents. */
-  readonly description: string;
+export interface ProfileTool
+  extends Pick<
+    OperationMetadata,
+    "title" | "annotations" | "ability" | "changes" | "hiddenOutput" | "name" | "description" | "output"
+  > {
   /** JSON Schemas of input and result; neither has `oneOf`, `anyOf`, `allOf`, `enum` or `not` at the top level. */
   readonly input: JsonObject;
-  readonly output: JsonObject;
-  readonly annotations: Annotations;
-  readonly ability: Ability;
-  readonly changes: boolean;
   /** Fields of input and result that are redacted in records of a call. */
   readonly hidden?: readonly string[];
-  readonly hiddenOutput?: readonly string[];
   /**
    * Why the tool is unavailable now; it is then not listed, and calling it fails with this text. `undefined`:
    * available.

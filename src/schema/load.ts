@@ -2,15 +2,10 @@
 
 import { readFileSync } from "node:fs";
 import { packageFile } from "../core/package-files.js";
-import type { JsonObject } from "../core/ports/adapter.js";
+import type { OperationMetadata } from "../core/ports/adapter.js";
 
 /** Content of `schemas/<adapter>/<operation>.json`. */
-export interface OperationSchema {
-  readonly title: string;
-  readonly description: string;
-  readonly input: JsonObject;
-  readonly output: JsonObject;
-}
+export type OperationSchema = Pick<OperationMetadata, "title" | "description" | "input" | "output">;
 
 /** Each schema is read once a process: reading them all takes longer than the rest of opening an adapter. */
 const loaded = new Map<string, OperationSchema>();

@@ -17,11 +17,8 @@ import type {
   Login,
   McpHandler,
   OperatorStatus,
-  RateLimit,
-  WorkspacePage,
 } from "../surfaces/http/host.js";
-import type { HttpTimeouts } from "../surfaces/http/plumbing/node-server.js";
-import type { HttpAddress, HttpSurface, ListenTarget } from "../surfaces/http/surface.js";
+import type { HttpAddress, HttpSurface, HttpSurfaceOptions, ListenTarget } from "../surfaces/http/surface.js";
 import { packageVersion } from "../version.js";
 import type { VenueAssets } from "./assets/assets.js";
 import { parseAssetReference } from "./assets/id.js";
@@ -31,25 +28,15 @@ import type { ClosableEvents } from "./events/venue-events.js";
 import { createJobs, type JobLimits, type Jobs, type JobsOptions } from "./jobs/jobs.js";
 import { listenOnSocket } from "./start/socket-file.js";
 
-export interface VenueHttpOptions {
-  readonly listen: ListenTarget;
-  /** Whether callers without credentials are served. */
-  readonly publicAccess: boolean;
+export interface VenueHttpOptions
+  extends Pick<HttpSurfaceOptions, "listen" | "timeouts" | "maxInFlightBytes" | "maxConnections">,
+    Pick<HttpHost, "publicAccess" | "rateLimit" | "workspace">,
+    Partial<Pick<HttpHost, "corsOrigins" | "trustProxy">> {
   /** Maximum bytes of a JSON request body, and of an asset's content. */
   readonly maxRequestBytes: number;
   readonly maxContentSize: number;
   /** Public URL without a trailing slash. Absent: derived from the listening address. */
   readonly baseUrl?: string;
-  readonly corsOrigins?: readonly string[] | "*";
-  readonly trustProxy?: boolean;
-  readonly rateLimit?: RateLimit;
-  readonly timeouts?: Partial<HttpTimeouts>;
-  /** Maximum bytes of request bodies and answers held in memory at once. */
-  readonly maxInFlightBytes?: number;
-  /** Maximum number of concurrent connections. */
-  readonly maxConnections?: number;
-  /** Absent: it is not served. */
-  readonly workspace?: WorkspacePage;
 }
 
 export interface VenueHostOptions {

@@ -4,6 +4,7 @@ import { userInfo } from "node:os";
 import { createInterface } from "node:readline/promises";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import type { HolderEntry } from "../../venue/operations/auth/list.js";
 import type { AccessCommand } from "../arguments/commands/access.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { type CommandContext, EXIT, print } from "../context.js";
@@ -69,20 +70,8 @@ async function issue(
   return EXIT.ok;
 }
 
-interface Holder {
-  readonly kind: string;
-  readonly id?: string;
-  readonly label?: string;
-  readonly did?: string;
-  readonly grants: readonly { readonly with: string; readonly can: string }[];
-  readonly expires?: number;
-  readonly lastUsed?: number;
-  readonly revoked?: number;
-  readonly pending?: boolean;
-}
-
 interface Page {
-  readonly entries: readonly Holder[];
+  readonly entries: readonly HolderEntry[];
   readonly nextCursor?: string;
 }
 
@@ -102,7 +91,7 @@ async function list(json: boolean, { calls, context }: Desk): Promise<number> {
   return EXIT.ok;
 }
 
-function rowOf({ kind, id = "", label, did = "", grants, expires, lastUsed, revoked, pending }: Holder): string[] {
+function rowOf({ kind, id = "", label, did = "", grants, expires, lastUsed, revoked, pending }: HolderEntry): string[] {
   const rights = grants.map(({ with: resource, can }) => `${can} ${resource}`).join(", ");
   const isOver = expires !== undefined && expires <= Date.now();
   const ends = expires === undefined || isOver ? "" : `${printDuration((expires - Date.now()) / 1000)} left`;

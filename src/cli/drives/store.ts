@@ -2,6 +2,7 @@
 
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import type { DriveCheck } from "../../core/ports/drive-shelf.js";
 import type { DriveCommand } from "../arguments/commands/drives.js";
 import { EXIT, print } from "../context.js";
 import { jsonText } from "../output/json.js";
@@ -73,11 +74,7 @@ async function warnOfOlderVenues({ drives: { store, keys }, context }: DriveWork
   );
 }
 
-interface Counts {
-  readonly files: number;
-  readonly directories: number;
-  readonly bytes: number;
-  readonly damagedCount: number;
+interface Counts extends Pick<DriveCheck, "files" | "directories" | "bytes" | "damagedCount"> {
   readonly history: { readonly damaged: boolean };
 }
 

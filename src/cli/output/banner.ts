@@ -3,18 +3,12 @@
 import { type Grant, parseGrant } from "../../authz/grant.js";
 import type { Ability, Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
+import type { RootFacts } from "../../core/ports/operation.js";
 import { coversRoot, reachesInto, verbsIn } from "./rights.js";
 import { table } from "./table.js";
 
 /** A root in the banner. */
-export interface BannerRoot {
-  readonly name: string;
-  readonly kind: string;
-  readonly readOnly: boolean;
-  readonly description?: string;
-  /** DID of the owner; public access does not extend to owned roots. */
-  readonly owner?: string;
-}
+export type BannerRoot = Pick<RootFacts, "name" | "kind" | "readOnly" | "description" | "owner">;
 
 /** Contents of the banner. */
 export interface BannerFacts {

@@ -5,6 +5,7 @@ import type { DidGrant, UcanConfig, VenueConfig } from "../../config/types.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { printDuration } from "../arguments/duration.js";
+import type { BannerRoot } from "./banner.js";
 import { verbsIn } from "./rights.js";
 import { table } from "./table.js";
 
@@ -52,17 +53,11 @@ export interface RevocationFacts {
   hasToken(name: string, did: string): boolean;
 }
 
-export interface RootFacts {
-  readonly name: string;
-  readonly kind: string;
-  readonly readOnly: boolean;
+export interface RootFacts extends BannerRoot {
   /** Mechanism that confines paths to the root. */
   readonly engine: string;
   /** Description of the journal; absent: none. */
   readonly journal?: string;
-  readonly description?: string;
-  /** Canonical DID. */
-  readonly owner?: string;
 }
 
 /** Text of `check` for one venue: its settings, and the authority of each caller. */

@@ -11,7 +11,7 @@ import type { VersionCache } from "../etag-cache.js";
 import type { QuotaFacts } from "../file-config.js";
 import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
-import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
+import type { Annotations, OperationMetadata, Rendering, ResolveAsset } from "./adapter.js";
 import type { ApprovalRules } from "./approval.js";
 import type { Access, Backend, ReadBackend, RootKind } from "./backend.js";
 import type { ChangeOrigin, DriveMaker } from "./changes/change.js";
@@ -173,13 +173,13 @@ export interface DrivesCall extends Call {
   sees(drive: string): boolean;
 }
 
-interface OperationBase<Input, Output> {
+interface OperationBase<Input, Output>
+  extends Pick<
+    OperationMetadata,
+    "ability" | "changes" | "annotations" | "hiddenOutput" | "givesBytes" | "renderFields"
+  > {
   /** Without the adapter's name: `read`; also the name of its schema. */
   readonly name: string;
-  readonly ability: Ability;
-  /** Whether it changes anything; read-only roots refuse it. */
-  readonly changes: boolean;
-  readonly annotations: Annotations;
   /** It streams a body: surfaces do not list it, and only calls with a `transfer` can reach it. */
   readonly streams?: true;
   /** It is offered to no caller: only surfaces of this package run it. */
@@ -192,10 +192,6 @@ interface OperationBase<Input, Output> {
   readonly runs?: true;
   /** Input fields whose values are file content. */
   readonly hidden?: readonly string[];
-  /** Output fields that appear only in the answer, not in records of the call. */
-  readonly hiddenOutput?: readonly string[];
-  /** Its output can carry its content as bytes. */
-  readonly givesBytes?: true;
   /** Milliseconds after which it returns a partial answer; the deadline of its call is extended beyond that. */
   patienceMs?(input: Input, limits: Limits): number;
   /** Checks what the schema cannot express. @throws INVALID_INPUT */
@@ -208,8 +204,6 @@ interface OperationBase<Input, Output> {
   readonly modelDefaults?: Readonly<Partial<Input>>;
   /** Present when the answer has a body or a long list. */
   render?(output: Output, input: Input): Rendering;
-  /** Schemas of further input fields, each with an `enum`, that only `render` takes. */
-  readonly renderFields?: JsonObject;
 }
 
 /** One operation: one file in `ops/`, one schema, one test, one line in the registry. */

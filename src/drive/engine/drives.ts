@@ -3,6 +3,7 @@
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { Cell } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
+import { type CellLimits, DEFAULT_CELL_LIMITS, DEFAULT_TREE_LIMITS, type TreeLimits } from "../dlfs/limits.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
 
 /** One entry of a drive. */
@@ -131,31 +132,18 @@ export interface DriveMoment {
 }
 
 /** Limits of one owner. Sizes are bytes. */
-export interface DriveLimits {
-  readonly maxFileBytes: number;
+export interface DriveLimits extends TreeLimits, CellLimits {
   /** All files in all drives of one owner. */
   readonly maxDriveBytes: number;
-  /** Entries of one directory, tombstones included. */
-  readonly maxEntries: number;
-  readonly maxPathDepth: number;
   /** Drives of one owner, deleted ones included. */
   readonly maxDrives: number;
-  readonly maxImportBytes: number;
-  readonly maxImportCells: number;
-  readonly maxImportLogicalBytes: number;
-  readonly maxImportEntries: number;
 }
 
 export const DEFAULT_DRIVE_LIMITS: DriveLimits = {
-  maxFileBytes: 268_435_456,
+  ...DEFAULT_TREE_LIMITS,
+  ...DEFAULT_CELL_LIMITS,
   maxDriveBytes: 10 * 2 ** 30,
-  maxEntries: 1_000_000,
-  maxPathDepth: 64,
   maxDrives: 1000,
-  maxImportBytes: 512 * 2 ** 20,
-  maxImportCells: 2_000_000,
-  maxImportLogicalBytes: 2 * 2 ** 30,
-  maxImportEntries: 1_000_000,
 };
 
 /** Limits of an owner's log: entries, bytes that only it keeps, and age in days. */

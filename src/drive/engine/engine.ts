@@ -28,7 +28,7 @@ export type {
   StagedContent,
 } from "./drives.js";
 export type { ExportOptions, ExportPiece } from "./exchange/export.js";
-export type { ImportOptions, ImportReport } from "./exchange/import.js";
+export type { ImportOptions } from "./exchange/import.js";
 export type { VerifyReport } from "./exchange/verify.js";
 export { contentVersion, type LogEntry, type LogNote, type LogTicket } from "./log/entry.js";
 export type { DriveLog } from "./log/owner-log.js";

@@ -3,6 +3,7 @@
 import { adapterError } from "../../core/errors/errors.js";
 import { type Awaitable, after, isPending } from "../../core/io.js";
 import type { DriveMaker } from "../../core/ports/changes/change.js";
+import type { DriveImported } from "../../core/ports/drive-shelf.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
 import type { Value } from "../cad3/value.js";
@@ -15,7 +16,7 @@ import { DriveEdit } from "./change.js";
 import { heldAt } from "./content/tree-read.js";
 import type { DriveChange, DriveReader, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
-import { type ImportOptions, type ImportReport, importFiles } from "./exchange/import.js";
+import { type ImportOptions, importFiles } from "./exchange/import.js";
 import { type VerifyReport, verifyTree } from "./exchange/verify.js";
 import { type VerifiedLog, verifyLog } from "./exchange/verify-log.js";
 import { explain, isDamage, withExplainedErrors } from "./fault.js";
@@ -68,7 +69,7 @@ export interface OwnerDrives {
     files: readonly AsyncIterable<Uint8Array>[],
     options?: ImportOptions,
     maker?: DriveMaker,
-  ): Promise<ImportReport>;
+  ): Promise<DriveImported>;
   /** The changes made in the drives, and the content they keep. */
   readonly log: DriveLog;
   /** The key that signs the drives, in hex. @throws NOT_FOUND, READ_ONLY_ROOT */

@@ -10,8 +10,11 @@ import type { ChainFault, ChainLink, GrantSemantics, HeldGrant, Revocations, Uca
 export interface JudgingRules<G> extends TimeRules {
   readonly semantics: GrantSemantics<G>;
   readonly revocations: Revocations;
+  /** Maps the DIDs of a subject with several to its canonical one; returns other DIDs unchanged. */
   canonicalDid(did: string): string;
+  /** Maximum remaining lifetime of a delegation, in seconds. */
   readonly maxLifetimeSeconds: number;
+  /** Whether `exp: null` is accepted. */
   readonly allowNoExpiry: boolean;
 }
 

@@ -3,23 +3,14 @@
 import type { Clock } from "../../core/clock.js";
 import { MAX_TOKEN_BYTES } from "../token/decode.js";
 import { readForm, type TokenForm, type UnreadableToken } from "../token/form.js";
-import type { TimeRules } from "../token/time.js";
 import type { JudgingRules, Witness } from "./judge-chain.js";
-import type { GrantSemantics, Revocations, UcanVerifier } from "./proof.js";
+import type { UcanVerifier } from "./proof.js";
 import type { PublicKeys } from "./public-keys.js";
 import { readRequest } from "./read-chain.js";
 
 /** Rules of a verifier. Fixed for its lifetime, since it caches what it has read. */
-export interface UcanRules<G> extends TimeRules {
-  readonly semantics: GrantSemantics<G>;
+export interface UcanRules<G> extends JudgingRules<G> {
   readonly keys: PublicKeys;
-  readonly revocations: Revocations;
-  /** Maps the DIDs of a subject with several to its canonical one; returns other DIDs unchanged. */
-  canonicalDid(did: string): string;
-  /** Maximum remaining lifetime of a delegation, in seconds. */
-  readonly maxLifetimeSeconds: number;
-  /** Whether `exp: null` is accepted. */
-  readonly allowNoExpiry: boolean;
   /** Whether to accept tokens without a version, as from old Java venues. */
   readonly acceptUnversionedCovia: boolean;
 }

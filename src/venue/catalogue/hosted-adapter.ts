@@ -4,7 +4,7 @@ import type { AuditRecord, AuditSink } from "../../audit/record.js";
 import type { Clock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
-import type { Adapter, JsonObject, OperationMetadata, SurfaceContext } from "../../core/ports/adapter.js";
+import type { Adapter, JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import { isObject } from "../../core/unknown.js";
 import { viaOf } from "../../dispatch/call/changes.js";
 import { withoutNulls } from "../../schema/nulls.js";
@@ -32,10 +32,7 @@ export interface HostedCall {
 }
 
 /** The operations of an adapter, before {@link hostAdapter} adds validation, cancellation and audit. */
-export interface HostedOperations {
-  readonly name: string;
-  readonly description: string;
-  readonly operations: readonly OperationMetadata[];
+export interface HostedOperations extends Pick<Adapter, "name" | "description" | "operations"> {
   /** Whether the schemas are this package's own, so that an unknown keyword is a mistake. */
   readonly isOurs: boolean;
   /** @param input valid against the operation's schema */

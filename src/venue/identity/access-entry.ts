@@ -36,18 +36,12 @@ export interface AccessEntry {
 }
 
 /** A UCAN that the venue signed: what it says, for lists. */
-export interface SignedUcan {
-  /** Id of the token. */
-  readonly id: string;
-  readonly venue: string;
+export interface SignedUcan extends Pick<AccessEntry, "id" | "venue" | "via" | "created" | "expires"> {
   /** Its audience. */
   readonly did: string;
   readonly grants: readonly Capability[];
   /** Canonical DID of whoever asked for it. */
   readonly by: string;
-  readonly via: readonly string[];
-  readonly created: number;
-  readonly expires: number;
 }
 
 /** A token was revoked. `keep`: itself alone, not what was made through it. */

@@ -144,14 +144,10 @@ class VenueOpener {
     });
   }
 
-  async #openHost(parts: {
-    access: Access;
-    assets: VenueAssets;
-    adapter: HostedFileAdapter;
-    metrics: VenueMetrics | undefined;
-    tickets: VenueTickets | undefined;
-    approvals: Approvals | undefined;
-  }): Promise<VenueHost> {
+  async #openHost(
+    parts: Omit<McpSources, "config" | "host"> &
+      Pick<AdapterSources, "tickets"> & { metrics: VenueMetrics | undefined },
+  ): Promise<VenueHost> {
     const { access, assets, adapter, metrics, tickets } = parts;
     const config = this.#config;
     const dav = davOptions(config, { env: this.#options.env, roots: () => adapter.roots });
@@ -214,14 +210,7 @@ class VenueOpener {
     for (const adapter of await openProfiles(parts)) host.catalogue.add(this.#keep(adapter));
   }
 
-  #venue(parts: {
-    access: Access;
-    assets: VenueAssets;
-    adapter: HostedFileAdapter;
-    host: VenueHost;
-    sink: AuditSink | undefined;
-    approvals: Approvals | undefined;
-  }): OpenVenue {
+  #venue(parts: Omit<McpSources, "config"> & Pick<AdapterSources, "sink">): OpenVenue {
     const { access, adapter, host, sink } = parts;
     const opened = this.#opened;
     let config = this.#config;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 import { type BannerFacts, banner } from "../../../src/cli/output/banner.js";
 
-const scratch = { name: "scratch", kind: "temp", readOnly: false };
-const docs = { name: "docs", kind: "host", readOnly: false, description: "Manuals" };
+const scratch = { name: "scratch", kind: "temp" as const, readOnly: false };
+const docs = { name: "docs", kind: "host" as const, readOnly: false, description: "Manuals" };
 
 const facts: BannerFacts = {
   name: "venue-files",
   version: "1.2.3",
   url: "http://localhost:8080",
   did: "did:key:zMe",
-  roots: [scratch, docs, { name: "old", kind: "host", readOnly: true }],
+  roots: [scratch, docs, { name: "old", kind: "host" as const, readOnly: true }],
   publicCaps: [
     { with: "file://", can: "crud/read" },
     { with: "file://scratch/", can: "crud" },
@@ -48,7 +48,9 @@ test("shows the roots as a table", () => {
 });
 
 test("keeps a description on its line", () => {
-  const text = bannerOf({ roots: [{ name: "a", kind: "host", readOnly: false, description: "one\n\u001b[2Jtwo" }] });
+  const text = bannerOf({
+    roots: [{ name: "a", kind: "host" as const, readOnly: false, description: "one\n\u001b[2Jtwo" }],
+  });
   expect(text).toContain("one\\u{a}\\u{1b}[2Jtwo\n");
 });
 
@@ -70,17 +72,17 @@ describe("what anonymous callers may do in a root:", () => {
       "read, write in parts, delete in parts",
     ],
   ])("%s", (_name, publicCaps, shown) => {
-    const text = bannerOf({ publicCaps, roots: [{ name: "docs", kind: "host", readOnly: false }] });
+    const text = bannerOf({ publicCaps, roots: [{ name: "docs", kind: "host" as const, readOnly: false }] });
     expect(/anonymous callers: (.*)/.exec(text)?.[1]).toBe(shown);
   });
 
   test("a read-only root is only read", () => {
-    const roots = [{ name: "docs", kind: "host", readOnly: true }];
+    const roots = [{ name: "docs", kind: "host" as const, readOnly: true }];
     expect(bannerOf({ publicCaps: [{ with: "file://", can: "crud" }], roots })).toContain("anonymous callers: read\n");
   });
 
   test("nothing where it has an owner, whatever is public", () => {
-    const roots = [{ name: "docs", kind: "host", readOnly: false, owner: "did:key:zOwner" }];
+    const roots = [{ name: "docs", kind: "host" as const, readOnly: false, owner: "did:key:zOwner" }];
     const text = bannerOf({ publicCaps: [{ with: "file://", can: "crud" }], roots });
     expect(text).toContain("anonymous callers: nothing, it has an owner\n");
     expect(text).not.toContain("did:key:zOwner");
@@ -100,7 +102,7 @@ describe("the line to paste", () => {
     ["only looks at a host root, even a writable one", { publicCaps: [{ with: "file://docs/", can: "crud" }] }, "tree"],
     [
       "only looks at a temp root that is read-only",
-      { roots: [{ name: "scratch", kind: "temp", readOnly: true }] },
+      { roots: [{ name: "scratch", kind: "temp" as const, readOnly: true }] },
       "tree",
     ],
     [

@@ -1,5 +1,6 @@
 // Imports drives from files of cells.
 
+import type { DriveImported } from "../../../core/ports/drive-shelf.js";
 import { isSameValue } from "../../cad3/encoding/cell.js";
 import type { CadMap } from "../../cad3/maps/hash-map.js";
 import { hashOfRef, isBranch, refOf, sameBytes } from "../../cad3/ref.js";
@@ -36,15 +37,6 @@ export interface ImportOptions {
   readonly futureSkewMs?: number;
 }
 
-export interface ImportReport {
-  /** Drives that received something. */
-  readonly drives: readonly string[];
-  readonly bytes: number;
-  readonly cells: number;
-  /** Entries left out because of a bad signature. */
-  readonly refused: number;
-}
-
 const DEFAULT_SKEW_MS = 600_000;
 
 /**
@@ -59,7 +51,7 @@ export async function importFiles(
   files: readonly AsyncIterable<Uint8Array>[],
   options: ImportOptions,
   { did, queue, parts, maker }: Owning & { readonly did: string },
-): Promise<ImportReport> {
+): Promise<DriveImported> {
   const batch = parts.store.batch();
   const put = putTo(batch);
   const count = { bytes: 0, cells: 0 };

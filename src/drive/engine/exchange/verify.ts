@@ -1,20 +1,13 @@
 // Verifies that a drive can be read completely.
 
+import type { DriveCheck } from "../../../core/ports/drive-shelf.js";
 import type { CellStore } from "../../store/cell-store.js";
 import { type CellPool, createCellPool, createScope, type Overlay } from "../cells.js";
 import { entriesAt, readAt, type Tree } from "../content/tree-read.js";
 import type { DriveEntry } from "../drives.js";
 import { isDamage } from "../fault.js";
 
-export interface VerifyReport {
-  readonly files: number;
-  readonly directories: number;
-  /** Total size of the intact files. */
-  readonly bytes: number;
-  /** Paths of damaged entries, up to a maximum. */
-  readonly damaged: readonly (readonly string[])[];
-  readonly damagedCount: number;
-}
+export type VerifyReport = Omit<DriveCheck, "history">;
 
 /** Maximum paths in a report. */
 const MAX_NAMED = 100;

@@ -13,25 +13,18 @@ import type { LiveBatches } from "../live-batches.js";
 import { type HashText, hashOfText, type LoadForMark, logsOf, type Marks, markTrees, textOfHash } from "../mark.js";
 import type { Pins } from "../pins.js";
 import { allLogs, page, placeOf, rows, type Tables, uint, unstamped } from "../tables.js";
+import type { CompactParts } from "./pack-compact.js";
 import { compactPacks } from "./pack-compact.js";
-import type { PackReader } from "./pack-reader.js";
-import type { PackWriter } from "./pack-writer.js";
 
 const MARKS_PER_WRITE = 4096;
 const ROWS_PER_TURN = 512;
 const DAY_MS = 86_400_000;
 const SCRATCH = "gc-";
 
-export interface CollectParts {
-  readonly folder: string;
-  readonly tables: Tables;
-  readonly packs: PackWriter;
-  readonly reader: PackReader;
+export interface CollectParts extends CompactParts {
   readonly batches: LiveBatches;
   readonly pins: Pins;
   readonly now: () => number;
-  /** Throws if the store is being closed. */
-  readonly checkGoesOn: () => void;
 }
 
 interface Swept {

@@ -35,6 +35,7 @@ import {
   usedRow,
 } from "../tables.js";
 import { EmbeddedBatch } from "./batch.js";
+import type { CollectParts } from "./collect.js";
 import { collectEmbedded, forgetRetired } from "./collect.js";
 import { Committer } from "./committer.js";
 import { createEmbeddedKeys } from "./keys.js";
@@ -61,13 +62,8 @@ export interface EmbeddedOptions {
 /** Maximum time (ms) that a reader works on a replaced root. */
 const RETIRED_MS = 7 * 86_400_000;
 
-interface Parts {
-  readonly folder: string;
-  readonly tables: Tables;
-  readonly packs: PackWriter;
-  readonly reader: PackReader;
+interface Parts extends Pick<CollectParts, "folder" | "tables" | "packs" | "reader" | "now"> {
   readonly log: Log;
-  readonly now: () => number;
 }
 
 /**

@@ -17,39 +17,27 @@ import { type HashText, textOfHash } from "../mark.js";
 import { createPins } from "../pins.js";
 import { storeUnavailable } from "../store-error.js";
 import { type BucketMode, readMode } from "./bucket-mode.js";
-import type { S3Client } from "./client/s3-client.js";
 import { createObjectKeys } from "./object-keys.js";
 import { createObjectBatch } from "./packs/batch.js";
 import { collectObjects, type ObjectCollectParts } from "./packs/collect.js";
 import { type CompactParts, compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./packs/compact.js";
-import type { LocalCache } from "./packs/local-cache.js";
-import type { PackSource } from "./packs/source.js";
-import type { Uploads } from "./packs/uploads.js";
-import type { OwnerRoots } from "./roots/owner-roots.js";
-import type { RetiredRoots } from "./roots/retired-roots.js";
 import type { LoadedRoot } from "./roots/root-reader.js";
-import type { RootChange, RootSwap } from "./roots/root-swap.js";
+import type { RootChange } from "./roots/root-swap.js";
 import type { Views } from "./roots/views.js";
-import { HEARTBEAT_MS, type WriterId } from "./roots/writer-id.js";
+import { HEARTBEAT_MS } from "./roots/writer-id.js";
 import { withStoreErrors } from "./store-errors.js";
 
 /** The parts of an object store. */
-export interface ObjectStoreParts {
-  readonly client: S3Client;
-  readonly cache: LocalCache;
+export interface ObjectStoreParts
+  extends Pick<
+    ObjectCollectParts,
+    "roots" | "source" | "uploads" | "writer" | "swaps" | "retired" | "client" | "cache" | "folder" | "now"
+  > {
   readonly views: Views;
-  readonly source: PackSource;
-  readonly writer: WriterId;
-  readonly roots: OwnerRoots;
-  readonly uploads: Uploads;
-  readonly swaps: RootSwap;
-  readonly retired: RetiredRoots;
   readonly mode: BucketMode;
   /** In stores with shared roots: times at which other roots were put beside an owner's. */
   readonly late: ((owner: string) => Promise<readonly number[]>) | undefined;
-  readonly folder: string;
   readonly log: Log;
-  readonly now: () => number;
 }
 
 /** The cell store in object storage, opened by `openObjectStore`. */

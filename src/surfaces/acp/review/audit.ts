@@ -30,13 +30,6 @@ export interface AcpAuditRecord {
 }
 
 /** Audit fields, filled in while the request runs. */
-export interface Trace {
-  sessionId: string;
-  root?: string;
-  path?: string;
-  command?: string;
-  bytes: number;
-  hashBefore?: string | null;
-  hashAfter?: string | null;
-  overwrites?: Overwritten;
-}
+export type Trace = { -readonly [Key in keyof Traced]: Traced[Key] };
+
+type Traced = Omit<AcpAuditRecord, "time" | "agent" | "method" | "outcome" | "ms">;

@@ -19,7 +19,7 @@ interface ListInput {
 }
 
 /** A holder of rights. Times are milliseconds since the epoch. */
-interface HolderEntry {
+export interface HolderEntry {
   readonly kind: Kind;
   readonly id?: string;
   readonly label?: string;

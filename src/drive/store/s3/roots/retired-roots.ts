@@ -1,11 +1,10 @@
 // Removal of roots whose writers are gone.
 
 import { describeError } from "../../../../core/errors/describe-error.js";
-import type { Log } from "../../../../core/ports/log.js";
 import type { RootRecord } from "../../cell-store.js";
-import type { S3Client } from "../client/s3-client.js";
 import type { OwnerRoots } from "./owner-roots.js";
 import { rootKey } from "./root-reader.js";
+import type { WriterIdOptions } from "./writer-id.js";
 import { GONE_MS, type WriterId } from "./writer-id.js";
 
 /** Root objects of dead writers that are included in a root of this process. */
@@ -23,12 +22,9 @@ export interface RetiredRoots {
 const MANY = 4;
 const MAX_OWNERS = 10_000;
 
-export interface RetiredOptions {
-  readonly client: S3Client;
+export interface RetiredOptions extends WriterIdOptions {
   readonly roots: OwnerRoots;
   readonly writer: WriterId;
-  readonly now: () => number;
-  readonly log: Log;
 }
 
 export function createRetiredRoots({ client, roots, writer, now, log }: RetiredOptions): RetiredRoots {
