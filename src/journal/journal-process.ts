@@ -2,8 +2,8 @@
 
 import type { Table } from "../database/shared-database.js";
 import type { EntryRow, KeptRow } from "./rows.js";
-import { addTotals, decode, encode, giveUp, key, openTables, type Tables, trashKeyOf } from "./tables.js";
-import { countedBytes, putEntry } from "./write-rows.js";
+import { addTotals, decode, giveUp, key, openTables, type Tables, trashKeyOf } from "./tables.js";
+import { countedBytes, putEntry, putKept } from "./write-rows.js";
 
 /** Takes more pages than one list of free ones has, so that all are looked at. */
 const PROBE_BYTES = 4_194_304;
@@ -49,7 +49,7 @@ function salvageContents(from: Tables, to: Tables): void {
   inBatches(to, rowsOf<KeptRow>(from.kept, to.kept), ([id, row]) => {
     const image = row.in === "value" ? from.images.get(id) : undefined;
     if (to.entries.get(id) === undefined || (row.in === "value" && image?.length !== row.size)) return;
-    to.kept.putSync(id, encode(row));
+    putKept(to, id.toString("latin1"), row);
     if (image !== undefined) to.images.putSync(id, image);
     addTotals(to, { entries: 0, bytes: countedBytes(row) });
   });

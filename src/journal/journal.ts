@@ -238,7 +238,7 @@ export class RootJournal implements Journal, JournalWriter {
   async #everyId(): Promise<string[]> {
     const items = await this.#options.bin.list(this.#prefix);
     const inTrash = items.map(({ name }) => name.slice(this.#prefix.length));
-    return [...new Set([...inTrash, ...this.#store.allKept().map(([id]) => id)])];
+    return [...new Set([...inTrash, ...this.#store.oldestKept()])];
   }
 
   /** Replaced entries lie in the trash as well, but only deleted ones are listed. */

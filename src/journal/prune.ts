@@ -75,10 +75,12 @@ export class Pruner {
     const { store, isBinding } = this.#options;
     if (isBinding) return false;
     store.flush();
-    const oldest = store.allKept().filter(([, row]) => row.in === "trash");
-    if (oldest.length === 0) return false;
-    await this.#giveUp(oldest.slice(0, 1).map(([id]) => id));
-    return true;
+    for (const id of store.oldestKept()) {
+      if (store.kept(id)?.in !== "trash") continue;
+      await this.#giveUp([id]);
+      return true;
+    }
+    return false;
   }
 
   async close(): Promise<void> {
@@ -100,44 +102,58 @@ export class Pruner {
 
   /** Content that is too old, then the oldest until the rest fits. */
   async #giveUpContent(): Promise<void> {
+    const giveUp = (ids: readonly string[]): Promise<void> => this.#giveUp(ids);
+    await this.#inTurns(this.#apartToGive(), giveUp);
+    await this.#inTurns(this.#contentToGive(), giveUp);
+  }
+
+  /** Of what is kept apart the newest stays, for a day. */
+  *#apartToGive(): Iterable<string> {
+    const { store, nowMs } = this.#options;
+    let isNewest = true;
+    for (const id of store.ids(undefined, { by: "k", text: "" })) {
+      if (!isNewest || timeOfId(id) < nowMs() - DAY_MS) yield id;
+      isNewest = false;
+    }
+  }
+
+  /** Ends at the first that stays, so that a look costs what it gives up rather than all that is kept. */
+  *#contentToGive(): Iterable<string> {
     const { store, rules, isBinding, nowMs } = this.#options;
     const oldestMs = nowMs() - rules.days * DAY_MS;
-    const kept = store.allKept();
-    const newestApart = kept.findLast(([, row]) => row.apart === true)?.[0];
     let excess = isBinding ? 0 : store.totals.bytes - rules.bytes;
-    const gone = kept.filter(([id, row]) => {
-      if (row.apart === true) return id !== newestApart || timeOfId(id) < nowMs() - DAY_MS;
-      const isGone = timeOfId(id) < oldestMs || excess > 0;
-      if (isGone) excess -= row.size;
-      return isGone;
-    });
-    await this.#inTurns(
-      gone.map(([id]) => id),
-      (ids) => this.#giveUp(ids),
-    );
+    for (const id of store.oldestKept()) {
+      const row = store.kept(id);
+      if (row === undefined || row.apart === true) continue;
+      if (timeOfId(id) >= oldestMs && excess <= 0) return;
+      excess -= row.size;
+      yield id;
+    }
   }
 
   async #dropEntries(): Promise<void> {
+    await this.#inTurns(this.#entriesToDrop(), async (ids) => {
+      await this.#removeTrash(ids);
+      this.#options.store.remove(ids, true);
+    });
+  }
+
+  *#entriesToDrop(): Iterable<string> {
     const { store, rules, isBinding, nowMs } = this.#options;
     const oldestMs = nowMs() - rules.days * DAY_MS;
     let excess = store.totals.entries - rules.entries;
-    const gone: string[] = [];
     for (const id of store.oldest()) {
       const isOld = timeOfId(id) < oldestMs;
-      if (!isOld && (excess <= 0 || (isBinding && store.kept(id) !== undefined))) break;
-      gone.push(id);
+      if (!isOld && (excess <= 0 || (isBinding && store.hasKept(id)))) return;
       excess -= 1;
+      yield id;
     }
-    await this.#inTurns(gone, async (ids) => {
-      await this.#removeTrash(ids);
-      store.remove(ids, true);
-    });
   }
 
   /** Content without an entry goes with its age too. */
   async #dropUnknown(): Promise<void> {
     const { store, bin, rules, trashPrefix, nowMs } = this.#options;
-    const isUnknown = (name: string): boolean => store.kept(name.slice(trashPrefix.length)) === undefined;
+    const isUnknown = (name: string): boolean => !store.hasKept(name.slice(trashPrefix.length));
     // Only these are looked at: a trash can hold many.
     const items = await bin.list(trashPrefix, isUnknown);
     const oldestMs = nowMs() - rules.days * DAY_MS;
@@ -157,10 +173,21 @@ export class Pruner {
     if (names.length > 0) await bin.remove(names);
   }
 
-  async #inTurns(ids: readonly string[], work: (ids: readonly string[]) => Promise<void>): Promise<void> {
-    for (let start = 0; start < ids.length && !this.#isClosed; start += TURN) {
-      await work(ids.slice(start, start + TURN));
+  async #inTurns(ids: Iterable<string>, work: (ids: readonly string[]) => Promise<void>): Promise<void> {
+    for (const some of inGroups(ids)) {
+      if (this.#isClosed) return;
+      await work(some);
       await yieldToLoop();
     }
   }
+}
+
+function* inGroups(ids: Iterable<string>): Iterable<string[]> {
+  let group: string[] = [];
+  for (const id of ids) {
+    if (group.push(id) < TURN) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
 }

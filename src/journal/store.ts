@@ -19,7 +19,7 @@ import {
   trashKeyOf,
 } from "./tables.js";
 import { idsAtPath, newestIds, oldestIds } from "./walk-ids.js";
-import { countedBytes, keptRowOf, noteOn, putEntry, removeOne } from "./write-rows.js";
+import { countedBytes, keptRowOf, noteOn, putEntry, putKept, removeOne } from "./write-rows.js";
 
 /** How long an entry waits for others, so that they share a transaction. */
 const WAIT_MS = 10;
@@ -156,7 +156,7 @@ export class JournalStore {
       let bytes = 0;
       for (const { row, kept, image } of batch) {
         putEntry(tables, row);
-        if (kept !== undefined) tables.kept.putSync(key(row.id), encode(kept));
+        if (kept !== undefined) putKept(tables, row.id, kept);
         if (image !== undefined) tables.images.putSync(key(row.id), image);
         bytes += countedBytes(kept);
       }
@@ -204,9 +204,14 @@ export class JournalStore {
     return this.#read(({ images }) => images.get(key(id)));
   }
 
-  /** All rows on kept content, oldest first. */
-  allKept(): [string, KeptRow][] {
-    return this.#rowsOf<KeptRow>(({ kept }) => kept);
+  /** Ids of entries whose content is kept, oldest first; those removed meanwhile are left out. */
+  oldestKept(): Iterable<string> {
+    return oldestIds((look) => this.#read(look), "kept");
+  }
+
+  /** Whether content of an entry is kept. */
+  hasKept(id: string): boolean {
+    return this.#read(({ kept }) => kept.doesExist(key(id))) === true;
   }
 
   /** Ids of entries, newest first. @param before ids older than this one @param index absent: all entries */
@@ -216,7 +221,7 @@ export class JournalStore {
 
   /** Ids of entries, oldest first; those removed meanwhile are left out. */
   oldest(): Iterable<string> {
-    return oldestIds((look) => this.#read(look));
+    return oldestIds((look) => this.#read(look), "entries");
   }
 
   /** Ids of the entries at a path and below it, newest first; `undefined`: there are more than `limit`. */
@@ -252,14 +257,6 @@ export class JournalStore {
   #get<T>(tableOf: (tables: Tables) => Tables["entries"], id: string): T | undefined {
     const row = this.#read((tables) => tableOf(tables).get(key(id)));
     return row === undefined ? undefined : this.#decode<T>(row);
-  }
-
-  #rowsOf<T>(tableOf: (tables: Tables) => Tables["entries"]): [string, T][] {
-    const rows = this.#read((tables) => [...tableOf(tables).getRange({})]) ?? [];
-    return rows.flatMap(({ key: id, value }): [string, T][] => {
-      const row = this.#decode<T>(value);
-      return row === undefined ? [] : [[id.toString("latin1"), row]];
-    });
   }
 
   #decode<T>(row: Buffer): T | undefined {

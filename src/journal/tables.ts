@@ -28,8 +28,8 @@ const CHECK_BYTES = 4;
 /** Longest text in an index key as it is, in bytes. LMDB allows keys of 1,978 bytes. */
 const LONGEST_TEXT = 1_500;
 
-/** Which entries an index leads to: by path, actor, via or group. */
-export type Indexed = "p" | "a" | "v" | "g";
+/** Which entries an index leads to: by path, actor, via or group; `k`: those whose content is kept apart from the quota. */
+export type Indexed = "p" | "a" | "v" | "g" | "k";
 
 /**
  * @param path of their folder

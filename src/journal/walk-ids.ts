@@ -31,12 +31,12 @@ export function* newestIds(
   }
 }
 
-/** Oldest first; those removed meanwhile are left out. */
-export function* oldestIds(read: Read): Generator<string> {
+/** Ids in a table of rows by id, oldest first; those removed meanwhile are left out. */
+export function* oldestIds(read: Read, table: "entries" | "kept"): Generator<string> {
   for (let start: string | undefined; ; ) {
     const from = start === undefined ? {} : { start: key(start), exclusiveStart: true };
     const options = { ...from, limit: PAGE };
-    const found = read(({ entries }) => [...entries.getKeys(options)]) ?? [];
+    const found = read((tables) => [...tables[table].getKeys(options)]) ?? [];
     for (const row of found) yield row.toString("latin1");
     const last = found.at(-1);
     if (last === undefined || found.length < PAGE) return;

@@ -24,6 +24,14 @@ export function putEntry({ entries, index }: Tables, row: EntryRow): void {
   for (const [by, text] of indexesOf(row)) index.putSync(indexKey(by, text, row.id), NOTHING);
 }
 
+/** Puts where the content of an entry is. */
+export function putKept({ kept, index }: Tables, id: string, row: KeptRow): void {
+  kept.putSync(key(id), encode(row));
+  if (row.apart === true) index.putSync(apartKey(id), NOTHING);
+}
+
+const apartKey = (id: string): Buffer => indexKey("k", "", id);
+
 /** Replaces what is noted on an entry, if it is still there. */
 export function noteOn({ entries }: Tables, id: string, note: EntryNote): void {
   const found = entries.get(key(id));
@@ -40,6 +48,7 @@ export function removeOne(tables: Tables, id: string, isEntry: boolean): void {
   const row = old === undefined ? "damaged" : decode<KeptRow>(old);
   const bytes = row === "damaged" ? 0 : -countedBytes(row);
   kept.removeSync(key(id));
+  if (row !== "damaged" && row.apart === true) index.removeSync(apartKey(id));
   images.removeSync(key(id));
   const entry = isEntry ? entries.get(key(id)) : undefined;
   if (entry !== undefined) {
