@@ -5,6 +5,7 @@ import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { costRows } from "./history/costs.mjs";
 import { driveRows } from "./history/drives.mjs";
+import { measureFloor } from "./history/floor.mjs";
 import { longRows } from "./history/long.mjs";
 import { openHome } from "./history/roots.mjs";
 import { togetherRows } from "./history/together.mjs";
@@ -23,7 +24,8 @@ const { values } = parseArgs({
 const home = await openHome();
 try {
   const { cpu, cores, kernel, node, fileSystem, load } = describeMachine(home.path);
-  console.log(`${cpu}, ${cores} cores, ${kernel}, Node ${node}, ${fileSystem}, load ${load.toFixed(1)}\n`);
+  console.log(`${cpu}, ${cores} cores, ${kernel}, Node ${node}, ${fileSystem}, load ${load.toFixed(1)}`);
+  showFloor("before");
   const rows = [
     ...costRows(home),
     ...togetherRows(home),
@@ -31,10 +33,21 @@ try {
     ...driveRows(home),
     ...watchRows(home),
   ].filter(({ title }) => values.only === undefined || title.includes(values.only));
+  console.log();
   for (const row of rows) show(row, await row.measure(values.quick));
+  console.log();
+  showFloor("after");
 } finally {
   await home.close();
   rmSync(home.path, { recursive: true, force: true });
+}
+
+/** Rows of other runs compare only where these are about the same. */
+function showFloor(when) {
+  const { make, place } = measureFloor(home.path);
+  console.log(
+    `file system alone, ${when}: ${make.toFixed(0)} µs to make a file, ${place.toFixed(0)} µs to replace one`,
+  );
 }
 
 /** `value`: a ratio, or milliseconds; `ratios`: how it moved from round to round. */
