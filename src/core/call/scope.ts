@@ -65,6 +65,11 @@ export class CallScope implements WaitScope {
     this.#committed = true;
   }
 
+  /** The deciding side effect was refused: the call goes on in another way, which a deadline may still end. */
+  retract(): void {
+    this.#committed = false;
+  }
+
   /** Whether the deciding side effect may have happened. */
   get isCommitted(): boolean {
     return this.#committed;
