@@ -2,22 +2,18 @@
 export interface ParityCall {
   readonly operation: string;
   readonly input: unknown;
-  /** Also made from the command line, where every call is a process. */
-  readonly cli?: true;
 }
 
 const call = (operation: string, input: unknown): ParityCall => ({ operation: `file:${operation}`, input });
-/** One for the command line too; these together make sense without the others. */
-const both = (operation: string, input: unknown): ParityCall => ({ ...call(operation, input), cli: true });
 
 const w = (path: string, more: object = {}) => ({ root: "work", path, ...more });
 
 /** What every surface must answer alike, in this order: each may build on what those before have left behind. */
 export const CALLS: readonly ParityCall[] = [
-  both("roots", {}),
+  call("roots", {}),
   call("roots", { root: "work" }),
   // Reading.
-  both("list", { root: "work" }),
+  call("list", { root: "work" }),
   call("list", w("sub", { offset: 1, limit: 1 })),
   call("list", w("", { offset: -5, limit: 99_999 })),
   call("list", w("text.txt")),
@@ -34,22 +30,22 @@ export const CALLS: readonly ParityCall[] = [
   call("stat", w("nope/deeper")),
   call("stat", w("link.txt")),
   call("stat", { root: "kept", path: "a.txt" }),
-  both("read", w("text.txt")),
+  call("read", w("text.txt")),
   call("read", w("text.txt", { mode: "text" })),
-  both("read", w("text.txt", { mode: "bytes" })),
+  call("read", w("text.txt", { mode: "bytes" })),
   call("read", w("text.txt", { offset: 1, length: 3 })),
   call("read", w("text.txt", { offset: 1000 })),
   call("read", w("text.txt", { offset: 3 })),
   call("read", w("link.txt")),
   call("read", w("empty")),
-  both("read", w("data.json", { mode: "json" })),
+  call("read", w("data.json", { mode: "json" })),
   // Over MCP, bytes come only to those who ask for them.
   call("read", w("binary.dat", { mode: "bytes" })),
   call("read", w("binary.dat", { offset: 1, length: 2 })),
   call("read", w("pixel.png")),
   call("read", w("long.txt")),
   // Reading what cannot be read.
-  both("read", w("nope")),
+  call("read", w("nope")),
   call("read", w("sub")),
   call("read", w("pipe")),
   call("read", w("binary.dat", { mode: "text" })),
@@ -57,17 +53,17 @@ export const CALLS: readonly ParityCall[] = [
   call("read", w("text.txt", { mode: "xml" })),
   call("read", w("text.txt", { mode: "json", offset: 1 })),
   call("read", w("text.txt", { offset: -1 })),
-  both("read", w("too-large.bin", { mode: "json" })),
-  both("read", w("out/passwd")),
+  call("read", w("too-large.bin", { mode: "json" })),
+  call("read", w("out/passwd")),
   call("stat", w("out")),
   call("read", w("dangling")),
   // Input and paths.
   call("stat", { path: "text.txt" }),
   call("stat", { root: "work" }),
   call("stat", { root: 1, path: "text.txt" }),
-  both("stat", w("text.txt", { pat: "x" })),
-  both("stat", { root: "nope", path: "a" }),
-  both("stat", w("../a")),
+  call("stat", w("text.txt", { pat: "x" })),
+  call("stat", { root: "nope", path: "a" }),
+  call("stat", w("../a")),
   call("stat", w("sub/../../a")),
   call("stat", w("a\\b")),
   call("stat", w("a\u0000b")),
@@ -79,8 +75,8 @@ export const CALLS: readonly ParityCall[] = [
   call("stat", w("a/".repeat(513))),
   call("stat", w(".venue-files/x")),
   // Changing.
-  both("write", w("new.txt", { content: "new\n" })),
-  both("write", w("new.txt", { value: { b: [1, null], a: "ä" } })),
+  call("write", w("new.txt", { content: "new\n" })),
+  call("write", w("new.txt", { value: { b: [1, null], a: "ä" } })),
   call("write", w("new.bin", { bytes: "AAEC/w" })),
   call("write", w("null.json", { value: null })),
   call("edit", w("text.txt", { oldText: "e", newText: "E", expect: 1, dryRun: true })),
@@ -96,30 +92,30 @@ export const CALLS: readonly ParityCall[] = [
   }),
   call("patch", { root: "work", patch: "*** Begin Patch\n*** Delete File: p/a\n*** Add File: p/c\n+c\n*** End Patch" }),
   call("patch", { root: "work", patch: "*** Begin Patch\n*** Update File: none\n-a\n*** End Patch" }),
-  both("hash", w("text.txt")),
+  call("hash", w("text.txt")),
   call("hash", w("sub")),
   call("hash", w("out/passwd")),
   call("move", w("new.bin", { to: "moved.bin" })),
   call("move", w("moved.bin", { to: "sub" })),
   call("move", w("nope", { to: "nope2" })),
   call("move", w("sub", { to: "sub/in" })),
-  both("copy", w("text.txt", { to: "copied.txt" })),
+  call("copy", w("text.txt", { to: "copied.txt" })),
   call("copy", w("text.txt", { to: "copied.txt" })),
   call("copy", w("sub", { to: "../sub" })),
   call("copy", w("text.txt", { toRoot: "kept", to: "text.txt" })),
   call("glob", w("", { pattern: "[" })),
   call("glob", w("out", { pattern: "*" })),
-  both("grep", w("", { pattern: "(" })),
+  call("grep", w("", { pattern: "(" })),
   call("grep", w("", { pattern: "" })),
   call("grep", w("nope", { pattern: "x" })),
   call("du", w("nope")),
   call("readMany", { files: [] }),
-  both("write", w("a/b/c.txt", { content: "" })),
+  call("write", w("a/b/c.txt", { content: "" })),
   call("write", w("a/b/c.txt", { content: "", parents: true })),
   call("write", w("link.txt", { content: "through the link" })),
-  both("append", w("new.txt", { content: "more" })),
+  call("append", w("new.txt", { content: "more" })),
   call("append", w("appended.txt", { bytes: "eA==" })),
-  both("mkdir", w("made")),
+  call("mkdir", w("made")),
   call("mkdir", w("made")),
   call("mkdir", w("deep/er")),
   call("mkdir", w("deep/er", { parents: true })),
@@ -133,20 +129,20 @@ export const CALLS: readonly ParityCall[] = [
   call("write", w("x", { bytes: "no base64!" })),
   call("write", w("x", { content: "\udc00" })),
   call("write", w("x", { content: 5 })),
-  both("write", w("x", { asset: "a/0123" })),
+  call("write", w("x", { asset: "a/0123" })),
   call("write", w("sub", { content: "" })),
   call("write", w("text.txt/x", { content: "" })),
   call("write", w("pipe", { content: "" })),
-  both("write", w("large.txt", { content: "x".repeat(100_001) })),
-  both("write", { root: "kept", path: "a.txt", content: "" }),
+  call("write", w("large.txt", { content: "x".repeat(100_001) })),
+  call("write", { root: "kept", path: "a.txt", content: "" }),
   call("append", w("hard.txt", { content: "x" })),
   call("mkdir", w("text.txt")),
-  both("delete", w("sub")),
-  both("delete", w("")),
+  call("delete", w("sub")),
+  call("delete", w("")),
   call("delete", w("sub", { recursive: "yes" })),
   call("delete", { root: "kept", path: "a.txt" }),
   // What it has come to.
-  both("tree", { root: "work", info: "size" }),
+  call("tree", { root: "work", info: "size" }),
 ];
 
 /** Capabilities that the calls below are narrowed by. */
@@ -157,9 +153,9 @@ export const CAPS = [
 
 /** Calls by someone who holds {@link CAPS} only. */
 export const NARROWED_CALLS: readonly ParityCall[] = [
-  both("roots", {}),
-  both("read", w("sub/one.txt")),
-  both("read", w("text.txt")),
+  call("roots", {}),
+  call("read", w("sub/one.txt")),
+  call("read", w("text.txt")),
   call("list", { root: "work" }),
   call("stat", w("nope")),
   call("stat", { root: "nope", path: "a" }),

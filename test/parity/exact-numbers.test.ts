@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createFileAdapter } from "../../src/index.js";
-import { cleanUp, makeFolder, run, serve } from "../cli/process.js";
+import { runHere } from "../cli/in-process.js";
+import { cleanUp, makeFolder, serve } from "../cli/process.js";
 import { type RawClient, startRaw } from "../surfaces/mcp/raw.js";
 
 /** Written as they are by every writer that keeps digits; the first is the smallest that a double changes. */
@@ -67,7 +68,7 @@ const CALLERS: readonly [string, Caller][] = [
   [
     "the command line",
     async (operation, input) => {
-      const { stdout, stderr } = await run(["call", `file:${operation}`, input, ...root]);
+      const { stdout, stderr } = await runHere(["call", `file:${operation}`, input, ...root]);
       return stdout + stderr;
     },
   ],

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHttpCalls } from "../../src/cli/calls/http-calls.js";
 import { createFileAdapter, FileAdapterError } from "../../src/index.js";
-import { run, serve } from "../cli/process.js";
+import { runHere } from "../cli/in-process.js";
+import { serve } from "../cli/process.js";
 import { type RawAnswer, startRaw } from "../surfaces/mcp/raw.js";
 import { restOf, textOf } from "../surfaces/mcp/sessions.js";
 import { CAPS, type ParityCall } from "./calls.js";
@@ -58,7 +59,7 @@ export const commandLine: Surface = async (ground, calls, narrowed) => {
   writeFileSync(caps, JSON.stringify(CAPS));
   const options = ["--config", ground.config, ...(narrowed ? ["--caps", caps] : [])];
   return inTurn(calls, async ({ operation, input }) => {
-    const { status, stdout, stderr } = await run(["call", operation, JSON.stringify(input), ...options]);
+    const { status, stdout, stderr } = await runHere(["call", operation, JSON.stringify(input), ...options]);
     if (status === 0 && stderr === "") return { code: "OK", output: JSON.parse(stdout) as unknown };
     if (status !== 1 || stdout !== "") throw new Error(`${operation}: ${status} ${stdout} ${stderr}`);
     const { error, errorCode, errorData } = JSON.parse(stderr) as Record<string, string>;
