@@ -14,6 +14,7 @@ export default {
   globalSetup: "<rootDir>/test/temporary-directory.mjs",
   globalTeardown: "<rootDir>/test/temporary-directory-end.mjs",
   testEnvironment: "<rootDir>/test/environment.mjs",
+  testSequencer: "<rootDir>/test/sequencer.mjs",
   setupFilesAfterEnv: ["<rootDir>/test/equality.mjs"],
   transform,
   moduleNameMapper: {

@@ -1,0 +1,40 @@
+// The order of suites where Jest does not know yet how long each takes, as in a fresh clone. It goes by the size of files then,
+// and some small ones take longest: begun last, they leave the other workers without work.
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import Sequencer from "@jest/test-sequencer";
+
+const LONG = [
+  ...[
+    "backend/drive/drive",
+    "backend/host/group/killed",
+    "backend/host/host",
+    "cli/backup/killed",
+    "cli/drives/drive-s3",
+  ],
+  ...[
+    "docs/walkthroughs",
+    "drive/engine/crash",
+    "drive/store/crash",
+    "drive/store/s3/object-store",
+    "jail/races/racer",
+  ],
+  ...[
+    "jail/races/compare-and-set",
+    "jail/walk/deep-trees",
+    "journal/faults",
+    "ops/undoing/undo-surfaces",
+    "parity/parity",
+  ],
+].map((name) => fileURLToPath(new URL(`${name}.test.ts`, import.meta.url)));
+
+for (const path of LONG)
+  if (!existsSync(path)) throw new Error(`test/sequencer.mjs names a suite that is gone: ${path}`);
+
+export default class extends Sequencer {
+  sort(tests) {
+    const sorted = super.sort(tests);
+    const isLong = ({ path, duration }) => duration === undefined && LONG.includes(path);
+    return [...sorted.filter(isLong), ...sorted.filter((each) => !isLong(each))];
+  }
+}
