@@ -126,7 +126,12 @@ export function useGround(options: GroundOptions = {}): Ground {
     mkdir: (path) => void mkdirSync(join(ground.dir, path), { recursive: true }),
     get: (path) => readFileSync(join(ground.dir, path)),
     names: (path = "") => readdirSync(join(ground.dir, path)).filter((name) => name !== ".venue-files"),
-    staged: () => (existsSync(join(ground.dir, ".venue-files")) ? readdirSync(join(ground.dir, ".venue-files")) : []),
+    staged: () => {
+      const place = join(ground.dir, ".venue-files");
+      const names = existsSync(place) ? readdirSync(place) : [];
+      // It stays for a while after changes with a condition.
+      return names.filter((name) => !name.startsWith("holder-"));
+    },
     run: (name, input, context) =>
       opened()
         .invoke(`file:${name}`, { root: "r", ...input }, context)

@@ -1,9 +1,9 @@
 // Lock files: one process at a time decides on and makes a conditional change in a root.
 
-import type { Identity } from "../../core/identity.js";
 import type { Io } from "../../core/io.js";
-import { below, CREATE, type Handles, identity, type Pinned, READ, release } from "../handles.js";
+import { below, type Handles, identity, type Pinned, READ, release } from "../handles.js";
 import { closeNow, errnoOf, quietly, type Sys, succeeds } from "../sys.js";
+import type { LockHolder, LockInode } from "./lock-holder.js";
 import { isDead, type ProcessIdentity, parseIdentity } from "./process-identity.js";
 
 /**
@@ -26,12 +26,15 @@ const FOREIGN_STALE_MS = 120_000;
  */
 const NAMELESS_STALE_MS = 2_000;
 const LONGEST_TEXT = 256;
+const QUICK_ATTEMPTS = 8;
+const LONGEST_PAUSE_MS = 10;
 
 /** Location of a lock file. */
 export interface LockPlace {
   readonly sys: Sys;
   readonly handles: Handles;
   readonly stage: Stage;
+  readonly holder: LockHolder;
   /** An unused name in the stage. */
   newName(): string;
 }
@@ -52,26 +55,18 @@ const pathIn = ({ directory, prefix }: Stage): string => below(directory, `${pre
  * @param text identifies the process, as read by {@link parseIdentity}
  * @throws system errors; EEXIST if the lock is held
  */
-export function* createLock({ sys, stage }: LockPlace, text: string, isTakenOver: boolean): Io<LockFile> {
+export function* createLock(place: LockPlace, text: string, isTakenOver: boolean): Io<LockFile> {
+  const { sys, stage, holder } = place;
   const path = pathIn(stage);
-  // Readable by processes of other users, which need to see the holder.
-  const fd = yield* sys.open(path, CREATE, 0o644);
-  try {
-    yield* sys.writeAll(fd, Buffer.from(text));
-    return new HeldLock(sys, { stage, path, fd, isTakenOver, identity: (yield* sys.fstat(fd)).identity });
-  } catch (error) {
-    yield* quietly(sys.close(fd));
-    yield* quietly(sys.unlink(path));
-    throw error;
-  }
+  const inode = yield* holder.lock(stage, path, text);
+  return new HeldLock(sys, { stage, path, inode, isTakenOver });
 }
 
 interface MadeLock {
   readonly stage: Stage;
   readonly path: string;
   /** Kept open so that the inode number cannot be reused. */
-  readonly fd: number;
-  readonly identity: Identity;
+  readonly inode: LockInode;
   readonly isTakenOver: boolean;
 }
 
@@ -89,17 +84,17 @@ class HeldLock implements LockFile {
   }
 
   *isHeld(): Io<boolean> {
-    const { path, identity: own } = this.#made;
+    const { path, inode } = this.#made;
     const now = yield* this.#sys.lstat(path);
-    return now?.identity === own;
+    return now?.identity === inode.identity;
   }
 
   *release(): Io<void> {
-    const { stage, path, fd } = this.#made;
+    const { stage, path, inode } = this.#made;
     try {
       if (yield* quietly(this.isHeld())) yield* quietly(this.#sys.unlink(path));
     } finally {
-      yield* quietly(this.#sys.close(fd));
+      yield* quietly(inode.close());
       stage.release();
     }
   }
@@ -159,3 +154,10 @@ function* textOf({ sys, handles }: LockPlace, lock: Pinned): Io<string | undefin
     closeNow(fd);
   }
 }
+
+/** Before another attempt. The lock is usually held for a fraction of a millisecond. */
+export const pause = (attempt: number): Promise<void> =>
+  new Promise((resolve) => {
+    if (attempt < QUICK_ATTEMPTS) setImmediate(resolve);
+    else setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE_MS));
+  });

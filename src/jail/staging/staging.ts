@@ -10,7 +10,8 @@ import type { WalkRoot } from "../walk/walk-options.js";
 import { enterFolder, isOurs, removeEmptyFolder, TRASH } from "./folder.js";
 import { type FolderUse, HeldFolders } from "./held-folder.js";
 import { Leftovers } from "./leftovers.js";
-import { createLock, LOCK_NAME, type LockFile, type LockPlace, type Stage, takeStaleLock } from "./lock-file.js";
+import { createLock, LOCK_NAME, type LockFile, type LockPlace, pause, type Stage, takeStaleLock } from "./lock-file.js";
+import { LockHolder, ownerOf } from "./lock-holder.js";
 import {
   isDead,
   isElsewhere,
@@ -38,8 +39,6 @@ const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP"]);
 /** Prefix of the names of folders with what is needed to undo a group of changes. */
 export const INTENT_KIND = "patch";
 const ATTEMPTS = 5;
-const QUICK_ATTEMPTS = 8;
-const LONGEST_PAUSE_MS = 10;
 
 /**
  * The staging directory `.venue-files/` of one root. Every use opens it without following links and checks its owner,
@@ -50,11 +49,13 @@ export class Staging {
   readonly #identity: ProcessIdentity = ownIdentity();
   readonly #leftovers: Leftovers;
   readonly #held = new HeldFolders();
+  readonly #holder: LockHolder;
 
   /** @param inBackground runs work that no call waits for */
   constructor(root: WalkRoot, inBackground: (work: Awaitable<unknown>) => void) {
     this.#root = root;
     this.#leftovers = new Leftovers(() => inBackground(runIo(quietly(this.#retryPurge()))));
+    this.#holder = new LockHolder(root.sys, { enter: () => this.#enter(false), inBackground });
   }
 
   /** A stage on the file system of `parent`: the staging directory, else `parent` itself with reserved names. */
@@ -148,7 +149,7 @@ export class Staging {
 
   #lockPlace(stage: Stage): LockPlace {
     const { sys, handles } = this.#root;
-    return { sys, handles, stage, newName: () => this.newName(stage) };
+    return { sys, handles, stage, holder: this.#holder, newName: () => this.newName(stage) };
   }
 
   /** Removes leftovers of dead processes from the staging directory. Never fails: what cannot be removed stays. */
@@ -172,7 +173,7 @@ export class Staging {
     const hasIntent = entries.some(({ name }) => name.startsWith(`${stage.prefix}${INTENT_KIND}-`));
     let found = !hasIntent && (yield* quietly(this.#removeStaleLock(stage))) === true;
     for (const { name } of entries) {
-      const left = name.startsWith(stage.prefix) ? parseIdentity(name.slice(stage.prefix.length)) : undefined;
+      const left = name.startsWith(stage.prefix) ? ownerOf(name.slice(stage.prefix.length)) : undefined;
       if (left === undefined || !isDead(left, this.#identity)) continue;
       found = true;
       yield* this.purge(stage, name);
@@ -237,6 +238,7 @@ export class Staging {
     yield* quietly(this.#retryPurge());
     yield* this.removeFolder(TRASH);
     this.#leftovers.stop();
+    yield* this.#holder.drop();
     const directory = yield* quietly(this.#enter(false));
     if (directory === undefined) return;
     release(directory);
@@ -290,10 +292,3 @@ export class Staging {
     }
   }
 }
-
-/** The lock is usually held for a fraction of a millisecond. */
-const pause = (attempt: number): Promise<void> =>
-  new Promise((resolve) => {
-    if (attempt < QUICK_ATTEMPTS) setImmediate(resolve);
-    else setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE_MS));
-  });
