@@ -132,12 +132,13 @@ export function readOptions(argv: readonly string[]): Given {
   const values = new Map<OptionName, string[]>();
   const order: OptionName[] = [];
   const faults: UsageError[] = [];
+  const known = optionsFor(positionals);
   let help = false;
   for (const token of tokens) {
     if (token.kind !== "option") continue;
     const isHelp = token.name === "help" || (token.inlineValue === false && /^(?:-h|--help)$/.test(token.value));
     help ||= isHelp;
-    const fault = faultOf(token);
+    const fault = faultOf(token, known);
     if (fault !== undefined) faults.push(new UsageError(fault));
     else if (isOptionName(token.name)) {
       values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ""]);
@@ -166,16 +167,25 @@ function takesValue(word = ""): boolean {
   return word.startsWith("--") && isOptionName(name) && OPTIONS[name].type === "string";
 }
 
-/** Checks a single option. @returns the problem, if any */
-function faultOf(option: {
-  name: string;
-  rawName: string;
-  value?: string | undefined;
-  inlineValue?: boolean | undefined;
-}) {
+/** Names of the options that a misspelt one may mean: those of its command. */
+function optionsFor([first, second]: readonly string[]): readonly string[] {
+  if (first === undefined) return ["help", "version"];
+  const name = [`${first} ${second}`, first].find((one) => Object.hasOwn(COMMANDS, one));
+  return name === undefined ? Object.keys(OPTIONS) : [...COMMANDS[name as CommandName], "help"];
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+/** Checks a single option. @param names to suggest one of @returns the problem, if any */
+function faultOf(option: OptionToken, names: readonly string[]): string | undefined {
   const { name, rawName, value, inlineValue } = option;
   if (!isOptionName(name)) {
-    const near = nearestName(name, Object.keys(OPTIONS));
+    const near = nearestName(name, names);
     return `Unknown option '${escapeText(rawName)}'${near === undefined ? "" : ` - did you mean '--${near}'?`}`;
   }
   const known = OPTIONS[name];

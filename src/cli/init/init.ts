@@ -98,7 +98,8 @@ async function chooseRoots(command: InitCommand, folder: string, session: Sessio
   return roots.map(([name, root]) => {
     if (typeof root === "string" || !("path" in root)) throw new ConfigError([`'${name}' is no folder`], EXIT.config);
     if (!isFolder(root.path)) {
-      throw new ConfigError([`--root ${name}: there is no folder ${escapeText(root.path)}`], EXIT.noInput);
+      const option = command.roots.length === 0 ? "" : `--root ${name}: `;
+      throw new ConfigError([`${option}there is no folder ${escapeText(root.path)}. Make it first`], EXIT.noInput);
     }
     const inside = relative(folder, root.path);
     const path = inside === "" ? "." : inside.startsWith("..") ? root.path : `./${inside.replaceAll("\\", "/")}`;

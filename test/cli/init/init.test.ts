@@ -201,7 +201,7 @@ describe("venue-files init", () => {
 
   test.each([
     [["--for", "claud-code"], 64, "did you mean 'claude-code'"],
-    [["--root", "x=./missing"], 66, "there is no folder"],
+    [["--root", "x=./missing"], 66, "--root x: there is no folder"],
     [["a", "b"], 64, "takes one folder"],
   ])("%j is refused with %i", async (args, status, text) => {
     const done = await init(makeFolder(), ...args);
