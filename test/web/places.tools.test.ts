@@ -74,6 +74,36 @@ inBrowser("places of the page", () => {
     await page.context().close();
   });
 
+  test("who is not signed in is asked to; a denial says what is needed, what is held, and whom to ask", async () => {
+    const nobody = await stage.visit("", { as: "nobody" });
+    await nobody.getByRole("heading", { name: "Sign in to see this" }).waitFor();
+    await nobody.getByRole("button", { name: "Sign in" }).click();
+    await nobody.getByLabel("Token").fill(TOKENS.alice);
+    await nobody.getByLabel("Token").press("Enter");
+    await nobody.getByRole("heading", { name: "Roots" }).waitFor();
+    await nobody.context().close();
+    const caps = [{ with: "file://small/", can: "crud/read" }];
+    const given = await call(stage.venue, "auth:issue", { label: "guest", caps }, TOKENS.alice);
+    const guest = await stage.visit("", { as: "nobody" });
+    const { token } = given as { token: string };
+    await guest.evaluate(`sessionStorage.setItem("venue-files:/workspace/", ${JSON.stringify(token)})`);
+    await guest.goto(`${stage.venue.url}/workspace/files/files/seen.txt`);
+    const failure = guest.getByRole("alert");
+    await failure.getByText("You have no right to this").waitFor();
+    await failure
+      .getByText("Needed: read on files/seen.txt. You hold: read on small. Ask the operator of this venue")
+      .waitFor();
+    await guest.context().close();
+  });
+
+  test("an address that is no place leads back to the files", async () => {
+    const page = await stage.visit("nowhere");
+    await page.getByText("There is no such place").waitFor();
+    await page.getByRole("link", { name: "Go to Files" }).click();
+    await page.getByRole("heading", { name: "Roots" }).waitFor();
+    await page.context().close();
+  });
+
   test("a change in the activity leads to its difference", async () => {
     const page = await stage.visit("activity");
     await call(stage.venue, "file:write", { root: "files", path: "made.txt", content: "made\n" }, TOKENS.alice);

@@ -57,7 +57,14 @@ function Place(): JSX.Element {
   const { place } = route.value;
   if (place === "files") return <FilesPlace />;
   const found = places[place];
-  if (found === undefined || !found.needs.some(offers)) {
+  if (found === undefined) {
+    return (
+      <Empty icon={Files} title={texts.noPlace}>
+        <a href={addressOf("files")}>{texts.toFiles}</a>
+      </Empty>
+    );
+  }
+  if (!found.needs.some(offers)) {
     const title = texts.places[place] ?? plain(place);
     return (
       <Empty icon={ICONS[place] ?? Files} title={texts.placeIsOff(title)}>

@@ -1,15 +1,22 @@
 // Every text of the page, in one place.
 
-import { count, formatNumber, formatSize, plain, shortDid } from "./ui/format.js";
+import { count, formatNumber, formatSize, inSentences, plain, shortDid } from "./ui/format.js";
 
-const list = (value: unknown): string => {
-  if (!Array.isArray(value)) return typeof value === "string" ? value : "";
-  return value
-    .map((one: { with?: string; can?: string } | string) =>
-      typeof one === "string" ? one : `${one.can} on ${one.with}`,
-    )
-    .join(", ");
-};
+interface GrantTold {
+  readonly with: string;
+  readonly can: string;
+}
+
+const isGrant = (value: unknown): value is GrantTold =>
+  typeof value === "object" && value !== null && "with" in value && "can" in value;
+
+/** `read on docs/reports`. */
+export function grantText({ with: resource, can }: GrantTold): string {
+  const place = resource.replace(/^(?:file|dlfs):\/\//, "").replace(/\/$/, "");
+  return texts.onWhat(texts.abilityNames[can] ?? can, place === "" ? texts.everything : place);
+}
+
+const MOST_GRANTS = 3;
 
 export const texts = {
   close: "Close",
@@ -35,6 +42,8 @@ export const texts = {
   turnOn: { changes: 'journal: "on"', activity: "audit: { file: … }", access: "stateDir" } as Readonly<
     Record<string, string>
   >,
+  noPlace: "There is no such place",
+  toFiles: "Go to Files",
   placeIsOff: (place: string) => `${place} is off`,
   placeIsOffHint: (key: string) => `Turn it on in the venue's configuration: ${key}`,
 
@@ -283,6 +292,7 @@ export const texts = {
   before: "Before",
   after: "After",
   added: "Added",
+  addedAndRemoved: "Added and deleted again",
   removed: "Removed",
   unified: "Unified",
   sideBySide: "Side by side",
@@ -305,17 +315,18 @@ export const texts = {
   duration: "Took",
   live: "Live",
   paused: "Paused",
-  denied: (data: Readonly<Record<string, unknown>>) => {
-    const needed = list(data["required"] ?? data["missing"]);
-    const held = list(data["held"] ?? data["granted"]);
-    const ask = typeof data["ask"] === "string" ? data["ask"] : "";
-    return [
-      needed === "" ? "" : `Needed: ${needed}.`,
-      held === "" ? "" : `Held: ${held}.`,
-      ask === "" ? "" : `Ask ${shortDid(ask)}.`,
-    ]
-      .filter((part) => part !== "")
-      .join(" ");
+  deniedTitle: "You have no right to this",
+  signInNeeded: "Sign in to see this",
+  /** What a right that is missing is, what is held, and whom to ask. Empty where the failure does not name a right. */
+  denied: ({ required, have }: Readonly<Record<string, unknown>>) => {
+    if (!isGrant(required)) return "";
+    const all = Array.isArray(have) ? have.filter(isGrant).map(grantText) : [];
+    const held = [...all.slice(0, MOST_GRANTS), ...(all.length > MOST_GRANTS ? ["…"] : [])].join(", ");
+    return inSentences(
+      `Needed: ${grantText(required)}`,
+      `You hold: ${held === "" ? "nothing" : held}`,
+      "Ask the operator of this venue, or whoever gave you access.",
+    );
   },
   onlyFailures: "Failures only",
   noActivity: "Nothing has happened yet",

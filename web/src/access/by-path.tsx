@@ -6,9 +6,9 @@ import type { AccessEntry } from "../api/operations.js";
 import { FolderChooser } from "../files/actions/folder-picker.js";
 import type { Target } from "../files/actions/relocate.js";
 import { loadRoots, roots } from "../files/roots.js";
-import { texts } from "../texts.js";
+import { grantText, texts } from "../texts.js";
 import { Name } from "../ui/name.js";
-import { grantsFor, holderOf, sentenceOf } from "./rights.js";
+import { grantsFor, holderOf } from "./rights.js";
 
 export function ByPath({ entries }: { readonly entries: readonly AccessEntry[] }): JSX.Element {
   const [place, setPlace] = useState<Target>({ root: "", path: "" });
@@ -44,7 +44,7 @@ export function ByPath({ entries }: { readonly entries: readonly AccessEntry[] }
                   <Name text={holderOf(entry)} />
                 </strong>
                 <small>{texts.kinds[entry.kind] ?? entry.kind}</small>
-                <span>{texts.because(grants.map(sentenceOf).join("; "))}</span>
+                <span>{texts.because(grants.map(grantText).join("; "))}</span>
               </li>
             ))}
       </ul>

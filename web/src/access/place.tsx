@@ -7,7 +7,7 @@ import { change, read } from "../api/call.js";
 import { offers, who } from "../api/catalogue.js";
 import { follow } from "../api/events.js";
 import type { AccessEntry } from "../api/operations.js";
-import { texts } from "../texts.js";
+import { grantText, texts } from "../texts.js";
 import { Dialog, showDialog } from "../ui/dialog.js";
 import { formatAgo, formatMoment } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
@@ -18,7 +18,7 @@ import { Empty, Failure, Skeleton } from "../ui/states.js";
 import { Approvals } from "./approvals.js";
 import { ByPath } from "./by-path.js";
 import { giveAccess } from "./grant-access.js";
-import { holderOf, isInForce, mayIssueTokens, mayIssueUcans, sentenceOf } from "./rights.js";
+import { holderOf, isInForce, mayIssueTokens, mayIssueUcans } from "./rights.js";
 
 const PAGE = 1000;
 
@@ -146,14 +146,14 @@ function Holder({ entry, reload }: { readonly entry: AccessEntry; readonly reloa
         {grants.length === 0 ? <span class="hint">{kind === "session" ? texts.asItsMaker : texts.nothing}</span> : null}
         <ul>
           {grants.map((grant) => (
-            <li key={`${grant.can} ${grant.with}`}>{sentenceOf(grant)}</li>
+            <li key={`${grant.can} ${grant.with}`}>{grantText(grant)}</li>
           ))}
         </ul>
       </td>
-      <td data-title={texts.lastUsed}>
+      <td data-title={texts.lastUsed} class={lastUsed === undefined ? "none" : ""}>
         {lastUsed === undefined ? "–" : <time title={formatMoment(lastUsed)}>{formatAgo(lastUsed)}</time>}
       </td>
-      <td data-title={texts.expires}>
+      <td data-title={texts.expires} class={expires === undefined ? "none" : ""}>
         {expires === undefined ? "–" : <time title={formatMoment(expires)}>{formatAgo(expires)}</time>}
       </td>
       <td>

@@ -1,15 +1,9 @@
-// Rights as sentences, and who holds which on a path.
+// Who holds which right on a path, and who may pass rights on.
 
 import { offers, who } from "../api/catalogue.js";
 import type { AccessEntry, Grant } from "../api/operations.js";
 import { texts } from "../texts.js";
 import { shortDid } from "../ui/format.js";
-
-/** `read, write on docs/reports`. */
-export function sentenceOf({ with: resource, can }: Grant): string {
-  const place = resource.replace(/^(?:file|dlfs):\/\//, "").replace(/\/$/, "");
-  return texts.onWhat(texts.abilityNames[can] ?? can, place === "" ? texts.everything : place);
-}
 
 export const holderOf = ({ label, did, kind, id }: AccessEntry): string =>
   label ?? (did === undefined ? (texts.kinds[kind] ?? id ?? kind) : shortDid(did));

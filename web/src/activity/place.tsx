@@ -124,11 +124,19 @@ export function ActivityPlace(): JSX.Element {
   );
 }
 
+/** Calls by which a page asks for what its frame shows. */
+const OWN_CALLS = ["auth:whoami", "auth:list", "approval:list", "file:roots"];
+
+/** Looking here is a call too, and would fill the list with itself. */
+const isOwnLook = ({ operation, caller, outcome }: AuditRecord): boolean =>
+  operation === "audit:query" ||
+  (outcome === "OK" && OWN_CALLS.includes(operation) && personOf(caller) === personOf(who.value?.did ?? ""));
+
 function chosen(records: readonly AuditRecord[], filter: string, onlyFailures: boolean): readonly AuditRecord[] {
   const wanted = filter.toLowerCase();
-  return records.filter(({ outcome, caller, operation, resource }) => {
-    // Looking here is a call too, and would fill the list with itself.
-    if (operation === "audit:query" || (onlyFailures && outcome === "OK")) return false;
+  return records.filter((record) => {
+    const { outcome, caller, operation, resource } = record;
+    if (isOwnLook(record) || (onlyFailures && outcome === "OK")) return false;
     return wanted === "" || `${caller} ${operation} ${resource}`.toLowerCase().includes(wanted);
   });
 }
@@ -219,7 +227,9 @@ function Row({ index, record, isActive }: RowProps): JSX.Element {
         )}
       </div>
       <div role="gridcell">
-        <span class={tone}>{plain(outcome)}</span>
+        <span class={tone} title={plain(outcome)}>
+          {plain(outcome)}
+        </span>
       </div>
       <div role="gridcell" title={plain(via)}>
         {IS_TOKEN.test(via) ? (

@@ -1,5 +1,7 @@
 // Failures of calls, as the venue tells them.
 
+import { texts } from "../texts.js";
+
 export interface ErrorData {
   readonly [key: string]: unknown;
 }
@@ -28,4 +30,13 @@ export const codeOf = (error: unknown): string => (error instanceof ApiError ? e
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError("PAGE", error instanceof Error ? error.message : String(error));
+}
+
+/** A failure for people: what went wrong, and what to do next, which may be empty. */
+export function inWords(error: unknown): { readonly title: string; readonly next: string } {
+  const { message, code, data } = asApiError(error);
+  const denial = code === "CAPABILITY_DENIED" ? texts.denied(data) : "";
+  return denial === ""
+    ? { title: message, next: texts.nextSteps[code] ?? "" }
+    : { title: texts.deniedTitle, next: denial };
 }

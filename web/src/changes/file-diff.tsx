@@ -29,12 +29,12 @@ export function FileDiff({ file, isSplit, isOpen: first, reload }: DiffProps): J
   const [counts, setCounts] = useState<Counts | undefined>(undefined);
   const { root, path, before, after, entries } = file;
   const last = entries[0];
-  const kind = before === undefined ? texts.added : after === undefined ? texts.removed : "";
+  const [kind, tone] = kindOf(file);
   return (
     <details class="file-diff" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Name text={`${root}/${path}`} />
-        {kind === "" ? null : <span class={after === undefined ? "tag danger" : "tag good"}>{kind}</span>}
+        {kind === "" ? null : <span class={`tag ${tone}`}>{kind}</span>}
         {counts === undefined ? null : (
           <span class="counts">
             <ins>+{counts.added}</ins> <del>−{counts.removed}</del>
@@ -57,6 +57,12 @@ export function FileDiff({ file, isSplit, isOpen: first, reload }: DiffProps): J
       </footer>
     </details>
   );
+}
+
+/** What became of a file that is new or gone, and its colour. */
+function kindOf({ before, after }: FileChange): [string, string] {
+  if (before === undefined) return after === undefined ? [texts.addedAndRemoved, ""] : [texts.added, "good"];
+  return after === undefined ? [texts.removed, "danger"] : ["", ""];
 }
 
 async function restore({ root, path }: FileChange, to: string): Promise<void> {

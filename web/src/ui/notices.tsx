@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { X } from "lucide";
 import type { JSX } from "preact";
-import { asApiError } from "../api/errors.js";
+import { asApiError, inWords } from "../api/errors.js";
 import { texts } from "../texts.js";
 import { inSentences, plain } from "./format.js";
 import { Icon } from "./icon.js";
@@ -43,10 +43,8 @@ export const notify = (text: string, action?: Action): void => add({ text, isFai
 
 /** Says what failed, and what to do next. */
 export function notifyFailure(error: unknown, action?: Action): void {
-  const { message, requestId, code, data } = asApiError(error);
-  const next = texts.nextSteps[code] ?? "";
-  const denial = code === "CAPABILITY_DENIED" ? texts.denied(data) : "";
-  add({ text: inSentences(message, denial, next), isFailure: true, requestId, action });
+  const { title, next } = inWords(error);
+  add({ text: inSentences(title, next), isFailure: true, requestId: asApiError(error).requestId, action });
 }
 
 export function Notices(): JSX.Element {

@@ -1,9 +1,10 @@
 // Placeholders for content that is empty, loading, or failed to load.
 
-import { Copy } from "lucide";
+import { Copy, LogIn } from "lucide";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { asApiError } from "../api/errors.js";
+import { isAnonymous } from "../api/catalogue.js";
+import { asApiError, inWords } from "../api/errors.js";
 import { texts } from "../texts.js";
 import { plain } from "./format.js";
 import { Icon } from "./icon.js";
@@ -48,11 +49,12 @@ export function Skeleton({ rows = 8 }: { readonly rows?: number }): JSX.Element 
 
 /** One place failed; the others go on. */
 export function Failure({ error, retry }: { readonly error: unknown; readonly retry?: () => void }): JSX.Element {
-  const { message, requestId, code, data } = asApiError(error);
-  const next = code === "CAPABILITY_DENIED" ? texts.denied(data) : (texts.nextSteps[code] ?? "");
+  const { requestId, code } = asApiError(error);
+  const { title, next } = inWords(error);
+  if (code === "CAPABILITY_DENIED" && isAnonymous.value) return <SignInNeeded />;
   return (
     <div class="failure-place" role="alert">
-      <h2>{plain(message)}</h2>
+      <h2>{plain(title)}</h2>
       {next === "" ? null : <p>{plain(next)}</p>}
       <p class="row">
         {retry === undefined ? null : (
@@ -63,6 +65,19 @@ export function Failure({ error, retry }: { readonly error: unknown; readonly re
         {requestId === "" ? null : <CopyButton text={requestId} label={texts.copyRequestId} />}
       </p>
     </div>
+  );
+}
+
+/** Nobody is signed in, and everybody may not do this. The button is above, at the edge of the page. */
+function SignInNeeded(): JSX.Element {
+  return (
+    <Empty icon={LogIn} title={texts.signInNeeded}>
+      <p>{texts.signInLead}</p>
+      <p class="hint">{texts.linkHint}</p>
+      <pre>
+        <code>venue-files link</code>
+      </pre>
+    </Empty>
   );
 }
 
