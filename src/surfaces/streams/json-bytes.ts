@@ -44,37 +44,47 @@ function putBase64(bytes: Buffer, { from, into, at }: Place): Step {
   return { taken: end - from, put: into.write(bytes.toString("base64", from, end), at, "latin1") };
 }
 
-/** Four bytes at a time while none of them is escaped: five times as fast as decoding, escaping and encoding a string. */
+/**
+ * Eight bytes at a time, up to the first that is escaped: far faster than decoding, escaping and encoding a string. They are put
+ * before they are looked at, since most texts have few escapes; what stands behind the returned end means nothing.
+ */
 function putEscaped(bytes: Buffer, { from, into, at }: Place): Step {
   const source = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const target = new DataView(into.buffer, into.byteOffset, into.length);
-  const lastFour = bytes.length - 4;
+  const lastEight = bytes.length - 8;
   const lastPut = into.length - LONGEST_ESCAPE;
   let read = from;
   let put = at;
-  while (read < bytes.length && put <= lastPut) {
-    if (read <= lastFour) {
-      const four = source.getInt32(read);
-      if (!isEscapedIn(four)) {
-        target.setInt32(put, four);
-        read += 4;
-        put += 4;
-        continue;
-      }
-    }
-    const end = Math.min(read + 4, bytes.length);
-    while (read < end && put <= lastPut) put = putByte(Number(bytes[read++]), into, put);
+  while (read <= lastEight && put <= lastPut - 8) {
+    const first = source.getInt32(read, true);
+    const second = source.getInt32(read + 4, true);
+    target.setInt32(put, first, true);
+    target.setInt32(put + 4, second, true);
+    const inFirst = escapedIn(first);
+    const inSecond = escapedIn(second);
+    let plain = 8;
+    if ((inFirst | inSecond) !== 0) plain = inFirst !== 0 ? firstByte(inFirst) : 4 + firstByte(inSecond);
+    read += plain;
+    put += plain;
+    if (plain < 8) put = putByte(Number(bytes[read++]), into, put);
   }
+  while (read < bytes.length && put <= lastPut) put = putByte(Number(bytes[read++]), into, put);
   return { taken: read - from, put: put - at };
 }
 
-/** Whether one of the four bytes of a word is escaped in JSON. Looks for a zero byte (Hacker's Delight, 6-1). */
-function isEscapedIn(four: number): boolean {
+/**
+ * The high bit of each byte of a word that is escaped in JSON; above the lowest of these, others may be set as well. Looks for zero
+ * bytes (Hacker's Delight, 6-1).
+ */
+function escapedIn(four: number): number {
   const quotes = four ^ 0x22222222;
   const slashes = four ^ 0x5c5c5c5c;
   const controls = (four - 0x20202020) & ~four;
-  return ((controls | ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes)) & 0x80808080) !== 0;
+  return (controls | ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes)) & 0x80808080;
 }
+
+/** Number of the byte, from the lowest, that holds the lowest bit. */
+const firstByte = (bits: number): number => (31 - Math.clz32(bits & -bits)) >> 3;
 
 /** @returns where the next byte goes */
 function putByte(byte: number, into: Buffer, at: number): number {

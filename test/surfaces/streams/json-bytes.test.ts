@@ -20,7 +20,7 @@ const ASCII = String.fromCharCode(...Array.from({ length: 128 }, (_, code) => co
 test.each([
   [
     "every ASCII character at every place of a word",
-    Array.from({ length: 5 }, (_, n) => "x".repeat(n) + ASCII).join(""),
+    Array.from({ length: 9 }, (_, n) => "x".repeat(n) + ASCII).join(""),
   ],
   ["each character before, between and behind others", [...ASCII].map((one) => `a${one}bc${one}${one}`).join("")],
   ["text of several bytes a character", "Größe – “naïve” 中文 🙂 \u2028\u2029\u007f\u0080\ufeff".repeat(40)],
@@ -29,7 +29,7 @@ test.each([
 ])("text is escaped as JSON.stringify does: %s", (_name, text) => {
   const content = new ContentBytes(Buffer.from(text), "utf-8");
   const expected = JSON.stringify(text).slice(1, -1);
-  for (const bytes of [8, 9, 11, 64, 100_000])
+  for (const bytes of [8, 9, 11, 13, 14, 15, 23, 64, 100_000])
     for (const at of [0, 1, 3]) expect(put(content, bytes, at)).toBe(expected);
 });
 
