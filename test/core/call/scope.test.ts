@@ -47,6 +47,15 @@ describe("a checkpoint", () => {
     expect(() => scope.commit()).not.toThrow();
   });
 
+  test("counts again after a commit that had no effect", () => {
+    const { scope, pass } = scopeAt();
+    scope.commit();
+    pass(1001);
+    scope.retract();
+    expect(scope.isCommitted).toBe(false);
+    expect(() => scope.checkpoint()).toThrow(TIMEOUT);
+  });
+
   test("keeps a call from committing too late", () => {
     const { scope, pass } = scopeAt();
     pass(1001);

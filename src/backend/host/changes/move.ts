@@ -65,10 +65,9 @@ export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Mov
   if (isSame && named === real.at(-1)) return yield* checkUnmoved(from, object, options);
   refuseInside(to, identity(object));
   if (options.replaces === true) refuseAround(from, target.old);
-  const isElsewhere = object.stat.device !== to.walk.directory.stat.device;
-  if (isElsewhere && object.stat.isDirectory()) return undefined;
+  // Files of an overlay have other device numbers than its directories; whether they can be renamed, the rename tells.
+  if (object.stat.device !== to.walk.directory.stat.device && object.stat.isDirectory()) return undefined;
   if (!isSame) yield* checkTarget(to, target.old, { ...options, isFile: object.stat.isFile() });
-  if (isElsewhere) return undefined;
   const move: Move = { from, to, name: real.at(-1) ?? "", target: { ...target, name: named }, options };
   let current = object;
   for (let attempt = 1; attempt <= RACES; attempt++) {
@@ -180,7 +179,6 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
     });
   } catch (error) {
     if (errnoOf(error) !== "EXDEV") throw error;
-    // Another mount of the same file system, which its device number does not tell.
     for (const { access } of [from, to]) access.scope.retract();
     return "elsewhere";
   }
