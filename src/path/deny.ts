@@ -70,7 +70,11 @@ function compile(patterns: readonly string[], fold: (name: string) => string): P
       paths.push({ glob, top, anchors: anchorsOf(whole) });
     }
   }
-  const deniesName = (name: string): boolean => names.some((glob) => glob.matches(fold(name)));
+  const deniesName = (name: string): boolean => {
+    if (names.length === 0) return false;
+    const folded = fold(name);
+    return names.some((glob) => glob.matches(folded));
+  };
   return {
     deniesEntry: (directory, name) => {
       if (deniesName(name)) return true;
@@ -129,7 +133,12 @@ function isAmbiguous(glob: string): boolean {
  * Folds at least as much as any file system: names that differ folded are different files everywhere. HFS+ ignores some
  * invisible characters, so that `.g\u200cit` is `.git` there.
  */
-const foldName = (name: string): string =>
+const foldName = (name: string): string => (ASCII.test(name) ? name.toLowerCase() : foldUnicode(name));
+
+/** Most names are; none of these characters is left out or composed. */
+const ASCII = /^[\0-\x7f]*$/;
+
+const foldUnicode = (name: string): string =>
   name
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
     .normalize("NFC")

@@ -49,6 +49,19 @@ describe("a deny pattern", () => {
   ];
   test.each(ALLOWED)("%j leaves %j alone", (pattern, path) => expect(denies(pattern, path)).toBe(false));
 
+  test("every letter in either case is one where case is folded, with or without characters that are no ASCII", () => {
+    for (const letter of "abcdefghijklmnopqrstuvwxyz") {
+      for (const rest of ["", "\u00e9", "e\u0301"]) {
+        const [small, large] = [`${letter}${rest}`, `${letter.toUpperCase()}${rest.toUpperCase()}`];
+        expect([denies(small, large, true), denies(large, small, true), denies(small, large)]).toEqual([
+          true,
+          true,
+          false,
+        ]);
+      }
+    }
+  });
+
   test("never denies the root itself", () => {
     expect(compileDeny(["*", "**"], { foldsCase: false }).denies([])).toBe(false);
   });
