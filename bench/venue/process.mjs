@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { adopt, disown } from "../lifetime.mjs";
 
@@ -37,6 +39,58 @@ export function startBare(folder, answer) {
 export function startBareFiles(folder, root) {
   return start([BARE_FILES, root], folder, /listens on (http\S+)\n/);
 }
+
+/** How long another venue may take to its first answer, in ms. */
+const START_MS = 60_000;
+const POLL_MS = 200;
+
+/**
+ * Starts another venue that reads a file of `{ venues: [{ port, file: { roots } }] }`, as the reference does.
+ *
+ * @param command its command line, with `{config}` for that file
+ * @param call an invocation that it can answer once it is ready
+ * @returns `{ url, stop() }`
+ */
+export async function startOtherVenue(folder, { command, docs, call }) {
+  const port = await freePort();
+  const config = join(folder, "other.json");
+  const venue = { name: "other", hostname: "localhost", port, store: "memory", file: { roots: { docs } } };
+  writeFileSync(config, JSON.stringify({ venues: [venue] }));
+  const [program, ...args] = command.split(" ").map((word) => word.replace("{config}", config));
+  const child = spawn(program, args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  adopt(child.pid);
+  const ended = once(child, "exit");
+  const url = `http://localhost:${port}`;
+  const until = performance.now() + START_MS;
+  while (!(await answers(`${url}/api/v1/invoke?wait=true`, call))) {
+    if (child.exitCode !== null || performance.now() > until)
+      throw new Error(`The other venue does not answer: ${command}`);
+    await sleep(POLL_MS);
+  }
+  return {
+    url,
+    async stop() {
+      child.kill("SIGTERM");
+      await ended;
+      disown(child.pid);
+    },
+  };
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "localhost");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const answers = (url, call) =>
+  fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(call) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 async function start(args, cwd, pattern) {
   const startedMs = performance.now();
