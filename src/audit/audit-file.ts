@@ -12,22 +12,6 @@ export interface AuditFileOptions extends RotationOptions {
   readonly stateDir?: string | undefined;
 }
 
-/** An audit file that is rotated by renaming when it is full. */
-export interface AuditFile extends AuditSink {
-  /** Number of records lost since the file was opened. */
-  readonly lost: number;
-  /** Id of this process in the file. */
-  readonly chain: string;
-  /** Real path of the file; `undefined` for a device or pipe, which cannot be read again. */
-  readonly path: string | undefined;
-  /** Its folder in the state directory. */
-  readonly stateFolder: string | undefined;
-  /** Resolves when what was recorded so far is in the file, or after 200 ms. */
-  written(): Promise<void>;
-  /** Writes the queued records, waiting five seconds at most; what is not written by then is lost. */
-  close(): Promise<void>;
-}
-
 /** A checkpoint is due this long after the first record it covers, in milliseconds. */
 const CHECKPOINT_MS = 60_000;
 
@@ -52,7 +36,7 @@ export async function openAuditFile(
   const folder = stateDir === undefined ? undefined : checkpointFolder(stateDir, file.name);
   const store = folder === undefined ? undefined : new CheckpointStore(folder);
   const others = (await store?.listUnnamed()) ?? [];
-  return new ChainedFile({ file, folder, store, others, signer, onError });
+  return new AuditFile({ file, folder, store, others, signer, onError });
 }
 
 interface Parts {
@@ -64,7 +48,8 @@ interface Parts {
   readonly onError: (error: unknown) => void;
 }
 
-class ChainedFile implements AuditFile {
+/** An audit file that is rotated by renaming when it is full. */
+export class AuditFile implements AuditSink {
   readonly #parts: Parts;
   readonly #chain: AuditChain;
   readonly #named: Readonly<Record<string, number>>;
@@ -82,19 +67,23 @@ class ChainedFile implements AuditFile {
     this.#named = Object.fromEntries(parts.others.map(({ chain, n }) => [chain, n]));
   }
 
+  /** Number of records lost since the file was opened. */
   get lost(): number {
     return this.#lost;
   }
 
+  /** Id of this process in the file. */
   get chain(): string {
     return this.#chain.id;
   }
 
+  /** Real path of the file; `undefined` for a device or pipe, which cannot be read again. */
   get path(): string | undefined {
     const { file } = this.#parts;
     return file.isRegular ? file.name : undefined;
   }
 
+  /** Its folder in the state directory. */
   get stateFolder(): string | undefined {
     return this.#parts.folder;
   }
@@ -114,10 +103,12 @@ class ChainedFile implements AuditFile {
     this.#timer ??= setTimeout(() => this.#checkpointDue(), CHECKPOINT_MS).unref();
   }
 
+  /** Resolves when what was recorded so far is in the file, or after 200 ms. */
   written(): Promise<void> {
     return settleWithin(this.#parts.file.settled(), WRITTEN_MS);
   }
 
+  /** Writes the queued records, waiting five seconds at most; what is not written by then is lost. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

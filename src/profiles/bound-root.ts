@@ -25,12 +25,6 @@ export interface Bound {
   readonly snapshot?: boolean | undefined;
 }
 
-/** A bound root that counts its operations. */
-export interface CountedRoot extends BoundRoot {
-  /** Operations started so far. */
-  readonly calls: number;
-}
-
 /** Results for a prefix that does not exist. */
 const EMPTY: { readonly [Name in BoundOperation]?: FileOutputs[Name] } = {
   "file:list": { entries: [], total: 0, truncated: false, complete: true },
@@ -42,7 +36,7 @@ const EMPTY: { readonly [Name in BoundOperation]?: FileOutputs[Name] } = {
 
 /** @param tool name recorded in the audit */
 export function bindCall(host: ProfileHost, bound: Bound, context: SurfaceContext, tool: string): CountedRoot {
-  return new BoundCall({ host, bound, context, tool });
+  return new CountedRoot({ host, bound, context, tool });
 }
 
 interface CallParts {
@@ -52,7 +46,9 @@ interface CallParts {
   readonly tool: string;
 }
 
-class BoundCall implements CountedRoot {
+/** A bound root that counts its operations. */
+export class CountedRoot implements BoundRoot {
+  /** Operations started so far. */
   calls = 0;
   readonly #parts: CallParts;
 

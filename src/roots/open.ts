@@ -21,19 +21,6 @@ import { compileDeny, type DenyOptions } from "../path/deny.js";
 import { RootGroups, type RootsState } from "./groups.js";
 import { journalOf } from "./journal.js";
 
-/** The open roots of one adapter. */
-export interface OpenRoots {
-  readonly roots: readonly OpenRoot[];
-  /** Warnings for the operator only: they may hold host paths. */
-  readonly warnings: readonly string[];
-  /**
-   * Opens new and changed roots, and keeps unchanged ones, including the files of a temp root.
-   * Takes effect at `commit`. @throws RootsError, after closing whatever it opened
-   */
-  prepare(config: FileConfig): RootsChange;
-  close(): Promise<void>;
-}
-
 /** New roots, open beside the old ones. Exactly one of the two methods must be called, once. */
 export interface RootsChange {
   /** Puts the new roots into force. @returns closes the removed ones, once their calls have ended */
@@ -63,7 +50,7 @@ interface Opened {
  * @throws RootsError naming each root that cannot be opened and why
  */
 export function openRoots(config: FileConfig, drives?: DriveSource, state: RootsState = {}): OpenRoots {
-  return new RootSet(config, drives, state);
+  return new OpenRoots(config, drives, state);
 }
 
 /** A root of kind `dlfs`: each caller's own drive named `drive`. */
@@ -97,7 +84,8 @@ export class RootsError extends Error {
   }
 }
 
-class RootSet implements OpenRoots {
+/** The open roots of one adapter. */
+export class OpenRoots {
   readonly #temp = new TempHome();
   readonly #locks = new Locks();
   readonly #buffers = new ReadBuffers();
@@ -120,10 +108,15 @@ class RootSet implements OpenRoots {
     return this.#opened.map(({ root }) => root);
   }
 
+  /** Warnings for the operator only: they may hold host paths. */
   get warnings(): readonly string[] {
     return warningsOf(this.#opened);
   }
 
+  /**
+   * Opens new and changed roots, and keeps unchanged ones, including the files of a temp root.
+   * Takes effect at `commit`. @throws RootsError, after closing whatever it opened
+   */
   prepare(config: FileConfig): RootsChange {
     const before = this.#opened;
     const after = this.#open(config);

@@ -34,15 +34,6 @@ export interface HttpSurfaceOptions {
 /** The address a surface listens at. */
 export type HttpAddress = { readonly address: string; readonly port: number } | { readonly socket: string };
 
-export interface HttpSurface {
-  /** @throws the system's error, for example with `code` `EADDRINUSE` */
-  listen(): Promise<HttpAddress>;
-  /** `undefined` unless it listens. */
-  address(): HttpAddress | undefined;
-  /** Stops listening, waits a while for open requests, then closes their connections. */
-  close(): Promise<void>;
-}
-
 /** Default memory for requests and responses: this multiple of the largest request, but at least the size below. */
 const IN_FLIGHT_REQUESTS = 8;
 const LEAST_IN_FLIGHT_BYTES = 256 * 1024 * 1024;
@@ -52,10 +43,10 @@ const LEAST_IN_FLIGHT_BYTES = 256 * 1024 * 1024;
  * the responses; it makes no decisions about files.
  */
 export function createHttpSurface(options: HttpSurfaceOptions): HttpSurface {
-  return new FastifySurface(options);
+  return new HttpSurface(options);
 }
 
-class FastifySurface implements HttpSurface {
+export class HttpSurface {
   readonly #options: HttpSurfaceOptions;
   readonly #timeouts: HttpTimeouts;
   readonly #servers: Server[] = [];
@@ -81,6 +72,7 @@ class FastifySurface implements HttpSurface {
     this.#app = this.#build();
   }
 
+  /** @throws the system's error, for example with `code` `EADDRINUSE` */
   async listen(): Promise<HttpAddress> {
     const { listen } = this.#options;
     if ("socket" in listen) {
@@ -98,6 +90,7 @@ class FastifySurface implements HttpSurface {
     return address;
   }
 
+  /** `undefined` unless it listens. */
   address(): HttpAddress | undefined {
     const [server] = this.#servers;
     if (server?.listening !== true) return undefined;
@@ -106,6 +99,7 @@ class FastifySurface implements HttpSurface {
     return this.#address;
   }
 
+  /** Stops listening, waits a while for open requests, then closes their connections. */
   async close(): Promise<void> {
     this.#admission.closing = true;
     // Browsers open connections in advance; Node would wait for a request on them.

@@ -37,22 +37,15 @@ export interface AssetsOptions {
   readonly log: Log;
 }
 
-/** The assets of a venue, with what only the venue itself uses. */
-export interface VenueAssets extends Assets {
-  /** Bytes of metadata and content, counted as `maxTotalBytes` is. */
-  readonly totalBytes: number;
-  /** Registers the asset of an operation; it has no owner and counts against no limit. @returns its id */
-  registerOperation(metadata: JsonObject): string;
-}
-
 /** Opens the assets in a store. @throws the error of the store */
 export async function createAssets(options: AssetsOptions): Promise<VenueAssets> {
-  const assets = new StoredAssets(options);
+  const assets = new VenueAssets(options);
   await assets.load();
   return assets;
 }
 
-class StoredAssets implements VenueAssets {
+/** The assets of a venue, with what only the venue itself uses. */
+export class VenueAssets implements Assets {
   readonly #options: AssetsOptions;
   readonly #store: AssetStore;
   readonly #registry = new AssetRegistry();
@@ -71,6 +64,7 @@ class StoredAssets implements VenueAssets {
     return this.#registry.size;
   }
 
+  /** Bytes of metadata and content, counted as `maxTotalBytes` is. */
   get totalBytes(): number {
     return this.#total.used;
   }
@@ -89,6 +83,7 @@ class StoredAssets implements VenueAssets {
     }
   }
 
+  /** Registers the asset of an operation; it has no owner and counts against no limit. @returns its id */
   registerOperation(metadata: JsonObject): string {
     const { id, json } = parseMetadata(metadata, canonicalJson(metadata));
     this.#give(this.#registry.addOperation(id, json));

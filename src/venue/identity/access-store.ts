@@ -26,35 +26,16 @@ const FILE = /^([0-9a-f]{32})\.(token|link|revoked)$/;
 /** A folder changed this recently may change again without another modification time, so it is read again. */
 const UNSETTLED_MS = 100;
 
-/** Access tokens of a state directory, as all processes that use it see them. */
-export interface AccessStore {
-  tokens(): ReadonlyMap<string, AccessEntry>;
-  links(): ReadonlyMap<string, AccessEntry>;
-  revocations(): ReadonlyMap<string, AccessRevocation>;
-  /** The entry whose token or code has this hex SHA-256. */
-  bySecret(kind: "token" | "link", sha256: string): AccessEntry | undefined;
-  /** Writes an entry, unless one of its kind and id is there. @returns whether this call wrote it */
-  put(kind: "token" | "link", entry: AccessEntry): boolean;
-  revoke(id: string, mark: AccessRevocation): void;
-  /** When it was last used, as far as any process noted it; `undefined`: never. */
-  lastUsed(entry: AccessEntry): number | undefined;
-  noteUse(entry: AccessEntry, atMs: number): void;
-  remove(kind: FileKind, id: string): void;
-  /** Keeps what was signed. Losing it loses a line of a list and nothing else. */
-  putUcan(entry: SignedUcan): void;
-  ucans(): readonly SignedUcan[];
-  removeUcan(id: string): void;
-}
-
 /**
  * @param stateDir path of the state directory; nothing is made before the first write
  * @param open makes the state directory. @throws ConfigError
  */
 export function openAccessStore(stateDir: string, { open, log }: { open: () => void; log: Log }): AccessStore {
-  return new FileStore(join(stateDir, FOLDER), open, log);
+  return new AccessStore(join(stateDir, FOLDER), open, log);
 }
 
-class FileStore implements AccessStore {
+/** Access tokens of a state directory, as all processes that use it see them. */
+export class AccessStore {
   readonly #folder: string;
   readonly #open: () => void;
   readonly #log: Log;
@@ -86,11 +67,13 @@ class FileStore implements AccessStore {
     return this.#revoked;
   }
 
+  /** The entry whose token or code has this hex SHA-256. */
   bySecret(kind: "token" | "link", sha256: string): AccessEntry | undefined {
     this.#refresh();
     return this.#bySecret.get(`${kind} ${sha256}`);
   }
 
+  /** Writes an entry, unless one of its kind and id is there. @returns whether this call wrote it */
   put(kind: "token" | "link", entry: AccessEntry): boolean {
     return this.#write(`${entry.id}.${kind}`, entry, entry.created);
   }
@@ -102,6 +85,7 @@ class FileStore implements AccessStore {
     this.#write(name, mark, mark.at);
   }
 
+  /** When it was last used, as far as any process noted it; `undefined`: never. */
   lastUsed({ id, created }: AccessEntry): number | undefined {
     const stat = quietly(() => statSync(join(this.#folder, `${id}.token`)));
     const used = stat === undefined ? 0 : Math.round(stat.mtimeMs);
@@ -117,6 +101,7 @@ class FileStore implements AccessStore {
     this.#unlink(`${id}.${kind}`);
   }
 
+  /** Keeps what was signed. Losing it loses a line of a list and nothing else. */
   putUcan(entry: SignedUcan): void {
     const folder = join(this.#folder, UCANS);
     this.#open();

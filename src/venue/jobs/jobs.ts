@@ -42,29 +42,9 @@ export interface JobsOptions {
   readonly logInternal: (error: unknown, requestId: string) => void;
 }
 
-/** The job store of a venue, in memory only: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */
-export interface Jobs extends CallerJobs {
-  /** Number of records, running jobs included. */
-  readonly size: number;
-  /** Estimated bytes of all finished records. */
-  readonly bytes: number;
-  /** Number of callers with listed jobs. */
-  readonly users: number;
-  /** Number of running jobs, including those without a record. */
-  readonly running: number;
-  /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded; no job exists then */
-  submit(submission: Submission): RecordedJob;
-  /** Starts a job without a record, for callers who could never ask for it. @throws as `submit` does */
-  run(submission: Submission): StartedJob;
-  /** The current record, for the venue's host; `undefined`: unknown or dropped. */
-  record(id: string): JobRecord | undefined;
-  /** Refuses new jobs, waits `graceMs` for running ones, cancels the rest, and forgets all records. */
-  close(graceMs: number): Promise<void>;
-}
-
 /** Creates the job store of a venue. */
 export function createJobs(options: JobsOptions): Jobs {
-  return new JobStore(options);
+  return new Jobs(options);
 }
 
 /** Minimum limit on running jobs, where fewer records than this are kept. */
@@ -77,7 +57,8 @@ const RETRY_MS = 1000;
 /** Time that closing waits for cancelled jobs, in milliseconds: a commit in progress may need a flush. */
 const STOP_MS = 1000;
 
-class JobStore implements Jobs {
+/** The job store of a venue, in memory only: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */
+export class Jobs implements CallerJobs {
   readonly #options: JobsOptions;
   readonly #nextId = createJobIds();
   readonly #jobs = new Map<string, KeptJob>();
@@ -101,28 +82,34 @@ class JobStore implements Jobs {
     });
   }
 
+  /** Number of records, running jobs included. */
   get size(): number {
     return this.#jobs.size;
   }
 
+  /** Estimated bytes of all finished records. */
   get bytes(): number {
     return this.#retention.bytes;
   }
 
+  /** Number of callers with listed jobs. */
   get users(): number {
     return this.#callers.size;
   }
 
+  /** Number of running jobs, including those without a record. */
   get running(): number {
     return this.#running.size;
   }
 
+  /** Starts a job without a record, for callers who could never ask for it. @throws as `submit` does */
   run(submission: Submission): StartedJob {
     const operation = this.#operation(submission);
     const run = this.#start(submission);
     return { id: run.id, result: this.#perform(run, operation, submission) };
   }
 
+  /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded; no job exists then */
   submit(submission: Submission): RecordedJob {
     const operation = this.#operation(submission);
     const run = this.#start(submission);
@@ -139,6 +126,7 @@ class JobStore implements Jobs {
     return job;
   }
 
+  /** The current record, for the venue's host; `undefined`: unknown or dropped. */
   record(id: string): JobRecord | undefined {
     this.#retention.sweep();
     return this.#jobs.get(id)?.record();
@@ -205,6 +193,7 @@ class JobStore implements Jobs {
     return { found: job.record(), stop };
   }
 
+  /** Refuses new jobs, waits `graceMs` for running ones, cancels the rest, and forgets all records. */
   close(graceMs: number): Promise<void> {
     this.#closing ??= this.#shutDown(graceMs);
     return this.#closing;

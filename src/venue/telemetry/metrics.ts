@@ -6,12 +6,6 @@ import type { HttpMetrics } from "../../surfaces/http/host.js";
 import { type MetricsReport, openMetricsReport } from "./metrics-report.js";
 import type { MetricsSources, OperationTally, RootTally } from "./metrics-sources.js";
 
-/** Counts the calls of a venue as an audit sink, and renders the counts for a monitoring system. */
-export interface VenueMetrics extends AuditSink, Pick<HttpMetrics, "text"> {
-  /** Sets the sources. Before that, every root and operation counts as unknown. */
-  observe(sources: MetricsSources): void;
-}
-
 /** Durations are buffered until a scrape, or until this many. */
 const MAX_WAITING = 1000;
 
@@ -31,10 +25,11 @@ const NOTHING: MetricsSources = { jobs: { running: 0, size: 0 }, roots: () => []
  * the first scrape or the thousandth call.
  */
 export function createMetrics(): VenueMetrics {
-  return new CountedMetrics();
+  return new VenueMetrics();
 }
 
-class CountedMetrics implements VenueMetrics {
+/** Counts the calls of a venue as an audit sink, and renders the counts for a monitoring system. */
+export class VenueMetrics implements AuditSink, Pick<HttpMetrics, "text"> {
   #sources = NOTHING;
   readonly #operations = new Map<string, OperationTally>();
   readonly #roots = new Map<string, RootTally>([[NO_ROOT, { root: NO_ROOT, operations: 0, bytes: 0 }]]);
@@ -42,6 +37,7 @@ class CountedMetrics implements VenueMetrics {
   #report: MetricsReport | undefined;
   #closed = false;
 
+  /** Sets the sources. Before that, every root and operation counts as unknown. */
   observe(sources: MetricsSources): void {
     this.#sources = sources;
   }
