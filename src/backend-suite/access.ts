@@ -1,10 +1,12 @@
 // Test doubles of the suite: an Access that records what it is asked, and a clock that advances by itself.
 
 import type { Ability } from "../core/call/capability.js";
+import type { RelPath } from "../core/call/path.js";
 import { CallScope, cancelledBy } from "../core/call/scope.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
 import type { Access, PlacePolicy } from "../core/ports/backend.js";
+import { parsePath } from "../path/grammar.js";
 
 /** Name that the suite's root must be opened with; it appears in error texts. */
 export const SUITE_ROOT = "suite";
@@ -81,3 +83,9 @@ export function steppingClock(stepMs: number): Clock {
     },
   };
 }
+
+/** A place below the root of the suite, as its methods take it. */
+export const at = (path: string, overrides: AccessOverrides = {}): { path: RelPath; access: TestAccess } => ({
+  path: parsePath(SUITE_ROOT, path),
+  access: testAccess({ ...overrides, path }),
+});

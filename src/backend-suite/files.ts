@@ -138,3 +138,10 @@ export async function expectFailure(call: Promise<unknown>, expected: FileAdapte
 }
 
 const tell = ({ code, message, data }: FileAdapterError) => ({ code, message, data });
+
+/** The code of an expected failure; "done" where there is none. */
+export const codeOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => "done",
+    (error: unknown) => (error instanceof FileAdapterError ? error.code : error),
+  );

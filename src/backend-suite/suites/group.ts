@@ -4,17 +4,11 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict, isADirectory, notEmpty, notFound, parentMissing } from "../../core/errors/texts.js";
 import type { At, Backend, GroupChange, MoveOptions, WriteOptions } from "../../core/ports/backend.js";
 import type { EntryChange } from "../../core/ports/changes/change.js";
-import { parsePath } from "../../path/grammar.js";
-import { type AccessOverrides, denial, SUITE_ROOT, testAccess } from "../access.js";
+import { type AccessOverrides, at, denial } from "../access.js";
 import { makeGround } from "../changes.js";
-import { bodyOf, expectFailure, placeOf, streamSlowly } from "../files.js";
+import { bodyOf, codeOf, expectFailure, placeOf, streamSlowly } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
-
-const at = (path: string, overrides: AccessOverrides = {}): At => ({
-  path: parsePath(SUITE_ROOT, path),
-  access: testAccess({ ...overrides, path }),
-});
 
 const write = (path: string, content: string, options: Partial<WriteOptions> = {}, overrides?: AccessOverrides) =>
   ({
@@ -39,12 +33,6 @@ const mkdir = (path: string, options: Partial<WriteOptions> = {}) =>
   ({ kind: "mkdir", at: at(path), options: { parents: false, ...options } }) satisfies GroupChange;
 
 const run = async (backend: Backend, changes: readonly GroupChange[]) => backend.changeAll(changes);
-
-const codeOf = (call: Promise<unknown>): Promise<unknown> =>
-  call.then(
-    () => "done",
-    (error: unknown) => (error instanceof FileAdapterError ? error.code : error),
-  );
 
 /** Changes that fail in every backend, on the entries of {@link makeGround}. */
 const failingChanges = (): readonly (readonly [string, GroupChange, unknown])[] => [

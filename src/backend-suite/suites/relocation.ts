@@ -1,22 +1,15 @@
 // Moving and copying entries.
 
-import { FileAdapterError } from "../../core/errors/errors.js";
 import { alreadyExists, isADirectory, notADirectory, notFound, parentMissing } from "../../core/errors/texts.js";
 import type { Backend, Copied, CopyOptions, Moved, MoveOptions } from "../../core/ports/backend.js";
-import { parsePath } from "../../path/grammar.js";
-import { type AccessOverrides, denial, SUITE_ROOT, testAccess } from "../access.js";
+import { type AccessOverrides, at, denial } from "../access.js";
 import { makeGround } from "../changes.js";
-import { expectFailure, placeOf } from "../files.js";
+import { codeOf, expectFailure, placeOf } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 
 type Ends = { readonly from?: AccessOverrides; readonly to?: AccessOverrides };
 type Relocate = (backend: Backend, names: readonly [string, string], options?: object, ends?: Ends) => Promise<unknown>;
-
-const at = (path: string, overrides: AccessOverrides = {}) => ({
-  path: parsePath(SUITE_ROOT, path),
-  access: testAccess({ ...overrides, path }),
-});
 
 async function move(
   backend: Backend,
@@ -41,12 +34,6 @@ async function copy(
     source.close();
   }
 }
-
-const codeOf = (call: Promise<unknown>): Promise<unknown> =>
-  call.then(
-    () => "done",
-    (error: unknown) => (error instanceof FileAdapterError ? error.code : error),
-  );
 
 /** Entries are moved or duplicated completely or not at all. */
 export function relocationSuite(scenario: Scenario): void {

@@ -2,16 +2,10 @@
 
 import type { Backend } from "../../core/ports/backend.js";
 import type { EntryChange } from "../../core/ports/changes/change.js";
-import { parsePath } from "../../path/grammar.js";
-import { type AccessOverrides, denial, SUITE_ROOT, testAccess } from "../access.js";
+import { type AccessOverrides, at, denial } from "../access.js";
 import { expectFailure, type Files } from "../files.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
-
-const at = (path: string, overrides: AccessOverrides = {}) => ({
-  path: parsePath(SUITE_ROOT, path),
-  access: testAccess({ ...overrides, path }),
-});
 
 const REPLACES = { parents: false, overwrite: true, replaces: true };
 

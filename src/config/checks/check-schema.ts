@@ -36,6 +36,11 @@ export function placeBelow(place: Place, key: string | number): Place {
   return { check: place.check, path: [...place.path, key] };
 }
 
+/** Adds a problem with the value at a place. */
+export const report = (place: Place, text: string): void => {
+  place.check.problems.push(`${quotedPath(place)} ${text}`);
+};
+
 /** The key path of a place as its author wrote it, in quotes. */
 export function quotedPath({ check, path }: Place): string {
   const written = [...check.above, ...path.slice(check.hiddenKeys)];

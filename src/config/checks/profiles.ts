@@ -3,7 +3,7 @@
 import { parsePath } from "../../path/grammar.js";
 import type { Draft, DraftVenue } from "../checked-venue.js";
 import type { ProfileConfig } from "../types.js";
-import { type Place, placeBelow, quotedPath } from "./check-schema.js";
+import { type Place, placeBelow, report } from "./check-schema.js";
 
 /** Names of built-in adapters, which profiles must not use. */
 const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "audit", "dlfs", "drive"]);
@@ -52,10 +52,6 @@ function checkProfile(place: Place, given: Draft<ProfileConfig>, roots: readonly
     if (profile === "jettson" && Object.hasOwn(given, key)) report(placeBelow(place, key), "is only for everruns");
   }
 }
-
-const report = (place: Place, text: string): void => {
-  place.check.problems.push(`${quotedPath(place)} ${text}`);
-};
 
 /** The canonical form of a prefix; `undefined` if it is invalid. */
 export function canonicalPrefix(prefix: string): string | undefined {

@@ -5,7 +5,7 @@ import { isLinux } from "../../core/system.js";
 import type { Draft, DraftVenue } from "../checked-venue.js";
 import { isLoopbackListener } from "../loopback.js";
 import { normaliseBaseUrl, normaliseOrigin } from "../web-url.js";
-import { type Place, placeBelow, quotedPath } from "./check-schema.js";
+import { type Place, placeBelow, quotedPath, report } from "./check-schema.js";
 
 /** Whether a capability grants anything when parsed for authorisation. */
 export type IsGrant = (capability: unknown) => boolean;
@@ -36,10 +36,6 @@ const placeAt = (place: Place, ...keys: readonly (string | number)[]): Place => 
 
 /** Whether a key without default is present; if its value is `undefined`, it was invalid and has been reported. */
 const isGiven = <T extends object>(part: T, key: keyof T): boolean => Object.hasOwn(part, key);
-
-const report = (place: Place, text: string): void => {
-  place.check.problems.push(`${quotedPath(place)} ${text}`);
-};
 
 function checkSocket(place: Place, { listen }: DraftVenue): void {
   if (listen?.socket === undefined || Buffer.byteLength(listen.socket) <= maxSocketBytes()) return;

@@ -4,6 +4,7 @@ import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "
 import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
+import { putLatest } from "../../core/put-latest.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
@@ -164,10 +165,7 @@ function createSigners(): Signers {
     add({ did, publicKey, sealed }, seed) {
       try {
         const sign = createSigner(seed);
-        known.delete(did);
-        known.set(did, { sealed, publicKey, sign });
-        const [oldest] = known.keys();
-        if (known.size > MAX_OPENED && oldest !== undefined) known.delete(oldest);
+        putLatest(known, did, { sealed, publicKey, sign }, MAX_OPENED);
         return sign;
       } finally {
         seed.fill(0);

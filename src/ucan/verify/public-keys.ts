@@ -1,6 +1,7 @@
 // Caches the public keys of DIDs, and verifies signatures with them.
 
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { putLatest } from "../../core/put-latest.js";
 import type { DecodedToken } from "../token/decode.js";
 import { publicKeyFromDidKey } from "../token/did-key.js";
 import type { TokenFault } from "../token/fault.js";
@@ -24,11 +25,7 @@ export function createPublicKeys(maxKeys = DEFAULT_MAX_KEYS): PublicKeys {
     of(did) {
       const key = kept.get(did) ?? makeKey(did);
       if (key === undefined) return undefined;
-      // Re-inserted at the end, so that the first entry is the least recently used.
-      kept.delete(did);
-      kept.set(did, key);
-      const [oldest] = kept.keys();
-      if (kept.size > maxKeys && oldest !== undefined) kept.delete(oldest);
+      putLatest(kept, did, key, maxKeys);
       return key;
     },
   };

@@ -1,6 +1,7 @@
 // The UCAN verifier: reads and judges the tokens of requests under fixed rules.
 
 import type { Clock } from "../../core/clock.js";
+import { putLatest } from "../../core/put-latest.js";
 import { MAX_TOKEN_BYTES } from "../token/decode.js";
 import { readForm, type TokenForm, type UnreadableToken } from "../token/form.js";
 import type { JudgingRules, Witness } from "./judge-chain.js";
@@ -63,11 +64,7 @@ export function createIssuerMemory(maxTokens = MAX_TOKENS): IssuerMemory {
     add(id, issuers) {
       const all = known.get(id) ?? new Set();
       for (const issuer of issuers) all.add(issuer);
-      // Re-inserted at the end, so that the first entry is the least recently used.
-      known.delete(id);
-      known.set(id, all);
-      const [oldest] = known.keys();
-      if (known.size > maxTokens && oldest !== undefined) known.delete(oldest);
+      putLatest(known, id, all, maxTokens);
     },
     of: (id) => known.get(id),
   };

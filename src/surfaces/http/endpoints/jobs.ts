@@ -31,11 +31,8 @@ export async function cancelJob(host: HttpHost, exchange: Exchange): Promise<Fas
 }
 
 /** `PUT /api/v1/jobs/<id>/pause` and `/resume`: refused, since no operation here can be paused. */
-export function pauseJob(host: HttpHost, { caller, target }: Exchange): FastifyReply {
-  const id = parseJobId(target);
-  ownJob(host.jobs.find(id, caller), id);
-  throw new HttpError(409, `Job cannot be paused or resumed: ${echo(id)}`);
-}
+export const pauseJob = (host: HttpHost, exchange: Exchange): FastifyReply =>
+  refuse(host, exchange, "Job cannot be paused or resumed");
 
 /** `PUT /api/v1/jobs/<id>/delete`: aborts the job if it is running, and deletes its record. */
 export function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): FastifyReply {
@@ -45,10 +42,14 @@ export function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): 
 }
 
 /** `POST /api/v1/jobs/<id>`: refused, since no operation here takes messages. */
-export function messageJob(host: HttpHost, { caller, target }: Exchange): FastifyReply {
+export const messageJob = (host: HttpHost, exchange: Exchange): FastifyReply =>
+  refuse(host, exchange, "Job takes no messages");
+
+/** Refuses what no job can do, to those who may see the job. @throws HttpError 409, or why they may not */
+function refuse(host: HttpHost, { caller, target }: Exchange, text: string): never {
   const id = parseJobId(target);
   ownJob(host.jobs.find(id, caller), id);
-  throw new HttpError(409, `Job takes no messages: ${echo(id)}`);
+  throw new HttpError(409, `${text}: ${echo(id)}`);
 }
 
 /** Parses a job id: hex in any case, with or without `0x`. @throws HttpError 400 */

@@ -1,3 +1,7 @@
+// On whose authority the venue signed its tokens.
+
+import { putLatest } from "../../../core/put-latest.js";
+
 /** Remembers on whose authority the venue signed a token, by token id: those may revoke it. */
 export interface IssuedTokens {
   /** @param names DIDs and token ids the token was signed on the authority of */
@@ -12,11 +16,7 @@ const MAX_TOKENS = 10_000;
 export function createIssuedTokens(maxTokens = MAX_TOKENS): IssuedTokens {
   const known = new Map<string, readonly string[]>();
   return {
-    remember(id, names) {
-      known.set(id, names);
-      const [oldest] = known.keys();
-      if (known.size > maxTokens && oldest !== undefined) known.delete(oldest);
-    },
+    remember: (id, names) => putLatest(known, id, names, maxTokens),
     namesOf: (id) => known.get(id),
   };
 }
