@@ -33,7 +33,7 @@ const MAY_USE_FILES = [
   /^audit\/(rotating-file|rotation|checkpoints|verify|index-file)\.ts$/,
   /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(migrate|migration-lock|running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
   /^drive\/store\//,
-  /^database\/(shared-database|check-pages)\.ts$/,
+  /^database\/(shared-database|check-pages|durable-files)\.ts$/,
   /^process\/spawn-alone\.ts$/,
   /^journal\/(pending-log|check-tables)\.ts$/,
   // They look what the system has, and open nothing of a root.

@@ -5,6 +5,7 @@ import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises
 import { dirname } from "node:path";
 import { ReadableStream } from "node:stream/web";
 import { createTarDecoder, createTarPacker, type ParsedTarEntry, type TarPackController } from "modern-tar";
+import { syncDirectory } from "../../database/durable-files.js";
 import { codeOf, isSystemError } from "../context.js";
 import { MAGIC, SealBroken, sealStream, unsealStream } from "./seal.js";
 
@@ -233,8 +234,7 @@ async function giveName(part: string, file: string): Promise<void> {
     await rename(part, file);
   }
   try {
-    const folder = await open(dirname(file), "r");
-    await folder.sync().finally(() => folder.close());
+    await syncDirectory(dirname(file));
   } catch (error) {
     if (!NO_FLUSH.test(codeOf(error))) throw error;
   }

@@ -6,6 +6,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { syncDirectory } from "../../database/durable-files.js";
 import { revocationPlace } from "../../venue/identity/revocations.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import { restoreMarker } from "../../venue/start/state/unfinished-restore.js";
@@ -127,14 +128,14 @@ class StagedPlaces implements Places {
     // Whole or not at all: a restore killed here has given no names yet.
     await writeFile(this.#newMarker, JSON.stringify(staged.map(({ path }) => path)), { mode: 0o600, flush: true });
     await rename(this.#newMarker, this.#marker);
-    await flushFolder(dirname(this.#marker));
+    await syncDirectory(dirname(this.#marker));
     for (const { path } of staged) {
       if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(path);
       await rename(path + STAGED, path);
-      await flushFolder(dirname(path));
+      await syncDirectory(dirname(path));
     }
     rmSync(this.#marker);
-    await flushFolder(dirname(this.#marker));
+    await syncDirectory(dirname(this.#marker));
   }
 
   discard(): void {
@@ -146,14 +147,5 @@ class StagedPlaces implements Places {
     const unit = this.#units.find((one) => path === one.path || isIn(path, one.path));
     if (unit === undefined) throw new RangeError("No place for an entry of the backup");
     return join(unit.path + STAGED, relative(unit.path, path));
-  }
-}
-
-async function flushFolder(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -73,17 +73,18 @@ export const sign = (value: Value, seed: Uint8Array): Signed => createSigner(see
  * not.
  */
 export function createSigner(seed: Uint8Array): (value: Value) => Signed {
+  const { key, publicKey } = keysOfSeed(seed);
+  return (value) => new Signed(publicKey, new Uint8Array(signBytes(null, cellOf(value).ref, key)), value);
+}
+
+/** The keys that a seed of 32 bytes stands for. The seed is not kept. @throws RangeError */
+export function keysOfSeed(seed: Uint8Array): { readonly key: KeyObject; readonly publicKey: Uint8Array } {
   if (seed.length !== SEED_BYTES) throw new RangeError(`A seed has ${SEED_BYTES} bytes, not ${seed.length}`);
   const der = Buffer.concat([PKCS8_HEADER, seed]);
   const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
   der.fill(0);
-  const publicKey = publicKeyOf(key);
-  return (value) => new Signed(publicKey, new Uint8Array(signBytes(null, cellOf(value).ref, key)), value);
-}
-
-function publicKeyOf(privateKey: KeyObject): Uint8Array {
-  const spki = createPublicKey(privateKey).export({ format: "der", type: "spki" });
-  return new Uint8Array(spki.subarray(-PUBLIC_KEY_BYTES));
+  const spki = createPublicKey(key).export({ format: "der", type: "spki" });
+  return { key, publicKey: new Uint8Array(spki.subarray(-PUBLIC_KEY_BYTES)) };
 }
 
 /** Whether the signature is valid for the key it names. Never throws. */

@@ -1,6 +1,6 @@
 // Signing keys of drive owners, sealed at rest with the venue key.
 
-import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
+import { type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
@@ -8,7 +8,7 @@ import { putLatest } from "../../core/put-latest.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
-import { createSigner, type Signed } from "../dlfs/signed.js";
+import { createSigner, keysOfSeed, type Signed } from "../dlfs/signed.js";
 import { driveError } from "../error.js";
 import type { KeyRecord, KeyRecords } from "../store/cell-store.js";
 import { createSealer, type Sealed } from "./seal.js";
@@ -59,7 +59,6 @@ const SEED_BYTES = 32;
 const MAX_KEYS = 64;
 /** Maximum owners whose key is kept open. */
 const MAX_OPENED = 100;
-const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");
 
 export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions): OwnerKeys {
   const sealer = createSealer(venueKey);
@@ -188,12 +187,7 @@ export async function exportInHex(did: string, keys: OwnerKeys): Promise<{ publi
   }
 }
 
-function publicKeyOf(seed: Uint8Array): string {
-  const der = Buffer.concat([PKCS8_HEADER, seed]);
-  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-  der.fill(0);
-  return toHex(createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-SEED_BYTES));
-}
+const publicKeyOf = (seed: Uint8Array): string => toHex(keysOfSeed(seed).publicKey);
 
 const cannotOpen = (): Error =>
   adapterError(

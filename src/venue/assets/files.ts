@@ -7,6 +7,7 @@ import { basename, dirname, join } from "node:path";
 import type { ByteRange } from "../../core/ports/asset.js";
 import type { Log } from "../../core/ports/log.js";
 import { isLinux } from "../../core/system.js";
+import { syncDirectory, writeAll } from "../../database/durable-files.js";
 import { makeFolder } from "../../drive/store/embedded/make-folder.js";
 import { errnoOf } from "../../jail/sys.js";
 import { answerAt, isAnswered } from "./lock.js";
@@ -151,7 +152,7 @@ class AssetFiles implements AssetStore {
     try {
       let size: number;
       try {
-        size = await writeAll(handle, body);
+        size = await writeBody(handle, body);
         await handle.sync();
       } finally {
         await handle.close();
@@ -159,7 +160,7 @@ class AssetFiles implements AssetStore {
       await enterFolder(join(this.#base, kind), name.slice(0, 2));
       const target = placeOf(this.#base, kind, name);
       await rename(temporary, target);
-      await syncDirectory(dirname(target));
+      await syncDirectory(dirname(target), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
       return size;
     } catch (error) {
       await unlink(temporary).catch(() => {});
@@ -171,13 +172,10 @@ class AssetFiles implements AssetStore {
 /** Path of a file; sharded by the first byte, so that no folder grows very large. */
 const placeOf = (base: string, kind: string, name: string): string => join(base, kind, name.slice(0, 2), name);
 
-async function writeAll(handle: FileHandle, body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
+async function writeBody(handle: FileHandle, body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
   let size = 0;
   for await (const chunk of body) {
-    for (let done = 0; done < chunk.length; ) {
-      const { bytesWritten } = await handle.write(chunk, done, chunk.length - done, size + done);
-      done += bytesWritten;
-    }
+    await writeAll(handle, chunk, size);
     size += chunk.length;
   }
   return size;
@@ -188,7 +186,7 @@ async function enterFolder(parent: string, name: string): Promise<void> {
   const path = join(parent, name);
   try {
     await mkdir(path, { mode: 0o700 });
-    await syncDirectory(parent);
+    await syncDirectory(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
     if (errnoOf(error) !== "EEXIST") throw error;
     await makePrivate(path);
@@ -270,16 +268,6 @@ async function contentSizes(base: string): Promise<Map<string, number>> {
     if (/^[0-9a-f]{64}$/.test(name)) sizes.set(name, (await lstat(placeOf(base, CONTENT, name))).size);
   }
   return sizes;
-}
-
-/** Syncs a directory, so that renames in it survive a crash. */
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** Hides the errno of a failed read: code that copies content into a file would attribute it to that file. */

@@ -101,18 +101,14 @@ function addCalls(register: Register, { operations, roots }: MetricsReportOption
         value: bytes,
       })),
   });
-  addCounter(register, {
-    name: "venue_files_root_operations_total",
-    help: "Calls by root; without a name: no root, or none that is configured",
-    labels: ["root"],
-    values: () => [...roots.values()].map(({ root, operations }) => ({ labels: [root], value: operations })),
-  });
-  addCounter(register, {
-    name: "venue_files_root_bytes_total",
-    help: "Bytes of file content read and written by root",
-    labels: ["root"],
-    values: () => [...roots.values()].map(({ root, bytes }) => ({ labels: [root], value: bytes })),
-  });
+  const byRoot: [key: "operations" | "bytes", help: string][] = [
+    ["operations", "Calls by root; without a name: no root, or none that is configured"],
+    ["bytes", "Bytes of file content read and written by root"],
+  ];
+  for (const [key, help] of byRoot) {
+    const values = () => [...roots.values()].map((tally) => ({ labels: [tally.root], value: tally[key] }));
+    addCounter(register, { name: `venue_files_root_${key}_total`, help, labels: ["root"], values });
+  }
   return new register.prometheus.Histogram({
     name: "venue_files_operation_duration_seconds",
     help: "Duration of calls by operation",

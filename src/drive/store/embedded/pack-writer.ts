@@ -2,6 +2,7 @@
 
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { syncDirectory, writeAll } from "../../../database/durable-files.js";
 import { storeDamaged, storeUnavailable } from "../store-error.js";
 import { nextNumber, type PackState, type Place, packRow, packState, type Tables } from "../tables.js";
 import { PACK_HEADER, type PackEntry, packEnd, startDigest, walkCells } from "./pack-format.js";
@@ -200,7 +201,7 @@ export class PackWriter {
     const handle = await open(packFile(folder, number), "wx+", 0o600);
     try {
       await handle.write(PACK_HEADER, 0, PACK_HEADER.length, 0);
-      if (flush) await syncFolder(join(folder, "packs"));
+      if (flush) await syncDirectory(join(folder, "packs"));
     } catch (error) {
       await handle.close();
       throw error;
@@ -222,13 +223,6 @@ export class PackWriter {
     });
     this.#pack = undefined;
     await pack.handle.close();
-  }
-}
-
-async function writeAll(handle: FileHandle, bytes: Buffer, at: number): Promise<void> {
-  for (let written = 0; written < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, at + written);
-    written += bytesWritten;
   }
 }
 
@@ -273,16 +267,6 @@ function wholeCells(bytes: Buffer): number {
     const length = 3 + ((bytes[at + 1] ?? 0) & 0x7f) * 128 + (bytes[at + 2] ?? 0);
     if (at + length > bytes.length) return at;
     at += length;
-  }
-}
-
-/** Makes a new name in the folder durable. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 
