@@ -47,7 +47,7 @@ interface CallParts {
 }
 
 /** A bound root that counts its operations. */
-export class CountedRoot implements BoundRoot {
+class CountedRoot implements BoundRoot {
   /** Operations started so far. */
   calls = 0;
   readonly #parts: CallParts;
