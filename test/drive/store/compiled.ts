@@ -20,7 +20,8 @@ export function compile(): Compiled {
   symlinkSync(join(project, "node_modules"), join(folder, "node_modules"));
   return {
     file(source) {
-      const target = join(folder, source.replace(/\.ts$/, ".js"));
+      // Below `dist`, as the program lies in its package.
+      const target = join(folder, "dist", source.replace(/\.ts$/, ".js"));
       if (!existsSync(target)) bundle(join(project, source), target);
       return target;
     },
