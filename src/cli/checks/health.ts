@@ -50,9 +50,10 @@ function ask(target: Target): Promise<string | undefined> {
       target instanceof URL
         ? (target.protocol === "https:" ? secureRequest : request)(target, { signal, agent: false }, answer)
         : request({ ...target, signal, agent: false, headers: { host: "localhost" } }, answer);
-    call.on("error", (error) =>
-      fail(signal.aborted ? `no answer within ${PATIENCE_MS} ms` : codeOf(error) || "no answer"),
-    );
+    call.on("error", (error) => fail(signal.aborted ? `no answer within ${PATIENCE_MS} ms` : reasonOf(codeOf(error))));
     call.end();
   });
 }
+
+const reasonOf = (code = ""): string =>
+  ["ECONNREFUSED", "ENOENT"].includes(code) ? `nothing listens there (${code})` : code || "no answer";

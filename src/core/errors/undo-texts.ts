@@ -49,7 +49,10 @@ export const unknownEntry = (id: string): FileAdapterError =>
   adapterError("NOT_FOUND", `No change ${escapeText(id)} in the history. Take an id from file:history`, { id });
 
 export const nothingToUndo = (): FileAdapterError =>
-  adapterError("NOT_FOUND", "Nothing to undo: no change by this caller and session stands. See file:history");
+  adapterError(
+    "NOT_FOUND",
+    "Nothing to undo: this caller has made no change in this session that is still in place. See file:history",
+  );
 
 export const viaDenied = (): FileAdapterError =>
   adapterError(

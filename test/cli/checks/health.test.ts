@@ -24,7 +24,7 @@ describe("venue-files health", () => {
     await venue.stop();
     expect(await runHere(["health", "--port", port])).toMatchObject({
       status: 1,
-      stderr: `No healthy venue at http://localhost:${port}: ECONNREFUSED\n`,
+      stderr: `No healthy venue at http://localhost:${port}: nothing listens there (ECONNREFUSED)\n`,
     });
   });
 

@@ -125,7 +125,7 @@ export function ActivityPlace(): JSX.Element {
 }
 
 /** Calls by which a page asks for what its frame shows. */
-const OWN_CALLS = ["auth:whoami", "auth:list", "approval:list", "file:roots"];
+const OWN_CALLS = ["auth:whoami", "auth:list", "approval:list", "approval:get", "file:roots"];
 
 /** Looking here is a call too, and would fill the list with itself. */
 const isOwnLook = ({ operation, caller, outcome }: AuditRecord): boolean =>
