@@ -1,17 +1,19 @@
 // Starts sandboxed commands as calls of `exec`, and lets them call file operations below the directories they mount.
 
-import { aborted, deniedRemoved, deniedReturned, readOnlyRoot } from "../core/errors/texts.js";
+import { aborted, deniedRemoved, deniedReturned, readOnlyForProtected, readOnlyRoot } from "../core/errors/texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecMount, ExecRequest, SandboxFiles, SandboxOutput, SandboxProcess } from "../core/ports/sandbox.js";
 import type { CommandTerms } from "../core/ports/streams.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
 import type { ExecOutput } from "../ops/exec.js";
 
-/** What the command is told of denied entries that it has left. */
-function noticeOf({ removed, returned }: ExecOutput): Uint8Array | undefined {
-  const lines = [removed > 0 ? deniedRemoved(removed) : "", returned > 0 ? deniedReturned(returned) : ""];
-  const text = lines.filter((line) => line !== "").map((line) => `${line}\n`);
-  return text.length === 0 ? undefined : Buffer.from(text.join(""));
+/** What the command is told of denied entries that it has left, and of too many protected ones. */
+function noticeOf({ removed, returned, tooManyProtected }: ExecOutput): Uint8Array | undefined {
+  const lines: string[] = [];
+  if (removed > 0) lines.push(deniedRemoved(removed));
+  if (returned > 0) lines.push(deniedReturned(returned));
+  if (tooManyProtected > 0) lines.push(readOnlyForProtected(tooManyProtected));
+  return lines.length === 0 ? undefined : Buffer.from(lines.map((line) => `${line}\n`).join(""));
 }
 
 /** Adds a notice to the end of the error output. */

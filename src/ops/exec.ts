@@ -22,6 +22,8 @@ export interface ExecOutput {
   readonly removed: number;
   /** Entries that it had given denied names, and that have visible ones again for the same reason. */
   readonly returned: number;
+  /** Protected entries that were too many to mount read-only one by one, so that it could change nothing. */
+  readonly tooManyProtected: number;
 }
 
 /** `exec`: runs a command in a sandbox that mounts whole roots or directories in them. Lasts until it exits. */
@@ -43,8 +45,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     places[0]?.at.access.beginGroup?.();
     const shown: Shown[] = [];
     let mayHaveRun = false;
-    const cleared = { removed: 0, returned: 0 };
-    let ended: Omit<ExecOutput, keyof typeof cleared>;
+    const noted = { removed: 0, returned: 0, tooManyProtected: 0 };
+    let ended: Omit<ExecOutput, keyof typeof noted>;
     try {
       const checked = places.map((place) => ({ ...place, isAllowed: isAllowedIn(place) }));
       for (const place of checked) shown.push(await show(place, call));
@@ -58,12 +60,13 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     } finally {
       for (const { mount, directory } of shown) {
         const settled = mayHaveRun && mount.writable ? await directory?.settle() : undefined;
-        cleared.removed += settled?.removed ?? 0;
-        cleared.returned += settled?.returned ?? 0;
+        noted.removed += settled?.removed ?? 0;
+        noted.returned += settled?.returned ?? 0;
+        noted.tooManyProtected += directory?.tooManyProtected ?? 0;
         await directory?.close();
       }
     }
-    return { ...ended, ...cleared };
+    return { ...ended, ...noted };
   },
   bytes: ({ sent }) => sent,
   exitOf: ({ exit }) => exit,
@@ -139,7 +142,8 @@ async function show(place: ExecPlace & { readonly isAllowed: boolean }, call: Pl
     await directory.close();
     throw error;
   }
-  return { mount: { ...shown, host: directory }, directory };
+  const isWritable = writable && directory.tooManyProtected === undefined;
+  return { mount: { ...shown, writable: isWritable, host: directory }, directory };
 }
 
 /** A quota cannot limit a running command, so none starts once it is exceeded. @throws QUOTA_EXCEEDED */

@@ -15,7 +15,7 @@ function install(): { readonly folder: string; readonly said: string; readonly s
   const folder = makeFolder({ "package.json": '{ "private": true }' });
   execFileSync("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: PACKAGE, stdio: "ignore" });
   const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
-  const flags = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund"];
+  const flags = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=warn"];
   const { status, stdout, stderr } = npm(folder, "install", ...flags, `./${tarball}`);
   return { folder, said: stdout + stderr, status };
 }

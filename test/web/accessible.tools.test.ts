@@ -85,6 +85,8 @@ inBrowser("accessibility", () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
+    // The list has the focus again, so that another Escape chooses nothing.
+    expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe("grid");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menu").waitFor();

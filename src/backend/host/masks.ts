@@ -1,6 +1,6 @@
 // Computes which entries of a mounted directory are hidden from commands, or read-only for them.
 
-import { deniedByPolicy, protectedByPolicy, tooManyDenied, tooManyProtected } from "../../core/errors/texts.js";
+import { deniedByPolicy, protectedByPolicy, tooManyDenied } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { Mask } from "../../core/ports/sandbox.js";
@@ -12,8 +12,8 @@ import { Descent } from "../../jail/walk/descent.js";
 import { isReservedName, RESERVED_NAME } from "../../path/grammar.js";
 import { detectEntryFolding, isEntryDenied } from "./entry-patterns.js";
 
-/** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only. */
-const MAX_DENIED = 1_000;
+/** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only one by one. */
+const MAX_ENTRIES = 1_000;
 /**
  * Maximum directories pinned under their names. Beyond that, the directory that contains the denied entry is hidden as
  * a whole.
@@ -37,6 +37,13 @@ interface Frame {
   isReadOnly: boolean;
 }
 
+/** What is mounted over in a directory. */
+export interface FoundMasks {
+  readonly masks: readonly Mask[];
+  /** Present if the whole directory must be read-only: the number of protected entries, which are too many. */
+  readonly tooManyProtected?: number;
+}
+
 type MaskAccess = Pick<Access, "place" | "scope" | "policy" | "protection">;
 
 /** An entry to hide, with the depths of the directories above it that must be pinned. */
@@ -51,9 +58,9 @@ interface Target extends Mask {
  * entry that is too costly to mask is hidden together with its directory, so that files left behind by one command
  * cannot prevent the next from running, unless they are denied themselves.
  *
- * @throws DENIED_BY_POLICY if more than 1,000 entries are denied or protected, or the directory cannot be searched
+ * @throws DENIED_BY_POLICY if more than 1,000 entries are denied, or the directory cannot be searched
  */
-export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, isWritable = true): Io<readonly Mask[]> {
+export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, isWritable = true): Io<FoundMasks> {
   const frames: Frame[] = [{ below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable }];
   const descent = new Descent(jail.handles, start);
   const search = new MaskSearch({ jail, access, frames, descent });
@@ -68,19 +75,14 @@ export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, isWrit
         if (child !== undefined) {
           const { isReadOnly } = child;
           descent.push(child.directory, name.raw);
-          frames.push({
-            isReadOnly,
-            below: [...frame.below, name.name],
-            path: pathOf(frame, name),
-            names: [],
-            next: 0,
-          });
+          const below = [...frame.below, name.name];
+          frames.push({ isReadOnly, below, path: pathOf(frame, name), names: [], next: 0 });
           yield* search.read();
         }
       }
       yield* search.leave();
     }
-    return search.masks();
+    return search.found();
   } finally {
     descent.close();
   }
@@ -126,13 +128,14 @@ class MaskSearch {
   }
 
   /** Visible entries first: mounted later, they would uncover what was hidden below them. */
-  masks(): readonly Mask[] {
+  found(): FoundMasks {
     const { place } = this.#access;
-    if (this.#denied > MAX_DENIED) throw tooManyDenied(place, this.#denied, MAX_DENIED);
-    if (this.#protected > MAX_DENIED) throw tooManyProtected(place, this.#protected, MAX_DENIED);
+    if (this.#denied > MAX_ENTRIES) throw tooManyDenied(place, this.#denied, MAX_ENTRIES);
+    // In a read-only directory nothing can be renamed or changed.
+    if (this.#protected > MAX_ENTRIES) return { masks: this.#hidden, tooManyProtected: this.#protected };
     // Of two masks on one directory, the read-only one must come last.
     const visible = [...this.#pins.values(), ...this.#shields].sort((a, b) => a.path.length - b.path.length);
-    return [...visible, ...this.#hidden];
+    return { masks: [...visible, ...this.#hidden] };
   }
 
   /**
@@ -142,7 +145,8 @@ class MaskSearch {
   #protect(frame: Frame, name: Name): boolean {
     const { protection } = this.#access;
     if (frame.isReadOnly || protection?.denies(frame.below, name.name) !== true) return frame.isReadOnly;
-    if (++this.#protected > MAX_DENIED) return true;
+    // Above the limit, entries are only counted.
+    if (++this.#protected > MAX_ENTRIES) return true;
     const target = targetOf(frame, name, "readonly");
     this.#mask({ ...target, anchors: protection.anchors?.(frame.below, name.name) ?? depthsAbove(target.depth) });
     return true;
@@ -221,12 +225,10 @@ class MaskSearch {
 
   #deny(frame: Frame, name: Name, kind: "file" | "directory"): void {
     // Above the limit, entries are only counted.
-    if (++this.#denied > MAX_DENIED) return;
+    if (++this.#denied > MAX_ENTRIES) return;
     const target = targetOf(frame, name, kind);
-    this.#mask({
-      ...target,
-      anchors: this.#access.policy?.anchors?.(frame.below, name.name) ?? depthsAbove(target.depth),
-    });
+    const anchors = this.#access.policy?.anchors?.(frame.below, name.name) ?? depthsAbove(target.depth);
+    this.#mask({ ...target, anchors });
   }
 
   /**

@@ -73,9 +73,11 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     const common = { jail, walk, stage, path: jail.realPath, uid, gid };
     if (found.state !== "found") return new Mounted(mounting, { ...common, masks: [] });
     const directory = directoryOf(found, access);
-    const masks = yield* findMasks(jail, directory, access, options.writable);
+    const { masks, tooManyProtected } = yield* findMasks(jail, directory, access, options.writable);
     const path = [jail.realPath, ...found.real].join("/");
     if (!options.writable) return new Mounted(mounting, { ...common, path, masks, directory });
+    if (tooManyProtected !== undefined)
+      return new Mounted(mounting, { ...common, path, masks, directory, tooManyProtected });
     const journal = yield* wait(rules.openJournal?.());
     const run = { jail, directory, real: [...found.real], access };
     changes = journal && (yield* RunChanges.begin({ ...run, journal }, options.keepsTree === true));
@@ -92,7 +94,7 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
   }
 }
 
-interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks"> {
+interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks" | "tooManyProtected"> {
   readonly jail: Jail;
   readonly walk: Walk;
   readonly stage: StagedFile | undefined;
@@ -111,6 +113,7 @@ class Mounted implements MountedDirectory {
   readonly uid: number;
   readonly gid: number;
   readonly masks: MountedDirectory["masks"];
+  readonly tooManyProtected?: number;
   readonly #mounting: Mounting;
   readonly #held: Held;
   readonly #since = Date.now() - CLOCK_GRAIN_MS;
@@ -119,6 +122,7 @@ class Mounted implements MountedDirectory {
   constructor(mounting: Mounting, held: Held) {
     [this.path, this.uid, this.gid, this.masks] = [held.path, held.uid, held.gid, held.masks];
     if (held.directory !== undefined) this.descriptor = held.directory.fd;
+    if (held.tooManyProtected !== undefined) this.tooManyProtected = held.tooManyProtected;
     this.#mounting = mounting;
     this.#held = held;
   }

@@ -228,7 +228,10 @@ export const protectedByPolicy = (place: Place, verb: string): FileAdapterError 
 
 /** The root has more denied entries than a sandbox can hide from a command. File operations still work. */
 export const tooManyDenied = (place: Place, found: number, limit: number): FileAdapterError =>
-  tooManyMasks(place, "denied entries to hide", { denied: found, limit });
+  adapterError("DENIED_BY_POLICY", `too many denied entries to hide: ${found}, limit ${limit}`, {
+    ...at(place),
+    ...{ denied: found, limit },
+  });
 
 /** What a command is told that made more denied entries than can be hidden. */
 export const deniedRemoved = (count: number): string => `${denied(count)} removed that this command made: ${TOO_MANY}`;
@@ -240,15 +243,9 @@ export const deniedReturned = (count: number): string =>
 const denied = (count: number): string => `venue-files: ${countText(count, "entry", "entries")}`;
 const TOO_MANY = "their names are denied by policy, and too many of them keep commands from being run. Use other names";
 
-/** The root has more protected entries than a sandbox can mount read-only. File operations still work. */
-export const tooManyProtected = (place: Place, found: number, limit: number): FileAdapterError =>
-  tooManyMasks(place, "protected entries to mount read-only", { denied: found, limit });
-
-const tooManyMasks = (place: Place, what: string, count: { denied: number; limit: number }): FileAdapterError =>
-  adapterError("DENIED_BY_POLICY", `too many ${what}: ${count.denied}, limit ${count.limit}`, {
-    ...at(place),
-    ...count,
-  });
+/** What a command is told that could change nothing. @param count of protected entries */
+export const readOnlyForProtected = (count: number): string =>
+  `venue-files: nothing could be changed: ${countText(count, "entry is", "entries are")} protected, too many to mount read-only one by one, so all was read-only. File operations can change what is not protected`;
 
 /** @param what the root cannot do */
 export const notSupportedByRoot = (place: Place, what: string): FileAdapterError =>

@@ -23,6 +23,8 @@ export interface Settled {
 
 /** A directory held open for commands. Whoever opens it closes it. */
 export interface MountedDirectory extends HostMount {
+  /** Present if it must be mounted read-only, since these protected entries are too many to mount so one by one. */
+  readonly tooManyProtected?: number;
   /**
    * After commands that could write: removes forbidden permission bits, clears too many denied entries, records what was
    * changed, recounts the quota. Never rejects.

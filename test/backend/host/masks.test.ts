@@ -37,7 +37,7 @@ async function masksIn(root: string, atName: (below: readonly string[], name: st
     policy: { denies, anchors: () => [] },
   };
   try {
-    const masks = await runIo(findMasks(jail, jail.top, access));
+    const { masks } = await runIo(findMasks(jail, jail.top, access));
     return masks.map(({ path }) => Buffer.from(path).toString()).sort();
   } finally {
     await jail.close();

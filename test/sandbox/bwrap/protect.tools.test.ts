@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
 import { needs } from "../../needs.js";
@@ -56,10 +56,23 @@ describe("what a root protects", () => {
     expect((await ground.sh("cat old", { mounts })).stdout).toBe("hook");
   });
 
-  test("keeps commands from being run when it is too much to mount", async () => {
-    for (let index = 0; index <= 1000; index++) ground.put(`many/${index}/.git`, "x");
-    await expect(ground.sh("true")).rejects.toMatchObject({
-      message: "too many protected entries to mount read-only: 1001, limit 1000",
+  test("makes all read-only when it is too much to mount, as a command can bring about, and the error output says so", async () => {
+    const most = await ground.sh(
+      "for i in $(seq 1000); do mkdir -p many/$i; echo x > many/$i/.git; done; echo y > free",
+    );
+    expect(most).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(await ground.sh("echo z > free; echo z > many/7/.git || cat free many/7/.git")).toMatchObject({
+      stdout: "z\nx\n",
     });
+    ground.put(".git/x/token", "SECRET");
+    const ran = await ground.sh(
+      "(echo w > free; rm -rf many; mv many m; mkdir n; echo w > many/7/.git) 2>/dev/null; ls; cat free many/7/.git .git/x/token",
+    );
+    expect(ran.stdout).toBe("free\nmany\nz\nx\n");
+    expect(ran.stderr).toBe(
+      "venue-files: nothing could be changed: 1,001 entries are protected, too many to mount read-only one by one, so all was read-only. File operations can change what is not protected\n",
+    );
+    rmSync(join(ground.dir, ".git"), { recursive: true });
+    expect(await ground.sh("echo v > free && cat free")).toMatchObject({ stdout: "v\n", stderr: "" });
   });
 });

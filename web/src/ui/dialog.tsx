@@ -51,9 +51,12 @@ export function Dialog({ title, children, onClose, footer, wide = false, onSubmi
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
-    element.current?.showModal();
-    element.current?.querySelector<HTMLElement>("[data-autofocus]")?.focus();
+    const dialog = element.current;
+    dialog?.showModal();
+    dialog?.querySelector<HTMLElement>("[data-autofocus]")?.focus();
     return () => {
+      // While it is open, nothing behind it takes the focus.
+      dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
