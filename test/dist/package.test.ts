@@ -1,10 +1,11 @@
 // What a package's users get: the files of the tarball, and types for everything that `exports` reaches.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import ts from "typescript";
+import { cleanUp, makeFolder } from "../cli/process.js";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const NAMES = fileURLToPath(new URL("public-names.json", import.meta.url));
@@ -200,4 +201,19 @@ describe("the published types", () => {
     });
     expect(manifest.bin).toEqual({ "venue-files": "dist/cli.js" });
   });
+});
+
+afterAll(cleanUp);
+
+test("in a bundle, where its schemas and workers are missing, it says so", () => {
+  const folder = makeFolder({
+    "run.mjs": 'import { packageFile } from "./bundle.mjs"; packageFile("schemas/config.json");',
+  });
+  const code = join(PACKAGE, "dist/core/package-files.js");
+  execFileSync(join(PACKAGE, "node_modules/.bin/esbuild"), [code, "--format=esm", "--outfile=bundle.mjs"], {
+    cwd: folder,
+    stdio: "ignore",
+  });
+  const { stderr } = spawnSync(process.execPath, ["run.mjs"], { cwd: folder, encoding: "utf8" });
+  expect(stderr).toContain("venue-files cannot be part of a bundle");
 });
