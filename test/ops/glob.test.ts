@@ -2,6 +2,7 @@ import { chmodSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { systemClock } from "../../src/core/clock.js";
 import type { GlobOutput } from "../../src/schema/types.js";
 import { failure, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
@@ -203,29 +204,6 @@ describe("rules of what to ignore", () => {
     expect(await pathsOf({ pattern: "*.log" })).toEqual([]);
   });
 
-  test("give way within one name, and end with the time of the search; the next page goes on at that name", async () => {
-    const lines = Array.from({ length: 8000 }, (_, index) => `${"a*".repeat(10)}${index}`);
-    ground.put(".gitignore", lines.join("\n"));
-    const names = Array.from({ length: 6 }, (_, index) => `${"a".repeat(240)}${index}.x`);
-    put(...names);
-    const run = { turns: 0, over: false };
-    const turn = (): void => {
-      run.turns++;
-      if (!run.over) setImmediate(turn);
-    };
-    setImmediate(turn);
-    const pages: GlobOutput[] = [await glob({ pattern: "a*", timeoutMs: 1 })];
-    for (let cursor = pages[0]?.nextCursor; cursor !== undefined; cursor = pages.at(-1)?.nextCursor) {
-      pages.push(await glob({ pattern: "a*", timeoutMs: 1, cursor }));
-    }
-    run.over = true;
-    expect(pages.flatMap(({ paths }) => paths)).toEqual(names);
-    expect(pages.length).toBeGreaterThan(1);
-    expect(pages.slice(0, -1).every(({ timedOut, reason }) => timedOut && reason === "timeout")).toBe(true);
-    // More often than once a name and page.
-    expect(run.turns).toBeGreaterThan(2 * names.length);
-  });
-
   test("never show .git, unless it is asked for", async () => {
     put(".git/config", ".git/hooks/x", "sub/.git/config", "a");
     expect(await glob({ pattern: "**" })).toMatchObject({ paths: ["a"], complete: true });
@@ -334,5 +312,42 @@ describe("pages of file:glob", () => {
     for (const page of pages.slice(0, -1)) {
       expect(page).toMatchObject({ complete: false, reason: "timeout", timedOut: true, countIsComplete: false });
     }
+  });
+});
+
+describe("rules of what to ignore, by a clock that goes on 10 ms at each look", () => {
+  let now = 0;
+  const clock = {
+    ...systemClock,
+    monotonicMs: () => {
+      now += 10;
+      return now;
+    },
+  };
+  const slow = useGround({ clock, limits: { timeoutMs: 100_000_000 } });
+
+  test("give way within one name, and end with the time of the search; the next page goes on at that name", async () => {
+    const lines = Array.from({ length: 8000 }, (_, index) => `${"a*".repeat(10)}${index}`);
+    slow.put(".gitignore", lines.join("\n"));
+    const names = Array.from({ length: 6 }, (_, index) => `${"a".repeat(240)}${index}.x`);
+    for (const name of names) slow.put(name);
+    const run = { turns: 0, over: false };
+    const turn = (): void => {
+      run.turns++;
+      if (!run.over) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const pages: GlobOutput[] = [];
+    let cursor: string | undefined;
+    do {
+      pages.push(await slow.run("glob", { pattern: "a*", timeoutMs: 1, ...(cursor === undefined ? {} : { cursor }) }));
+      cursor = pages.at(-1)?.nextCursor;
+    } while (cursor !== undefined);
+    run.over = true;
+    expect(pages.flatMap(({ paths }) => paths)).toEqual(names);
+    expect(pages.length).toBeGreaterThan(1);
+    expect(pages.slice(0, -1).every(({ timedOut, reason }) => timedOut && reason === "timeout")).toBe(true);
+    // Far more often than once a name and page.
+    expect(run.turns).toBeGreaterThan(100 * names.length);
   });
 });
