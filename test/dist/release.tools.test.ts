@@ -30,7 +30,7 @@ describe("the bundle", () => {
     const { server } = JSON.parse(readFileSync(join(unpacked, "manifest.json"), "utf8"));
     const filled = (text: string) =>
       text
-        .replace("${__dirname}", unpacked)
+        .replace(/\$\{__dirname\}/, () => unpacked)
         .replace(/\$\{user_config\.(\w+)\}/, (whole, key) => settings[key] ?? whole);
     const env = Object.fromEntries(
       Object.entries<string>(server.mcp_config.env).map(([key, text]) => [key, filled(text)]),

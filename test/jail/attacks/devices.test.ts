@@ -227,28 +227,43 @@ describe("a part of a root that cannot be renamed into", () => {
     },
   );
 
-  maybe(`takes no copies and no groups of changes, and the errors say what to do instead${reason}`, async () => {
+  maybe(`takes copies and moves, but no groups of changes, whose error says what to do${reason}`, async () => {
     await inArena(async (arena) => {
       const bound = join(arena.base, "bound");
-      mkdirSync(bound);
-      writeFileSync(join(bound, "file"), INSIDE);
+      mkdirSync(join(bound, "tree/deep"), { recursive: true });
+      for (const name of ["file", "old", "tree/deep/file"]) writeFileSync(join(bound, name), name, { mode: 0o640 });
       const under = mounted(`mount --bind ${bound} ${join(arena.root, "dir")}`);
       await withChild({ config: { roots: { [ROOT]: arena.root } }, under }, async (child) => {
-        const { output } = await child.invoke("move", { path: "dir/file", to: "moved" });
-        expect(output).toMatchObject({ moved: true, atomic: false });
-        for (const [operation, input] of [
-          ["move", { path: "moved", to: "dir/file" }],
-          ["copy", { path: "moved", to: "dir/file" }],
-          ["patch", { patch: ADDS_TWO }],
+        for (const [operation, input, output] of [
+          ["move", { path: "dir/file", to: "moved" }, { atomic: false }],
+          ["move", { path: "moved", to: "dir/back" }, { atomic: false }],
+          ["copy", { path: "dir/back", to: "here" }, { overwritten: false }],
+          ["copy", { path: "here", to: "dir/a/b/new", parents: true }, { overwritten: false }],
+          ["copy", { path: "here", to: "dir/old", overwrite: true }, { overwritten: true }],
+          ["copy", { path: "dir/tree", to: "tree", recursive: true }, { files: 1 }],
+          ["copy", { path: "tree", to: "dir/c/tree", recursive: true, parents: true }, { files: 1 }],
         ] as const) {
-          expect(await child.invoke(operation, input)).toMatchObject({
-            code: "NOT_SUPPORTED",
-            message: expect.stringContaining("with file:write"),
-          });
+          expect((await child.invoke(operation, input)).output).toMatchObject(output);
         }
-        expect((await child.invoke("read", { path: "moved" })).output).toMatchObject({ content: INSIDE });
+        const refused = [
+          ["copy", { path: "here", to: "dir/old" }, { code: "ALREADY_EXISTS" }],
+          ["copy", { path: "tree", to: "dir/c/tree", recursive: true }, { code: "ALREADY_EXISTS" }],
+          [
+            "patch",
+            { patch: ADDS_TWO },
+            { code: "NOT_SUPPORTED", message: expect.stringContaining("with file:write") },
+          ],
+        ] as const;
+        for (const [operation, input, error] of refused) {
+          expect(await child.invoke(operation, input)).toMatchObject(error);
+        }
       });
-      expect(readdirSync(bound)).toEqual([]);
+      for (const name of ["back", "old", "a/b/new"]) {
+        expect([name, readFileSync(join(bound, name), "utf8")]).toEqual([name, "file"]);
+        expect([name, statSync(join(bound, name)).mode & 0o777]).toEqual([name, 0o640]);
+      }
+      expect(readFileSync(join(bound, "c/tree/deep/file"), "utf8")).toBe("tree/deep/file");
+      expect(readdirSync(bound).sort()).toEqual(["a", "back", "c", "old", "tree"]);
       expect(Object.keys(arena.insideNow()).filter((path) => path.includes("venue-files"))).toEqual([]);
     });
   });

@@ -44,9 +44,8 @@ export function* placeCopy(change: Change, found: Reached, source: TreeSource, o
     return { ...copied, overwritten };
   } catch (error) {
     if (errnoOf(error) !== "EXDEV") throw error;
-    // A bind mount of the file system of the root, which the device number does not tell apart.
-    const what = "copying to another mount of its file system. Write each file there with file:write";
-    throw notSupportedByRoot(change.access.place, what);
+    // A directory whose place is taken, or that came to lie on another mount meanwhile.
+    throw notSupportedByRoot(change.access.place, "replacing a directory on another mount by a copy. Delete it first");
   } finally {
     yield* copying.end();
   }
@@ -88,7 +87,10 @@ class Copying {
       try {
         let fd = -1;
         if (source.top.type === "file") fd = yield* sys.open(path, CREATE, modeOfNew(source.top));
-        else yield* sys.mkdir(path, 0o700);
+        else {
+          yield* sys.mkdir(path, 0o700);
+          if (stage.directory !== walk.directory) yield* this.#tryWay(path);
+        }
         this.#begun = { stage, name, path, fd };
         return this.#begun;
       } catch (error) {
@@ -98,6 +100,31 @@ class Copying {
         // The staging directory is gone or unusable: the last attempt is made beside the target.
         if (code !== "ENOENT") attempt = 5;
       }
+    }
+  }
+
+  /**
+   * Moves the empty top of a tree beside the target and back. A bind mount of the same file system has the device
+   * number of the root; a tree would be found to be on the wrong side of it only when all is copied.
+   * @throws EXDEV, ENOENT; the top is removed then
+   */
+  *#tryWay(path: string): Io<void> {
+    const { jail, walk } = this.#change;
+    const beside = below(walk.directory, jail.staging.newName(jail.staging.beside(walk.directory)));
+    try {
+      yield* jail.sys.rename(path, beside);
+    } catch (error) {
+      // Whatever else prevents it prevents the copy too, and is told when it is placed.
+      if (errnoOf(error) !== "EXDEV") return;
+      yield* quietly(jail.sys.rmdir(path));
+      throw error;
+    }
+    try {
+      yield* jail.sys.rename(beside, path);
+    } catch (error) {
+      // Another process removed the staging directory, which was empty meanwhile.
+      yield* quietly(jail.sys.rmdir(beside));
+      throw error;
     }
   }
 

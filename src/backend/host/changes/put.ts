@@ -23,6 +23,7 @@ import {
 } from "../target.js";
 import { type Hidden, needsExchange, swapIn } from "./replace.js";
 import { commitKept, isReported, realPath, report, stateOf } from "./report.js";
+import { withCopyBeside } from "./stage.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */
 export const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
@@ -246,7 +247,7 @@ export function* installCopy(change: Change, { target, ready, copied, options, f
           const put = function* (): Io<void> {
             if (swapped !== undefined)
               hidden = yield* swapIn(change, { ready: ready.path, name: target.name, old: swapped, guard });
-            else yield* putInPlace(change, ready, { name: target.name, old, guard, options });
+            else yield* putAcrossMounts(change, ready, { name: target.name, old, guard, options });
           };
           // The quota for the contents of a directory was reserved entry by entry; that of a tree is freed with it.
           const freed = swapped === undefined ? old : undefined;
@@ -263,6 +264,18 @@ export function* installCopy(change: Change, { target, ready, copied, options, f
     return replaced;
   } finally {
     turn.release();
+  }
+}
+
+/** {@link putInPlace}, for files also into a bind mount, whose device number is that of the root. */
+function* putAcrossMounts(...[change, ready, target]: Parameters<typeof putInPlace>): Io<void> {
+  try {
+    yield* putInPlace(change, ready, target);
+  } catch (error) {
+    if (errnoOf(error) !== "EXDEV" || ready.isDirectory) throw error;
+    change.access.scope.retract();
+    yield* withCopyBeside(change, ready.path, (path) => putInPlace(change, { ...ready, path }, target));
+    yield* quietly(change.jail.sys.unlink(ready.path));
   }
 }
 

@@ -106,35 +106,45 @@ function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> 
   }
 }
 
-/**
- * Like {@link install} if the staging directory turns out to be on another file system than the target in spite of
- * equal device numbers (bind mount, quota project). The file is prepared again beside its target.
- */
+/** Like {@link install} for a target that the staged file cannot be renamed to. */
 function* installCopy(change: Change, file: StagedFile, target: Installed): Io<void> {
+  const { sys } = change.jail;
+  yield* withCopyBeside(change, file.path, function* (path) {
+    yield* target.guard();
+    yield* sys.rename(path, below(change.walk.directory, target.name));
+  });
+  yield* quietly(sys.unlink(file.path));
+}
+
+/**
+ * Runs `install` with a copy of a staged file beside its target, with the same rights: the staging directory turned out
+ * to be on another mount than the target in spite of equal device numbers (bind mount, quota project).
+ *
+ * @param staged its path; it stays
+ * @param install gives the copy its name; if it fails the copy is removed
+ */
+export function* withCopyBeside(change: Change, staged: string, install: (path: string) => Io<void>): Io<void> {
   const { sys, staging } = change.jail;
-  const { directory } = change.walk;
-  const copy = yield* staging.createIn(staging.beside(directory), 0o600);
+  const copy = yield* staging.createIn(staging.beside(change.walk.directory), 0o600);
   try {
-    const source = yield* sys.open(file.path, READ_NEW);
+    const source = yield* sys.open(staged, READ_NEW);
     try {
       yield* copyContent(change.jail, source, copy.fd);
+      yield* keepRights(change, copy.fd, yield* sys.fstat(source));
     } finally {
       closeNow(source);
     }
-    yield* applyRights(change, copy.fd, target.old);
     if (change.rules.durable) yield* sys.fsync(copy.fd);
     const { fd } = copy;
     copy.fd = -1;
     yield* sys.close(fd);
-    yield* target.guard();
-    yield* sys.rename(copy.path, below(directory, target.name));
+    yield* install(copy.path);
   } catch (error) {
     yield* quietly(sys.unlink(copy.path));
     throw error;
   } finally {
     if (copy.fd >= 0) closeNow(copy.fd);
   }
-  yield* quietly(sys.unlink(file.path));
 }
 
 /** Copies the content of one open file to another. */
