@@ -237,12 +237,17 @@ function failureOf({ error, errorCode, errorData }: Json): FileAdapterError {
   });
 }
 
-/** Codes whose texts name operations and fields, which the command line says in its own words. */
-const REPHRASED: readonly ErrorCode[] = ["PARENT_MISSING", "NOT_EMPTY", "IS_A_DIRECTORY", "ALREADY_EXISTS"];
+/** Codes whose texts name operations and fields, which the command line says in its own words; the start, if not all. */
+const REPHRASED: Partial<Readonly<Record<ErrorCode, RegExp>>> = {
+  ...{ PARENT_MISSING: /^/, NOT_EMPTY: /^/, IS_A_DIRECTORY: /^/, ALREADY_EXISTS: /^/ },
+  NOT_FOUND: /^No(?: change|thing to undo)/,
+  NOT_SUPPORTED: /: groups of changes/,
+  INVALID_INPUT: /^'\w+' must be an entry id/,
+};
 
 /** The text in pieces, as it was before it was sent. */
 function sentenceOf(code: ErrorCode, text: string): Sentence {
-  if (!REPHRASED.includes(code)) return [text];
+  if (REPHRASED[code]?.test(text) !== true) return [text];
   return text.split(/(file:[a-z]+|\b[a-z]+: true\b)/).map((part, index) => {
     if (index % 2 === 0) return part;
     return part.startsWith("file:") ? tool(part.slice("file:".length)) : option(part.slice(0, -": true".length));

@@ -14,12 +14,14 @@ import { type Paint, paintFor } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
 import { createProgress, type Progress } from "../progress.js";
 
-/** The names of operations and options on the command line. */
-const COMMANDS: Readonly<Record<string, string>> = { list: "ls" };
+/** Commands that are not named like their operations. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  ...{ list: "ls", read: "cat", glob: "find", write: "put", delete: "rm", move: "mv", copy: "cp" },
+};
 const FLAGS: Readonly<Record<string, string>> = { parents: "-p", recursive: "-r" };
 
 const WORDING: Wording = {
-  tool: (name) => COMMANDS[name] ?? name,
+  tool: (name) => `venue-files ${COMMANDS[name] ?? name}`,
   option: (name) => FLAGS[name] ?? PLAIN_WORDING.option(name),
 };
 

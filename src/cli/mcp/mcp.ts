@@ -1,6 +1,7 @@
 // The `mcp` command: serves MCP over stdio.
 
 import { ConfigError } from "../../config/errors.js";
+import { DEFAULT_ROOT } from "../../config/parse-file.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { FOLDER_SETS } from "../../path/pattern-sets.js";
@@ -24,6 +25,12 @@ type McpCommand = Extract<Command, { name: "mcp" }>;
 /** Time a client gets to tell its roots: some ask their user first. */
 const ROOTS_ANSWER_MS = 20_000;
 
+/** For people who start it in a script or by hand; clients that end without a word show it in their logs. */
+const NOTHING_CAME =
+  "Nothing came on standard input: an MCP client starts this command. The entry for yours: venue-files init FOLDER --for CLIENT\n";
+
+const NO_FOLDER = `No folder given: serves '${DEFAULT_ROOT}', an empty temporary folder that is removed at the end. Serve yours: venue-files mcp FOLDER\n`;
+
 /** `venue-files mcp`: serves MCP on standard input and output until the client disconnects. */
 export async function mcp(command: McpCommand, context: CommandContext): Promise<number> {
   const { stdin, stdout, stderr } = context;
@@ -35,12 +42,17 @@ export async function mcp(command: McpCommand, context: CommandContext): Promise
     const given = await host;
     if (stdin.isTTY) stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
     const onError = ({ message }: Error) => stderr.write(`MCP: ${reasonOf(message)}\n`);
+    let isUsed = false;
+    stdin.once("data", () => {
+      isUsed = true;
+    });
     const served = serveMcpStdio(given, {
       ...{ input: stdin, output: stdout, onError },
       maxMessageBytes: maxMessageBytes(config),
       maxHeldBytes: maxHeldBytes(config),
     });
-    await Promise.race([served, stopped]);
+    const hasEnded = await Promise.race([served.then(() => true), stopped.then(() => false)]);
+    if (hasEnded && !isUsed) stderr.write(NOTHING_CAME);
     return EXIT.ok;
   } finally {
     await run.close();
@@ -72,8 +84,16 @@ class McpRun {
     this.#warnProtected(command.source.folders ?? []);
   }
 
+  /** Whether the command line or a configuration says what is served. */
+  get #namesRoots(): boolean {
+    const { file, roots, folders } = this.#command.source;
+    return file !== undefined || roots.length > 0 || folders !== undefined;
+  }
+
   async open(config: ServedConfig): Promise<McpHost> {
-    return (await this.#openVenue(config)).mcpHost(this.#caps, this.#command.profile);
+    const venue = await this.#openVenue(config);
+    if (!this.#namesRoots) this.#context.stderr.write(NO_FOLDER);
+    return venue.mcpHost(this.#caps, this.#command.profile);
   }
 
   /** @param before the configuration without roots of the client @param within values of `--within` */
@@ -135,14 +155,12 @@ class McpRun {
 
   /** @throws ConfigError where nothing is left to serve */
   #reportServed({ total, reason }: ClientRoots, names: readonly string[]): void {
-    const { file, roots, folders } = this.#command.source;
     const leftOut = total - names.length;
     const why =
       reason ?? `${leftOut} of its ${total} are left out: none but folders in --within, each once, at most 32`;
-    const hasOwn = file !== undefined || roots.length > 0 || folders !== undefined;
     if (names.length === 0) {
       const text = `No roots of the client: ${why}.`;
-      if (!hasOwn) throw new ConfigError([`${text} Name one with --root`], EXIT.config);
+      if (!this.#namesRoots) throw new ConfigError([`${text} Name one with --root`], EXIT.config);
       this.#context.stderr.write(`${text} Only those of the command line are served.\n`);
       return;
     }

@@ -54,7 +54,7 @@ export const unknownRoot = (root: string, visible: readonly string[]): FileAdapt
 export const rootRequired = (refusal: FileAdapterError, visible: readonly string[]): FileAdapterError =>
   adapterError("INVALID_INPUT", `${refusal.message}. Configured: [${visible.join(", ")}]`, refusal.data);
 
-export const invalidInput = (message: string, pointer: string, expected: string): FileAdapterError =>
+export const invalidInput = (message: string | Sentence, pointer: string, expected: string): FileAdapterError =>
   adapterError("INVALID_INPUT", message, { pointer, expected });
 
 export type PathFault =
@@ -247,9 +247,9 @@ const TOO_MANY = "their names are denied by policy, and too many of them keep co
 export const readOnlyForProtected = (count: number): string =>
   `venue-files: nothing could be changed: ${countText(count, "entry is", "entries are")} protected, too many to mount read-only one by one, so all was read-only. File operations can change what is not protected`;
 
-/** @param what the root cannot do */
-export const notSupportedByRoot = (place: Place, what: string): FileAdapterError =>
-  adapterError("NOT_SUPPORTED", `Not supported by root '${r(place)}': ${what}`, at(place));
+/** @param what the root cannot do, and what to do instead */
+export const notSupportedByRoot = (place: Place, ...what: Sentence): FileAdapterError =>
+  adapterError("NOT_SUPPORTED", [`Not supported by root '${r(place)}': `, ...what], at(place));
 
 export interface QuotaUse {
   readonly used: number;

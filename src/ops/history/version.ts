@@ -3,6 +3,7 @@
 import { isSamePath } from "../../core/call/path.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, invalidInput, notFound } from "../../core/errors/texts.js";
+import { tool } from "../../core/errors/wording.js";
 import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
@@ -52,7 +53,7 @@ function parseVersion(text: string, field: string): { readonly id: string; reado
   const [, id, side] = VERSION.exec(text) ?? [];
   if (id === undefined) {
     throw invalidInput(
-      `'${field}' must be an entry id and :before or :after, from file:history`,
+      [`'${field}' must be an entry id and :before or :after, from `, tool("history")],
       `/${field}`,
       "<entry id>:before or :after",
     );

@@ -40,6 +40,16 @@ describe("looking", () => {
     expect([status, stderr]).toEqual([1, "venue-files: Not found: d:none\n"]);
   });
 
+  test("a failure names the command that helps, not the operation", async () => {
+    const says = async (...args: string[]) => (await on(args)).stderr;
+    expect(await says("cat", "d:sub")).toBe(
+      "venue-files: Not a regular file: sub. It is a directory: list it with venue-files ls\n",
+    );
+    expect(await says("mkdir", "d:a/b")).toMatch(/Pass -p or call venue-files mkdir\n$/);
+    expect(await says("undo", "none")).toMatch(/Take an id from venue-files history\n$/);
+    expect(await says("undo")).toMatch(/See venue-files history\n$/);
+  });
+
   test("cat, head and tail give bytes as they are", async () => {
     expect(await ok("cat", "-n", "d:a.txt", "d:sub/b.txt")).toBe("     1\tone\n     2\ttwo\n     3\tthree\n     4\tb");
     expect(await ok("head", "-n", "2", "d:a.txt")).toBe("one\ntwo\n");

@@ -3,6 +3,7 @@
 
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
+import { type Sentence, tool } from "../../../core/errors/wording.js";
 import type { Io } from "../../../core/io.js";
 import type { At, GroupEffect } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
@@ -128,8 +129,9 @@ export function requireTopDevice({ jail, walk, access }: Change): void {
 }
 
 const notOnThisMount = (place: Place): FileAdapterError => {
-  const advice = "Change the files there one at a time, with file:write, file:edit, file:move and file:delete";
-  return notSupportedByRoot(place, `groups of changes (file:patch, file:undo) on another mount. ${advice}`);
+  const what: Sentence = ["groups of changes (", tool("patch"), ", ", tool("undo"), ") on another mount. "];
+  const instead = [tool("write"), ", ", tool("edit"), ", ", tool("move"), " and ", tool("delete")];
+  return notSupportedByRoot(place, ...what, "Change the files there one at a time, with ", ...instead);
 };
 
 /** {@link putInPlace} within a group. @throws NOT_SUPPORTED for a bind mount, whose device number is that of the root */

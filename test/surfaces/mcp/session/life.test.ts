@@ -4,10 +4,13 @@ import { startRaw } from "../raw.js";
 
 afterAll(cleanUp);
 
+/** One line and nothing else, where no root is named. */
+const NO_FOLDER = expect.stringMatching(/^No folder given: serves 'tmp', .*venue-files mcp FOLDER\n$/);
+
 const ERAS = ["2025", "newest"] as const;
 
 describe.each(ERAS)("in the protocol of %s", (era) => {
-  test("standard output carries JSON-RPC and nothing else, standard error nothing at all", async () => {
+  test("standard output carries JSON-RPC and nothing else, standard error no more than what is served", async () => {
     const raw = await startRaw([], { era });
     await raw.request("tools/list");
     const place = { root: "tmp", path: "a.txt" };
@@ -17,7 +20,7 @@ describe.each(ERAS)("in the protocol of %s", (era) => {
     await raw.request("no/such/method");
     raw.process.child.stdin.end();
     const { status, stdout, stderr } = await raw.process.ended;
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: NO_FOLDER });
     expect(stdout.endsWith("\n")).toBe(true);
     const messages = stdout.trimEnd().split("\n");
     expect(messages.length).toBeGreaterThanOrEqual(7);
@@ -34,7 +37,7 @@ describe.each(ERAS)("in the protocol of %s", (era) => {
     await raw.call("file_write", { root: "tmp", path: "a.txt", content: "a" });
     expect(tempRootsIn(raw.process.tmp)).toHaveLength(2);
     end(raw.process);
-    expect(await raw.process.ended).toMatchObject({ status: 0, signal: null, stderr: "" });
+    expect(await raw.process.ended).toMatchObject({ status: 0, signal: null, stderr: NO_FOLDER });
     expect(tempRootsIn(raw.process.tmp)).toEqual([]);
   });
 });
@@ -47,10 +50,12 @@ test("the process ends when nobody reads its answers any more", async () => {
   expect(tempRootsIn(raw.process.tmp)).toEqual([]);
 });
 
-test("an input that ends at once is no fault", async () => {
-  const process = start(["mcp"]);
+test("an input that ends at once is no fault, but is told how a client starts the command", async () => {
+  const process = start(["mcp", "."]);
   process.child.stdin.end();
-  expect(await process.ended).toEqual({ status: 0, signal: null, stdout: "", stderr: "" });
+  const { stderr, ...ended } = await process.ended;
+  expect(ended).toEqual({ status: 0, signal: null, stdout: "" });
+  expect(stderr).toContain("Nothing came on standard input: an MCP client starts this command.");
 });
 
 describe("what is no JSON-RPC", () => {
@@ -65,7 +70,8 @@ describe("what is no JSON-RPC", () => {
     raw.process.child.stdin.end();
     const { status, stderr } = await raw.process.ended;
     expect(status).toBe(0);
-    const said = stderr.trimEnd().split("\n");
+    const [first = "", ...said] = stderr.trimEnd().split("\n");
+    expect(`${first}\n`).toEqual(NO_FOLDER);
     expect(said.length).toBeLessThanOrEqual(LINES.length);
     for (const line of said) expect(line).toMatch(/^MCP: .{1,200}$/);
   });
