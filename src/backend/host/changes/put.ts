@@ -4,9 +4,10 @@ import { alreadyExists, invalidInput, notADirectory, notAFile, parentMissing } f
 import type { Io } from "../../../core/io.js";
 import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
-import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
+import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { type PreparedEntry, renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
-import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";
+import { errnoOf, quietly } from "../../../jail/sys.js";
 import { expectationError } from "../../preconditions.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
@@ -24,20 +25,6 @@ import {
 import { type Hidden, needsExchange, swapIn } from "./replace.js";
 import { commitKept, isReported, realPath, report, stateOf } from "./report.js";
 import { withCopyBeside } from "./stage.js";
-
-/** Errors that mean that a file cannot have another hard link, here or at all. */
-export const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
-
-/** A prepared entry. */
-export interface PreparedEntry {
-  readonly path: string;
-  readonly isDirectory: boolean;
-}
-
-/** Like {@link PreparedEntry}, for names that need not be UTF-8. */
-interface NamedEntry extends Omit<PreparedEntry, "path"> {
-  readonly path: string | Buffer;
-}
 
 /** The target of a prepared entry. */
 export interface Placement extends PlaceOptions {
@@ -111,66 +98,6 @@ export function* putInPlace(
   }
   // The entry in the way has been removed meanwhile.
   throw alreadyExists(change.access.place);
-}
-
-/** Gives an entry a name that is free. @returns `false` if it is taken */
-export const renameNoReplace = (sys: Sys, { path, isDirectory }: NamedEntry, to: string): Io<boolean> =>
-  isDirectory ? renameDirectory(sys, path, to) : linkFile(sys, path, to);
-
-/** @returns `false` if the name is taken. For a moment the file has both names. */
-function* linkFile(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
-  try {
-    yield* sys.link(from, to);
-  } catch (error) {
-    const code = errnoOf(error) ?? "";
-    if (code === "EEXIST") return false;
-    if (!NO_LINKS.has(code)) throw error;
-    return yield* renameOverEmpty(sys, from, to);
-  }
-  try {
-    yield* sys.unlink(from);
-  } catch (error) {
-    yield* quietly(sys.unlink(to));
-    throw error;
-  }
-  return true;
-}
-
-/** Where hard links are not supported: creates an empty file, which nobody else has, and replaces it. */
-function* renameOverEmpty(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
-  const create = function* () {
-    closeNow(yield* sys.open(to, CREATE, 0o600));
-  };
-  return yield* replaceNew({ sys, from, to }, create(), () => sys.unlink(to));
-}
-
-/** Like {@link renameOverEmpty} for directories: rename replaces an empty directory, and no other. */
-export function* renameDirectory(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
-  return yield* replaceNew({ sys, from, to }, sys.mkdir(to, 0o700), () => sys.rmdir(to));
-}
-
-/**
- * Renames onto an entry newly created by `create`.
- * @returns `false` if the name was taken
- */
-function* replaceNew(
-  { sys, from, to }: { readonly sys: Sys; readonly from: string | Buffer; readonly to: string },
-  create: Io<unknown>,
-  remove: () => Io<unknown>,
-): Io<boolean> {
-  try {
-    yield* create;
-  } catch (error) {
-    if (errnoOf(error) === "EEXIST") return false;
-    throw error;
-  }
-  try {
-    yield* sys.rename(from, to);
-  } catch (error) {
-    yield* quietly(remove());
-    throw error;
-  }
-  return true;
 }
 
 /** Lock keys for the target, or for the first directory that is created for it. */

@@ -8,6 +8,7 @@ import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
+import { renameDirectory } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { isUnguarded } from "../../path-policy.js";
@@ -18,7 +19,6 @@ import { type DeletedObject, moveToTrash, type TrashedEntry } from "../history/t
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
-import { renameDirectory } from "./put.js";
 import type { Hidden } from "./replace.js";
 import { isReported, kindOf, realPath, report, stateOf } from "./report.js";
 

@@ -13,10 +13,10 @@ import {
 import type { Io } from "../../../core/io.js";
 import type { GroupChange } from "../../../core/ports/backend.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { expectationError, requireExpected } from "../../preconditions.js";
 import type { Amount } from "../../quota.js";
-import { renameNoReplace } from "../changes/put.js";
 import { kindOf, realPath, stateOf } from "../changes/report.js";
 import { checkExpected, checkVersion, type Guard } from "../guard.js";
 import { requireDeletable } from "../history/to-trash.js";

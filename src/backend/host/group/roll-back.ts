@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
 import { below, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { renameNoReplace } from "../../../jail/staging/rename.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
-import { renameNoReplace } from "../changes/put.js";
 import { findBelow, flushDirectories, type Image, inodeOf, type RealPath, type StepRecord } from "./intent.js";
 
 const PIECE_BYTES = 262_144;

@@ -6,9 +6,9 @@ import type { Io } from "../../../core/io.js";
 import type { PlacePolicy } from "../../../core/ports/access.js";
 import { below, entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
-import { renameNoReplace } from "../changes/put.js";
 import { isEntryDenied } from "../entry-patterns.js";
 import { placeKey, type Scan } from "./scan.js";
 

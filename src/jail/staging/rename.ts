@@ -1,0 +1,79 @@
+// Gives a prepared entry a name that is free, and never overwrites.
+
+import type { Io } from "../../core/io.js";
+import { CREATE } from "../handles.js";
+import { closeNow, errnoOf, quietly, type Sys } from "../sys.js";
+
+/** Errors that mean that a file cannot have another hard link, here or at all. */
+export const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+
+/** A prepared entry. */
+export interface PreparedEntry {
+  readonly path: string;
+  readonly isDirectory: boolean;
+}
+
+/** Like {@link PreparedEntry}, for names that need not be UTF-8. */
+interface NamedEntry extends Omit<PreparedEntry, "path"> {
+  readonly path: string | Buffer;
+}
+
+/** Gives an entry a name that is free. @returns `false` if it is taken */
+export const renameNoReplace = (sys: Sys, { path, isDirectory }: NamedEntry, to: string): Io<boolean> =>
+  isDirectory ? renameDirectory(sys, path, to) : linkFile(sys, path, to);
+
+/** @returns `false` if the name is taken. For a moment the file has both names. */
+function* linkFile(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
+  try {
+    yield* sys.link(from, to);
+  } catch (error) {
+    const code = errnoOf(error) ?? "";
+    if (code === "EEXIST") return false;
+    if (!NO_LINKS.has(code)) throw error;
+    return yield* renameOverEmpty(sys, from, to);
+  }
+  try {
+    yield* sys.unlink(from);
+  } catch (error) {
+    yield* quietly(sys.unlink(to));
+    throw error;
+  }
+  return true;
+}
+
+/** Where hard links are not supported: creates an empty file, which nobody else has, and replaces it. */
+function* renameOverEmpty(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
+  const create = function* () {
+    closeNow(yield* sys.open(to, CREATE, 0o600));
+  };
+  return yield* replaceNew({ sys, from, to }, create(), () => sys.unlink(to));
+}
+
+/** Like {@link renameOverEmpty} for directories: rename replaces an empty directory, and no other. */
+export function* renameDirectory(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
+  return yield* replaceNew({ sys, from, to }, sys.mkdir(to, 0o700), () => sys.rmdir(to));
+}
+
+/**
+ * Renames onto an entry newly created by `create`.
+ * @returns `false` if the name was taken
+ */
+function* replaceNew(
+  { sys, from, to }: { readonly sys: Sys; readonly from: string | Buffer; readonly to: string },
+  create: Io<unknown>,
+  remove: () => Io<unknown>,
+): Io<boolean> {
+  try {
+    yield* create;
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    yield* sys.rename(from, to);
+  } catch (error) {
+    yield* quietly(remove());
+    throw error;
+  }
+  return true;
+}
