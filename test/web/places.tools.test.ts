@@ -49,6 +49,23 @@ inBrowser("places of the page", () => {
   const record = (page: Page, ...texts: string[]) =>
     texts.reduce((rows, text) => rows.filter({ hasText: text }), page.getByRole("grid").getByRole("row"));
 
+  test("an unknown root and a folder that is gone offer nothing to do in them", async () => {
+    const page = await stage.visit("files/files/");
+    const toolbar = page.getByRole("toolbar");
+    await toolbar.getByRole("button", { name: "New file" }).waitFor();
+    for (const [place, title] of [
+      ["files/unknown/", "Unknown root 'unknown'"],
+      ["files/files/gone/", "Not found"],
+    ]) {
+      await page.goto(`${stage.venue.url}/workspace/${place}`);
+      await page
+        .getByRole("alert")
+        .getByText(title ?? "")
+        .waitFor();
+      expect([place, await toolbar.count()]).toEqual([place, 0]);
+    }
+  });
+
   test("calls are shown as they happen; a denial stands out; what is paused comes afterwards", async () => {
     const page = await stage.visit("activity", { as: "reader" });
     await page.getByText("Live", { exact: true }).waitFor();

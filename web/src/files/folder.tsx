@@ -41,6 +41,8 @@ export function FolderView({ root, path }: Place): JSX.Element {
     const folders = shown.entries.filter(({ type }) => type === "directory").map(({ name }) => name);
     learnFolders(root, path, folders);
   }, [shown, isThis]);
+  // Nothing can be done in a folder that cannot be listed.
+  if (isThis && shown.error !== undefined) return <Failure error={shown.error} retry={() => void list(root, path)} />;
   return (
     <DropArea root={root} path={path}>
       <FolderToolbar root={root} path={path} entries={entries} filter={filter} onFilter={setFilter} />
@@ -71,7 +73,6 @@ interface EntriesProps {
 
 function Entries({ place, shown, entries, filter, sorting, onSort }: EntriesProps): JSX.Element {
   const { root, path } = place;
-  if (shown.error !== undefined) return <Failure error={shown.error} retry={() => void list(root, path)} />;
   if (entries.length === 0 && shown.isWhole)
     return filter === "" ? <EmptyFolder {...place} /> : <NoMatch filter={filter} />;
   return (
