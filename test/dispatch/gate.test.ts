@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { CallScope, cancelledBy } from "../../src/core/call/scope.js";
-import { systemClock } from "../../src/core/clock.js";
+import { type Clock, systemClock } from "../../src/core/clock.js";
 import type { ReadBytes } from "../../src/core/ports/backend.js";
 import { Gate } from "../../src/dispatch/gate.js";
 import { failureOf } from "../ops/ground.js";
@@ -84,11 +84,11 @@ describe("a gate", () => {
 });
 
 /** A root on which reads take until they are told to end. */
-function slowReads(limits: { maxConcurrent: number; timeoutMs?: number }) {
+function slowReads(limits: { maxConcurrent: number; timeoutMs?: number }, clock: Clock = systemClock) {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const on = dispatchOn({
-    limits,
+    ...{ limits, clock },
     backend: {
       read(path) {
         started.push(path.text);
@@ -157,7 +157,9 @@ describe("calls at the same time", () => {
   });
 
   test("stop waiting at their deadline, of which waiting is a part", async () => {
-    const { call, started } = slowReads({ maxConcurrent: 1, timeoutMs: 20 });
+    // Its clock stands still: only the timer of the call that waits ends it, also where the first takes long to begin.
+    const still = { nowMs: () => 0, monotonicMs: () => 0 };
+    const { call, started } = slowReads({ maxConcurrent: 1, timeoutMs: 20 }, still);
     // The first one is not stopped, since it never asks; it holds the only room.
     void call("read", { path: "a" }).catch(() => {});
     const waiting = failureOf(call("read", { path: "b" }));

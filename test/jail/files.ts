@@ -1,7 +1,7 @@
 import type { FileAdapter } from "../../src/adapter/adapter.js";
 import { HostBackend } from "../../src/backend/host/host.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
-import { systemClock } from "../../src/core/clock.js";
+import { type Clock, systemClock } from "../../src/core/clock.js";
 import { FileAdapterError } from "../../src/core/errors/errors.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
@@ -28,6 +28,8 @@ export interface FilesOptions {
   readonly hardLinks?: boolean;
   readonly durability?: "flush" | "none";
   readonly limits?: Partial<Pick<Limits, "maxReadBytes" | "maxWriteBytes" | "timeoutMs" | "maxConcurrent">>;
+  /** Not in the thread pool. */
+  readonly clock?: Clock;
 }
 
 /** One adapter with one root named {@link ROOT}. */
@@ -82,7 +84,7 @@ function openBy(engine: EngineName, path: string, options: FilesOptions): Files 
     ),
     roots: [{ name: ROOT, kind: "host", readOnly, hostPath: jail.realPath, backend }],
     validator: new InputValidator(),
-    ...{ limits, scanners, clock: systemClock },
+    ...{ limits, scanners, clock: options.clock ?? systemClock },
     discloseHostPaths: false,
     authorityOf: () => authorityOf(),
   });

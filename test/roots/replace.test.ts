@@ -14,6 +14,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput } from "../../src/config/types.js";
+import { deferred } from "../../src/core/turns.js";
 import { RootsError } from "../../src/roots/open.js";
 
 let base: string;
@@ -87,20 +88,19 @@ describe("roots that are replaced", () => {
 
   test("serve a call that runs to its end before they close", async () => {
     await open({ docs: "docs" });
-    let release: () => void = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const asked = deferred();
+    const held = deferred();
     async function* content() {
-      await held;
+      asked.resolve();
+      await held.promise;
       yield Buffer.from("slow");
     }
     const resolveAsset = async () => ({ content: content() });
     const writing = adapter.invoke("file:write", { root: "docs", path: "slow.txt", asset: "x" }, { resolveAsset });
     // The write has reached its root once it waits for the content.
-    await new Promise((resolve) => setImmediate(resolve));
+    await asked.promise;
     const replaced = replace({ more: "more" });
-    release();
+    held.resolve();
     expect(await writing).toMatchObject({ written: 4, created: true });
     await replaced;
     expect(readFileSync(join(base, "docs/slow.txt"), "utf8")).toBe("slow");

@@ -55,7 +55,7 @@ describe("plain processes of the host", () => {
   });
 
   test("are ended with their time", async () => {
-    const ran = await ground.sh("echo on; sleep 60 & sleep 60", { timeoutMs: 100 });
+    const ran = await ground.overtime("echo on; sleep 60 & sleep 60");
     expect(ran).toMatchObject({ stdout: "on\n", timedOut: true, signal: "SIGKILL" });
   });
 

@@ -35,7 +35,7 @@ describe("when a command ends", () => {
 
   test("by running out of time, all of it does, and what it wrote is kept", async () => {
     const command = "echo early; setsid -f sh -c 'trap \"\" TERM HUP; sleep 72.25'; sleep 72.25";
-    expect(await ground.sh(command, { timeoutMs: 300 })).toEqual({
+    expect(await ground.overtime(command)).toEqual({
       ...{ stdout: "early\n", stderr: "", exitCode: null, signal: "SIGKILL", timedOut: true, truncated: false },
     });
     expect(await gone("72.25")).toEqual([]);

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import type { AuditRecord } from "../../src/audit/record.js";
@@ -25,6 +26,7 @@ import {
   type ExecRequest,
   type Sandbox,
   type SandboxExit,
+  type SandboxProcess,
   SHELL_PATH,
   type ShellConfig,
 } from "../../src/core/ports/sandbox.js";
@@ -57,6 +59,8 @@ export interface ShellGround {
   request(command: string, patch?: RunPatch): ExecRequest;
   /** Runs a shell command in the root `r`, mounted at `/workspace`, to its end. */
   sh(command: string, patch?: RunPatch): Promise<Ran>;
+  /** The same for one whose time is over once it has written something, however long that takes. */
+  overtime(command: string): Promise<Ran>;
 }
 
 export interface ShellGroundOptions {
@@ -104,7 +108,6 @@ export function useShell(options: ShellGroundOptions = {}): ShellGround {
         : {}),
       ...(options.capabilities === undefined ? {} : { capabilities: options.capabilities }),
     });
-    const shell: ShellConfig = { ...DEFAULT_SHELL, driver: "bwrap", ...options.shell };
     opened = { adapter, sandbox: await createSandbox(shell, { onWarning: (text) => void warnings.push(text) }) };
   });
   afterEach(() => {
@@ -115,6 +118,12 @@ export function useShell(options: ShellGroundOptions = {}): ShellGround {
     await opened?.adapter.close();
     rmSync(home, { recursive: true, force: true });
   });
+  const shell: ShellConfig = { ...DEFAULT_SHELL, driver: "bwrap", ...options.shell };
+  const endOf = async (process: SandboxProcess): Promise<Ran> => {
+    const exit = await process.exited;
+    const { stdout, stderr } = process.output();
+    return { ...exit, stdout: Buffer.from(stdout).toString("utf8"), stderr: Buffer.from(stderr).toString("utf8") };
+  };
   const ground: ShellGround = {
     get home() {
       return home;
@@ -150,10 +159,17 @@ export function useShell(options: ShellGroundOptions = {}): ShellGround {
       ...{ cwd: "/workspace", env: ENV, timeoutMs: 20_000, outputBytes: 1_048_576, keep: "head", ...patch },
     }),
     async sh(command, patch = {}) {
-      const process = await here().adapter.exec(ground.request(command, patch), patch.context);
-      const exit = await process.exited;
-      const { stdout, stderr } = process.output();
-      return { ...exit, stdout: Buffer.from(stdout).toString("utf8"), stderr: Buffer.from(stderr).toString("utf8") };
+      return endOf(await here().adapter.exec(ground.request(command, patch), patch.context));
+    },
+    async overtime(command) {
+      let now = 0;
+      const clock = { nowMs: () => now, monotonicMs: () => now };
+      const timeoutMs = 3_600_000;
+      const sandbox = await createSandbox(shell, { clock });
+      const process = await here().adapter.exec(ground.request(command, { sandbox, timeoutMs }));
+      while (process.output().stdout.length === 0) await sleep(5);
+      now = timeoutMs + 1;
+      return endOf(process);
     },
   };
   return ground;

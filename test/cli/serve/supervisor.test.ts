@@ -26,8 +26,9 @@ test("serve tells when it is ready, reloads, is alive and stops", async () => {
   };
   const told = () => readFileSync(join(folder, "told"), "utf8");
   const until = async (pattern: RegExp) => {
+    // Below the bound of a test, so that what was told is shown.
     for (let tries = 0; !pattern.test(told()); tries++) {
-      if (tries > 400) throw new Error(`never told: ${pattern}; but:\n${told()}`);
+      if (tries > 1800) throw new Error(`never told: ${pattern}; but:\n${told()}`);
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   };

@@ -123,21 +123,27 @@ describe("a race", () => {
   });
 
   test("goes on as long as the call is given its time again", async () => {
-    const { scope, pass } = scopeAt({ timeoutMs: 50 });
-    let settled = false;
-    const race = scope.race(never()).finally(() => {
-      settled = true;
-    });
-    race.catch(() => {});
-    for (let index = 0; index < 10; index++) {
+    jest.useFakeTimers();
+    try {
+      const { scope, pass } = scopeAt({ timeoutMs: 50 });
+      let settled = false;
+      const race = scope.race(never()).finally(() => {
+        settled = true;
+      });
+      race.catch(() => {});
+      for (let index = 0; index < 10; index++) {
+        scope.renew();
+        pass(10);
+        await jest.advanceTimersByTimeAsync(10);
+      }
+      expect([settled, scope.remainingMs()]).toEqual([false, 40]);
+      await jest.advanceTimersByTimeAsync(100);
+      await expect(race).rejects.toThrow("Operation timed out after 50 ms");
       scope.renew();
-      pass(10);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(() => scope.checkpoint()).toThrow("Operation timed out after 50 ms");
+    } finally {
+      jest.useRealTimers();
     }
-    expect([settled, scope.remainingMs()]).toEqual([false, 40]);
-    await expect(race).rejects.toThrow("Operation timed out after 50 ms");
-    scope.renew();
-    expect(() => scope.checkpoint()).toThrow("Operation timed out after 50 ms");
   });
 
   test("is lost at the signal, at once, also when it was given before", async () => {

@@ -267,10 +267,12 @@ describe("a holder whose lock is taken away", () => {
 
 test("the lock of a zombie process is taken over", async () => {
   // What has become a sleeper asks after none of its children.
-  const parent = spawn("sh", ["-c", "sleep 0.3 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+  const parent = spawn("sh", ["-c", "sleep 61 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
   try {
     const [line] = (await once(parent.stdout, "data")) as [Buffer];
     const pid = Number(line.toString());
+    while (!readFileSync(`/proc/${parent.pid}/cmdline`, "latin1").startsWith("sleep\0")) await turn();
+    process.kill(pid, "SIGKILL");
     while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))) await turn();
     await withArena({ engine: "handle walk" }, async (files, { root }) => {
       plant(root, textOf({ pid, start: 0 }));
