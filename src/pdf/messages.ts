@@ -6,6 +6,7 @@ export interface PdfBounds {
   readonly size: number;
   /** No further page is read after this much text, in bytes of UTF-8. */
   readonly maxBytes: number;
+  /** Milliseconds from the start of the process. */
   readonly withinMs: number;
 }
 

@@ -11,8 +11,10 @@ import type { PdfBounds, ProcessAnswer } from "./messages.js";
 
 /** Most processes at once; further files wait for one. */
 const MAX_PROCESSES = 2;
-/** Time (ms) beyond its own limit after which a process is killed. */
+/** Time (ms) that a process gets for its answer beyond its own limit; it is killed then. */
 const GRACE_MS = 1_000;
+/** The part of a short time that is kept for the answer instead. */
+const GRACE_SHARE = 0.25;
 /** JSON takes up to 6 bytes for one byte of text; the last page may be long too, but not endlessly. */
 const ANSWER_FACTOR = 8;
 const ANSWER_BYTES = 1_048_576;
@@ -96,12 +98,13 @@ export class PdfProcesses implements PdfReader {
 
   /** @returns `undefined`: the process answered nothing @throws what the source throws */
   async #ask({ source, size, maxBytes, signal }: PdfRequest, withinMs: number): Promise<ProcessAnswer | undefined> {
-    const bounds: PdfBounds = { size, maxBytes, withinMs };
+    const graceMs = Math.min(GRACE_MS, withinMs * GRACE_SHARE);
+    const bounds: PdfBounds = { size, maxBytes, withinMs: withinMs - graceMs };
     const child = startOf(this.#program, bounds);
     if (child === undefined) return undefined;
     this.#running.add(child);
     const kill = () => void child.kill("SIGKILL");
-    const timer = setTimeout(kill, withinMs + GRACE_MS);
+    const timer = setTimeout(kill, withinMs);
     signal?.addEventListener("abort", kill, { once: true });
     try {
       const said = answerOf(child, maxBytes * ANSWER_FACTOR + ANSWER_BYTES);

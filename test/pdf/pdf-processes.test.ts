@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, describe, expect, jest, test } from "@jest/globals";
 import type { PdfRequest } from "../../src/core/call/pdf.js";
 import { compiledFile, packageFile } from "../../src/core/package-files.js";
 import { PdfProcesses } from "../../src/pdf/pdf-processes.js";
@@ -97,6 +97,32 @@ describe("the text of a PDF", () => {
 });
 
 describe("the processes", () => {
+  test("are to end by themselves before their time is over, and are killed then", async () => {
+    const bounds = join(folder, "bounds");
+    const program = programOf(
+      "stuck.mjs",
+      `import { renameSync, writeFileSync } from "node:fs";
+      writeFileSync(${JSON.stringify(`${bounds}.new`)}, process.argv[2]);
+      renameSync(${JSON.stringify(`${bounds}.new`)}, ${JSON.stringify(bounds)});
+      setInterval(() => {}, 60_000);`,
+    );
+    const timers: { run: () => void; ms: number }[] = [];
+    const hold = (run: () => void, ms = 0) => void timers.push({ run, ms });
+    const held = jest.spyOn(globalThis, "setTimeout").mockImplementation(hold as never);
+    try {
+      const answer = readerOf(program).read(requestOf(Buffer.alloc(0), { withinMs: 2_000 }));
+      while (!existsSync(bounds)) await new Promise((resolve) => setImmediate(resolve));
+      expect(timers).toHaveLength(1);
+      const [kill] = timers;
+      kill?.run();
+      expect(await answer).toBeUndefined();
+      expect(kill?.ms).toBeLessThanOrEqual(2_000);
+      expect(JSON.parse(readFileSync(bounds, "utf8")).withinMs).toBe((kill?.ms ?? 0) * 0.75);
+    } finally {
+      held.mockRestore();
+    }
+  });
+
   test("are two at most; a third file waits until one is cancelled", async () => {
     const reader = readerOf();
     const cancel = new AbortController();
