@@ -37,8 +37,7 @@ const COMPLETE = "__complete";
 async function run(command: Command, context: CommandContext): Promise<number> {
   switch (command.name) {
     case "help":
-      context.stdout.write((await import("./help/help.js")).helpText(command.topic));
-      return EXIT.ok;
+      return writeHelp((await import("./help/help.js")).helpText(command.topic), context);
     case "version":
       context.stdout.write(`${packageVersion()}\n`);
       return EXIT.ok;
@@ -88,8 +87,7 @@ async function run(command: Command, context: CommandContext): Promise<number> {
     case "file":
       return (await import("./files/files.js")).file(command, context);
     case "file help":
-      context.stdout.write((await import("./help/files.js")).fileHelp(command.topic));
-      return EXIT.ok;
+      return writeHelp((await import("./help/files.js")).fileHelp(command.topic), context);
     case "revoke":
       return (await import("./tokens/revoke.js")).revoke(command, context);
     case "link":
@@ -101,6 +99,14 @@ async function run(command: Command, context: CommandContext): Promise<number> {
     case "audit verify":
       return (await import("./audit/verify.js")).auditVerify(command, context);
   }
+}
+
+/** Help texts fit 120 columns; a narrower terminal gets them wrapped. */
+async function writeHelp(text: string, { stdout }: CommandContext): Promise<number> {
+  const { isTTY, columns } = stdout;
+  const isNarrow = isTTY === true && columns > 0 && columns < 120;
+  stdout.write(isNarrow ? (await import("./output/wrap.js")).wrapText(text, columns) : text);
+  return EXIT.ok;
 }
 
 function explain(error: unknown, argv: readonly string[], { stderr }: CommandContext): number {

@@ -43,6 +43,16 @@ describe("64, wrong usage:", () => {
   });
 });
 
+test("a group of commands without one of them leads to its help", async () => {
+  for (const [group, topic] of [
+    ["key", "key"],
+    ["audit", "audit verify"],
+  ] as const) {
+    const { status, stderr } = await failsHere(group);
+    expect([status, stderr]).toEqual([64, expect.stringMatching(new RegExp(`\nSee: venue-files help ${topic}\n$`))]);
+  }
+});
+
 describe("66, a file that cannot be read:", () => {
   test.concurrent.each<[string, string]>([
     ["serve --config nope.json5", `Cannot read "nope.json5": no such file`],

@@ -23,7 +23,7 @@ export function commandOf(first: string, others: readonly string[]): { name: Com
 /** The command line that shows the help for what was asked for. */
 export function helpCommand([first = "", second = ""]: readonly string[]): string {
   const names = [`${first} ${second}`, first];
-  const known = names.find((name) => isCommandName(name) || Object.hasOwn(FILE_COMMANDS, name));
+  const known = names.find((name) => isCommandName(name) || Object.hasOwn(FILE_COMMANDS, name)) ?? topicOf(first);
   return known === undefined ? "venue-files --help" : `venue-files help ${known}`;
 }
 
@@ -44,6 +44,13 @@ function unknownCommand(text: string): UsageError {
 const isTopic = (text: string): text is HelpTopic =>
   isCommandName(text) || ["key", "token", "backup", "drive", "files"].includes(text);
 
+/** A command, a group of commands that has a help text, or the only command of a group. */
+function topicOf(word: string): HelpTopic | undefined {
+  if (isTopic(word)) return word;
+  const [only, ...others] = commandsOf(word);
+  return only !== undefined && others.length === 0 && isCommandName(only) ? only : undefined;
+}
+
 /**
  * The topic of a help request.
  *
@@ -59,7 +66,8 @@ export function helpTopic(words: readonly string[], strict: boolean): HelpTopic 
     throw new UsageError(`'help' takes one command, not also '${escapeText(checkArgument(surplusWord))}'`);
   }
   if (isCommandName(both)) return both;
-  if (isTopic(first)) return first;
+  const topic = topicOf(first);
+  if (topic !== undefined) return topic;
   throw unknownCommand(first);
 }
 

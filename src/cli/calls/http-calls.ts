@@ -76,7 +76,7 @@ class HttpCalls implements VenueCalls {
     for (;;) {
       const { status, output, error, errorCode, errorData } = record;
       if (status === "COMPLETE") return output;
-      if (status !== "PENDING" && status !== "STARTED") throw failureOf({ error, errorCode, errorData });
+      if (status !== "PENDING" && status !== "STARTED") throw this.#failed({ error, errorCode, errorData });
       await this.#pause(POLL_MS);
       const response = await this.#send(`/api/v1/jobs/${encodeURIComponent(textOf(record["id"]))}`, { method: "GET" });
       const next = await this.#json(response);
@@ -109,7 +109,7 @@ class HttpCalls implements VenueCalls {
       return { written, created: response.status === 201 };
     }
     const answer = await this.#json(response);
-    throw isErrorCode(answer["errorCode"]) ? failureOf(answer) : this.#refused(response.status, answer);
+    throw isErrorCode(answer["errorCode"]) ? this.#failed(answer) : this.#refused(response.status, answer);
   }
 
   /** A ticket for one upload, where tokens or a caps list decide, which the endpoint for files does not take. */
@@ -156,9 +156,19 @@ class HttpCalls implements VenueCalls {
 
   /** A request that was refused before any operation ran. */
   #refused(status: number, { error }: Json): Unavailable {
-    const isAnonymous = this.#options.token === undefined;
-    const advice = status === 401 && isAnonymous ? ". Name a file with a token for it: --token FILE" : "";
+    const advice = status === 401 && this.#isAnonymous ? `. ${NAME_A_TOKEN}` : "";
     return new Unavailable(`The venue refuses (status ${status}): ${escapeText(textOf(error))}${advice}`);
+  }
+
+  get #isAnonymous(): boolean {
+    return this.#options.token === undefined && this.#options.ucans.length === 0;
+  }
+
+  /** The failure of an operation. To a caller without credentials a denial says how to have some. */
+  #failed(answer: Json): FileAdapterError {
+    const error = failureOf(answer);
+    if (!this.#isAnonymous || !NEED_RIGHTS.has(error.code)) return error;
+    return adapterError(error.code, error.sentence, { ...error.data, hint: NAME_A_TOKEN });
   }
 
   async #json(response: Response): Promise<Json> {
@@ -201,6 +211,10 @@ class HttpCalls implements VenueCalls {
     });
   }
 }
+
+const NAME_A_TOKEN = "Name a file with a token for it: --token FILE";
+/** Failures that a token may prevent. */
+const NEED_RIGHTS: ReadonlySet<string> = new Set<ErrorCode>(["CAPABILITY_DENIED", "DRIVE_REQUIRES_AUTH"]);
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",

@@ -28,7 +28,7 @@ export async function history(session: FileSession): Promise<number> {
     await printJson(session, output);
     return 0;
   }
-  await session.out(historyLines(output.entries, paint));
+  await session.out(historyLines(output.entries, paint, session.isTerminal ? session.width : undefined));
   if (output.entries.length === 0) context.stderr.write("venue-files: nothing was recorded here\n");
   if (output.reason === "damaged") context.stderr.write("venue-files: a part of the history cannot be read\n");
   else if (output.reason === "visited" && output.nextCursor === undefined)

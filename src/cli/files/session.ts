@@ -172,5 +172,5 @@ function failureText({ code, sentence, data }: FileAdapterError): string {
   // `mv` and `cp` know directories as targets and overwrite by themselves, so its advice does not apply.
   const text = phrase(code === "ALREADY_EXISTS" ? sentence.slice(0, 1) : sentence, WORDING);
   const { hint } = data;
-  return typeof hint === "string" ? `${text}. ${hint}` : text;
+  return typeof hint === "string" ? `${text}${text.endsWith(".") ? "" : "."} ${hint}` : text;
 }

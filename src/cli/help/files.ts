@@ -15,6 +15,8 @@ const STATUS = "64 usage, 66 file not readable, 78 invalid configuration";
 /** Help for one file command. */
 interface Topic {
   readonly usage: string;
+  /** A command line without the program and where to run it. */
+  readonly example: string;
   readonly text: string;
   readonly options?: string;
   readonly status?: string;
@@ -23,6 +25,7 @@ interface Topic {
 const TOPICS: Readonly<Record<FileCommandName, Topic>> = {
   ls: {
     usage: "ls [-l] [-h] [-a] [-t] [-1] [ROOT:PATH]…",
+    example: "ls -lh docs:reports",
     text: "Lists directories; without an argument the roots. In columns on a terminal, one name a line else.",
     options: `  -l, --long              type, size in bytes and time of the last change too
   -h, --human-readable    sizes for people, with -l
@@ -32,34 +35,44 @@ const TOPICS: Readonly<Record<FileCommandName, Topic>> = {
   },
   tree: {
     usage: "tree [-L DEPTH] [-s] ROOT:PATH",
+    example: "tree -L 2 docs:",
     text: "Shows a directory and what is below it.",
     options: `  -L, --level DEPTH       at most that deep; default 3
   -s, --size, -h, --human-readable   sizes of files too, for people`,
   },
   cat: {
     usage: "cat [-n] ROOT:PATH…",
+    example: "cat docs:notes/a.md",
     text: "Writes files to standard output, byte for byte.",
     options: "  -n, --number            with numbers of lines",
   },
   head: {
     usage: "head [-n LINES | -LINES] ROOT:PATH…",
+    example: "head -n 20 docs:notes/a.md",
     text: "Writes the first lines of files.",
     options: "  -n, --lines LINES       how many; default 10",
   },
   tail: {
     usage: "tail [-n LINES | -LINES] [-f] ROOT:PATH…",
+    example: "tail -f docs:build.log",
     text: "Writes the last lines of files.",
     options: `  -n, --lines LINES       how many; default 10
   -f, --follow            then goes on with what is appended, until it is stopped`,
   },
   watch: {
     usage: "watch ROOT:PATH",
+    example: "watch docs:",
     text: `Follows what changes at a path and below, a line each, until it is stopped: + created, ~ modified, - deleted, > moved.
 Changes by other programs are marked.`,
   },
-  stat: { usage: "stat ROOT:PATH…", text: "Says what is there: type, size in bytes, time of the last change." },
+  stat: {
+    usage: "stat ROOT:PATH…",
+    example: "stat docs:notes/a.md",
+    text: "Says what is there: type, size in bytes, time of the last change.",
+  },
   grep: {
     usage: "grep [-F] [-i] [-n] [-l | -c] [-A N] [-B N] [-C N] PATTERN ROOT:PATH…",
+    example: "grep -n 'TODO|FIXME' docs:src --include '*.ts'",
     text: `Shows the lines that hold a match of an RE2 pattern, in files and in all that directories hold, but what .gitignore
 and .ignore leave out.`,
     options: `  -F, --fixed-strings     the pattern is plain text
@@ -76,6 +89,7 @@ and .ignore leave out.`,
   },
   find: {
     usage: "find ROOT:PATH… [-name GLOB] [-iname GLOB] [-path GLOB] [-type f|d] [-maxdepth N]",
+    example: "find docs: -name '*.md' -type f",
     text: "Names what is below directories, but for what stands in .git.",
     options: `  -name GLOB, -iname GLOB whose own name matches, or does in any case; of several, any
   -path GLOB              whose path from there matches, as *.ts or src/**
@@ -84,6 +98,7 @@ and .ignore leave out.`,
   },
   du: {
     usage: "du [-a] [-b] [-h] [-s] [-d DEPTH] ROOT:PATH…",
+    example: "du -h docs:",
     text: "Sums up what files take, in bytes as long as they say they are; for people on a terminal.",
     options: `  -a, --all               files too, not directories only
   -b, --bytes             in bytes, on a terminal too
@@ -93,6 +108,7 @@ and .ignore leave out.`,
   },
   edit: {
     usage: "edit ROOT:PATH (--old TEXT --new TEXT [--expect N] | --edits FILE) [-n]",
+    example: "edit docs:notes/a.md --old draft --new final",
     text: "Replaces exact text, all edits or none, and shows the difference.",
     options: `  --old TEXT, --new TEXT  what is there once, and what takes its place; --old=TEXT where it begins with a dash
   --expect N              how often it is there; every one is replaced
@@ -103,6 +119,7 @@ and .ignore leave out.`,
   },
   patch: {
     usage: "patch FILE --in ROOT:[PATH] [-n]",
+    example: "patch change.patch --in docs: -n",
     text: `Changes several files at once, all or none, by a patch in the apply_patch format (*** Begin Patch …), and shows the
 difference; - is standard input.`,
     options: `  --in ROOT:[PATH]        the folder that the paths of the patch are in
@@ -110,6 +127,7 @@ difference; - is standard input.`,
   },
   put: {
     usage: "put [-r] [-n] [-p] FILE… ROOT:PATH",
+    example: "put a.md b.md docs:notes/",
     text: `Copies local files into a root, each at once; - is standard input. Into a directory, or with a slash at the end,
 they keep their names.`,
     options: `  -r, --recursive         directories with all that is in them, but links
@@ -118,12 +136,14 @@ they keep their names.`,
   },
   get: {
     usage: "get [-r] [-f] ROOT:PATH… [FILE]",
+    example: "get docs:notes/a.md",
     text: "Copies files to local ones, by default with their names in the current directory; - is standard output.",
     options: `  -r, --recursive         directories with all that is in them, but links
   -f, --force             replace local files`,
   },
   history: {
     usage: "history [-n N] [--since TIME] [--actor WHO] [--via ID] [ROOT:PATH]",
+    example: "history -n 10 docs:notes",
     text: "What was changed, newest first: time, id, who, what, where. Without a place in all roots.",
     options: `  -n, --lines N           how many, at most 500; default 50
   --since TIME            not older: 30m, 2h, 7d
@@ -131,11 +151,13 @@ they keep their names.`,
   },
   diff: {
     usage: "diff ROOT:PATH [ID | ID..ID]",
+    example: "diff docs:notes/a.md",
     text: `The difference that a change made to a file, by its id; that of all after one up to another; or that of the last
 one.`,
   },
   undo: {
     usage: "undo [ID… | --last N | --session] [-n] [-y]",
+    example: "undo --last 3 -n",
     text: `Takes changes back, all or none, unless something has changed since. An id is that of an entry or a group; without
 any it is the last change. What undoes an undo is a redo.`,
     options: `  --last N                the newest changes, whoever made them; shown first, then asks
@@ -145,38 +167,45 @@ any it is the last change. What undoes an undo is a redo.`,
   },
   restore: {
     usage: "restore ROOT:PATH ID",
+    example: "restore docs:notes/a.md 1m85hcgvy00001j2zph94:before",
     text: "Writes a file as it was after a change, or before it (ID:before), as a new change.",
     options: "  --if-match ETAG         only if the file is still that",
   },
   trash: {
     usage: "trash ls|empty [-y] [ROOT:]",
+    example: "trash ls docs:",
     text: "Lists what was deleted and can be brought back with undo ID, or removes it for good.",
     options: "  -y, --yes               do not ask",
   },
   purge: {
     usage: "purge [-y] ROOT:[PATH] [ID…]",
+    example: "purge docs:old",
     text: "Removes what was kept of changes for good: of a whole root, of a path, or of single changes.",
     options: "  -y, --yes               do not ask",
   },
   mkdir: {
     usage: "mkdir [-p] ROOT:PATH…",
+    example: "mkdir -p docs:a/b",
     text: "Makes directories.",
     options: "  -p, --parents           missing ones above too, and none is no failure",
   },
   rm: {
     usage: "rm [-r] [-f] ROOT:PATH…",
+    example: "rm -r docs:old",
     text: "Removes files, and directories that are empty.",
     options: `  -r, --recursive         directories with all that is in them
   -f, --force             what is not there is no failure`,
   },
   mv: {
     usage: "mv [-n] [-p] ROOT:PATH ROOT:PATH",
+    example: "mv docs:draft.md docs:done/",
     text: "Moves a file or directory; into a directory that is there, under its own name.",
     options: `  -n, --no-clobber        fail where there is a file already
   -p, --parents           make missing directories`,
   },
   cp: {
     usage: "cp [-r] [-n] [-p] ROOT:PATH ROOT:PATH",
+    example: "cp -r docs:template docs:new",
     text: "Copies a file or directory; into a directory that is there, under its own name.",
     options: `  -r, --recursive         directories with all that is in them
   -n, --no-clobber        fail where there is a file already
@@ -200,12 +229,14 @@ More about one: venue-files help grep
 `;
 
 export function fileHelp(name: FileCommandName): string {
-  const { usage, text, options, status = "0 done, 1 an operation failed" } = TOPICS[name];
+  const { usage, example, text, options, status = "0 done, 1 an operation failed" } = TOPICS[name];
   return `venue-files ${usage}
 
 ${text}
 
 ${options === undefined ? "" : `${options}\n`}${COMMON}
+
+Example: venue-files ${example} --config venue.json5
 
 Exit status: ${status}, ${STATUS}
 `;

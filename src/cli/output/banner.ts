@@ -59,8 +59,10 @@ export function banner(facts: BannerFacts): string {
     `\nTry it\n  ${curlLine(facts, grants)}`,
   ];
   if (facts.webdav && facts.socket === undefined) parts.push(`\n${mountLine(facts)}`);
-  if (facts.mcp && (facts.publicAccess || facts.localToken?.text !== undefined)) {
-    parts.push(`\nMCP client configuration\n${clientConfiguration(facts)}`);
+  const token = clientToken(facts, grants);
+  if (facts.mcp && (facts.publicAccess || token !== undefined)) {
+    const heading = `MCP client configuration${token === PLACEHOLDER ? `; ${PLACEHOLDER} stands for that token` : ""}`;
+    parts.push(`\n${heading}\n${clientConfiguration(facts, token)}`);
   }
   return `${parts.join("\n")}\n`;
 }
@@ -128,9 +130,18 @@ const authorization = ({ file, text }: ShownToken): string =>
 /** Quotes a word for a shell; an address such as `[::1]` would be a glob to some shells. */
 const quote = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-function clientConfiguration({ name, url, localToken, clientToken }: BannerFacts): string {
-  const text = clientToken ?? localToken?.text;
-  const headers = text === undefined ? {} : { headers: { Authorization: `Bearer ${text}` } };
+const PLACEHOLDER = "TOKEN";
+
+/** What clients send: a token; {@link PLACEHOLDER} for one that is not shown but needed. Absent: they need none. */
+function clientToken(facts: BannerFacts, grants: readonly Grant[]): string | undefined {
+  const shown = facts.clientToken ?? facts.localToken?.text;
+  if (shown !== undefined || facts.localToken === undefined) return shown;
+  const isOpen = facts.roots.some((root) => isPublic(root) && verbsIn(root, grants).length > 0);
+  return facts.publicAccess && isOpen ? undefined : PLACEHOLDER;
+}
+
+function clientConfiguration({ name, url }: BannerFacts, token: string | undefined): string {
+  const headers = token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } };
   const configuration = { mcpServers: { [name]: { type: "http", url: `${url}/mcp`, ...headers } } };
   return JSON.stringify(configuration, undefined, 2).replace(/^/gm, "  ");
 }

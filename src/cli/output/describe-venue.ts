@@ -71,6 +71,7 @@ export function describeVenue(facts: VenueFacts): string {
     ["MCP", config.mcp === false ? "off" : "on, at /mcp"],
     ["assets", config.storage.content === "memory" ? "in memory" : `in ${config.storage.path}`],
     ["state", facts.state ?? "none"],
+    ...(facts.localTokenIn === undefined ? [] : ([["local token", `kept in ${facts.localTokenIn}`]] as const)),
     ["drives", facts.drives],
     ["audit", config.audit.file ?? "off"],
     ["log", `${config.log.level}, to ${config.log.file ?? "standard error"}`],
@@ -141,7 +142,7 @@ const isOwned = ({ owner }: RootFacts): boolean => owner !== undefined;
 function* rightsOf(facts: VenueFacts): Generator<readonly string[]> {
   const { config, localTokenIn, roots, revocations } = facts;
   const operator = config.operator ?? "the venue itself";
-  const by = localTokenIn === undefined ? "" : `, or whoever has the local token in ${localTokenIn}`;
+  const by = localTokenIn === undefined ? "" : ", or the local token";
   yield ["operator", `${operator}${by}`, "everything in every root"];
   yield* holders(facts);
   for (const { name, did, caps } of facts.tokens) {

@@ -9,8 +9,11 @@ import { table } from "./table.js";
 
 export type Change = FileOutputs["file:history"]["entries"][number];
 
-/** One line for each change: time, id, who, what, where, size before and after. */
-export function historyLines(entries: readonly Change[], paint: Paint): string {
+/**
+ * One line for each change: time, id, who, what, size before and after, where.
+ * @param width of the terminal in characters; where a line would be longer, each goes on in a second one after the id
+ */
+export function historyLines(entries: readonly Change[], paint: Paint, width = Number.POSITIVE_INFINITY): string {
   if (entries.length === 0) return "";
   const rows = entries.map((entry) => [
     timeText(entry.time),
@@ -20,9 +23,19 @@ export function historyLines(entries: readonly Change[], paint: Paint): string {
     sizeText(entry),
     pathText(entry) + remark(entry),
   ]);
-  const lines = table(rows).split("\n");
-  return lines.map((line, index) => `${coloured(line.slice(2), entries[index], paint)}\n`).join("");
+  const lines = linesOf(rows);
+  const shown = lines.every(({ length }) => length <= width)
+    ? lines
+    : linesOf(rows.map((row) => row.slice(2))).map(
+        (rest, index) => `${rows[index]?.slice(0, 2).join("  ")}\n  ${rest}`,
+      );
+  return shown.map((line, index) => `${coloured(line, entries[index], paint)}\n`).join("");
 }
+
+const linesOf = (rows: readonly (readonly string[])[]): string[] =>
+  table(rows)
+    .split("\n")
+    .map((line) => line.slice(2));
 
 /** Paths and action of an entry, on one line. */
 export const changeText = (entry: Change): string =>

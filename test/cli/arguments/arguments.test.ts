@@ -124,6 +124,8 @@ describe("help is given for", () => {
     ["serve --help=1", "serve"],
     ["help key", "key"],
     ["key --help", "key"],
+    ["audit --help", "audit verify"],
+    ["help audit", "audit verify"],
     ["key new --help", "key new"],
     ["key new alice -h", "key new"],
     ["help token inspect", "token inspect"],

@@ -171,7 +171,16 @@ describe("a local token", () => {
     expect(curlOf(shown)).toContain(`-H "Authorization: Bearer $(cat '/my state/local-token')" -H`);
     expect(shown).toContain('"mcpServers"');
     expect(shown).not.toContain('"headers"');
-    expect(bannerOf({ localToken: kept, publicAccess: false, publicCaps: [] })).not.toContain('"mcpServers"');
+  });
+
+  test("that is not to be shown, but needed, has a placeholder in the client configuration", () => {
+    const kept = { file: "/state/local-token" };
+    for (const publicAccess of [false, true]) {
+      const shown = bannerOf({ localToken: kept, publicAccess, publicCaps: [] });
+      expect(shown).toContain("\nMCP client configuration; TOKEN stands for that token\n");
+      expect(shown).toContain('"Authorization": "Bearer TOKEN"');
+    }
+    expect(bannerOf({ publicAccess: false, publicCaps: [] })).not.toContain('"mcpServers"');
   });
 
   test("lets the line write where anonymous callers may not, but only into a temp root", () => {

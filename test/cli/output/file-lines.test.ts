@@ -90,6 +90,19 @@ test("what a venue elsewhere sends about a file or a change does not control a t
   }
 });
 
+test("changes take two lines each where one would not fit", () => {
+  const change = {
+    ...{ id: "1m85hcgvy00001j2zph94", time: 0, op: "write", root: "docs", path: "reports/q4.md", kind: "file" },
+    ...{ actor: "operator", surface: "http", before: null, after: { size: 7, modified: 0 }, undoable: true },
+  } as unknown as Change;
+  const one = "1970-01-01 00:00:00  1m85hcgvy00001j2zph94  operator http  write  new 7 B  docs:reports/q4.md\n";
+  expect(historyLines([change], plain)).toBe(one);
+  expect(historyLines([change], plain, one.length - 1)).toBe(one);
+  expect(historyLines([change, change], plain, 80)).toBe(
+    "1970-01-01 00:00:00  1m85hcgvy00001j2zph94\n  operator http  write  new 7 B  docs:reports/q4.md\n".repeat(2),
+  );
+});
+
 test("directories of a tree stand out", () => {
   expect(treeLines("r/\n\tdir/\n\t\tfile\n", coloured)).toBe(
     "\u001b[1;34mr/\u001b[0m\n\t\u001b[1;34mdir/\u001b[0m\n\t\tfile\n",
