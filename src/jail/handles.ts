@@ -40,6 +40,13 @@ export function* renew(sys: Sys, root: PinnedRoot): Io<void> {
 /** The path of `name` in a pinned directory. `name` is one component without slashes. */
 export const below = (directory: Pinned, name: string): string => `${directory.path}/${name}`;
 
+/** Stats a name in a pinned directory without following a link; `undefined` if it does not exist. */
+export function* statBelow(sys: Sys, directory: Pinned, name: string): Io<Stat | undefined> {
+  const found = sys.native?.calls?.find(directory.fd, name);
+  if (found === "missing") return undefined;
+  return found ?? (yield* sys.lstat(below(directory, name)));
+}
+
 /** Like {@link below}, for names that need not be UTF-8. */
 export const entryPath = (directory: Pinned, name: string | Buffer): string | Buffer =>
   typeof name === "string" ? below(directory, name) : Buffer.concat([Buffer.from(`${directory.path}/`), name]);
@@ -157,10 +164,9 @@ export class ProcHandles implements Handles {
     const calls = this.#sys.native?.calls;
     let fd = calls?.open(parent.fd, name, flags);
     if (fd === undefined) {
-      const path = entryPath(parent, name);
       // Most often there is no such name. An error costs Node more than a stat that says so.
-      if (calls !== undefined && (yield* this.#sys.lstat(path)) === undefined) return undefined;
-      fd = yield* this.#sys.open(path, flags);
+      if (calls?.find(parent.fd, name) === "missing") return undefined;
+      fd = yield* this.#sys.open(entryPath(parent, name), flags);
     }
     if (!this.#sys.pooled) return this.pinned(fd);
     try {

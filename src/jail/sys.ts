@@ -33,9 +33,7 @@ export function* succeeds(call: Io<void>): Io<boolean> {
   }
 }
 
-/**
- * Bodies above this size (bytes) use the thread pool even on a local disk, so that other calls are served meanwhile.
- */
+/** Bodies above this size (bytes) use the thread pool even on a local disk: other calls are served meanwhile. */
 const LARGE_BYTES = 262_144;
 
 const NO_DESCRIPTORS: ReadonlySet<string | undefined> = new Set(["EMFILE", "ENFILE"]);
@@ -114,7 +112,8 @@ export class Sys {
   }
 
   *fstat(fd: number): Io<Stat> {
-    return this.#pool ? ((yield pooledStat((options) => pool.fstat(fd, options))) as Stat) : statOfOpen(fd);
+    if (this.#pool) return (yield pooledStat((options) => pool.fstat(fd, options))) as Stat;
+    return this.native?.calls?.statOpen(fd) ?? statOfOpen(fd);
   }
 
   /** `undefined` if the name does not exist. */

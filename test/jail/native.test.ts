@@ -115,6 +115,23 @@ describe("native calls", () => {
       }
     }));
 
+  test("find says that a name is missing, and nothing of what it could not find out", () =>
+    withCalls(({ calls, fd, arena }) => {
+      arena.file("file", "x");
+      arena.link("dangling", "nowhere");
+      for (const name of ["file", "dangling"]) {
+        expect(everything(calls.find(fd, name) as Stat)).toEqual(everything(statOfName(join(arena.root, name))));
+      }
+      expect([calls.find(fd, "missing"), calls.find(fd, "missing/below")]).toEqual(["missing", "missing"]);
+      for (const name of ["missing\0", "file\0", "file/x", "n".repeat(256), Buffer.from("missing")]) {
+        expect(calls.find(fd, name)).toBeUndefined();
+      }
+      expect([calls.find(-1, "missing"), calls.find(-100, "missing")]).toEqual([undefined, undefined]);
+      const closed = fs.openSync(arena.root, O_RDONLY | O_DIRECTORY);
+      fs.closeSync(closed);
+      expect(calls.find(closed, "missing")).toBeUndefined();
+    }));
+
   test("open nothing that a child process would inherit", () =>
     withCalls(({ calls, fd, arena }) => {
       arena.file("file", "x");
@@ -218,6 +235,7 @@ describe("native calls", () => {
       };
       const calls = {
         stat: () => undefined,
+        find: () => undefined,
         statOpen: () => undefined,
         open: () => undefined,
         reopen: () => undefined,

@@ -2,6 +2,7 @@
 // the kernel.
 
 import fs from "node:fs";
+import { constants } from "node:os";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Stat, statOfOpen } from "../stat.js";
@@ -22,6 +23,7 @@ const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constan
 const O_PATH = 0x200000;
 /** Set by Node on its own descriptors; without it, child processes would inherit this one. */
 const O_CLOEXEC = 0x80000;
+const { ENOENT } = constants.errno;
 const AT_SYMLINK_NOFOLLOW = 0x100;
 const AT_EMPTY_PATH = 0x1000;
 /** STATX_BASIC_STATS and STATX_BTIME. */
@@ -40,13 +42,15 @@ export interface DirectoryReading {
 
 /**
  * Calls relative to a directory's descriptor. They answer `undefined` for whatever they cannot do or find: the caller
- * asks Node then, whose answer counts. So there is one set of errors, and nothing is "missing" by their word.
+ * asks Node then, whose answer counts. So there is one set of errors, and only `find` says that a name is missing.
  */
 export interface NativeCalls {
   /** Opens one name. */
   open(directory: number, name: string | Buffer, flags: number): number | undefined;
   /** Stats one name without following links. */
   stat(directory: number, name: string | Buffer): Stat | undefined;
+  /** Like `stat`, and tells a name that does not exist (ENOENT) from what cannot be found out. */
+  find(directory: number, name: string | Buffer): Stat | "missing" | undefined;
   /** Opens for reading what a path handle stands for. */
   reopen(handle: number): number | undefined;
   /** Stats an open descriptor. */
@@ -124,6 +128,8 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
   const statBytes = new Uint8Array(stat.buffer);
   const entries = Buffer.alloc(PIECE_BYTES);
 
+  const statName = (directory: number, name: string): boolean =>
+    statx(numbers.statx, directory, name, AT_SYMLINK_NOFOLLOW, ALL_FIELDS, statBytes) === 0;
   const open = (directory: number, name: string, flags: number): number | undefined => {
     const fd = openat(numbers.openat, directory, name, flags | O_CLOEXEC, 0);
     return fd < 0 ? undefined : fd;
@@ -133,10 +139,11 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
     directory >= 0 && typeof name === "string" && !name.includes("\0");
   return {
     open: (directory, name, flags) => (isSafe(directory, name) ? open(directory, name, flags) : undefined),
-    stat: (directory, name) => {
+    stat: (directory, name) => (isSafe(directory, name) && statName(directory, name) ? parseStat(stat) : undefined),
+    find: (directory, name) => {
       if (!isSafe(directory, name)) return undefined;
-      const failed = statx(numbers.statx, directory, name, AT_SYMLINK_NOFOLLOW, ALL_FIELDS, statBytes) !== 0;
-      return failed ? undefined : parseStat(stat);
+      if (statName(directory, name)) return parseStat(stat);
+      return library.errno() === ENOENT ? "missing" : undefined;
     },
     reopen: (handle) => open(own, String(handle), O_RDONLY | O_NONBLOCK),
     statOpen: (fd) =>
@@ -177,6 +184,7 @@ function isTrustworthy(calls: NativeCalls): boolean {
     const seen = calls.stat(directory, basename(own));
     file = calls.open(directory, basename(own), O_RDONLY | O_NOFOLLOW);
     reading = calls.read(directory);
+    if (calls.find(directory, `${basename(own)}.missing`) !== "missing") return false;
     if (seen === undefined || file === undefined || reading === undefined) return false;
     if (seen.identity !== `${dev}:${ino}` || statOfOpen(file).identity !== seen.identity) return false;
     if (calls.statOpen(file)?.identity !== seen.identity) return false;

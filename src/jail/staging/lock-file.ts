@@ -1,7 +1,7 @@
 // Lock files: one process at a time decides on and makes a conditional change in a root.
 
 import type { Io } from "../../core/io.js";
-import { below, type Handles, identity, type Pinned, READ, release } from "../handles.js";
+import { below, type Handles, identity, type Pinned, READ, release, statBelow } from "../handles.js";
 import { closeNow, errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import type { LockHolder, LockInode } from "./lock-holder.js";
 import { isDead, type ProcessIdentity, parseIdentity } from "./process-identity.js";
@@ -84,8 +84,8 @@ class HeldLock implements LockFile {
   }
 
   *isHeld(): Io<boolean> {
-    const { path, inode } = this.#made;
-    const now = yield* this.#sys.lstat(path);
+    const { stage, inode } = this.#made;
+    const now = yield* statBelow(this.#sys, stage.directory, `${stage.prefix}${LOCK_NAME}`);
     return now?.identity === inode.identity;
   }
 

@@ -2,7 +2,7 @@
 
 import { type Io, yieldToLoop } from "../../core/io.js";
 import { examine, forEachPiece, rawName } from "../directory.js";
-import { below, entryPath, type Handles, type Pinned, release } from "../handles.js";
+import { below, entryPath, type Handles, type Pinned, release, statBelow } from "../handles.js";
 import type { DirectoryEntry } from "../native/entries.js";
 import { errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import { Descent } from "../walk/descent.js";
@@ -60,7 +60,7 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<s
 
 /** Looks before it enters: most entries are files, and an error takes Node longer than a stat. */
 function* enterDirectory({ sys, handles }: PurgeTools, parent: Pinned, name: string): ReturnType<Handles["enter"]> {
-  const stat = yield* sys.lstat(below(parent, name));
+  const stat = yield* statBelow(sys, parent, name);
   return stat?.isDirectory() === true ? yield* handles.enter(parent, name) : "not a directory";
 }
 

@@ -3,7 +3,7 @@
 import type { CallScope } from "../../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../../path/grammar.js";
-import { below, CREATE, type Pinned, release } from "../handles.js";
+import { below, CREATE, type Pinned, release, statBelow } from "../handles.js";
 import { finishWithReserve } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
@@ -184,7 +184,7 @@ export class Staging {
   /** Whether the lock file of the root may be that of a dead process. Only one system call where there is none. */
   *isLocked(): Io<boolean> {
     const { sys, top } = this.#root;
-    return (yield* quietly(sys.lstat(`${below(top, RESERVED_NAME)}/${LOCK_NAME}`))) !== undefined;
+    return (yield* quietly(statBelow(sys, top, `${RESERVED_NAME}/${LOCK_NAME}`))) !== undefined;
   }
 
   /**

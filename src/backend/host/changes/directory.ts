@@ -3,7 +3,7 @@
 import { existsNotDirectory } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { WriteOptions } from "../../../core/ports/backend.js";
-import { below, release } from "../../../jail/handles.js";
+import { release, statBelow } from "../../../jail/handles.js";
 import { quietly } from "../../../jail/sys.js";
 import { expectationError, requireExpected } from "../../preconditions.js";
 import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "../target.js";
@@ -43,7 +43,7 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
 
 function* reportDirectory(change: Change, name: string): Io<void> {
   if (!isReported(change)) return;
-  const stat = yield* quietly(change.jail.sys.lstat(below(change.walk.directory, name)));
+  const stat = yield* quietly(statBelow(change.jail.sys, change.walk.directory, name));
   const after = stat?.isDirectory() === true ? stateOf(stat) : { size: 0, modified: Date.now() };
   yield* report(change, { action: "created", kind: "directory", path: realPath(change, name), before: null, after });
 }

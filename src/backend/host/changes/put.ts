@@ -4,7 +4,7 @@ import { alreadyExists, invalidInput, notADirectory, notAFile, parentMissing } f
 import type { Io } from "../../../core/io.js";
 import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
-import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { below, identity, type Pinned, release, statBelow } from "../../../jail/handles.js";
 import { type PreparedEntry, renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
@@ -233,5 +233,5 @@ function* placeAndReport(
   yield* commitKept(put, keeping);
   // It gets its permissions last: what is told of is how it stays.
   yield* finish();
-  yield* report(change, made(yield* quietly(jail.sys.lstat(below(walk.directory, target.name)))), keeping);
+  yield* report(change, made(yield* quietly(statBelow(jail.sys, walk.directory, target.name))), keeping);
 }

@@ -4,7 +4,7 @@ import type { Io } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import type { IdentifiedRecord, Kept } from "../../../core/ports/changes/journal-writer.js";
-import { below } from "../../../jail/handles.js";
+import { statBelow } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Walk } from "../../../jail/walk/walk.js";
@@ -51,7 +51,7 @@ export function* stateAfter(
   name: string,
   { placed, sha256 }: { readonly placed: Stat; readonly sha256?: string | undefined },
 ): Io<EntryState> {
-  const now = yield* quietly(jail.sys.lstat(below(walk.directory, name)));
+  const now = yield* quietly(statBelow(jail.sys, walk.directory, name));
   const isSame = now?.identity === placed.identity && now.size === placed.size && now.modifiedMs === placed.modifiedMs;
   return isSame ? stateOf(now, sha256) : plannedState(placed, sha256);
 }

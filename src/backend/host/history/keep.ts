@@ -4,7 +4,7 @@ import type { Io } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
-import { below, CREATE, identity, type Pinned, READ } from "../../../jail/handles.js";
+import { below, CREATE, identity, type Pinned, READ, statBelow } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { type Keeping, recordOf } from "../changes/report.js";
@@ -108,7 +108,7 @@ export function* describeKept(
   { name, object }: { readonly name: string; readonly object?: Pinned | undefined },
 ): Io<Kept> {
   const isOpen = object !== undefined && object.fd >= 0;
-  const stat = yield* quietly(isOpen ? jail.sys.fstat(object.fd) : jail.sys.lstat(below(trash, name)));
+  const stat = yield* quietly(isOpen ? jail.sys.fstat(object.fd) : statBelow(jail.sys, trash, name));
   return stat?.isFile() === true ? { in: "trash", size: stat.size, version: stat.version } : { in: "trash", size: 0 };
 }
 
@@ -124,7 +124,7 @@ function* keepInTrash(
   if (isOwn) {
     try {
       yield* sys.link(below(change.walk.directory, name), path);
-      if ((yield* sys.lstat(path))?.identity === identity(old)) return "linked";
+      if ((yield* statBelow(sys, trash, target))?.identity === identity(old)) return "linked";
       // Another process has just replaced the file: this is not the one that was looked at.
       yield* sys.unlink(path);
       return "concurrent";
