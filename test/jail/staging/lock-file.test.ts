@@ -318,8 +318,11 @@ test("the lock of a killed process delays nobody", async () => {
     for (let round = 0; left < 2 && round < 20; round++) {
       writeFileSync(file, content);
       const child = await startChild({ config });
-      void child.invoke("write", { path: "file.txt", content: "killed", ifMatch: etag(content) });
-      while (!existsSync(lockIn(root))) await turn();
+      let isOver = false;
+      void child.invoke("write", { path: "file.txt", content: "killed", ifMatch: etag(content) }).then(() => {
+        isOver = true;
+      });
+      while (!existsSync(lockIn(root)) && !isOver) await turn();
       await child.kill();
       if (!existsSync(lockIn(root))) continue;
       left++;
