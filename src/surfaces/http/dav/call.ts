@@ -140,6 +140,18 @@ export class DavCall {
     return value;
   }
 
+  /** The header `Depth` in lower case; `infinity` if it is absent (RFC 4918, 10.2). */
+  get depth(): string {
+    return this.header("depth")?.trim().toLowerCase() ?? "infinity";
+  }
+
+  /** Whether a request is about all that is in a collection. @throws HttpError 400 if `Depth` is neither 0 nor infinity */
+  get isDeep(): boolean {
+    const { depth } = this;
+    if (depth === "0" || depth === "infinity") return depth === "infinity";
+    throw badRequest(`Depth of ${this.exchange.request.method} must be 0 or infinity`);
+  }
+
   /** @param more `listsTypes`: with the media types of files */
   async list(place: Place, page: Page, more: Pick<CallTerms, "listsTypes"> = {}): Promise<DavListing> {
     return (await this.run("list", place, page, { terms: more })) as DavListing;

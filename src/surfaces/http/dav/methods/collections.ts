@@ -35,8 +35,7 @@ export async function remove(call: DavCall): Promise<FastifyReply> {
   }
   const type = await typeAt(call, target);
   if (type === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
-  const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
-  if (type === "directory" && depth !== "infinity") throw badRequest("Depth of DELETE must be infinity");
+  if (type === "directory" && call.depth !== "infinity") throw badRequest("Depth of DELETE must be infinity");
   const conditions = await evaluateConditions(call);
   await requireUnlocked(call, conditions, [{ place: target, isTree: true, isMember: true }]);
   const hash = conditions.hashOf(target);

@@ -18,7 +18,7 @@ interface Relocation {
 /** `COPY`: a file, or a collection with all in it; with `Depth: 0` the collection alone. */
 export async function copy(call: DavCall): Promise<FastifyReply> {
   const { target, properties } = call;
-  const isDeep = isDeepOf(call);
+  const { isDeep } = call;
   const relocation = await prepare(call, { isMove: false });
   const { to } = relocation;
   const [from, goal] = [call.spotOf(target), call.spotOf(to)];
@@ -36,7 +36,7 @@ export async function copy(call: DavCall): Promise<FastifyReply> {
 /** `MOVE`: the entry itself, in one step where it can be. */
 export async function move(call: DavCall): Promise<FastifyReply> {
   const { target, properties, locks } = call;
-  if (!isDeepOf(call)) throw badRequest("Depth of MOVE must be infinity");
+  if (call.depth !== "infinity") throw badRequest("Depth of MOVE must be infinity");
   const relocation = await prepare(call, { isMove: true });
   if ((await typeAt(call, target)) === undefined) throw missing();
   const { overwritten } = await relocate(call, "move", { relocation, more: {}, terms: {} });
@@ -47,12 +47,6 @@ export async function move(call: DavCall): Promise<FastifyReply> {
 }
 
 const missing = (): DavError => new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
-
-function isDeepOf(call: DavCall): boolean {
-  const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
-  if (depth !== "0" && depth !== "infinity") throw badRequest("Depth must be 0 or infinity");
-  return depth === "infinity";
-}
 
 /** Everything that is decided before the operation. @throws HttpError */
 async function prepare(call: DavCall, { isMove }: { readonly isMove: boolean }): Promise<Relocation> {

@@ -34,7 +34,7 @@ async function take(
 ): Promise<FastifyReply> {
   const { target, host, caller, locks } = call;
   const requested = lockInfo(body);
-  const isDeep = isDeepOf(call);
+  const { isDeep } = call;
   // Judged before anything is said of other locks. What is missing is created below.
   const found = await undefinedFor(
     ["NOT_FOUND"],
@@ -114,12 +114,6 @@ function lockInfo(body: XmlElement): { readonly isExclusive: boolean; readonly o
     throw new HttpError(507, `DAV:owner must have at most ${MAX_OWNER_BYTES} bytes`);
   }
   return { isExclusive, owner: markup };
-}
-
-function isDeepOf(call: DavCall): boolean {
-  const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
-  if (depth !== "0" && depth !== "infinity") throw badRequest("Depth of LOCK must be 0 or infinity");
-  return depth === "infinity";
 }
 
 /** The first time that is understood, within the limit. */

@@ -42,7 +42,7 @@ export async function propfind(call: DavCall): Promise<FastifyReply> {
 }
 
 function depthOf(call: DavCall): 0 | 1 {
-  const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
+  const { depth } = call;
   if (depth === "0") return 0;
   if (depth === "1") return 1;
   if (depth !== "infinity") throw badRequest("Depth must be 0 or 1");
