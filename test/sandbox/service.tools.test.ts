@@ -109,8 +109,7 @@ describe("a service", () => {
     if (child.stdout !== null) await once(child.stdout, "data");
     expect(processesWith("78.25")).not.toEqual([]);
     child.kill("SIGKILL");
-    for (let look = 0; look < 50 && processesWith("78.25").length > 0; look++) await sleep(20);
-    expect(processesWith("78.25")).toEqual([]);
+    while (processesWith("78.25").length > 0) await sleep(20);
   });
 
   test("gives on nothing that it was given itself", async () => {

@@ -90,7 +90,8 @@ withBwrap("jettson_shell_run", () => {
 
   test("is ended in time, with all that it has started, and what it wrote is kept", async () => {
     const command = "echo before; (setsid sh -c 'sleep 60; touch late' &) ; sleep 60 & sleep 60";
-    expect(await sh(command, { timeout_seconds: 0.5 })).toEqual(ran("before\n", { exit_code: 124, timed_out: true }));
+    // Time enough to begin on a busy machine.
+    expect(await sh(command, { timeout_seconds: 3 })).toEqual(ran("before\n", { exit_code: 124, timed_out: true }));
     await gone("sleep 60");
     expect(await sh("sleep 61 >/dev/null 2>&1 & echo on; touch made")).toEqual(ran("on\n"));
     await gone("sleep 61");
@@ -215,11 +216,9 @@ describe("without a sandbox", () => {
   });
 });
 
-/** What a run has started is dead within a second. */
+/** Waits until what a run has started is dead; the time of the test bounds it. */
 async function gone(commandLine: string): Promise<void> {
-  const end = Date.now() + 1000;
-  while (processes(commandLine).length > 0 && Date.now() < end) await setTimeout(10);
-  expect(processes(commandLine)).toEqual([]);
+  while (processes(commandLine).length > 0) await setTimeout(10);
 }
 
 /** Processes of this machine with this command line. */

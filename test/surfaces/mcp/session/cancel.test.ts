@@ -16,18 +16,29 @@ const ENTRIES = 2000;
 const big = makeFolder();
 for (let i = 0; i < ENTRIES; i++) writeFileSync(join(big, `${i}`), "");
 
-/** A root in which a tree takes long enough to be cancelled, and a record of what became of it. */
+/** A root in which a tree takes longer than a millisecond, and a record of what became of each call. */
 function slowRoot(more: { file?: object; jobs?: object; auth?: object } = {}): {
   config: string;
   outcomes: () => string[];
 } {
   const file = { roots: { big: { path: big, io: "pool" } }, ...more.file };
-  const folder = makeFolder({ "c.json5": JSON.stringify({ audit: { file: "audit.jsonl" }, ...more, file }) });
+  const folder = makeFolder({
+    "c.json5": JSON.stringify({ audit: { file: "audit.jsonl" }, mcp: { tools: "full" }, ...more, file }),
+  });
   const outcomes = () => readRecords(join(folder, "audit.jsonl")).map(({ outcome }) => String(outcome));
   return { config: join(folder, "c.json5"), outcomes };
 }
 
 const slow = { root: "big", info: "size", maxEntries: ENTRIES };
+/** Without a cursor a watch answers at once, with one. */
+const look = { root: "big", path: "" };
+/** Waits for a change, so that it runs until it is cancelled or {@link change} ends it. */
+function waiting(answer: object | string): typeof look & { waitMs: number; cursor: string } {
+  const [, cursor] = /cursor ([\w-]+)/.exec(JSON.stringify(answer)) ?? [];
+  if (cursor === undefined) throw new Error(`No cursor: ${JSON.stringify(answer)}`);
+  return { ...look, waitMs: 30_000, cursor };
+}
+const change = () => writeFileSync(join(big, "0"), "changed");
 
 const jobsOf = async (url: string): Promise<number> => {
   const status = (await (await fetch(`${url}/api/v1/status`)).json()) as { stats: { jobs: number } };
@@ -46,7 +57,11 @@ const send = (url: string, message: object, { signal, token }: { signal?: AbortS
     ...(signal === undefined ? {} : { signal }),
   }).then((response) => response.text());
 
-const CALL = { id: 1, method: "tools/call", params: { name: "file_tree", arguments: slow } };
+const callOf = (id: number, args: object) => ({
+  id,
+  method: "tools/call",
+  params: { name: "file_watch", arguments: args },
+});
 const CANCEL = { method: "notifications/cancelled", params: { requestId: 1 } };
 
 describe("a client that", () => {
@@ -76,9 +91,9 @@ describe("a client that", () => {
   test.each<ClientName>(["client 2, newest protocol", "client 1"])("cancels aborts its call: %s", async (client) => {
     const { config, outcomes } = slowRoot();
     const session = await connect(client, { args: ["--config", config] });
-    await session.call("file_stat", { root: "big", path: "0" });
+    const begun = await session.call("file_watch", look);
     const cancelling = new AbortController();
-    const call = session.call("file_tree", slow, cancelling.signal);
+    const call = session.call("file_watch", waiting(begun), cancelling.signal);
     // A client does not even send what is cancelled at once; behind the call in the pipe is soon enough.
     setImmediate(() => cancelling.abort());
     await expect(call).rejects.toThrow();
@@ -91,8 +106,8 @@ describe("a client that", () => {
   test("goes away aborts its call, over stdio", async () => {
     const { config, outcomes } = slowRoot();
     const raw = await startRaw(["--config", config]);
-    await raw.call("file_stat", { root: "big", path: "0" });
-    raw.call("file_tree", slow).catch(() => {});
+    const begun = (await raw.call("file_watch", look)).result;
+    raw.call("file_watch", waiting(begun)).catch(() => {});
     raw.process.child.stdin.end();
     expect((await raw.process.ended).status).toBe(0);
     expect(outcomes()).toEqual(["OK", "ABORTED"]);
@@ -105,16 +120,20 @@ describe("a client that", () => {
     const { config, outcomes } = slowRoot();
     const served = await serve(["--config", config]);
     const session = await connect("client 2, newest protocol", { url: served.url });
-    await session.call("file_stat", { root: "big", path: "0" });
+    const watch = (args: object, signal?: AbortSignal): Promise<object | string> =>
+      era === "newest"
+        ? session.call("file_watch", { ...args }, signal)
+        : send(served.url, callOf(signal === undefined ? 2 : 1, args), signal === undefined ? {} : { signal });
+    const input = waiting(await watch(look));
     const cancelling = new AbortController();
-    const { signal } = cancelling;
-    const call = era === "newest" ? session.call("file_tree", slow, signal) : send(served.url, CALL, { signal });
+    const call = watch(input, cancelling.signal);
     call.catch(() => {});
     while ((await jobsOf(served.url)) < 2);
     cancelling.abort();
     await expect(call).rejects.toThrow();
     await session.call("file_stat", { root: "big", path: "0" });
     // Stopping would cancel what still runs.
+    if (era === "2025") change();
     while (outcomes().length < 3) await new Promise((resolve) => setImmediate(resolve));
     await served.stop();
     expect(outcomes().sort()).toEqual(expected);
@@ -133,12 +152,16 @@ describe("a client that", () => {
     const { config, outcomes } = slowRoot({ auth: { tokens } });
     const served = await serve(["--config", config]);
     const owner = canceller === undefined ? {} : { token: "secret" };
-    const call = send(served.url, CALL, owner);
-    while ((await jobsOf(served.url)) < 1);
+    const input = waiting(await send(served.url, callOf(2, look), owner));
+    const call = send(served.url, callOf(1, input), owner);
+    while ((await jobsOf(served.url)) < 2);
     await send(served.url, CANCEL, canceller === undefined ? {} : { token: canceller });
+    if (outcome === "OK") change();
     const text = await call;
     expect(text.includes("ABORTED")).toBe(outcome === "ABORTED");
-    expect(outcomes()).toEqual([outcome]);
+    // The record is written behind the answer.
+    while (outcomes().length < 2) await new Promise((resolve) => setImmediate(resolve));
+    expect(outcomes()).toEqual(["OK", outcome]);
     await served.stop();
   });
 });
