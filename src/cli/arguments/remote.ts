@@ -86,6 +86,10 @@ export interface ConfigSource {
   readonly listener?: ListenerOverride | undefined;
 }
 
+/** Whether a configuration or the command line names what is served; else that is one temp root. */
+export const namesRoots = ({ file, roots, folders }: ConfigSource): boolean =>
+  file !== undefined || roots.length > 0 || folders !== undefined;
+
 /** Common options of `mcp`, `call`, `acp` and the file commands. */
 export interface OwnCalls extends Reach {
   readonly source: ConfigSource;

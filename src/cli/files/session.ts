@@ -1,11 +1,12 @@
 // What a file command works with: its calls, output, colours, progress and failures.
 
+import { DEFAULT_ROOT } from "../../config/parse-file.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { FileCommand, FileRun } from "../arguments/files/options.js";
-import type { RemoteVenue } from "../arguments/remote.js";
+import { namesRoots, type RemoteVenue } from "../arguments/remote.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load-config.js";
@@ -30,6 +31,8 @@ const NO_DEADLINE_MS = 2 ** 31;
 const COLUMNS = 80;
 /** Bytes of one read from a venue elsewhere. */
 const REMOTE_READ_BYTES = 2 ** 20;
+
+const NO_ROOTS = `venue-files: without --config, --root or --url there is only '${DEFAULT_ROOT}', an empty folder that is removed at the end\n`;
 
 type Operation = keyof FileInputs & keyof FileOutputs;
 
@@ -66,6 +69,7 @@ export async function withFileSession(
   const stop = new AbortController();
   void context.untilStopped().then(() => stop.abort());
   const { calls, maxReadBytes } = await openCalls(run, context, stop.signal);
+  if (run.remote === undefined && !command.json && !namesRoots(run.source)) context.stderr.write(NO_ROOTS);
   const { stdout } = context;
   const isTerminal = stdout.isTTY === true;
   try {

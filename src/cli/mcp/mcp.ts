@@ -13,7 +13,7 @@ import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
 import { rootsWithSecrets, touchesSecrets } from "../../venue/start/state/secrets.js";
 import type { Command } from "../arguments/arguments.js";
-import type { ConfigSource } from "../arguments/remote.js";
+import { type ConfigSource, namesRoots } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadCaps, loadOneConfig, warn } from "../load-config.js";
 import { ownCaller } from "../own-caller.js";
@@ -84,15 +84,9 @@ class McpRun {
     this.#warnProtected(command.source.folders ?? []);
   }
 
-  /** Whether the command line or a configuration says what is served. */
-  get #namesRoots(): boolean {
-    const { file, roots, folders } = this.#command.source;
-    return file !== undefined || roots.length > 0 || folders !== undefined;
-  }
-
   async open(config: ServedConfig): Promise<McpHost> {
     const venue = await this.#openVenue(config);
-    if (!this.#namesRoots) this.#context.stderr.write(NO_FOLDER);
+    if (!namesRoots(this.#command.source)) this.#context.stderr.write(NO_FOLDER);
     return venue.mcpHost(this.#caps, this.#command.profile);
   }
 
@@ -160,7 +154,7 @@ class McpRun {
       reason ?? `${leftOut} of its ${total} are left out: none but folders in --within, each once, at most 32`;
     if (names.length === 0) {
       const text = `No roots of the client: ${why}.`;
-      if (!this.#namesRoots) throw new ConfigError([`${text} Name one with --root`], EXIT.config);
+      if (!namesRoots(this.#command.source)) throw new ConfigError([`${text} Name one with --root`], EXIT.config);
       this.#context.stderr.write(`${text} Only those of the command line are served.\n`);
       return;
     }

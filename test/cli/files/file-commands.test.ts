@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { run } from "../process.js";
-import { useFileCommands } from "./file-stage.js";
+import { runFileLine, useFileCommands } from "./file-stage.js";
 
 const { on, ok, inFolder } = useFileCommands({
   "docs/a.txt": "one\ntwo\nthree\n",
@@ -38,6 +38,16 @@ describe("looking", () => {
     expect(await ok("stat", "d:a.txt")).toMatch(/path +d:a\.txt\n +type +file\n +size +14\n/);
     const { status, stderr } = await on(["stat", "d:none"]);
     expect([status, stderr]).toEqual([1, "venue-files: Not found: d:none\n"]);
+  });
+
+  test("a command that names no roots is told what it works on", async () => {
+    const note = /^venue-files: without --config, --root or --url there is only 'tmp', an empty folder .*\n/;
+    const { status, stdout, stderr } = await runFileLine(folder, ["ls"]);
+    expect([status, stdout, stderr.replace(note, "")]).toEqual([0, "tmp:\n", ""]);
+    const failed = await runFileLine(folder, ["history", "docs:"]);
+    expect(failed.stderr).toMatch(note);
+    expect(failed.stderr).toMatch(/Unknown root 'docs'\. Configured: \[tmp\]\n$/);
+    expect((await runFileLine(folder, ["ls", "--json"])).stderr).toBe("");
   });
 
   test("a failure names the command that helps, not the operation", async () => {
