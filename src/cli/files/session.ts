@@ -171,10 +171,12 @@ export async function forEachItem<T>(
 /** Prints an output as one line of JSON. */
 export const printJson = (session: FileSession, output: unknown): Promise<void> => session.out(`${jsonText(output)}\n`);
 
+const NAME_A_KEY = "Name the key of its user: --key NAME. venue-files key new NAME makes one";
+
 /** One line about a failure, with its hint. */
 function failureText({ code, sentence, data }: FileAdapterError): string {
   // `mv` and `cp` know directories as targets and overwrite by themselves, so its advice does not apply.
   const text = phrase(code === "ALREADY_EXISTS" ? sentence.slice(0, 1) : sentence, WORDING);
-  const { hint } = data;
+  const { hint = code === "DRIVE_REQUIRES_AUTH" ? NAME_A_KEY : undefined } = data;
   return typeof hint === "string" ? `${text}${text.endsWith(".") ? "" : "."} ${hint}` : text;
 }

@@ -1,6 +1,8 @@
 // The commands `undo`, `trash` and `purge`.
 
+import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { nothingToUndo } from "../../core/errors/undo-texts.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { createLineAsker } from "../acp/line-asker.js";
 import { numberOf, placeOf } from "../arguments/files/options.js";
@@ -44,18 +46,44 @@ async function inputsOf(session: FileSession): Promise<readonly UndoInput[]> {
   if (words.length === 1) return [{ id: words[0] ?? "" }];
   if (words.length > 1) return [{ ids: [...words] }];
   if (flags.has("session")) return sessionInputs(session);
-  return [{ last: numberOf(command, "last") ?? 1, via: "*" }];
+  return newestInputs(session, numberOf(command, "last") ?? 1);
 }
+
+/** The newest changes, whoever made them. Only the operator may ask for them by number; anybody else by their ids. */
+async function newestInputs(session: FileSession, last: number): Promise<readonly UndoInput[]> {
+  const newest = { last, via: "*" };
+  try {
+    await session.invoke("file:undo", { ...newest, dryRun: true });
+    return [newest];
+  } catch (error) {
+    if (!(error instanceof FileAdapterError) || error.code !== "CAPABILITY_DENIED") throw error;
+  }
+  const standing = await standingChanges(session);
+  const units = new Set([...new Set(standing.map(unitOf))].slice(0, last));
+  if (units.size === 0) throw nothingToUndo();
+  return inputsByRoot(standing.filter((one) => units.has(unitOf(one))));
+}
+
+/** What is undone as one: a group of changes, or a single one. */
+const unitOf = ({ group, id }: Change): string => group ?? id;
 
 /** The newest session: changes of one actor through one credential, without a long pause. */
 async function sessionInputs(session: FileSession): Promise<readonly UndoInput[]> {
-  const { entries: all } = await session.invoke("file:history", { limit: PAGE });
-  const standing = all.filter((one) => one.undoneBy === undefined && one.undoes === undefined && one.op !== "purge");
+  const standing = await standingChanges(session);
   const [newest] = standing;
-  if (newest === undefined) return [{ last: 1, via: "*" }];
+  if (newest === undefined) throw nothingToUndo();
   const own = standing.filter(({ actor, via }) => actor === newest.actor && via === newest.via);
   const end = own.findIndex(({ time }, index) => index > 0 && (own[index - 1]?.time ?? 0) - time > PAUSE_MS);
-  const chosen = end < 0 ? own : own.slice(0, end);
+  return inputsByRoot(end < 0 ? own : own.slice(0, end));
+}
+
+/** Changes that are still in place, newest first. */
+async function standingChanges(session: FileSession): Promise<readonly Change[]> {
+  const { entries } = await session.invoke("file:history", { limit: PAGE });
+  return entries.filter((one) => one.undoneBy === undefined && one.undoes === undefined && one.op !== "purge");
+}
+
+function inputsByRoot(chosen: readonly Change[]): readonly UndoInput[] {
   const roots = [...new Set(chosen.map(({ root }) => root))];
   return roots.map((root) => {
     const ids = chosen.filter((one) => one.root === root).map(({ id }) => id);
