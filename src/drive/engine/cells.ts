@@ -15,6 +15,7 @@ import { lazyCell } from "../dlfs/open.js";
 import { driveError } from "../error.js";
 import type { Step, Steps } from "../steps.js";
 import type { CellStore } from "../store/cell-store.js";
+import type { ReadLease } from "../store/read-lease.js";
 import { type CellCache, createCellCache, createNumberCache } from "./cell-cache.js";
 import { missingHash, storeUnavailable } from "./fault.js";
 import { createLru, type Lru } from "./lru.js";
@@ -29,9 +30,11 @@ const MAX_KEPT_BLOB_BYTES = 1024;
 export interface CellPool {
   /**
    * In request order; `undefined` for cells the store does not have.
+   *
+   * @param lease see {@link CellStore.getMany}
    * @throws STORE_UNAVAILABLE, STORE_DAMAGED
    */
-  get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  get(hashes: readonly string[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]>;
   /** A cell that is in memory. */
   near(hash: string): Uint8Array | undefined;
   /** Sizes of blobs, by the hash of their top cell. */
@@ -63,7 +66,7 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
     sizes: createNumberCache(MAX_SIZES),
     firstIds: createLru(MAX_FIRST_IDS, () => 1),
     near: kept.get,
-    async get(hashes) {
+    async get(hashes, lease) {
       const found = hashes.map((hash) => kept.get(hash));
       const missing = hashes.filter((_, place) => found[place] === undefined);
       if (missing.length === 0) return found;
@@ -71,7 +74,12 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
       const read =
         missing.length === 1 && only !== undefined
           ? [await callStore(() => store.get(Buffer.from(only, "hex")))]
-          : await callStore(() => store.getMany(missing.map((hash) => Buffer.from(hash, "hex"))));
+          : await callStore(() =>
+              store.getMany(
+                missing.map((hash) => Buffer.from(hash, "hex")),
+                lease,
+              ),
+            );
       let next = 0;
       return hashes.map((hash, place) => found[place] ?? checked(hash, read[next++]));
     },
@@ -126,8 +134,11 @@ export interface CellScope {
   runSteps<T>(steps: Steps<T>): Promise<T>;
   /** Prefetches branches. Missing ones are reported when they are used. */
   fetch(refs: Iterable<Uint8Array>): Promise<void>;
-  /** Cells for immediate use; they are not kept. */
-  peek(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  /**
+   * Cells for immediate use; they are not kept.
+   * @param lease see {@link CellStore.getMany}
+   */
+  peek(hashes: readonly string[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]>;
   /**
    * The value of a Ref.
    * @throws MISSING_CELL
@@ -152,12 +163,12 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     return near;
   };
   const source: Source = { load, forget: (hash) => held.delete(hash), limits: DEFAULT_CELL_LIMITS };
-  const peek = async (hashes: readonly string[]): Promise<(Uint8Array | undefined)[]> => {
+  const peek = async (hashes: readonly string[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]> => {
     const near = hashes.map((hash) => held.get(hash) ?? overlay?.find(hash));
     const wanted = hashes.filter((_, place) => near[place] === undefined);
     if (wanted.length === 0) return near;
-    let read = await pool.get(wanted);
-    if (read.includes(undefined) && (await overlay?.settle?.()) === true) read = await pool.get(wanted);
+    let read = await pool.get(wanted, lease);
+    if (read.includes(undefined) && (await overlay?.settle?.()) === true) read = await pool.get(wanted, lease);
     let next = 0;
     return near.map((bytes) => bytes ?? read[next++]);
   };

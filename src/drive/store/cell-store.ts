@@ -1,3 +1,7 @@
+// Port of the stores that keep the cells and roots of drives.
+
+import type { ReadLease } from "./read-lease.js";
+
 /**
  * Stores cells and signed roots. Stores do not interpret cells, except that they find references during garbage
  * collection. Arguments are copied or written before the promise resolves, so callers may reuse their buffers
@@ -17,8 +21,12 @@ export interface CellStore {
    * store, and everything below roots returned by `roots` or `pin`.
    */
   get(hash: Uint8Array): Promise<Uint8Array | undefined>;
-  /** Like `get`, in the given order; neighbouring cells are read together. */
-  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
+  /**
+   * Like `get`, in the given order; neighbouring cells are read together.
+   *
+   * @param lease if present, the cells are valid only until it is released
+   */
+  getMany(hashes: readonly Uint8Array[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]>;
   batch(): CellBatch;
   /** One root per writer, ordered by writer id. @param owner the account key, 64 hex digits */
   roots(owner: string): Promise<readonly RootRecord[]>;

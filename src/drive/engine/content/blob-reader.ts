@@ -9,6 +9,7 @@ import { badFormat, readerOf, takeByte, takeVlq } from "../../cad3/encoding/read
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import { BLOB_TAG } from "../../cad3/scalar.js";
 import type { FileNode } from "../../dlfs/node.js";
+import { ReadLease } from "../../store/read-lease.js";
 import type { CellScope } from "../cells.js";
 
 /** Reads cells without keeping them. */
@@ -39,9 +40,9 @@ function blobOf(cell: ParsedCell | undefined, expected?: number): ParsedBlob {
   return cell;
 }
 
-async function readCells(refs: readonly Uint8Array[], cells: CellReader): Promise<ParsedCell[]> {
+async function readCells(refs: readonly Uint8Array[], cells: CellReader, lease?: ReadLease): Promise<ParsedCell[]> {
   const hashes = refs.filter(isBranch).map((ref) => toHex(hashOfRef(ref)));
-  const found = await cells.peek(hashes);
+  const found = await cells.peek(hashes, lease);
   let next = 0;
   return refs.map((ref) => {
     if (!isBranch(ref)) return parseCell(ref);
@@ -86,15 +87,21 @@ export async function readRange(
     level = [];
     for (let at = 0; at < touched.length; at += MAX_TOGETHER) {
       const some = touched.slice(at, at + MAX_TOGETHER);
+      const lease = new ReadLease();
       const read = await readCells(
         some.map(({ ref }) => ref),
         cells,
+        lease,
       );
+      const below: Part[] = [];
       for (const [place, part] of some.entries()) {
         const blob = blobOf(read[place], part.length);
         copy(blob, part.start);
-        level.push(...partsOf(blob, part.start));
+        below.push(...partsOf(blob, part.start));
       }
+      // The Refs of parts are views of the cells.
+      if (below.length === 0) lease.release();
+      level.push(...below);
     }
   }
   return { bytes, size };

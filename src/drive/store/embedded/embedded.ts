@@ -18,6 +18,7 @@ import type {
 import { checkOpen, checkOwner, checkRoot } from "../checks.js";
 import { createLiveBatches, type LiveBatches } from "../live-batches.js";
 import { createPins } from "../pins.js";
+import type { ReadLease } from "../read-lease.js";
 import { storeUnavailable } from "../store-error.js";
 import {
   logKey,
@@ -136,10 +137,10 @@ class EmbeddedStore implements CellStore {
     return found;
   }
 
-  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+  getMany(hashes: readonly Uint8Array[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]> {
     const { tables, reader } = this.#parts;
     const checkGoesOn = (): void => checkOpen(this.#isOpen);
-    return this.#run(() => readCells(hashes, { tables, reader, checkGoesOn }));
+    return this.#run(() => readCells(hashes, { tables, reader, checkGoesOn, lease }));
   }
 
   batch(): CellBatch {

@@ -2,6 +2,7 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import type { ReadLease } from "../read-lease.js";
 import { storeDamaged } from "../store-error.js";
 import type { Place } from "../tables.js";
 
@@ -13,6 +14,9 @@ const MAX_OPEN = 32;
 /** Maximum bytes of one read; places in one pack that are closer together than the gap are read at once. */
 const MAX_READ_BYTES = 1 << 20;
 const MAX_GAP_BYTES = 16_384;
+/** Buffers kept for reads under a lease, and the fewest bytes of such a read. */
+const MAX_SPARE = 4;
+const MIN_LEASED_BYTES = 65_536;
 
 interface OpenPack {
   readonly handle: Promise<FileHandle>;
@@ -25,18 +29,25 @@ export class PackReader {
   readonly #folder: string;
   /** Least recently used first. */
   readonly #open = new Map<number, OpenPack>();
+  /** Buffers of {@link MAX_READ_BYTES} that nothing uses. */
+  readonly #spare: Buffer[] = [];
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** In the given order. @throws ENOENT if a pack is gone, STORE_DAMAGED if it is too short */
-  async readMany(places: readonly Place[]): Promise<Buffer[]> {
+  /**
+   * In the given order.
+   *
+   * @param lease if present, what is returned may be overwritten once it is released
+   * @throws ENOENT if a pack is gone, STORE_DAMAGED if it is too short
+   */
+  async readMany(places: readonly Place[], lease?: ReadLease): Promise<Buffer[]> {
     const found = new Map<Place, Buffer>();
     for (const run of runsOf(places)) {
       const [first, last] = [run[0], run.at(-1)];
       if (first === undefined || last === undefined) continue;
-      const bytes = await this.#read({ ...first, length: last.offset + last.length - first.offset });
+      const bytes = await this.#read({ ...first, length: last.offset + last.length - first.offset }, lease);
       for (const place of run) {
         const at = place.offset - first.offset;
         found.set(place, bytes.subarray(at, at + place.length));
@@ -45,11 +56,11 @@ export class PackReader {
     return places.map((place) => found.get(place) ?? Buffer.alloc(0));
   }
 
-  async #read({ pack, offset, length }: Place): Promise<Buffer> {
+  async #read({ pack, offset, length }: Place, lease?: ReadLease): Promise<Buffer> {
     const entry = this.#take(pack);
     try {
       const handle = await entry.handle;
-      const target = Buffer.allocUnsafeSlow(length);
+      const target = this.#bufferOf(length, lease);
       const { bytesRead } = await handle.read(target, 0, length, offset);
       if (bytesRead !== length) throw storeDamaged("a pack is too short");
       return target;
@@ -57,6 +68,17 @@ export class PackReader {
       entry.users -= 1;
       closeUnused(entry);
     }
+  }
+
+  #bufferOf(length: number, lease: ReadLease | undefined): Buffer {
+    if (lease === undefined || length < MIN_LEASED_BYTES || length > MAX_READ_BYTES) {
+      return Buffer.allocUnsafeSlow(length);
+    }
+    const buffer = this.#spare.pop() ?? Buffer.allocUnsafeSlow(MAX_READ_BYTES);
+    lease.add(() => {
+      if (this.#spare.length < MAX_SPARE) this.#spare.push(buffer);
+    });
+    return buffer.subarray(0, length);
   }
 
   #take(pack: number): OpenPack {

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { codeOf } from "../../../core/unknown.js";
 import { sameBytes, sha3 } from "../../cad3/ref.js";
 import { checkHash } from "../checks.js";
+import type { ReadLease } from "../read-lease.js";
 import { storeDamaged } from "../store-error.js";
 import { type Place, placeOf, type Tables, unstamped } from "../tables.js";
 import type { PackReader } from "./pack-reader.js";
@@ -19,6 +20,7 @@ export interface ReadParts {
   readonly reader: PackReader;
   /** Throws if the store is being closed. */
   readonly checkGoesOn: () => void;
+  readonly lease?: ReadLease | undefined;
 }
 
 /**
@@ -43,19 +45,26 @@ export async function readCells(hashes: readonly Uint8Array[], parts: ReadParts)
 
 async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(Uint8Array | undefined)[]> {
   const { cells, chunks } = parts.tables;
+  // Neighbours are mostly of one kind, and each look into a table costs about as much as a third of the hash.
+  let isChunkLikely = false;
   const turn = createByteTurn(parts);
   const found: (Uint8Array | undefined)[] = [];
   const places: { readonly at: number; readonly hash: Uint8Array; readonly place: Place }[] = [];
   for (const [at, hash] of hashes.entries()) {
     const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length);
-    const row = cells.get(key);
-    const place = row === undefined ? chunks.get(key) : undefined;
+    const likely: Buffer | undefined = isChunkLikely ? chunks.get(key) : undefined;
+    const row: Buffer | undefined = likely === undefined ? cells.get(key) : undefined;
+    const place: Buffer | undefined = row === undefined && !isChunkLikely ? chunks.get(key) : likely;
+    isChunkLikely = place !== undefined;
     found.push(row && verifyCell(unstamped(row), hash));
     if (place !== undefined) places.push({ at, hash, place: placeOf(place) });
     const waiting = turn(row?.length ?? 0);
     if (waiting !== undefined) await waiting;
   }
-  const read = await parts.reader.readMany(places.map(({ place }) => place));
+  const read = await parts.reader.readMany(
+    places.map(({ place }) => place),
+    parts.lease,
+  );
   for (const [which, { at, hash }] of places.entries()) {
     const bytes = read[which];
     found[at] = bytes && verifyCell(bytes, hash);
