@@ -164,10 +164,13 @@ class HttpCalls implements VenueCalls {
     return this.#options.token === undefined && this.#options.ucans.length === 0;
   }
 
-  /** The failure of an operation. To a caller without credentials a denial says how to have some. */
+  /**
+   * The failure of an operation. To a caller without credentials a denial says how to have some, unless a caps list may
+   * be what denies.
+   */
   #failed(answer: Json): FileAdapterError {
     const error = failureOf(answer);
-    if (!this.#isAnonymous || !NEED_RIGHTS.has(error.code)) return error;
+    if (!this.#isAnonymous || this.#options.caps !== undefined || !NEED_RIGHTS.has(error.code)) return error;
     return adapterError(error.code, error.sentence, { ...error.data, hint: NAME_A_TOKEN });
   }
 

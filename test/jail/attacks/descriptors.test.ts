@@ -78,12 +78,17 @@ describe.each(ENGINES)("by %s", (engine) => {
       // Apart, so that on a busy machine a deadline never comes before the end that is meant.
       const patient = await openFiles(arena.root, engine, { durability: "flush" });
       const hasty = await openFiles(arena.root, engine, { durability: "flush", limits: { timeoutMs: 20 } });
-      for (const files of [patient, hasty]) await files.invoke("stat", { path: "" });
-      const before = openDescriptors();
-      for (let round = 0; round < ROUNDS; round++) await abortedCalls(round % 3 === 2 ? hasty : patient, round);
-      await expectClosedSoon(before);
-      await patient.close();
-      await hasty.close();
+      try {
+        for (const files of [patient, hasty]) {
+          while ((await outcomeOf(files.invoke("stat", { path: "" }))).code !== "ok");
+        }
+        const before = openDescriptors();
+        for (let round = 0; round < ROUNDS; round++) await abortedCalls(round % 3 === 2 ? hasty : patient, round);
+        await expectClosedSoon(before);
+      } finally {
+        await patient.close();
+        await hasty.close();
+      }
     });
   });
 });
