@@ -257,7 +257,6 @@ describe("the package", () => {
     "README.md",
     "LICENSE",
     "SECURITY.md",
-    "CHANGELOG.md",
   ])("holds %s", (path) => {
     expect(files).toContain(path);
     expect(existsSync(join(PACKAGE, path))).toBe(true);
@@ -265,9 +264,7 @@ describe("the package", () => {
 
   test("holds neither tests nor sources nor benchmarks", () => {
     const odd = files.filter((path) => !/^(?:dist|deploy|schemas|docs|examples)\//.test(path));
-    expect(odd.sort()).toEqual(
-      ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "config.example.json5", "package.json"].sort(),
-    );
+    expect(odd.sort()).toEqual(["LICENSE", "README.md", "SECURITY.md", "config.example.json5", "package.json"].sort());
     expect(files.filter((path) => /\btests?\b|(?<!\.d)\.ts$/.test(path))).toEqual([]);
   });
 
