@@ -24,6 +24,7 @@ const LONG = [
     "jail/walk/deep-trees",
     "journal/faults",
     "ops/undoing/undo-surfaces",
+    "ops/watch",
     "parity/parity",
   ],
 ].map((name) => fileURLToPath(new URL(`${name}.test.ts`, import.meta.url)));
