@@ -1,3 +1,4 @@
+import { counted } from "../core/errors/wording.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Entry } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
@@ -68,7 +69,7 @@ function renderText(output: ListOutput, input: ListInput): Rendering {
   const nothing =
     output.total === 0
       ? "Empty directory"
-      : `Past the end: the directory has ${output.total} ${output.total === 1 ? "entry" : "entries"}`;
+      : `Past the end: the directory has ${counted(output.total, "entry", "entries")}`;
   return { kind: "text", text: text === "" ? nothing : text, rest, ...noteOf(output, input) };
 }
 

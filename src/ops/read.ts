@@ -1,4 +1,5 @@
 import { attachedContent } from "../core/content-bytes.js";
+import { counted } from "../core/errors/wording.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
@@ -77,8 +78,6 @@ function emptyNote({ content, offset, size, totalLines }: ReadOutput, input: Rea
     input.line === undefined || totalLines === undefined ? counted(size, "byte") : counted(totalLines, "line");
   return `Past the end: the file has ${end}`;
 }
-
-const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? "" : "s"}`;
 
 function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
   const { complete, offset = 0, length = 0, size, startLine, endLine, nextLine, nextOffset } = output;

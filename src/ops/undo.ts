@@ -1,6 +1,7 @@
 import { FileAdapterError } from "../core/errors/errors.js";
 import { invalidInput } from "../core/errors/texts.js";
 import { type Blocked, undoBlocked } from "../core/errors/undo-texts.js";
+import { counted } from "../core/errors/wording.js";
 import { etagOf, type Sha256 } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { At, GroupChange } from "../core/ports/backend.js";
@@ -161,7 +162,7 @@ function answerOf(plans: readonly UndoPlan[], hashes: ReadonlyMap<string, Sha256
 
 function render(output: UndoOutput): Rendering {
   const { diff, ...rest } = output;
-  const count = `${output.undone.length} ${output.undone.length === 1 ? "change" : "changes"}`;
+  const count = counted(output.undone.length, "change");
   const key = output.group ?? output.id;
   const blocked = (output.blocked ?? []).map(({ path, by }) => `blocked: ${path} changed since, by ${by}\n`);
   const files = output.files.map(({ path, etag }) => `${etag === null ? "gone" : (etag ?? "back")} ${path}\n`);

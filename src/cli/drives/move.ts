@@ -7,6 +7,7 @@ import { ConfigError } from "../../config/errors.js";
 import { newGroupId } from "../../core/entry-id.js";
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import type { DriveMaker } from "../../core/ports/changes/change.js";
 import { viaOf } from "../../dispatch/call/changes.js";
 import type { ExportPiece } from "../../drive/engine/engine.js";
@@ -45,7 +46,7 @@ export async function exportDrives(command: ExportCommand, work: DriveWork): Pro
     progress.end();
     const text = json
       ? `${jsonText({ files: names, bytes, top })}\n`
-      : `Exported ${drive === undefined ? "all drives" : escapeText(drive)}: ${bytes} bytes in ${names.map(escapeText).join(", ")}\n`;
+      : `Exported ${drive === undefined ? "all drives" : escapeText(drive)}: ${counted(bytes, "byte")} in ${names.map(escapeText).join(", ")}\n`;
     if (file !== STREAM) await print(context, text);
     return EXIT.ok;
   } catch (error) {
@@ -80,9 +81,12 @@ export async function importDrives(command: ImportCommand, work: DriveWork): Pro
     progress.end();
     const { drives, cells, bytes, refused } = report;
     const into = drives.map(escapeText).join(", ");
-    await print(context, json ? `${jsonText(report)}\n` : `Imported into ${into}: ${cells} cells, ${bytes} bytes\n`);
+    await print(
+      context,
+      json ? `${jsonText(report)}\n` : `Imported into ${into}: ${counted(cells, "cell")}, ${counted(bytes, "byte")}\n`,
+    );
     if (refused > 0)
-      context.stderr.write(`Warning: ${refused} owners were left out, since their signature is not good\n`);
+      context.stderr.write(`Warning: ${counted(refused, "owner")} left out, since their signature is not good\n`);
     return EXIT.ok;
   } finally {
     progress.end();

@@ -2,6 +2,7 @@
 
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import type { DriveCheck } from "../../core/ports/drive-shelf.js";
 import type { DriveCommand } from "../arguments/commands/drives.js";
 import { EXIT, print } from "../context.js";
@@ -83,7 +84,7 @@ function describe(
   { files, directories, bytes, damagedCount, history }: Counts,
   paths: readonly string[],
 ): string {
-  const counts = `${files} files, ${directories} directories, ${bytes} bytes`;
+  const counts = `${counted(files, "file")}, ${counted(directories, "directory", "directories")}, ${counted(bytes, "byte")}`;
   const past = history.damaged ? "  its history is damaged: not everything can be undone\n" : "";
   if (damagedCount === 0) return `${escapeText(drive)}: whole. ${counts}\n${past}`;
   const more = damagedCount > paths.length ? `  and ${damagedCount - paths.length} more\n` : "";
@@ -106,10 +107,12 @@ export async function collectDrives(command: CommandOf<"drive gc">, { drives, co
   const what = dryRun ? "Would remove" : "Removed";
   const text = json
     ? `${jsonText({ ...report, dryRun })}\n`
-    : `${what} ${removed} cells, ${removedBytes} bytes; ${live} are in use\n`;
+    : `${what} ${counted(removed, "cell")}, ${counted(removedBytes, "byte")}; in use: ${live}\n`;
   await print(context, text);
   if (missing === 0) return EXIT.ok;
-  context.stderr.write(`${missing} cells are missing or damaged, so that nothing is removed. See: drive verify\n`);
+  context.stderr.write(
+    `${counted(missing, "cell")} missing or damaged, so that nothing is removed. See: drive verify\n`,
+  );
   return EXIT.failed;
 }
 

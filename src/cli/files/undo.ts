@@ -3,6 +3,7 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { nothingToUndo } from "../../core/errors/undo-texts.js";
+import { counted } from "../../core/errors/wording.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { createLineAsker } from "../acp/line-asker.js";
 import { numberOf, placeOf } from "../arguments/files/options.js";
@@ -98,7 +99,7 @@ async function isConfirmed(input: UndoInput, session: FileSession): Promise<bool
   const { entries } = await session.invoke("file:history", { limit: PAGE });
   const known = new Map(entries.map((entry) => [entry.id, entry]));
   const lines = plan.undone.map((id) => `  ${lineOf(known.get(id), id)}\n`).join("");
-  context.stderr.write(`Would undo ${plural(plan.undone.length, "change")}:\n${lines}${blockedLines(plan)}`);
+  context.stderr.write(`Would undo ${counted(plan.undone.length, "change")}:\n${lines}${blockedLines(plan)}`);
   if ((plan.blocked ?? []).length > 0) return false;
   if (context.stdin.isTTY !== true || !isTerminal) {
     context.stderr.write("venue-files: pass -y to go on without being asked, or -n to look only\n");
@@ -141,8 +142,6 @@ const blockedLines = ({ blocked = [] }: Undone): string =>
         `blocked  ${escapeText(path)}: changed since by ${actorText(by)}${laterId ? ` (${escapeText(laterId)})` : ""}\n`,
     )
     .join("");
-
-const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** `trash ls` and `trash empty` */
 export async function trash(session: FileSession): Promise<number> {
@@ -188,7 +187,7 @@ async function emptyTrash(place: FileInputs["file:trash"], session: FileSession)
   const ids: string[] = [];
   for await (const { id } of trashEntries(place, session)) ids.push(id);
   if (ids.length === 0) return EXIT.ok;
-  const question = `Remove ${plural(ids.length, "entry").replace(/ys$/, "ies")} of ${place.root} for good? [y/N] `;
+  const question = `Remove ${counted(ids.length, "entry", "entries")} of ${place.root} for good? [y/N] `;
   if (!(await mayRemove(question, session))) return EXIT.failed;
   for (let start = 0; start < ids.length; start += MAX_IDS) {
     const output = await session.invoke("file:purge", { root: place.root, ids: ids.slice(start, start + MAX_IDS) });
@@ -211,10 +210,10 @@ export async function purge(session: FileSession): Promise<number> {
   const [word = "", ...ids] = command.words;
   const { root, path } = placeOf(word);
   const input = ids.length > 0 ? { root, ids } : path === "" ? { root, all: true as const } : { root, path };
-  const what = ids.length > 0 ? plural(ids.length, "change") : path === "" ? `all of ${root}` : `${root}:${path}`;
+  const what = ids.length > 0 ? counted(ids.length, "change") : path === "" ? `all of ${root}` : `${root}:${path}`;
   if (!(await mayRemove(`Remove what was kept of ${what} for good? [y/N] `, session))) return EXIT.failed;
   const output = await session.invoke("file:purge", input);
   if (command.json) await printJson(session, output);
-  else await session.out(`${plural(output.purged, "content")} removed\n`);
+  else await session.out(`${counted(output.purged, "content")} removed\n`);
   return EXIT.ok;
 }

@@ -3,6 +3,7 @@
 import { type Grant, parseGrant } from "../../authz/grant.js";
 import type { Ability, Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import { coversRoot, reachesInto, verbsIn } from "./rights.js";
 import { table } from "./table.js";
@@ -82,7 +83,7 @@ const isPublic = ({ owner }: BannerRoot): boolean => owner === undefined;
 
 /** How to call with credentials. */
 function credentials({ localToken, tokens, publicAccess }: BannerFacts): string {
-  const configured = `${tokens} configured token${tokens === 1 ? "" : "s"}`;
+  const configured = counted(tokens, "configured token");
   if (localToken !== undefined) {
     const others = tokens === 0 ? "" : `; ${configured} beside it`;
     if (localToken.text === undefined) {

@@ -4,6 +4,7 @@ import { EVERYTHING, type Grant, parseGrant } from "../../authz/grant.js";
 import type { DidGrant, UcanConfig, VenueConfig } from "../../config/types.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import { printDuration } from "../arguments/duration.js";
 import type { BannerRoot } from "./banner.js";
 import { verbsIn } from "./rights.js";
@@ -134,7 +135,7 @@ function ucans({ maxLifetime, allowNoExpiry, acceptUnversionedCovia }: UcanConfi
 function revocationList({ path, entries }: RevocationFacts): string {
   if (path === undefined) return "none, since there is no state directory; set 'auth.ucan.revocations' to keep one";
   if (entries === undefined) return `none yet; kept in ${path}`;
-  return `${entries} ${entries === 1 ? "entry" : "entries"} in ${path}`;
+  return `${counted(entries, "entry", "entries")} in ${path}`;
 }
 
 const isOwned = ({ owner }: RootFacts): boolean => owner !== undefined;

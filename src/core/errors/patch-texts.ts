@@ -2,6 +2,7 @@
 
 import { adapterError, FileAdapterError } from "./errors.js";
 import { escapeText, type Place } from "./texts.js";
+import { counted } from "./wording.js";
 
 const MAX_SHOWN = 10;
 const MAX_LINES_TOLD = 5;
@@ -82,8 +83,7 @@ export function patchFailed(failed: readonly FailedSection[], of: number): FileA
   const where = of === 1 ? "" : `Section ${first.section} of ${of}: `;
   const more = others.slice(0, MAX_SHOWN - 1);
   const hint = more.map(({ section, error }) => `Section ${section}: ${error.message} [${error.code}]`).join("\n");
-  const count =
-    others.length === 0 ? "" : `. ${others.length} more ${others.length === 1 ? "section fails" : "sections fail"}`;
+  const count = others.length === 0 ? "" : `. ${counted(others.length, "more section fails", "more sections fail")}`;
   return adapterError(
     code,
     [where, ...sentence, count].filter((part) => part !== ""),

@@ -29,3 +29,6 @@ export const option = (name: string): Named => ({ kind: "option", name });
 /** The text of a sentence in the words of a surface. */
 export const phrase = (sentence: Sentence, wording: Wording): string =>
   sentence.map((part) => (typeof part === "string" ? part : wording[part.kind](part.name))).join("");
+
+/** A number and what is counted. @param many the plural, if it is not made by an s */
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { PdfText } from "../../core/call/pdf.js";
+import { counted } from "../../core/errors/wording.js";
 import { runIo } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
@@ -75,6 +76,6 @@ function textOf({ count, pages, isSpent }: PdfText): string {
   const lines = pages.map((page, index) => `\n[page ${index + 1}]\n${page === "" ? "" : `${page}\n`}`);
   const rest =
     isSpent === true ? [`\n[from page ${pages.length + 1} on: not read, it takes too long or too much memory]\n`] : [];
-  const first = `rendered; the text of a PDF of ${count} ${count === 1 ? "page" : "pages"}; its bytes: mode "bytes"\n`;
+  const first = `rendered; the text of a PDF of ${counted(count, "page")}; its bytes: mode "bytes"\n`;
   return [first, ...lines, ...rest].join("");
 }

@@ -3,6 +3,7 @@
 import type { Completeness, HiddenKind, Incomplete } from "../../core/call/completeness.js";
 import { DEFAULT_LIMITS, type Limits } from "../../core/call/limits.js";
 import { type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
+import { counted } from "../../core/errors/wording.js";
 import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
@@ -93,7 +94,8 @@ export function hintOf(
   }
   if (hidden?.gitignored !== undefined) {
     const count = hidden.gitignored;
-    return { hint: `${count} gitignored path${count === 1 ? "" : "s"} hidden; pass ignore: "none"` };
+    const paths = count === true ? "gitignored paths" : counted(count, "gitignored path");
+    return { hint: `${paths} hidden; pass ignore: "none"` };
   }
   const shown = SHOWN.filter(({ kind }) => hidden?.[kind] !== undefined).slice(0, MAX_KINDS);
   if (shown.length === 0) return {};
@@ -102,7 +104,7 @@ export function hintOf(
 
 /** The note of a search that found nothing. @param files how many it looked at */
 export const noMatchText = (files: number, hint: string | undefined): string =>
-  `No match in ${files} file${files === 1 ? "" : "s"}${hint === undefined ? "" : `. ${hint}`}`;
+  `No match in ${counted(files, "file")}${hint === undefined ? "" : `. ${hint}`}`;
 
 /** Most kinds of what was left out that a hint names: it has 30 tokens. */
 const MAX_KINDS = 3;
