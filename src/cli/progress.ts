@@ -1,6 +1,7 @@
 // The progress line of long commands.
 
 import { aborted } from "../core/errors/texts.js";
+import { counted } from "../core/errors/wording.js";
 import type { CommandContext } from "./context.js";
 
 const EVERY_MS = 250;
@@ -33,8 +34,8 @@ export function createProgress({ stderr, untilStopped }: Pick<CommandContext, "s
     const now = performance.now();
     if (!isShown || now - shownAt < EVERY_MS) return;
     shownAt = now;
-    const counted = files === 0 ? "" : `${files} files, `;
-    stderr.write(`\r${counted}${(bytes / MIB).toFixed(1)} MiB `);
+    const before = files === 0 ? "" : `${counted(files, "file")}, `;
+    stderr.write(`\r${before}${(bytes / MIB).toFixed(1)} MiB `);
   };
   return {
     at,

@@ -1,6 +1,7 @@
 import type { Incomplete } from "../core/call/completeness.js";
 import { countText } from "../core/call/progress.js";
 import { escapeText, notFound } from "../core/errors/texts.js";
+import { counted } from "../core/errors/wording.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Visit, WalkEntry } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
@@ -174,6 +175,6 @@ const ADVICE = {
 function render({ children, ...rest }: DuOutput): Rendering {
   const lines = children.map(({ path, bytes }) => `${bytes}\t${escapeText(path)}\n`);
   const { path, bytes, files, directories, hint } = rest;
-  const total = `${bytes}\t${escapeText(path === "" ? "/" : path)} (${files} files, ${directories} directories)\n`;
+  const total = `${bytes}\t${escapeText(path === "" ? "/" : path)} (${counted(files, "file")}, ${counted(directories, "directory", "directories")})\n`;
   return { kind: "text", text: total + lines.join(""), rest, ...(hint === undefined ? {} : { note: hint }) };
 }

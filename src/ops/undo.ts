@@ -100,7 +100,7 @@ async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "dif
     } catch (error) {
       if (done.length === 0 || !(error instanceof FileAdapterError)) throw error;
       const undone = done.flatMap(({ entries }) => entries.map(({ id }) => id));
-      const text = `${error.message}. ${undone.length} changes in other roots were undone before`;
+      const text = `${error.message}. Undone before in other roots: ${counted(undone.length, "change")}`;
       throw new HalfDone(error.code, text, { ...error.data, undone });
     }
     done.push(plan);

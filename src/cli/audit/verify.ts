@@ -15,6 +15,7 @@ import {
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import { silentLog } from "../../core/ports/log.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
@@ -94,7 +95,7 @@ function describe(report: AuditReport, { did, own }: Signer): string {
   ];
   const altered = new Set(findings.map(({ chain }) => chain));
   const verdict = intact
-    ? `Intact: ${lines} lines, chains: ${chains.length}`
+    ? `Intact: ${counted(lines, "line")}, chains: ${chains.length}`
     : `Not intact, findings: ${findings.length}`;
   const texts = chains.map((chain) => chainText(chain, altered.has(chain.chain)));
   return [...findings.map(findingText), ...texts, ...notes, verdict, ""].join("\n");

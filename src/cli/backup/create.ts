@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { openOwnAccess } from "../../venue/identity/own-access.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
@@ -69,6 +70,6 @@ function printResult({ entries, did }: Manifest, { file, plaintext }: BackupCrea
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   const parts = [...kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
-  stdout.write(`${escapeText(file)}: ${entries.length} files, ${humanSize(bytes)} (${parts}), `);
+  stdout.write(`${escapeText(file)}: ${counted(entries.length, "file")}, ${humanSize(bytes)} (${parts}), `);
   stdout.write(`${plaintext ? "NOT encrypted" : "encrypted"}${did === undefined ? "" : `\nvenue ${did}`}\n`);
 }

@@ -6,6 +6,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import { parseRevocations, revokeBefore } from "../../ucan/verify/revocation-list.js";
 import { revocationPlace } from "../../venue/identity/revocations.js";
 import type { BackupRestore } from "../arguments/commands/backup.js";
@@ -110,7 +111,7 @@ async function openBackup(file: string, shown: string): Promise<FileHandle> {
 
 function summaryOf({ entries, did, created }: Manifest, isDecided: boolean): string {
   const lines = [
-    `Restored ${entries.length} files as of ${new Date(created).toISOString()}.`,
+    `Restored ${counted(entries.length, "file")} as of ${new Date(created).toISOString()}.`,
     ...(did === undefined ? [] : [`venue ${did}`]),
     ...(isDecided
       ? []

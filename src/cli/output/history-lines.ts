@@ -1,6 +1,7 @@
 // Lines about recorded changes, for people.
 
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import type { FileOutputs } from "../../schema/types.js";
 import { shortDid } from "./did.js";
@@ -51,7 +52,7 @@ const pathText = ({ root, path, from, fromRoot }: Change): string =>
     : `${escapeText(`${fromRoot ?? root}:${from}`)} -> ${escapeText(`${root}:${path}`)}`;
 
 function sizeText({ kind, before, after, files, from }: Change): string {
-  if (kind !== "file") return files === undefined ? kind : `${files} files`;
+  if (kind !== "file") return files === undefined ? kind : counted(files, "file");
   if (from !== undefined && after !== null) return humanSize(after.size);
   if (before === null) return after === null ? "" : `new ${humanSize(after.size)}`;
   return after === null ? `was ${humanSize(before.size)}` : `${humanSize(before.size)} > ${humanSize(after.size)}`;

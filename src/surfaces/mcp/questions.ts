@@ -8,6 +8,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import type { ClientQuestion, Effect, EffectState } from "../../core/ports/effect.js";
 import type { ToolRequest } from "./tool-calls.js";
 
@@ -76,6 +77,6 @@ const sizeAfter = (after: EffectState | undefined): readonly string[] =>
   after?.size === undefined ? [] : [`then ${sizeOf(after)}`];
 
 function sizeOf({ type, size, entries }: EffectState): string {
-  const parts = [entries === undefined ? type : `${type} of ${entries} entries`];
+  const parts = [entries === undefined ? type : `${type} of ${counted(entries, "entry", "entries")}`];
   return [...parts, ...(size === undefined ? [] : [`${size} bytes`])].join(", ");
 }
