@@ -72,7 +72,7 @@ Changes by other programs are marked.`,
   },
   grep: {
     usage: "grep [-F] [-i] [-n] [-l | -c] [-A N] [-B N] [-C N] PATTERN ROOT:PATH…",
-    example: "grep -n 'TODO|FIXME' docs:src --include '*.ts'",
+    example: "grep -n 'timeout|deadline' docs:src --include '*.ts'",
     text: `Shows the lines that hold a match of an RE2 pattern, in files and in all that directories hold, but what .gitignore
 and .ignore leave out.`,
     options: `  -F, --fixed-strings     the pattern is plain text
