@@ -22,6 +22,7 @@ export default {
     // test/native/ has a module for each, which asks test/environment.mjs for it.
     "^@?(fastify|light-my-request|canonicalize|modelcontextprotocol/(?:client|sdk)(?:/.*)?)$":
       "<rootDir>/test/native/$1.cjs",
+    "^fast-check$": "<rootDir>/test/fast-check.mjs",
     "^(\\.{1,2}/.*)\\.js$": "$1",
   },
   // A bound for what hangs: on a busy machine, tests that start processes take many times as long.

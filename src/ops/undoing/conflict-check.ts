@@ -7,7 +7,8 @@ import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js"
 import type { PathCall } from "../../core/ports/operation.js";
 import { areSame, hashRange } from "../history/states.js";
 import { broughtBackBy, isUntouchedCopy } from "./brought-back.js";
-import type { Outlook } from "./planned-state.js";
+import type { KeptPlace, Outlook } from "./planned-state.js";
+import { TreeHistory } from "./tree-history.js";
 
 /** Undos that are followed back to find that a state is an older one again. */
 const MAX_FOLLOWED = 50;
@@ -83,7 +84,7 @@ async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now:
   if (isOther && broughtBack === undefined) return false;
   if (!isOfTree(entry)) return true;
   if (now.disk !== undefined) return isTreeUnchanged(parts, entry, now.disk, broughtBack);
-  return now.kept === undefined || areAllDone(parts, entry);
+  return now.kept === undefined || (await areAllDone(parts, entry, now.kept));
 }
 
 /** Whether what a change has put there is a whole tree: a copy, something moved, or brought back from the trash. */
@@ -148,8 +149,11 @@ async function oldestAt(journal: Journal, ids: readonly string[], path: readonly
   return here.sort((a, b) => ((a?.id ?? "") < (b?.id ?? "") ? -1 : 1))[0];
 }
 
+type Path = readonly string[];
+
+/** Something in a tree that has changed since. */
 interface Later {
-  readonly path: readonly string[];
+  readonly path: Path;
   readonly isDirectory: boolean;
   readonly version: string;
   readonly changed: number;
@@ -160,15 +164,18 @@ interface Later {
  * @param broughtBack when the tree was put there as a copy: change times up to then say nothing
  */
 async function isTreeUnchanged(
-  { journal, reads, planned }: StandingParts,
+  parts: StandingParts,
   entry: JournalEntry,
-  disk: readonly string[],
+  disk: Path,
   broughtBack = entry.time,
 ): Promise<boolean> {
+  const { journal, reads, planned } = parts;
   if (journal.differences !== undefined) {
     const paths = await journal.differences(entry, disk);
     if (paths === undefined) return false;
-    return paths.length === 0 || (await areAllUndone(journal, entry, { disk, paths, planned }));
+    if (paths.length === 0) return true;
+    const history = await doneSince(parts, entry, disk);
+    return history !== undefined && paths.every((path) => history.near(path).some((one) => isDone(one, planned)));
   }
   const call = reads(disk);
   if (call === undefined) return false;
@@ -182,8 +189,10 @@ async function isTreeUnchanged(
       visit({ name, depth, type, version = "", changed = 0 }) {
         names.length = depth - 1;
         names.push(name);
-        const isNewer = type !== "directory" && modifiedMsIn(version) > entry.time;
-        if (changed > broughtBack || (isNewer && changed > entry.time)) {
+        // Entries are of whole milliseconds: what was changed in the same one was changed before.
+        const at = Math.floor(changed);
+        const isNewer = type !== "directory" && Math.floor(modifiedMsIn(version)) > entry.time;
+        if (at > broughtBack || (isNewer && at > entry.time)) {
           later.push({ path: [...disk, ...names], isDirectory: type === "directory", version, changed });
         }
         return later.length > MAX_LATER_ENTRIES ? "stop" : "enter";
@@ -192,66 +201,35 @@ async function isTreeUnchanged(
     call.access,
   );
   if (later.length === 0) return true;
-  return later.length <= MAX_LATER_ENTRIES && (await areExplained(journal, entry, { disk, later, planned }));
+  if (later.length > MAX_LATER_ENTRIES) return false;
+  const history = await doneSince(parts, entry, disk);
+  return history !== undefined && later.every((one) => isLeftByDone(history, one, planned));
 }
 
-/** Whether all later changes in a tree, which comes back with a larger one, have been undone or will be. */
-async function areAllDone({ journal, planned }: StandingParts, { id, path, time }: JournalEntry): Promise<boolean> {
-  const page = await journal.query({ path, since: time, limit: PAGE, sees: (one) => one.id > id });
-  return page.next === undefined && page.entries.every((one) => isDone(one, planned));
+/** What happened since an entry, if all changes in the tree have been undone or will be. */
+async function doneSince({ journal, planned }: StandingParts, entry: JournalEntry, tree: Path) {
+  const history = await TreeHistory.since(journal, entry);
+  return history?.inTree(tree).every((one) => isDone(one, planned)) === true ? history : undefined;
 }
 
-/** Whether changes that have been undone, or will be, are all that was made at some paths of a tree. */
-async function areAllUndone(
-  journal: Journal,
-  { id, time }: JournalEntry,
-  {
-    disk,
-    paths,
-    planned,
-  }: Pick<StandingParts, "planned"> & {
-    readonly disk: readonly string[];
-    readonly paths: readonly (readonly string[])[];
-  },
-): Promise<boolean> {
-  const page = await journal.query({ path: disk, since: time, limit: PAGE, sees: (one) => one.id > id });
-  if (page.next !== undefined || !page.entries.every((one) => isDone(one, planned))) return false;
-  const places = page.entries.flatMap(placesOf);
-  const isNear = (one: readonly string[], other: readonly string[]): boolean =>
-    one.every((name, index) => index >= other.length || name === other[index]);
-  return paths.every((path) => places.some((place) => isNear(place, path)));
+/** Whether all changes since an entry in a tree, which comes back with a larger one, have been undone or will be. */
+async function areAllDone({ journal, planned }: StandingParts, entry: JournalEntry, { tree, names }: KeptPlace) {
+  const history = await TreeHistory.since(journal, entry);
+  const changes = history?.inTree([...tree.path, ...names], tree);
+  return changes?.every((one) => isDone(one, planned)) === true;
 }
 
 const isDone = ({ id, undoneBy, undoes }: JournalEntry, planned: ReadonlySet<string>): boolean =>
   undoneBy !== undefined || undoes !== undefined || planned.has(id);
 
-const placesOf = ({ path, from, made = [] }: JournalEntry): readonly (readonly string[])[] => [
-  path,
-  ...(from === undefined ? [] : [from]),
-  ...made,
-];
-
-/** Each is what an undo has left there, and no change in the tree still stands. */
-async function areExplained(
-  journal: Journal,
-  { id, time }: JournalEntry,
-  {
-    disk,
-    later,
-    planned,
-  }: Pick<StandingParts, "planned"> & { readonly disk: readonly string[]; readonly later: readonly Later[] },
-): Promise<boolean> {
-  const page = await journal.query({ path: disk, since: time, limit: PAGE, sees: (one) => one.id > id });
-  const entries = page.entries;
-  if (page.next !== undefined || !entries.every((one) => isDone(one, planned))) return false;
-  return later.every(({ path, isDirectory, version, changed }) =>
-    entries.some((one) => {
-      if (!isDirectory) return isSamePath(one.path, path) && one.after?.version === version;
-      const at = placesOf(one);
-      return (
-        one.time + SLACK_MS >= changed &&
-        at.some((place) => isSamePath(place.slice(0, -1), path) || isSamePath(place, path))
-      );
-    }),
-  );
+/** Whether a change that has been undone, or will be, has left something as it is. */
+function isLeftByDone(
+  history: TreeHistory,
+  { path, isDirectory, version, changed }: Later,
+  planned: ReadonlySet<string>,
+): boolean {
+  const found = isDirectory
+    ? history.ofDirectory(path).filter(({ time }) => time + SLACK_MS >= changed)
+    : history.ofFile(path).filter(({ after }) => after?.version === version);
+  return found.some((one) => isDone(one, planned));
 }

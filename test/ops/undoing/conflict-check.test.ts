@@ -56,6 +56,26 @@ describe("a file that looks as a change has left it", () => {
   });
 });
 
+describe("a tree that was copied", () => {
+  /** @param changed time at which a file in it was changed, in milliseconds */
+  function stillStands(changed: number) {
+    const state = { size: 0, modified: TIME, mode: 0o755, version: `1:2:0:${TIME * 1e6}:${TIME * 1e6}` };
+    const entry = { id: "1", kind: "directory", path: ["t"], time: TIME, files: 1, after: state } as unknown;
+    const version = `1:3:4:${changed}:${changed}`;
+    const walk = async (_: unknown, { visit }: { visit(file: object): void }) =>
+      visit({ name: "f", depth: 1, type: "file", version, changed });
+    const call = { root: { backend: { walk } } } as unknown as PathCall;
+    const journal = { query: async () => ({ entries: [], complete: true }) } as unknown as Journal;
+    const parts = { journal, planned: new Set<string>(), reads: () => call };
+    return standsAt(parts, entry as JournalEntry, { state, kind: "directory", disk: ["t"] });
+  }
+
+  test("stands where a file was made in the millisecond of its entry, which has no parts of one", async () => {
+    expect(await stillStands(TIME + 0.7)).toBe(true);
+    expect(await stillStands(TIME + 1)).toBe(false);
+  });
+});
+
 describe("a file in a folder that an undo has brought back as a copy", () => {
   const state = (inode: number, modified: number, changed: number) => ({
     ...{ size: 4, modified, mode: 0o644 },

@@ -24,6 +24,16 @@ export const anyOperation: fc.Arbitrary<OperationStep> = fc.record({
   ...anyPlaces,
 });
 
+const step = (what: string, path: string, to = "b", content = "x\n"): OperationStep => ({ what, path, to, content });
+
+/** Trees that are moved, changed where they are then, and moved back, or replaced by another tree meanwhile. */
+export const MOVED_TREES: [OperationStep[]][] = [
+  [[step("delete", "d/e"), step("write", "d/e/a"), step("move", "d", "c"), step("write", "a")]],
+  [[step("move", "d/e", "f/g"), step("move", "f/g", "d/e"), step("write", "d/e/a"), step("move", "d/e/a", "b")]],
+  [[step("move", "d", "b"), step("write", "d/a"), step("delete", "d")]],
+  [[step("move", "d/e", "f/g"), step("delete", "d/a"), step("move", "f/g", "d/e"), step("edit", "d/e/a")]],
+];
+
 export function inputOf(root: string, { what, path, to, content }: OperationStep): object {
   const place = { root, path };
   switch (what) {

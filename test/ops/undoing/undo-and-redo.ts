@@ -32,9 +32,3 @@ export async function undoAndRedo(ground: VenueGround, kind: Kind, change: () =>
   await undoAll(ground, redos);
   expect(await ground.snapshot(kind)).toEqual(first);
 }
-
-/** The same changes each time, a few; any others, as many as `UNDO_RUNS` says. */
-export function propertyRuns(few: number): { readonly numRuns: number; readonly seed?: number } {
-  const runs = process.env["UNDO_RUNS"];
-  return runs === undefined ? { numRuns: few, seed: 17 } : { numRuns: Number(runs) };
-}

@@ -111,4 +111,15 @@ describe.each(deletions)("a tree that was deleted by %s", (_, remove) => {
     const work = invoke("file:undo", { ids: [deleted, copied] });
     await expect(work).rejects.toMatchObject({ code: "CONFLICT", data: { blocked: [{ path: "d/x" }] } });
   });
+
+  test("nor one that was made while the tree was elsewhere", async () => {
+    await invoke("file:copy", { path: "d/e", to: "d/x", recursive: true });
+    await invoke("file:move", { path: "d", to: "t" });
+    await invoke("file:write", { path: "t/x/c", content: "of somebody" });
+    await invoke("file:move", { path: "t", to: "d" });
+    await remove();
+    const [deleted, back, , moved, copied] = await newest(5);
+    const work = invoke("file:undo", { ids: [deleted, back, moved, copied] });
+    await expect(work).rejects.toMatchObject({ code: "CONFLICT", data: { blocked: [{ path: "t" }, { path: "d/x" }] } });
+  });
 });

@@ -6,7 +6,7 @@ import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
 import { openDrives, type TestDrives } from "../../backend/drive/open-drives.js";
-import { anyOperation, inputOf, type OperationStep } from "./random-operations.js";
+import { anyOperation, inputOf, MOVED_TREES, type OperationStep } from "./random-operations.js";
 
 const ALICE = "did:key:z6MkAlice";
 const BOB = "did:key:z6MkBob";
@@ -204,6 +204,18 @@ describe("a tree of a drive that was deleted", () => {
     expect(failed).toMatchObject({ code: "CONFLICT", data: { blocked: [{ id: copied, path: "d/x" }] } });
     expect(await snapshot(invoke)).toEqual([]);
   });
+
+  test("nor where that change was made while the tree was elsewhere", async () => {
+    const invoke = invokeOn(await ground());
+    await treeOf(invoke);
+    await invoke("file:copy", { path: "d/e", to: "d/x", recursive: true });
+    await invoke("file:move", { path: "d", to: "t" });
+    await invoke("file:write", { path: "t/x/a2", content: "of somebody" });
+    await invoke("file:delete", { path: "t", recursive: true });
+    const [deleted, , moved, copied] = (await invoke("file:history", { limit: 4 })).entries.map(({ id }) => id);
+    const failed = await invoke("file:undo", { ids: [deleted, moved, copied] }).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: "CONFLICT", data: { blocked: [{ id: moved }, { id: copied, path: "d/x" }] } });
+  });
 });
 
 /** Makes random changes in a drive. @returns how it was and is, and the ids of the changes, newest first */
@@ -226,10 +238,7 @@ async function changed(invoke: Invoke, steps: readonly OperationStep[]) {
 }
 
 const anySteps = fc.array(anyOperation, { minLength: 3, maxLength: 24 });
-const RUNS = {
-  endOnFailure: process.env["UNDO_RUNS"] !== undefined,
-  numRuns: Number(process.env["UNDO_RUNS"] ?? 8),
-};
+const RUNS = { numRuns: 10, examples: MOVED_TREES };
 
 test("undoing everything in reverse on a drive brings back the first tree, and undoing that the last", async () => {
   const runs = fc.asyncProperty(anySteps, async (steps) => {

@@ -17,7 +17,7 @@ import { parseFileConfig } from "../../../src/config/load.js";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
-import { anyOperation, inputOf } from "./random-operations.js";
+import { anyOperation, inputOf, MOVED_TREES, type OperationStep } from "./random-operations.js";
 import { snapshotOf } from "./venue-ground.js";
 
 describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", (kind) => {
@@ -61,23 +61,31 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
     return undos;
   };
 
+  /** Makes random changes. @returns how it was and is, and the newest id from before */
+  async function changed(steps: readonly OperationStep[]) {
+    for (const name of readdirSync(dir)) if (name !== ".venue-files") rmSync(join(dir, name), { recursive: true });
+    mkdirSync(join(dir, "d", "e"), { recursive: true });
+    for (const [index, name] of ["a", "d/a", "d/e/a"].entries()) {
+      writeFileSync(join(dir, name), `old\n${index}`);
+      chmodSync(join(dir, name), 0o640 + index);
+      utimesSync(join(dir, name), 1_600_000_000, 1_600_000_000 + index + 0.4567);
+    }
+    const first = snapshotOf(dir);
+    const known = await newestId();
+    for (const one of steps) {
+      await invoke(one.what, inputOf("r", one)).catch((error: unknown) => {
+        if (!(error instanceof FileAdapterError) || error.code === "INTERNAL") throw error;
+      });
+    }
+    return { first, last: snapshotOf(dir), known };
+  }
+
+  const anySteps = fc.array(anyOperation, { minLength: 3, maxLength: 14 });
+  const runs = { numRuns: 8, examples: MOVED_TREES };
+
   test("brings back the first state, and undoing that the last, byte for byte", async () => {
-    const runs = fc.asyncProperty(fc.array(anyOperation, { minLength: 3, maxLength: 14 }), async (steps) => {
-      for (const name of readdirSync(dir)) if (name !== ".venue-files") rmSync(join(dir, name), { recursive: true });
-      mkdirSync(join(dir, "d", "e"), { recursive: true });
-      for (const [index, name] of ["a", "d/a", "d/e/a"].entries()) {
-        writeFileSync(join(dir, name), `old\n${index}`);
-        chmodSync(join(dir, name), 0o640 + index);
-        utimesSync(join(dir, name), 1_600_000_000, 1_600_000_000 + index + 0.4567);
-      }
-      const first = snapshotOf(dir);
-      const known = await newestId();
-      for (const one of steps) {
-        await invoke(one.what, inputOf("r", one)).catch((error: unknown) => {
-          if (!(error instanceof FileAdapterError) || error.code === "INTERNAL") throw error;
-        });
-      }
-      const last = snapshotOf(dir);
+    const property = fc.asyncProperty(anySteps, async (steps) => {
+      const { first, last, known } = await changed(steps);
       const undos = await undoAll(await unitsSince(known));
       expect(snapshotOf(dir)).toEqual(first);
       const redos = await undoAll(undos);
@@ -85,9 +93,21 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
       await undoAll(redos);
       expect(snapshotOf(dir)).toEqual(first);
     });
-    await fc.assert(runs, {
-      endOnFailure: process.env["UNDO_RUNS"] !== undefined,
-      numRuns: Number(process.env["UNDO_RUNS"] ?? 6),
+    await fc.assert(property, runs);
+  }, 120_000);
+
+  test("does so in one call", async () => {
+    const property = fc.asyncProperty(anySteps, async (steps) => {
+      const { first, last, known } = await changed(steps);
+      const ids = await unitsSince(known);
+      if (ids.length === 0) return;
+      let unit = await invoke<FileOutputs["file:undo"]>("undo", { ids });
+      expect(snapshotOf(dir)).toEqual(first);
+      for (const state of [last, first]) {
+        unit = await invoke<FileOutputs["file:undo"]>("undo", { id: unit.group ?? unit.id });
+        expect(snapshotOf(dir)).toEqual(state);
+      }
     });
+    await fc.assert(property, runs);
   }, 120_000);
 });

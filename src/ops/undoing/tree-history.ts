@@ -1,0 +1,138 @@
+// What happened in a tree since a change, wherever it was then: moves carry it, deletions take it away for a while.
+
+import { isBelow, isSamePath } from "../../core/call/path.js";
+import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
+
+const PAGE = 500;
+/** Entries that are looked through. */
+const MAX_ENTRIES = 20_000;
+
+type Path = readonly string[];
+
+/** A time during which something was at one path. */
+interface Stay {
+  readonly path: Path;
+  /** Id of the entry that has put it there, or `""`. */
+  readonly after: string;
+  /** Id of the entry that took it from there, or `undefined`: it still is. */
+  readonly until: string | undefined;
+}
+
+/** The changes of a root since one entry. Paths are those of the time after the newest change, unless told. */
+export class TreeHistory {
+  /** Newest first. */
+  readonly #entries: readonly JournalEntry[];
+  /** Those that put directories somewhere, or take them away. */
+  readonly #moves: readonly JournalEntry[];
+  readonly #at = new Map<string, JournalEntry[]>();
+  readonly #below = new Map<string, JournalEntry[]>();
+
+  constructor(entries: readonly JournalEntry[]) {
+    this.#entries = entries;
+    this.#moves = entries.filter(({ kind, made }) => kind === "directory" || made !== undefined);
+    for (const entry of entries) {
+      for (const place of placesOf(entry)) {
+        push(this.#at, place, entry);
+        for (let length = place.length - 1; length >= 0; length--) push(this.#below, place.slice(0, length), entry);
+      }
+    }
+  }
+
+  /** @returns `undefined`: there are too many */
+  static async since(journal: Journal, { id, time }: JournalEntry): Promise<TreeHistory | undefined> {
+    const found: JournalEntry[] = [];
+    const sees = (one: JournalEntry): boolean => one.id > id;
+    for (let before: string | undefined; found.length < MAX_ENTRIES; ) {
+      const page = await journal.query({ since: time, limit: PAGE, sees, ...(before === undefined ? {} : { before }) });
+      found.push(...page.entries);
+      if (page.next === undefined) return new TreeHistory(found);
+      before = page.next;
+    }
+    return undefined;
+  }
+
+  /** All changes in a tree, by its path at an entry, or now. */
+  inTree(path: Path, at?: JournalEntry): JournalEntry[] {
+    const stays = this.#staysOf(path, at?.id);
+    const isThere = (one: JournalEntry, stay: Stay): boolean =>
+      isWithin(stay, one) && placesOf(one).some((place) => isIn(place, stay.path));
+    return this.#entries.filter((one) => stays.some((stay) => isThere(one, stay)));
+  }
+
+  /** The changes at, above or below a path, or where it was before. */
+  near(path: Path): JournalEntry[] {
+    return this.#changesOf(path, (at) => [
+      ...Array.from({ length: at.length }, (_, length) => this.#at.get(keyOf(at.slice(0, length))) ?? []).flat(),
+      ...(this.#at.get(keyOf(at)) ?? []),
+      ...(this.#below.get(keyOf(at)) ?? []),
+    ]);
+  }
+
+  /** The changes that have left a file as it is at a path, or where it was before. */
+  ofFile(path: Path): JournalEntry[] {
+    return this.#changesOf(path, (at) => (this.#at.get(keyOf(at)) ?? []).filter((one) => isSamePath(one.path, at)));
+  }
+
+  /** The changes of a directory and of the names in it, at a path, or where it was before. */
+  ofDirectory(path: Path): JournalEntry[] {
+    return this.#changesOf(path, (at) => [
+      ...(this.#at.get(keyOf(at)) ?? []),
+      ...(this.#below.get(keyOf(at)) ?? []).filter((one) =>
+        placesOf(one).some((place) => isSamePath(place.slice(0, -1), at)),
+      ),
+    ]);
+  }
+
+  #changesOf(path: Path, changesAt: (path: Path) => readonly JournalEntry[]): JournalEntry[] {
+    return this.#staysOf(path).flatMap((stay) => changesAt(stay.path).filter((one) => isWithin(stay, one)));
+  }
+
+  /** Where something was since the entry, newest first. @param until id of the newest entry that counts */
+  #staysOf(now: Path, until?: string): Stay[] {
+    const stays: Stay[] = [];
+    let path = now;
+    let left = until;
+    let isAway = false;
+    for (const move of this.#moves) {
+      const { id, action, from } = move;
+      if (until !== undefined && id >= until) continue;
+      if (isAway) {
+        if (action !== "deleted" || !isIn(path, move.path)) continue;
+        isAway = false;
+        left = id;
+      } else if (action === "moved" && from !== undefined && isIn(path, move.path)) {
+        stays.push({ path, after: id, until: left });
+        path = [...from, ...path.slice(move.path.length)];
+        left = id;
+      } else if (bringsTo(move, path)) {
+        stays.push({ path, after: id, until: left });
+        isAway = true;
+      }
+    }
+    return isAway ? stays : [...stays, { path, after: "", until: left }];
+  }
+}
+
+/** Whether a change has put a directory at a path, or above it, where there was none. */
+const bringsTo = ({ action, kind, path, made = [] }: JournalEntry, place: Path): boolean =>
+  (action === "created" && kind === "directory" && isIn(place, path)) || made.some((one) => isIn(place, one));
+
+/** What has put it there counts, and so does what took it away. */
+const isWithin = ({ after, until }: Stay, { id }: JournalEntry): boolean =>
+  id >= after && (until === undefined || id <= until);
+
+const placesOf = ({ path, from, made = [] }: JournalEntry): readonly Path[] => [
+  path,
+  ...(from === undefined ? [] : [from]),
+  ...made,
+];
+
+const isIn = (path: Path, directory: Path): boolean => isSamePath(path, directory) || isBelow(path, directory);
+
+const keyOf = (path: Path): string => path.join("/");
+
+function push(map: Map<string, JournalEntry[]>, path: Path, entry: JournalEntry): void {
+  const known = map.get(keyOf(path));
+  if (known === undefined) map.set(keyOf(path), [entry]);
+  else known.push(entry);
+}
