@@ -75,7 +75,7 @@ export class NativeSource {
   #isTried = false;
 
   /** @param load for tests: loads the calls, if available */
-  constructor(after: number, load = loadCalls) {
+  constructor(after: number, load: () => NativeCalls | undefined = () => loadCalls()) {
     this.#left = after;
     this.#load = load;
   }
@@ -94,24 +94,32 @@ export class NativeSource {
   }
 }
 
-function loadCalls(): NativeCalls | undefined {
-  const [library, numbers] = [nativeLibrary(), NUMBERS[process.arch]];
+/**
+ * Loads the calls for this thread.
+ * @param own in a thread of ours (see {@link nativeLibrary}): {@link ownDescriptors} of the main thread
+ * @returns `undefined` where the calls cannot be made or trusted
+ */
+export function loadCalls(own?: number): NativeCalls | undefined {
+  const [library, numbers] = [nativeLibrary(own !== undefined), NUMBERS[process.arch]];
   if (library === undefined || numbers === undefined) return undefined;
-  descriptors ??= openDescriptors();
+  const descriptors = own ?? ownDescriptors();
   const calls = descriptors === undefined ? undefined : callsOf(library, numbers, descriptors);
   return calls !== undefined && isTrustworthy(calls) ? calls : undefined;
 }
 
-/** The directory of the descriptors of this process, kept open: a name below it costs less than the whole path. */
 let descriptors: number | undefined;
 
-/** `undefined` without procfs. */
-function openDescriptors(): number | undefined {
+/**
+ * The directory of the descriptors of this process, kept open: a name below it costs less than the whole path.
+ * `undefined` without procfs.
+ */
+export function ownDescriptors(): number | undefined {
   try {
-    return fs.openSync("/proc/self/fd", O_PATH | O_DIRECTORY);
+    descriptors ??= fs.openSync("/proc/self/fd", O_PATH | O_DIRECTORY);
   } catch {
     return undefined;
   }
+  return descriptors;
 }
 
 function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: number): NativeCalls {

@@ -25,16 +25,19 @@ const PROCESSORS = new Set(["x64", "arm64"]);
 let loaded: Library | undefined;
 let isTried = false;
 
-/** @returns `undefined` if koffi is not installed or not usable */
-export function nativeLibrary(): Library | undefined {
-  if (!isTried) loaded = load();
+/**
+ * @param isOwnThread in a thread of ours, started with `trackUnmanagedFds: false`: in others, Node warns about every closed
+ * descriptor that it has not opened itself. A thread that is ended while it loads koffi takes the process with it.
+ * @returns `undefined` if koffi is not installed or not usable
+ */
+export function nativeLibrary(isOwnThread = false): Library | undefined {
+  if (!isTried) loaded = isMainThread || isOwnThread ? load() : undefined;
   isTried = true;
   return loaded;
 }
 
 function load(): Library | undefined {
-  // In a worker thread, Node warns about every closed descriptor that it has not opened itself.
-  if (!isLinux() || !PROCESSORS.has(process.arch) || !isMainThread) return undefined;
+  if (!isLinux() || !PROCESSORS.has(process.arch)) return undefined;
   try {
     const koffi: Koffi = createRequire(import.meta.url)("koffi");
     const own = koffi.load(null);

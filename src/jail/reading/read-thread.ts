@@ -3,7 +3,9 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { compiledFile } from "../../core/package-files.js";
+import { ownDescriptors } from "../native/calls.js";
 import type { BatchFiles } from "./batch-reader.js";
+import { NativeLoading } from "./native-loading.js";
 import { Slot } from "./slot.js";
 
 /** What the thread is started with. */
@@ -11,6 +13,10 @@ export interface ThreadData {
   readonly port: MessagePort;
   /** Of the slots, in their order. */
   readonly memories: readonly SharedArrayBuffer[];
+  /** Of its {@link NativeLoading}. */
+  readonly loading: SharedArrayBuffer;
+  /** Descriptor of {@link ownDescriptors}. */
+  readonly descriptors: number | undefined;
 }
 
 export interface ReadRequest {
@@ -69,6 +75,7 @@ export class ReadThread {
   #slots: readonly Slot[] = [];
   #free: Slot[] = [];
   #lastId = 0;
+  #loading = new NativeLoading();
   #isReady = false;
   #isUsable: boolean;
   #idle: NodeJS.Timeout | undefined;
@@ -121,16 +128,27 @@ export class ReadThread {
 
   /** Ends the thread; pending batches are lost. */
   async close(): Promise<void> {
+    this.#forbidLoading();
     await this.#worker?.terminate();
   }
+
+  readonly #forbidLoading = (): void => this.#loading.forbid();
 
   #start(): void {
     const { port1: port, port2 } = new MessageChannel();
     const slots = Array.from({ length: SLOTS }, () => new Slot());
-    const workerData: ThreadData = { port: port2, memories: slots.map(({ memory }) => memory) };
+    this.#loading = new NativeLoading();
+    const workerData: ThreadData = {
+      ...{ port: port2, memories: slots.map(({ memory }) => memory) },
+      ...{ loading: this.#loading.memory, descriptors: ownDescriptors() },
+    };
     const worker = new Worker(CODE, {
       ...{ workerData, transferList: [port2], stdin: false, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } },
+      // Node would warn about each descriptor that a native call has opened.
+      trackUnmanagedFds: false,
     });
+    // Threads are ended with the process.
+    process.once("exit", this.#forbidLoading);
     this.#worker = worker;
     this.#port = port;
     this.#slots = slots;
@@ -155,6 +173,7 @@ export class ReadThread {
   /** Only when the thread has ended: until then it may use the descriptors. */
   #forget(worker: Worker): void {
     if (this.#worker !== worker) return;
+    process.off("exit", this.#forbidLoading);
     // It could not work here.
     if (!this.#isReady) this.#isUsable = false;
     this.#isReady = false;

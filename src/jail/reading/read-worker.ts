@@ -2,13 +2,15 @@
 
 import fs from "node:fs";
 import { workerData } from "node:worker_threads";
+import { loadCalls } from "../native/calls.js";
 import { statOfOpen } from "../stat.js";
 import { type BatchFolder, readBatch } from "./batch-reader.js";
+import { NativeLoading } from "./native-loading.js";
 import type { FileCalls } from "./read-regular.js";
 import type { ReadRequest, ThreadData } from "./read-thread.js";
 import { Slot } from "./slot.js";
 
-const { port, memories } = workerData as ThreadData;
+const { port, memories, loading, descriptors } = workerData as ThreadData;
 const slots = memories.map((memory) => new Slot(memory));
 
 function quietly<T>(call: () => T): T | undefined {
@@ -19,13 +21,15 @@ function quietly<T>(call: () => T): T | undefined {
   }
 }
 
-/** Calls of Node: a thread that is ended while it loads a native module takes the process with it. */
-const calls: FileCalls = {
+/** For a thread that has no native calls. */
+const nodeCalls: FileCalls = {
   open: (directory, name, flags) => quietly(() => fs.openSync(`/proc/self/fd/${directory}/${name}`, flags)),
   statOpen: (fd) => quietly(() => statOfOpen(fd)),
   reopen: (handle) =>
     quietly(() => fs.openSync(`/proc/self/fd/${handle}`, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)),
 };
+
+const calls = new NativeLoading(loading).load(() => loadCalls(descriptors)) ?? nodeCalls;
 
 /** Answers requests by their number. Descriptors are shared by all threads of the process. */
 port.on("message", ({ id, slot: index, maxBytes, folders }: ReadRequest) => {
