@@ -16,6 +16,7 @@ const INSTALLED = "node_modules/.package-lock.json";
 const STEPS = [
   ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
   ["scripts/generate-validators.mjs"],
+  ["scripts/generate-media-types.mjs"],
   ["scripts/bundle.mjs"],
   ["web/build.mjs"],
 ];

@@ -1,5 +1,5 @@
 // Puts the program and the library into a few files that share their code, and lists what of dist/ the package holds: those files,
-// the validators, and the types that `exports` reaches. Part of `npm run build`.
+// the validators, the media types, and the types that `exports` reaches. Part of `npm run build`.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -115,5 +115,7 @@ const types = [...typeFiles].map((file) => relative(DIST, file));
 const kept = [...code, ...types].map((file) => `!/${file}`).sort();
 writeFileSync(
   `${DIST}.npmignore`,
-  ["*", "!*/", "!/bundle/*", "!/schema/validators/*", "!/web/**", ...kept, ""].join("\n"),
+  ["*", "!*/", "!/bundle/*", "!/schema/validators/*", "!/ops/content/media-types.json", "!/web/**", ...kept, ""].join(
+    "\n",
+  ),
 );

@@ -1,6 +1,8 @@
 // Media types of files: by name, by signature, or as text.
 
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { packageFile } from "../../core/package-files.js";
 
 const BY_EXTENSION: Readonly<Record<string, string>> = {
   ts: "text/typescript",
@@ -47,15 +49,12 @@ const MAX_BRANDS = 32;
 /** Leading bytes of a text that are searched for the first tag. */
 const MAX_PROLOG_BYTES = 65_536;
 
-let byExtension: ReadonlyMap<string, string> | undefined;
+let types: Readonly<Record<string, string>> | undefined;
 
-/** Loaded on first use: otherwise it would take most of the process's start-up time. */
-function tableByExtension(): ReadonlyMap<string, string> {
-  if (byExtension === undefined) {
-    const { types }: typeof import("mime-types") = createRequire(import.meta.url)("mime-types");
-    byExtension = new Map(Object.entries(types));
-  }
-  return byExtension;
+/** The table of `mime-types`, as the build has written it. Loaded on first use. */
+function typesByExtension(): Readonly<Record<string, string>> {
+  types ??= createRequire(import.meta.url)(fileURLToPath(packageFile("dist/ops/content/media-types.json")));
+  return types as Readonly<Record<string, string>>;
 }
 
 /** The media type by file name, without parameters. */
@@ -66,7 +65,8 @@ export function mimeByName(name: string): string | undefined {
   if (dot < 1) return undefined;
   const extension = name.slice(dot + 1).toLowerCase();
   if (Object.hasOwn(BY_EXTENSION, extension)) return BY_EXTENSION[extension];
-  return tableByExtension().get(extension);
+  const types = typesByExtension();
+  return Object.hasOwn(types, extension) ? types[extension] : undefined;
 }
 
 /** The media type of content: by name, else by signature, else by whether it is text. */

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
+import mimeTypes from "mime-types";
+import { mimeByName } from "../../../src/ops/content/mime.js";
 import { useGround } from "../ground.js";
 
 const ground = useGround();
@@ -51,6 +53,13 @@ describe("the type of content, by name", () => {
       expect((await ground.run("read", { path })).mime).toBe("image/png");
     },
   );
+});
+
+test("all other extensions have the type that mime-types knows", () => {
+  const own = new Set(["ts", "tsx", "mts", "cts", "py", "rs"]);
+  const others = Object.entries(mimeTypes.types).filter(([extension]) => !own.has(extension));
+  expect(others.length).toBeGreaterThan(1000);
+  expect(others.map(([extension]) => [extension, mimeByName(`a.${extension}`)])).toEqual(others);
 });
 
 describe("the type of content whose name says nothing", () => {
