@@ -47,6 +47,18 @@ export function* statBelow(sys: Sys, directory: Pinned, name: string): Io<Stat |
   return found ?? (yield* sys.lstat(below(directory, name)));
 }
 
+/** A name in a pinned directory. */
+export interface NameIn {
+  readonly directory: Pinned;
+  readonly name: string;
+}
+
+/** Renames an entry, and replaces what has the new name. @throws system errors */
+export function* renameBelow(sys: Sys, from: NameIn, to: NameIn): Io<void> {
+  if (sys.native?.calls?.rename(from.directory.fd, from.name, to.directory.fd, to.name) === true) return;
+  yield* sys.rename(below(from.directory, from.name), below(to.directory, to.name));
+}
+
 /** Like {@link below}, for names that need not be UTF-8. */
 export const entryPath = (directory: Pinned, name: string | Buffer): string | Buffer =>
   typeof name === "string" ? below(directory, name) : Buffer.concat([Buffer.from(`${directory.path}/`), name]);

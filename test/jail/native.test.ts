@@ -132,6 +132,33 @@ describe("native calls", () => {
       expect(calls.find(closed, "missing")).toBeUndefined();
     }));
 
+  test("rename what has a name in a directory, over what has the new one, and say nothing where they cannot", () =>
+    withCalls(({ calls, fd, arena }) => {
+      arena.file("from", "new");
+      arena.file("below/to", "old");
+      const below = calls.open(fd, "below", O_PATH | O_DIRECTORY) ?? -1;
+      try {
+        expect(calls.rename(fd, "from", below, "to")).toBe(true);
+        expect(fs.existsSync(join(arena.root, "from"))).toBe(false);
+        expect(fs.readFileSync(join(arena.root, "below/to"), "utf8")).toBe("new");
+        for (const [name, toName] of [
+          ["from", "to"],
+          ["below", "to\0"],
+          ["below\0", "to"],
+          ["below", "inside/missing"],
+        ] as const) {
+          expect(calls.rename(fd, name, fd, toName)).toBeUndefined();
+        }
+        expect([calls.rename(-100, "below", fd, "x"), calls.rename(fd, "below", -100, "x")]).toEqual([
+          undefined,
+          undefined,
+        ]);
+        expect(fs.readdirSync(join(arena.root, "below"))).toEqual(["to"]);
+      } finally {
+        fs.closeSync(below);
+      }
+    }));
+
   test("open nothing that a child process would inherit", () =>
     withCalls(({ calls, fd, arena }) => {
       arena.file("file", "x");
@@ -238,6 +265,7 @@ describe("native calls", () => {
         find: () => undefined,
         statOpen: () => undefined,
         open: () => undefined,
+        rename: () => undefined,
         reopen: () => undefined,
         mayWrite: () => undefined,
         copy: async () => 0,

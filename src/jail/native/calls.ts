@@ -1,4 +1,4 @@
-// Opens, stats and lists relative to a directory handle, at a fraction of what Node's calls through /proc cost; copies in
+// Opens, stats, renames and lists relative to a directory handle, at a fraction of what Node's calls through /proc cost; copies in
 // the kernel.
 
 import fs from "node:fs";
@@ -11,10 +11,10 @@ import { type Library, nativeLibrary, systemError } from "./library.js";
 import { parseStat, STAT_BYTES } from "./statx.js";
 
 const NUMBERS: Readonly<
-  Record<string, Readonly<Record<"openat" | "statx" | "getdents64" | "copy_file_range", number>>>
+  Record<string, Readonly<Record<"openat" | "renameat" | "statx" | "getdents64" | "copy_file_range", number>>>
 > = {
-  x64: { openat: 257, statx: 332, getdents64: 217, copy_file_range: 326 },
-  arm64: { openat: 56, statx: 291, getdents64: 61, copy_file_range: 285 },
+  x64: { openat: 257, renameat: 264, statx: 332, getdents64: 217, copy_file_range: 326 },
+  arm64: { openat: 56, renameat: 38, statx: 291, getdents64: 61, copy_file_range: 285 },
 };
 /** Equal on all supported architectures. */
 const FACCESSAT2 = 439;
@@ -53,6 +53,8 @@ export interface NativeCalls {
   find(directory: number, name: string | Buffer): Stat | "missing" | undefined;
   /** Opens for reading what a path handle stands for. */
   reopen(handle: number): number | undefined;
+  /** Renames a name of one directory to a name of another, and replaces what has that name. */
+  rename(directory: number, name: string, to: number, toName: string): true | undefined;
   /** Stats an open descriptor. */
   statOpen(fd: number): Stat | undefined;
   /** `true`: this process may write what a descriptor stands for. */
@@ -127,6 +129,7 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
   const statx = library.declare<[number, number, string, number, number, Uint8Array]>(
     "int, const char *, int, unsigned int, void *",
   );
+  const renameat = library.declare<[number, number, string, number, string]>("int, const char *, int, const char *");
   const copyRange = library.declareAsync<[number, number, BigInt64Array, number, null, number, number]>(
     "int, void *, int, void *, size_t, unsigned int",
   );
@@ -154,6 +157,10 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
       return library.errno() === ENOENT ? "missing" : undefined;
     },
     reopen: (handle) => open(own, String(handle), O_RDONLY | O_NONBLOCK),
+    rename: (directory, name, to, toName) =>
+      isSafe(directory, name) && isSafe(to, toName) && renameat(numbers.renameat, directory, name, to, toName) === 0
+        ? true
+        : undefined,
     statOpen: (fd) =>
       statx(numbers.statx, fd, "", AT_EMPTY_PATH, ALL_FIELDS, statBytes) === 0 ? parseStat(stat) : undefined,
     mayWrite: (fd) =>
@@ -192,7 +199,9 @@ function isTrustworthy(calls: NativeCalls): boolean {
     const seen = calls.stat(directory, basename(own));
     file = calls.open(directory, basename(own), O_RDONLY | O_NOFOLLOW);
     reading = calls.read(directory);
-    if (calls.find(directory, `${basename(own)}.missing`) !== "missing") return false;
+    const missing = `${basename(own)}.missing`;
+    if (calls.find(directory, missing) !== "missing") return false;
+    if (calls.rename(directory, missing, directory, `${missing}-too`) !== undefined) return false;
     if (seen === undefined || file === undefined || reading === undefined) return false;
     if (seen.identity !== `${dev}:${ino}` || statOfOpen(file).identity !== seen.identity) return false;
     if (calls.statOpen(file)?.identity !== seen.identity) return false;

@@ -27,6 +27,7 @@ import { newSerial } from "./serial.js";
 export interface StagedFile {
   /** -1 once closed. */
   fd: number;
+  readonly name: string;
   readonly path: string;
   readonly stage: Stage;
 }
@@ -93,8 +94,9 @@ export class Staging {
   }
 
   *createIn(stage: Stage, mode: number): Io<StagedFile> {
-    const path = below(stage.directory, this.newName(stage));
-    return { fd: yield* this.#root.sys.open(path, CREATE, mode), path, stage };
+    const name = this.newName(stage);
+    const path = below(stage.directory, name);
+    return { fd: yield* this.#root.sys.open(path, CREATE, mode), name, path, stage };
   }
 
   /** An unused name in a stage. */

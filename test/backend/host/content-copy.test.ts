@@ -25,6 +25,7 @@ async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortS
   const native = new NativeSource(0, () => ({
     stat: () => undefined,
     find: () => undefined,
+    rename: () => undefined,
     statOpen: () => undefined,
     open: () => undefined,
     reopen: () => undefined,

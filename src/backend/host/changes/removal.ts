@@ -20,7 +20,7 @@ import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
 import type { Hidden } from "./replace.js";
-import { isReported, kindOf, realPath, report, stateOf } from "./report.js";
+import { isReported, removalOf, report } from "./report.js";
 
 /** The entry removed under a name. */
 interface Taken {
@@ -76,8 +76,7 @@ export function* removeEntry(change: Change, found: Reached, options: RemoveOpti
 /** Tells of a removal. @returns its answer */
 function* reportRemoval(change: Change, name: string, { stat, binned, reason }: Taken): Io<Removed> {
   const keeping = binned?.keeping ?? keepNothing(change, reason);
-  const made = { path: realPath(change, name), before: stateOf(stat), after: null } as const;
-  if (isReported(change)) yield* report(change, { ...made, action: "deleted", kind: kindOf(stat) }, keeping);
+  if (isReported(change)) yield* report(change, binned?.planned ?? removalOf(change, name, stat), keeping);
   if (binned !== undefined && stat.isDirectory()) yield* freeTree(change, binned.stage.directory, binned.name);
   binned?.stage.release();
   if (binned !== undefined) return { existed: true, trashed: true, id: binned.keeping.id };

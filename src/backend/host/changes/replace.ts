@@ -12,7 +12,7 @@ import type { Guard } from "../guard.js";
 import { requireDeletable, trashDisplaced } from "../history/to-trash.js";
 import type { Change } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
-import { kindOf, realPath, report, stateOf } from "./report.js";
+import { removalOf, report } from "./report.js";
 
 /** Whether something is replaced that a rename would not replace. */
 export const needsExchange = (old: Pinned, isDirectory: boolean): boolean => isDirectory || old.stat.isDirectory();
@@ -55,8 +55,7 @@ export function* swapIn(change: Change, { ready, name, old, guard }: Swap): Io<H
   }
   access.beginGroup?.();
   const { keeping, isBinned } = yield* trashDisplaced(change, displaced);
-  const what = { action: "deleted", kind: kindOf(old.stat), path: realPath(change, name) } as const;
-  yield* report(change, { ...what, before: stateOf(old.stat), after: null }, keeping);
+  yield* report(change, removalOf(change, name, old.stat), keeping);
   if (!isBinned) return displaced;
   stage.release();
   return undefined;

@@ -36,11 +36,22 @@ export function kindOf(stat: Stat): ChangedKind {
   return type === "symlink" ? "link" : type;
 }
 
+/** The part of a {@link Change} that tells where its walk is. */
+interface Walked {
+  readonly walk: Pick<Walk, "names">;
+}
+
 /** The real path of an entry in the directory that the walk of a change has reached. */
-export const realPath = ({ walk }: { readonly walk: Pick<Walk, "names"> }, name: string): string[] => [
-  ...walk.names,
-  name,
-];
+export const realPath = ({ walk }: Walked, name: string): string[] => [...walk.names, name];
+
+/** The change that a removal is. @param stat of what is removed */
+export const removalOf = (change: Walked, name: string, stat: Stat): EntryChange => ({
+  action: "deleted",
+  kind: kindOf(stat),
+  path: realPath(change, name),
+  before: stateOf(stat),
+  after: null,
+});
 
 /**
  * The state of an entry that was just put in place, looked up by its name.

@@ -3,7 +3,7 @@
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, runIo } from "../../../core/io.js";
 import type { Addition, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
-import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
+import { below, type Pinned, READ_NEW, release, renameBelow } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
@@ -99,7 +99,8 @@ function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> 
   yield* target.guard();
   change.access.scope.commit();
   try {
-    yield* change.jail.sys.rename(file.path, below(change.walk.directory, target.name));
+    const staged = { directory: file.stage.directory, name: file.name };
+    yield* renameBelow(change.jail.sys, staged, { directory: change.walk.directory, name: target.name });
   } catch (error) {
     if (errnoOf(error) !== "EXDEV") throw error;
     yield* installCopy(change, file, target);

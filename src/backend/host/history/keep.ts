@@ -65,13 +65,15 @@ export const keepNothing = ({ journal }: Change, reason: NotUndoable | undefined
 
 export const keepsNothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
 
-export const settledKeeping = (id: string, kept: Kept | undefined): Keeping => ({
+export const settledKeeping = (id: string, kept: Kept | undefined, undo = undoNothing): Keeping => ({
   id,
   *done() {
     return kept;
   },
-  *undo() {},
+  undo,
 });
+
+function* undoNothing(): Io<void> {}
 
 /** Releases the trash at its end. */
 function trashKeeping(

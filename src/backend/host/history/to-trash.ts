@@ -6,13 +6,13 @@ import type { Access } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
-import { below, type Pinned } from "../../../jail/handles.js";
+import { below, type NameIn, type Pinned, renameBelow } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { setTime } from "../../../jail/times.js";
 import type { Walk } from "../../../jail/walk/walk.js";
-import { type Keeping, kindOf, realPath, recordOf, stateOf } from "../changes/report.js";
+import { type Keeping, recordOf, removalOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
 import { COPY_BYTES, copyToTrash, describeKept, keepNothing, settledKeeping } from "./keep.js";
@@ -33,6 +33,8 @@ export interface TrashOptions {
 /** Something moved into the trash. */
 export interface TrashedEntry {
   readonly keeping: Keeping;
+  /** The removal, as it was noted before it was made. */
+  readonly planned: EntryChange;
   /** The trash folder, to be released. */
   readonly stage: Stage;
   readonly name: string;
@@ -82,26 +84,23 @@ function* tryTrash(
   if (stat.type === "other") return "not_kept";
   if (journal.room(yield* sizeOf(change, journal, object)) === "no") return "quota";
   const id = journal.newId();
-  const planned: EntryChange = {
-    ...{ action: "deleted", kind: kindOf(stat), path: realPath(change, name) },
-    ...{ before: stateOf(stat), after: null },
-  };
+  const planned = removalOf(change, name, stat);
   let isMoved = false;
   try {
     // Where nothing is required, it is found in the trash without an entry.
     const isNoted = journal.begin(recordOf(change, planned, id));
     if (!isNoted && change.rules.keepsDeleted === true) return "not_kept";
     const target = journal.trashName(id);
-    const from = below(walk.directory, name);
-    let isCopied = false;
-    const trash = yield* putInTrash(jail, function* ({ directory }) {
-      isCopied = yield* renameOrCopy(jail, object, { from, to: below(directory, target) });
-    });
+    const from = { directory: walk.directory, name };
+    const trash = yield* putInTrash(jail, ({ directory }) =>
+      renameOrCopy(jail, object, { from, to: { directory, name: target } }),
+    );
     if (trash === undefined) return "not_kept";
     isMoved = true;
-    const kept = yield* describeKept(trash.directory, change, { name: target, object: isCopied ? undefined : object });
-    const stage: Stage = { ...trash, prefix: "" };
-    return { stage, name: target, keeping: { ...settledKeeping(id, kept), undo: () => cancelEntry(journal, id) } };
+    const { directory, release, result: isCopied } = trash;
+    const kept = yield* describeKept(directory, change, { name: target, object: isCopied ? undefined : object });
+    const keeping = settledKeeping(id, kept, () => cancelEntry(journal, id));
+    return { stage: { directory, release, prefix: "" }, name: target, keeping, planned };
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined || code === "ENOENT") throw error;
@@ -120,15 +119,17 @@ function* tryTrash(
 function* renameOrCopy(
   jail: Jail,
   object: Pinned,
-  { from, to }: { readonly from: string; readonly to: string },
+  places: { readonly from: NameIn; readonly to: NameIn },
 ): Io<boolean> {
   const { sys } = jail;
   try {
-    yield* sys.rename(from, to);
+    yield* renameBelow(sys, places.from, places.to);
     return false;
   } catch (error) {
     if (errnoOf(error) !== "EXDEV" || !object.stat.isFile() || object.stat.size > COPY_BYTES) throw error;
     const { version, mode, modifiedMs } = object.stat;
+    const from = below(places.from.directory, places.from.name);
+    const to = below(places.to.directory, places.to.name);
     let isTaken = false;
     try {
       yield* copyToTrash({ jail }, object, to);
