@@ -11,10 +11,15 @@ export const rootView = (root: Root, authoriser: Authoriser): RootView => ({
     root.policy?.denies(segments) !== true && authoriser.allows([root.name, ...segments], ability),
 });
 
+/** The last owner's root of each drive root: a patch asks for it once per file. */
+const lastOpened = new WeakMap<PersonalRoot, Root>();
+
 /** A drive root of one owner. @param owner DID */
-export const openForOwner = (root: PersonalRoot, owner: string): Root => ({
-  ...root,
-  owner,
-  backend: root.backendFor(owner),
-  ...(root.journalFor === undefined ? {} : { journal: root.journalFor(owner) }),
-});
+export function openForOwner(root: PersonalRoot, owner: string): Root {
+  const last = lastOpened.get(root);
+  if (last?.owner === owner) return last;
+  const journal = root.journalFor === undefined ? {} : { journal: root.journalFor(owner) };
+  const opened: Root = { ...root, owner, backend: root.backendFor(owner), ...journal };
+  lastOpened.set(root, opened);
+  return opened;
+}

@@ -56,9 +56,10 @@ export const patch: Operation<PatchInput, PatchOutput> = {
 type Placed = PlacedSection<PathCall>;
 
 /** Plans a section by what is read from one state of its root. */
-async function planOn(backend: ReadBackend, { call, to, ...one }: Placed): Promise<PlannedSection> {
+async function planOn(backend: ReadBackend, placed: Placed): Promise<PlannedSection> {
+  const { call, to } = placed;
   const on = (place: FileCall): FileCall => ({ ...place, root: { ...place.root, backend } });
-  const plan = await planSection({ ...one, call: on(call), ...(to === undefined ? {} : { to: on(to) }) });
+  const plan = await planSection({ ...placed, call: on(call), ...(to === undefined ? {} : { to: on(to) }) });
   await yieldIfDue(call.access.scope);
   return plan;
 }
@@ -93,7 +94,8 @@ function placeSection(
   const etag =
     ifMatch && Object.entries(ifMatch).find(([path]) => plainPath(joinPath(base, path)) === placed.path.text)?.[1];
   return {
-    ...{ section, call: placed },
+    section,
+    call: placed,
     ...(to === undefined ? {} : { to: at(to, ["crud/write"]) }),
     ...(etag === undefined ? {} : { ifMatch: etag }),
   };
@@ -150,12 +152,8 @@ function answer(
     const done = effects.slice(next, next + changes.length);
     next += changes.length;
     const after = done.at(-1)?.sha256 ?? sha256;
-    return {
-      ...file,
-      ...(after === undefined || !to.access.holds("crud/read")
-        ? {}
-        : { etag: versionOf(after, to).etag ?? etagOf(after) }),
-    };
+    if (after === undefined || !to.access.holds("crud/read")) return file;
+    return { ...file, etag: versionOf(after, to).etag ?? etagOf(after) };
   });
   const applied = planned.reduce((sum, one) => sum + one.applied, 0);
   const budget = placed[0]?.call.budget;

@@ -136,7 +136,7 @@ export class DriveBackend implements Backend {
       const found = await requireFile(tree, path, access);
       const { offset, length } = plan(found.size);
       const { bytes, size } = await tree.readFile(path.segments, offset, length);
-      return { bytes, size, ...stampPart(found) };
+      return found.content === undefined ? { bytes, size } : { bytes, size, stamp: found.content };
     });
   }
 

@@ -117,11 +117,11 @@ async function writeIn(ground: Ground, { at, options }: Write, content: Content 
   await makeDirectories(tree, path, parents);
   const { bytes } = await tree.writeFile(segments, content.put);
   access.scope.commit();
-  const change: EntryChange = {
-    ...{ action: old === undefined ? "created" : "modified", kind: "file", path: segments },
-    ...madeDirectories(path, parents),
-    ...{ before: old === undefined ? null : stateOf(old), after: newState(bytes, content.sha256) },
-  };
+  const change: EntryChange = Object.assign(
+    { action: old === undefined ? ("created" as const) : ("modified" as const), kind: "file" as const, path: segments },
+    madeDirectories(path, parents),
+    { before: old === undefined ? null : stateOf(old), after: newState(bytes, content.sha256) },
+  );
   keepReport(access, { change, since, until: tree.moment() });
   return { existed: old !== undefined, sha256: content.sha256 };
 }

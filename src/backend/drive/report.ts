@@ -54,10 +54,10 @@ export async function withReports<T>(
   return done;
 }
 
-/** Adds a change to the log of the swap that makes it. */
+/** Adds a change to the log of the swap that makes it. `Object.assign`: two spreads of objects take ten times as long. */
 export function addNote(tree: DriveChange, { origin }: Access, noted: Noted): void {
   const { change, since, until, reason } = noted;
-  noted.ticket = origin && tree.note({ ...origin, ...change }, since, until, reason);
+  noted.ticket = origin && tree.note(Object.assign({}, origin, change), since, until, reason);
 }
 
 export function report(access: Access, { change, ticket }: Noted): void {
@@ -65,10 +65,10 @@ export function report(access: Access, { change, ticket }: Noted): void {
   access.changed?.(id === undefined ? change : { ...change, id });
 }
 
-export const stateOf = ({ size, modified, type }: DriveStat, sha256?: string): EntryState => ({
-  ...{ size: type === "file" ? size : 0, modified },
-  ...(sha256 === undefined ? {} : { sha256 }),
-});
+export function stateOf({ size: bytes, modified, type }: DriveStat, sha256?: string): EntryState {
+  const size = type === "file" ? bytes : 0;
+  return sha256 === undefined ? { size, modified } : { size, modified, sha256 };
+}
 
 /** The state of an entry that was written now. */
 export const newState = (size: number, sha256?: string): EntryState =>

@@ -17,31 +17,37 @@ import type { Value } from "../cad3/value.js";
 import { Signed } from "./signed.js";
 
 /** Opens cells of one source; shared by everything opened from a value. */
-interface Opener extends LazySource {
+class Opener implements LazySource {
   readonly source: Source;
+
+  constructor(source: Source) {
+    this.source = source;
+  }
+
+  load(ref: Uint8Array): ParsedCell {
+    return isBranch(ref) ? loadCell(ref, this.source) : parseCell(ref);
+  }
+
+  open(cell: ParsedCell, ref: Uint8Array): Value | undefined {
+    return openCell(cell, ref, this);
+  }
+
+  whole(cell: ParsedCell, ref: Uint8Array): Value {
+    return wholeOf(assemble(cell, ref, this.source));
+  }
 }
 
 /** A value of which one cell is loaded. @param ref how a container holds it */
 export const lazyCell = (cell: ParsedCell, ref: Uint8Array, source: Source): LazyValue =>
-  new LazyValue(ref, cell, openerOf(source));
+  new LazyValue(ref, cell, new Opener(source));
 
-/** A value of which nothing is loaded but what its Ref embeds. */
+/** A value of which nothing is loaded. @param ref of a branch, or the encoding of an embedded value, which is read on access */
 export const lazyRef = (ref: Uint8Array, source: Source): LazyValue =>
-  new LazyValue(ref, isBranch(ref) ? undefined : parseCell(ref), openerOf(source));
+  new LazyValue(ref, undefined, new Opener(source));
 
 /** Stands for a node of an index whose cell the source has, or will have. @param ref of a branch */
 export const indexStub = (ref: Uint8Array, { depth }: Pick<IndexNode, "depth">, source: Source): IndexStub =>
-  new PartOfIndex({ bytes: ref, cell: undefined }, depth - 1, openerOf(source));
-
-function openerOf(source: Source): Opener {
-  const opener: Opener = {
-    source,
-    load: (ref) => loadCell(ref, source),
-    open: (cell, ref) => openCell(cell, ref, opener),
-    whole: (cell, ref) => wholeOf(assemble(cell, ref, source)),
-  };
-  return opener;
-}
+  new PartOfIndex({ bytes: ref, cell: undefined }, depth - 1, new Opener(source));
 
 function loadCell(ref: Uint8Array, { load }: Source): ParsedCell {
   const hash = hashHexOf(ref);

@@ -47,7 +47,8 @@ function* cellsIn(first: Part, isStored: (hash: string) => boolean): Generator<N
   };
   const waiting: Part[] = [first];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
-    for (const below of "value" in part ? inValue(part, take) : inNode(part.node, take)) waiting.push(below);
+    if ("value" in part) lookIntoValue(part, take, waiting);
+    else lookIntoNode(part.node, take, waiting);
     yield* found;
     found = [];
   }
@@ -56,24 +57,36 @@ function* cellsIn(first: Part, isStored: (hash: string) => boolean): Generator<N
 type Take = (cell: Cell) => boolean;
 
 /** What is embedded is a part of its container: only what it refers to can be new. */
-function* inValue({ value, isEmbedded = false }: Extract<Part, { value: Value }>, take: Take): Generator<Part> {
-  if (value instanceof LazyValue) return;
+function lookIntoValue(
+  { value, isEmbedded = false }: Extract<Part, { value: Value }>,
+  take: Take,
+  below: Part[],
+): void {
   if (value instanceof Uint8Array || typeof value === "string") {
     // A longer one can have an embedded top with branches below.
     if (!isEmbedded || value.length > MAX_EMBEDDED_BYTES) emitCells(value, take);
     return;
   }
   if (value instanceof CadIndex) {
-    if (value.root !== undefined) yield { node: value.root };
+    if (value.root !== undefined) below.push({ node: value.root });
     return;
   }
   if (!isContainer(value) || (!isEmbedded && !take(cellOf(value)))) return;
-  if (value instanceof Signed) yield { value: value.value };
+  if (value instanceof Signed) addValue(value.value, false, below);
   else if (value instanceof CadMap) {
     // The inner cells of the value; keys and values are traversed here.
     value.toCell({ cellOf, emit: take });
-    for (const [key, below] of value) yield* [{ value: key }, { value: below }];
-  } else for (const below of value) yield { value: below };
+    for (const [key, held] of value) {
+      addValue(key, false, below);
+      addValue(held, false, below);
+    }
+  } else for (const part of value) addValue(part, false, below);
+}
+
+/** Lazy values were read from the store, and the other scalars are never branches: most parts are of these kinds. */
+function addValue(value: Value, isEmbedded: boolean, below: Part[]): void {
+  if (typeof value === "string" || (typeof value === "object" && value !== null && !(value instanceof LazyValue)))
+    below.push({ value, isEmbedded });
 }
 
 const isContainer = (value: Value): value is readonly Value[] | CadMap | Signed =>
@@ -81,12 +94,12 @@ const isContainer = (value: Value): value is readonly Value[] | CadMap | Signed 
 
 const isEmbedded = (ref: Uint8Array | undefined): boolean => ref !== undefined && !isBranch(ref);
 
-function* inNode(node: IndexChild, take: Take): Generator<Part> {
+function lookIntoNode(node: IndexChild, take: Take, below: Part[]): void {
   if ("load" in node || (node.cell !== undefined && !take(node.cell))) return;
   if (node.own !== undefined) {
     const { key, keyRef, value, valueRef } = node.own;
-    yield { value: key, isEmbedded: isEmbedded(keyRef) };
-    yield { value, isEmbedded: isEmbedded(valueRef) };
+    addValue(key, isEmbedded(keyRef), below);
+    addValue(value, isEmbedded(valueRef), below);
   }
-  for (const child of node.children) yield { node: child };
+  for (const child of node.children) if (!("load" in child)) below.push({ node: child });
 }

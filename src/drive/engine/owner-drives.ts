@@ -6,9 +6,11 @@ import type { DriveMaker } from "../../core/ports/changes/change.js";
 import type { DriveImported } from "../../core/ports/drive-shelf.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
+import { isBranch } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { createDrive, isDeletedDrive } from "../dlfs/lifetime.js";
 import { compareNames } from "../dlfs/name.js";
+import { viewOf } from "../dlfs/node.js";
 import { lazyRef } from "../dlfs/open.js";
 import { exportInHex } from "../keys/owner-keys.js";
 import { type CellScope, createScope, type Overlay } from "./cells.js";
@@ -218,18 +220,24 @@ function nodeOfNote(
   if (root === undefined) return undefined;
   const found = scope.run(() => {
     const held = heldAt({ value: root }, path);
-    const isInEnd = ends.some((end) => end === root || (end !== undefined && heldAt({ value: end }, path) === held));
-    return held === undefined ? undefined : { ...held, isInEnd };
+    if (held === undefined) return undefined;
+    const ref = held.valueRef ?? cellOf(held.value).ref;
+    const isInEnd = (): boolean =>
+      ends.some((end) => end === root || (end !== undefined && heldAt({ value: end }, path) === held));
+    return { value: held.value, ref, isStored: isEmbeddedFile(held.value, ref) || isInEnd() };
   });
   return after(found, (held) => {
     if (held === undefined) return undefined;
-    const node = lazyRef(held.valueRef ?? cellOf(held.value).ref, scope.source);
-    if (held.isInEnd) return node;
+    const node = lazyRef(held.ref, scope.source);
+    if (held.isStored) return node;
     // No root has what was there between two steps of a change.
     const isStored = (hash: string): boolean => scope.has(hash) || writes.has(hash);
     return writes.putTree(newCells(held.value, isStored)).then(() => node);
   });
 }
+
+/** The entry of the log embeds the node, and the content was put when it was written. */
+const isEmbeddedFile = (node: Value, ref: Uint8Array): boolean => !isBranch(ref) && viewOf(node).kind === "file";
 
 async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -39,9 +39,9 @@ export interface HeldOriginal extends Original {
 
 /** @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
 export async function readOriginal(input: OriginalRequest, call: FileCall): Promise<Original> {
-  const { bytes: _, release, ...original } = await holdOriginal(input, call);
+  const { text, form, sha256, size, stamp, release } = await holdOriginal(input, call);
   release();
-  return original;
+  return { text, form, sha256, size, stamp };
 }
 
 /** Like {@link readOriginal}; the caller releases it. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */

@@ -172,15 +172,15 @@ async function planText(
     bytes === undefined
       ? []
       : [{ kind: "write", at, body: { load: () => bytes }, options: { parents: false, expected } }];
-  const from = to === undefined ? {} : { from: call.path.text };
+  const path = at.path.text;
+  const file: PlannedSection["file"] =
+    to === undefined ? { path, action: "modify" } : { path, from: call.path.text, action: "move" };
   return {
     changes: [...moved, ...written],
-    file: {
-      ...{ path: at.path.text, ...from, action: to === undefined ? "modify" : "move" },
-      ...(way === "exact" || !mayRead ? {} : { tried: way }),
-    },
+    file: way === "exact" || !mayRead ? file : { ...file, tried: way },
+    applied,
+    keptBytes: original.size,
     ...(bytes === undefined ? { sha256: original.sha256 } : {}),
-    ...{ applied, keptBytes: original.size },
     ...(mayRead ? { diff: { text: original.text, replacements } } : {}),
   };
 }

@@ -30,8 +30,8 @@ export interface Noted {
   readonly ticket: LogTicket;
 }
 
-/** An entry as it is stored, as JSON beside the nodes it refers to. */
-export interface StoredEntry extends LogNote {
+/** An entry as it is stored, as JSON beside the nodes it refers to. It does not name the owner: a log has one. */
+export interface StoredEntry extends Omit<LogNote, "driveOwner"> {
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly time: number;
@@ -86,18 +86,21 @@ export function recordsOf(items: readonly LogItem[]): { readonly key: string; re
   for (const { entry, before, after } of items) {
     if (nodes.length + 2 > MAX_NODES || chars > MAX_CHARS) end();
     if (json.length === 0) key = entry.id;
-    const { a: _, b: __, ...rest } = entry;
-    const placed = {
-      ...rest,
-      ...(before === undefined ? {} : { b: nodes.push(before) }),
-      ...(after === undefined ? {} : { a: nodes.push(after) }),
-    };
-    const text = JSON.stringify(placed);
+    const b = before === undefined ? undefined : nodes.push(before);
+    const a = after === undefined ? undefined : nodes.push(after);
+    const text = JSON.stringify(Object.assign({}, withoutPlaces(entry), { b, a }));
     json.push(text);
     chars += text.length;
   }
   end();
   return records;
+}
+
+/** An entry that was read has the places of its nodes in another record. */
+function withoutPlaces(entry: StoredEntry): StoredEntry {
+  if (entry.a === undefined && entry.b === undefined) return entry;
+  const { a: _, b: __, ...rest } = entry;
+  return rest;
 }
 
 /** Entries of an opened record. @throws MISSING_CELL */
