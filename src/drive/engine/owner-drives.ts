@@ -1,32 +1,25 @@
 // The drives of one owner: reading, changing, import and export, through the owner's queue.
 
 import { adapterError } from "../../core/errors/errors.js";
-import { type Awaitable, after, isPending } from "../../core/io.js";
+import { isPending } from "../../core/io.js";
 import type { DriveMaker } from "../../core/ports/changes/change.js";
 import type { DriveImported } from "../../core/ports/drive-shelf.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
-import { isBranch } from "../cad3/ref.js";
-import type { Value } from "../cad3/value.js";
 import { createDrive, isDeletedDrive } from "../dlfs/lifetime.js";
 import { compareNames } from "../dlfs/name.js";
-import { viewOf } from "../dlfs/node.js";
-import { lazyRef } from "../dlfs/open.js";
 import { exportInHex } from "../keys/owner-keys.js";
 import { type CellScope, createScope, type Overlay } from "./cells.js";
 import { DriveEdit } from "./change.js";
-import { heldAt } from "./content/tree-read.js";
 import type { DriveChange, DriveReader, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, importFiles } from "./exchange/import.js";
 import { type VerifyReport, verifyTree } from "./exchange/verify.js";
 import { type VerifiedLog, verifyLog } from "./exchange/verify-log.js";
 import { explain, isDamage, withExplainedErrors } from "./fault.js";
-import type { Noted } from "./log/entry.js";
 import { createOwnerLog, type DriveLog } from "./log/owner-log.js";
-import { newCells } from "./new-cells.js";
-import type { Moment } from "./owner/change-options.js";
 import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifetime.js";
+import { resolveNote } from "./owner/resolve-note.js";
 import { snapshotOf } from "./owner/snapshot.js";
 import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
 import { stageContent } from "./stage-content.js";
@@ -191,53 +184,6 @@ async function changeOne<T>(
     edit.release();
   }
 }
-
-interface NotedGround {
-  readonly drive: string;
-  readonly draft: Draft;
-  /** The first and the last root of the change, of which all cells are stored, or will be. */
-  readonly ends: readonly (Value | undefined)[];
-}
-
-/** The nodes at the path of a noted change, by their Refs. Waits only where cells have to be read or put. */
-function resolveNote({ note, before, after, reason, ticket }: Moment, ground: NotedGround): Awaitable<Noted> {
-  const old = reason === undefined ? nodeOfNote(before, note.path, ground) : undefined;
-  return both(old, nodeOfNote(after, note.path, ground), (was, is) => {
-    const kept = was !== undefined && note.addition === undefined ? (note.before?.size ?? 0) : 0;
-    return { drive: ground.drive, note, before: was, after: is, kept, reason, ticket };
-  });
-}
-
-const both = <A, B, R>(one: Awaitable<A>, other: Awaitable<B>, join: (one: A, other: B) => R): Awaitable<R> =>
-  after(one, (first) => after(other, (second) => join(first, second)));
-
-function nodeOfNote(
-  root: Value | undefined,
-  path: readonly string[],
-  { draft, ends }: NotedGround,
-): Awaitable<Value | undefined> {
-  const { scope, writes } = draft;
-  if (root === undefined) return undefined;
-  const found = scope.run(() => {
-    const held = heldAt({ value: root }, path);
-    if (held === undefined) return undefined;
-    const ref = held.valueRef ?? cellOf(held.value).ref;
-    const isInEnd = (): boolean =>
-      ends.some((end) => end === root || (end !== undefined && heldAt({ value: end }, path) === held));
-    return { value: held.value, ref, isStored: isEmbeddedFile(held.value, ref) || isInEnd() };
-  });
-  return after(found, (held) => {
-    if (held === undefined) return undefined;
-    const node = lazyRef(held.ref, scope.source);
-    if (held.isStored) return node;
-    // No root has what was there between two steps of a change.
-    const isStored = (hash: string): boolean => scope.has(hash) || writes.has(hash);
-    return writes.putTree(newCells(held.value, isStored)).then(() => node);
-  });
-}
-
-/** The entry of the log embeds the node, and the content was put when it was written. */
-const isEmbeddedFile = (node: Value, ref: Uint8Array): boolean => !isBranch(ref) && viewOf(node).kind === "file";
 
 async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
