@@ -6,15 +6,15 @@ import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { areSame, hashRange } from "../history/states.js";
-import { broughtBackBy, isUntouchedCopy } from "./brought-back.js";
+import { broughtBackTime, isUntouchedCopy } from "./brought-back.js";
 import type { KeptPlace, Outlook } from "./planned-state.js";
-import { TreeHistory } from "./tree-history.js";
+import type { ChangesSince, TreeHistory } from "./tree-history.js";
 
 /** Undos that are followed back to find that a state is an older one again. */
 const MAX_FOLLOWED = 50;
 const PAGE = 500;
 /** Entries of a tree that were changed after it was made and are looked up one by one. */
-const MAX_LATER_ENTRIES = 1000;
+const MAX_LATER_ENTRIES = 10_000;
 /** Change times of directories may be this much later than the time of the entry that explains them. */
 const SLACK_MS = 20;
 
@@ -25,6 +25,7 @@ const MAX_COMPARED = 1_048_576;
 
 export interface StandingParts {
   readonly journal: Journal;
+  readonly history: TreeHistory;
   /** Ids of newer entries that are undone first. */
   readonly planned: ReadonlySet<string>;
   /** A call that may read a real path. */
@@ -62,10 +63,10 @@ function isDoubtful({ after, time, addition }: JournalEntry, now: Outlook): bool
   return time - changedMsIn(version) < TICK_MS;
 }
 
-async function isCopyOf({ journal }: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
+async function isCopyOf({ history }: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
   if (entry.after === null || now.state.version === undefined) return false;
   const keptSince = isOtherEntry(entry, now) ? now.kept?.tree.time : undefined;
-  const broughtBack = keptSince ?? (await broughtBackBy(journal, entry));
+  const broughtBack = keptSince ?? broughtBackTime(await history.since(entry), now.disk ?? entry.path);
   return broughtBack !== undefined && isUntouchedCopy(entry.after, now.state, broughtBack);
 }
 
@@ -80,7 +81,7 @@ const isOtherMode = (one: EntryState, other: EntryState): boolean =>
 /** A directory by itself, or a tree in which nothing has changed since. */
 async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
   const isOther = isOtherEntry(entry, now) && now.kept === undefined;
-  const broughtBack = isOther ? await broughtBackBy(parts.journal, entry) : undefined;
+  const broughtBack = isOther ? broughtBackTime(await parts.history.since(entry), now.disk ?? entry.path) : undefined;
   if (isOther && broughtBack === undefined) return false;
   if (!isOfTree(entry)) return true;
   if (now.disk !== undefined) return isTreeUnchanged(parts, entry, now.disk, broughtBack);
@@ -174,8 +175,8 @@ async function isTreeUnchanged(
     const paths = await journal.differences(entry, disk);
     if (paths === undefined) return false;
     if (paths.length === 0) return true;
-    const history = await doneSince(parts, entry, disk);
-    return history !== undefined && paths.every((path) => history.near(path).some((one) => isDone(one, planned)));
+    const changes = await doneSince(parts, entry, disk);
+    return changes !== undefined && paths.every((path) => changes.near(path).some((one) => isDone(one, planned)));
   }
   const call = reads(disk);
   if (call === undefined) return false;
@@ -202,34 +203,43 @@ async function isTreeUnchanged(
   );
   if (later.length === 0) return true;
   if (later.length > MAX_LATER_ENTRIES) return false;
-  const history = await doneSince(parts, entry, disk);
-  return history !== undefined && later.every((one) => isLeftByDone(history, one, planned));
+  const changes = await doneSince(parts, entry, disk);
+  return changes !== undefined && later.every((one) => isLeftByDone(changes, one, { planned, since: entry.time }));
 }
 
 /** What happened since an entry, if all changes in the tree have been undone or will be. */
-async function doneSince({ journal, planned }: StandingParts, entry: JournalEntry, tree: Path) {
-  const history = await TreeHistory.since(journal, entry);
-  return history?.inTree(tree).every((one) => isDone(one, planned)) === true ? history : undefined;
+async function doneSince({ history, planned }: StandingParts, entry: JournalEntry, tree: Path) {
+  const changes = await history.since(entry);
+  return changes?.inTree(tree).every((one) => isDone(one, planned)) === true ? changes : undefined;
 }
 
 /** Whether all changes since an entry in a tree, which comes back with a larger one, have been undone or will be. */
-async function areAllDone({ journal, planned }: StandingParts, entry: JournalEntry, { tree, names }: KeptPlace) {
-  const history = await TreeHistory.since(journal, entry);
-  const changes = history?.inTree([...tree.path, ...names], tree);
-  return changes?.every((one) => isDone(one, planned)) === true;
+async function areAllDone({ history, planned }: StandingParts, entry: JournalEntry, { tree, names }: KeptPlace) {
+  const changes = await history.since(entry);
+  return changes?.inTree([...tree.path, ...names], tree).every((one) => isDone(one, planned)) === true;
 }
 
 const isDone = ({ id, undoneBy, undoes }: JournalEntry, planned: ReadonlySet<string>): boolean =>
   undoneBy !== undefined || undoes !== undefined || planned.has(id);
 
-/** Whether a change that has been undone, or will be, has left something as it is. */
+/** Whether a change that has been undone, or will be, has left something as it is. @param since when the tree was left */
 function isLeftByDone(
-  history: TreeHistory,
+  changes: ChangesSince,
   { path, isDirectory, version, changed }: Later,
-  planned: ReadonlySet<string>,
+  { planned, since }: Pick<StandingParts, "planned"> & { readonly since: number },
 ): boolean {
-  const found = isDirectory
-    ? history.ofDirectory(path).filter(({ time }) => time + SLACK_MS >= changed)
-    : history.ofFile(path).filter(({ after }) => after?.version === version);
-  return found.some((one) => isDone(one, planned));
+  const isByDone = (found: readonly JournalEntry[], isIt: (one: JournalEntry) => boolean): boolean =>
+    found.some((one) => isDone(one, planned) && isIt(one));
+  const copied = broughtBackTime(changes, path);
+  // A copy has the times of content that its original had.
+  const isCopy = copied !== undefined && changed <= copied;
+  const modified = Math.floor(modifiedMsIn(version));
+  if (isCopy && modified <= since) return true;
+  if (isDirectory) {
+    return isByDone(changes.ofDirectory(path), ({ time }) => time + SLACK_MS >= (isCopy ? modified : changed));
+  }
+  return isByDone(
+    changes.ofFile(path),
+    ({ after }) => after?.version === version || (isCopy && after !== null && Math.floor(after.modified) === modified),
+  );
 }

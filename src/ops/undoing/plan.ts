@@ -9,9 +9,10 @@ import type { PathCall, Resolve } from "../../core/ports/operation.js";
 import { type PastContent, PastContents } from "../history/past-content.js";
 import { readsIn } from "../history/version.js";
 import type { JournalView } from "../history/visible-entries.js";
-import { isOfTree, standsAsRoot, standsAt } from "./conflict-check.js";
+import { isOfTree, type StandingParts, standsAsRoot, standsAt } from "./conflict-check.js";
 import { streamOf } from "./past-body.js";
 import { type Outlook, OutlookOfRoot } from "./planned-state.js";
+import { TreeHistory } from "./tree-history.js";
 
 /** Entries that are named as blocked. */
 const MAX_BLOCKED = 100;
@@ -59,6 +60,7 @@ class Planner {
   readonly #blocked: Blocked[] = [];
   /** Ids of entries whose undo is planned. */
   readonly #planned = new Set<string>();
+  readonly #parts: StandingParts;
   #backend: Backend;
   #blockedCount = 0;
   #added = 0;
@@ -70,6 +72,8 @@ class Planner {
     this.#reads = readsIn(of.view.root.name, at);
     this.#outlook = new OutlookOfRoot(this.#reads, of.journal);
     this.#pasts = new PastContents(of.journal, this.#reads);
+    const { journal } = of;
+    this.#parts = { journal, history: new TreeHistory(journal), reads: this.#reads, planned: this.#planned };
   }
 
   result(): Omit<UndoPlan, "of" | "entries"> {
@@ -101,8 +105,7 @@ class Planner {
       await this.#block(entry, entry.path);
       return undefined;
     }
-    const parts = { journal: this.#of.journal, reads: this.#reads, planned: this.#planned };
-    const stands = await standsAt(parts, entry, found);
+    const stands = await standsAt(this.#parts, entry, found);
     if (found !== undefined && stands !== false) return { ...found, isTail: stands === "tail" };
     await this.#block(entry, entry.path);
     return undefined;
@@ -141,8 +144,7 @@ class Planner {
 
   /** Undoes a change of a whole drive: an import, or its creation or deletion. */
   async #putBack(entry: JournalEntry): Promise<void> {
-    const parts = { journal: this.#of.journal, reads: this.#reads, planned: this.#planned };
-    if (!(await standsAsRoot(parts, entry))) return this.#block(entry, []);
+    if (!(await standsAsRoot(this.#parts, entry))) return this.#block(entry, []);
     const at = this.#placeOf([], ["crud/write", "crud/delete"], entry);
     this.#push({ kind: "restore", kept: [entry.id], at, options: { parents: false } });
     this.#turn([], { now: undefined, next: entry.before === null ? undefined : "kept", isPlain: true });

@@ -18,37 +18,62 @@ interface Stay {
   readonly until: string | undefined;
 }
 
-/** The changes of a root since one entry. Paths are those of the time after the newest change, unless told. */
+/** The changes of a root, newest first, as far back as they were asked for. */
 export class TreeHistory {
-  /** Newest first. */
-  readonly #entries: readonly JournalEntry[];
+  readonly #journal: Pick<Journal, "query">;
+  readonly #entries: JournalEntry[] = [];
   /** Those that put directories somewhere, or take them away. */
-  readonly #moves: readonly JournalEntry[];
+  readonly #moves: JournalEntry[] = [];
   readonly #at = new Map<string, JournalEntry[]>();
   readonly #below = new Map<string, JournalEntry[]>();
+  #next: string | undefined;
+  #isWhole = false;
 
-  constructor(entries: readonly JournalEntry[]) {
-    this.#entries = entries;
-    this.#moves = entries.filter(({ kind, made }) => kind === "directory" || made !== undefined);
-    for (const entry of entries) {
-      for (const place of placesOf(entry)) {
-        push(this.#at, place, entry);
-        for (let length = place.length - 1; length >= 0; length--) push(this.#below, place.slice(0, length), entry);
-      }
-    }
+  constructor(journal: Pick<Journal, "query">) {
+    this.#journal = journal;
   }
 
-  /** @returns `undefined`: there are too many */
-  static async since(journal: Journal, { id, time }: JournalEntry): Promise<TreeHistory | undefined> {
-    const found: JournalEntry[] = [];
-    const sees = (one: JournalEntry): boolean => one.id > id;
-    for (let before: string | undefined; found.length < MAX_ENTRIES; ) {
-      const page = await journal.query({ since: time, limit: PAGE, sees, ...(before === undefined ? {} : { before }) });
-      found.push(...page.entries);
-      if (page.next === undefined) return new TreeHistory(found);
-      before = page.next;
+  /** The changes since an entry. @returns `undefined`: there are too many */
+  async since({ id }: JournalEntry): Promise<ChangesSince | undefined> {
+    while (!this.#isWhole && (this.#entries.at(-1)?.id ?? id) >= id) {
+      if (this.#entries.length >= MAX_ENTRIES) return undefined;
+      const before = this.#next === undefined ? {} : { before: this.#next };
+      const page = await this.#journal.query({ limit: PAGE, sees: () => true, ...before });
+      for (const entry of page.entries) this.#add(entry);
+      this.#next = page.next;
+      this.#isWhole = page.next === undefined;
     }
-    return undefined;
+    return new ChangesSince(id, { entries: this.#entries, moves: this.#moves, at: this.#at, below: this.#below });
+  }
+
+  #add(entry: JournalEntry): void {
+    this.#entries.push(entry);
+    if (entry.kind === "directory" || entry.made !== undefined) this.#moves.push(entry);
+    for (const place of placesOf(entry)) {
+      push(this.#at, place, entry);
+      for (let length = place.length - 1; length >= 0; length--) push(this.#below, place.slice(0, length), entry);
+    }
+  }
+}
+
+/** All newest first; maps by path. */
+interface Changes {
+  readonly entries: readonly JournalEntry[];
+  readonly moves: readonly JournalEntry[];
+  readonly at: ReadonlyMap<string, readonly JournalEntry[]>;
+  readonly below: ReadonlyMap<string, readonly JournalEntry[]>;
+}
+
+/** The changes of a root since one entry. Paths are those of the time after the newest change, unless told. */
+export class ChangesSince {
+  readonly #since: string;
+  readonly #changes: Changes;
+  readonly #moves: readonly JournalEntry[];
+
+  constructor(since: string, changes: Changes) {
+    this.#since = since;
+    this.#changes = changes;
+    this.#moves = this.#newer(changes.moves);
   }
 
   /** All changes in a tree, by its path at an entry, or now. */
@@ -56,35 +81,53 @@ export class TreeHistory {
     const stays = this.#staysOf(path, at?.id);
     const isThere = (one: JournalEntry, stay: Stay): boolean =>
       isWithin(stay, one) && placesOf(one).some((place) => isIn(place, stay.path));
-    return this.#entries.filter((one) => stays.some((stay) => isThere(one, stay)));
+    return this.#newer(this.#changes.entries).filter((one) => stays.some((stay) => isThere(one, stay)));
+  }
+
+  /** The newest undo that has put a directory at a path, or above it, where it came from there. */
+  broughtBackBy(path: Path): JournalEntry | undefined {
+    return this.#staysOf(path)
+      .flatMap((stay) => this.#moves.filter(({ id }) => id === stay.after))
+      .find(({ action, undoes }) => action === "created" && undoes !== undefined);
   }
 
   /** The changes at, above or below a path, or where it was before. */
   near(path: Path): JournalEntry[] {
     return this.#changesOf(path, (at) => [
-      ...Array.from({ length: at.length }, (_, length) => this.#at.get(keyOf(at.slice(0, length))) ?? []).flat(),
-      ...(this.#at.get(keyOf(at)) ?? []),
-      ...(this.#below.get(keyOf(at)) ?? []),
+      ...Array.from(
+        { length: at.length },
+        (_, length) => this.#changes.at.get(keyOf(at.slice(0, length))) ?? [],
+      ).flat(),
+      ...(this.#changes.at.get(keyOf(at)) ?? []),
+      ...(this.#changes.below.get(keyOf(at)) ?? []),
     ]);
   }
 
   /** The changes that have left a file as it is at a path, or where it was before. */
   ofFile(path: Path): JournalEntry[] {
-    return this.#changesOf(path, (at) => (this.#at.get(keyOf(at)) ?? []).filter((one) => isSamePath(one.path, at)));
+    return this.#changesOf(path, (at) =>
+      (this.#changes.at.get(keyOf(at)) ?? []).filter((one) => isSamePath(one.path, at)),
+    );
   }
 
   /** The changes of a directory and of the names in it, at a path, or where it was before. */
   ofDirectory(path: Path): JournalEntry[] {
     return this.#changesOf(path, (at) => [
-      ...(this.#at.get(keyOf(at)) ?? []),
-      ...(this.#below.get(keyOf(at)) ?? []).filter((one) =>
+      ...(this.#changes.at.get(keyOf(at)) ?? []),
+      ...(this.#changes.below.get(keyOf(at)) ?? []).filter((one) =>
         placesOf(one).some((place) => isSamePath(place.slice(0, -1), at)),
       ),
     ]);
   }
 
   #changesOf(path: Path, changesAt: (path: Path) => readonly JournalEntry[]): JournalEntry[] {
-    return this.#staysOf(path).flatMap((stay) => changesAt(stay.path).filter((one) => isWithin(stay, one)));
+    return this.#staysOf(path).flatMap((stay) =>
+      this.#newer(changesAt(stay.path)).filter((one) => isWithin(stay, one)),
+    );
+  }
+
+  #newer(entries: readonly JournalEntry[]): JournalEntry[] {
+    return entries.filter(({ id }) => id > this.#since);
   }
 
   /** Where something was since the entry, newest first. @param until id of the newest entry that counts */

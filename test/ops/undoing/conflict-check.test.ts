@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Journal, JournalEntry } from "../../../src/core/ports/changes/journal.js";
 import type { PathCall } from "../../../src/core/ports/operation.js";
 import { standsAt } from "../../../src/ops/undoing/conflict-check.js";
+import { TreeHistory } from "../../../src/ops/undoing/tree-history.js";
 
 const TIME = 1_700_000_000_000;
 
@@ -37,7 +38,7 @@ function stands({
   };
   const call = { root: { backend: { open: async () => file } } } as unknown as PathCall;
   const journal = { query: async () => ({ entries: [], complete: true }) } as unknown as Journal;
-  const parts = { journal, planned: new Set<string>(), reads: () => call };
+  const parts = { journal, history: new TreeHistory(journal), planned: new Set<string>(), reads: () => call };
   const kept = { kept: { tree: entry, names: ["f"] }, content: { ...state, open: () => file } };
   return Promise.resolve(standsAt(parts, entry, { state, kind: "file", ...(isKept ? kept : { disk: ["f"] }) }));
 }
@@ -66,7 +67,7 @@ describe("a tree that was copied", () => {
       visit({ name: "f", depth: 1, type: "file", version, changed });
     const call = { root: { backend: { walk } } } as unknown as PathCall;
     const journal = { query: async () => ({ entries: [], complete: true }) } as unknown as Journal;
-    const parts = { journal, planned: new Set<string>(), reads: () => call };
+    const parts = { journal, history: new TreeHistory(journal), planned: new Set<string>(), reads: () => call };
     return standsAt(parts, entry as JournalEntry, { state, kind: "directory", disk: ["t"] });
   }
 
@@ -86,10 +87,11 @@ describe("a file in a folder that an undo has brought back as a copy", () => {
   /** @param now when the copy was last modified and changed, in milliseconds after the change that is undone */
   const standsAs = (undos: readonly object[], now: readonly [modified: number, changed: number]) => {
     const query = async ({ path, sees }: Parameters<Journal["query"]>[0]) => {
-      const here = (undos as JournalEntry[]).filter((one) => one.path.length === path?.length);
+      const here = (undos as JournalEntry[]).filter((one) => path === undefined || one.path.length === path.length);
       return { entries: here.filter(sees), complete: true };
     };
-    const parts = { journal: { query } as unknown as Journal, planned: new Set<string>(), reads: () => undefined };
+    const journal = { query } as unknown as Journal;
+    const parts = { journal, history: new TreeHistory(journal), planned: new Set<string>(), reads: () => undefined };
     const [modified, changed] = now.map((after) => TIME + after);
     const copy = { state: state(9, modified ?? 0, changed ?? 0), kind: "file" as const, disk: ["d", "f"] };
     return Promise.resolve(standsAt(parts, entry as unknown as JournalEntry, copy));
