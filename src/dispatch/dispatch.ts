@@ -8,7 +8,7 @@ import { cancelledBy } from "../core/call/scope.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, internalError, readOnlyRoot, unknownRoot } from "../core/errors/texts.js";
 import { VersionCache } from "../core/etag-cache.js";
-import { type Awaitable, isPending } from "../core/io.js";
+import { type Awaitable, after, isPending } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { PlaceWatch } from "../core/ports/changes/watch.js";
 import {
@@ -18,7 +18,6 @@ import {
   type OpenRoot,
   type PathCall,
   type PlaceRequest,
-  type RootView,
 } from "../core/ports/operation.js";
 import { deferred, settleWithin } from "../core/turns.js";
 import { parsePath } from "../path/grammar.js";
@@ -29,9 +28,9 @@ import { CallAccess } from "./call/access.js";
 import { changesOf } from "./call/changes.js";
 import { ownerOf, prepareOnDrives } from "./call/drives.js";
 import {
-  addVisibleRoots,
   byName,
   callOf,
+  checkInput,
   createPathCall,
   findOperation,
   type JudgedPlace,
@@ -39,13 +38,14 @@ import {
   type Preparing,
   parseInput,
   scopeOf,
+  type ValidCall,
 } from "./call/parts.js";
-import { type CallEnd, type Progress, recordOf } from "./call/record.js";
+import { type CallEnd, noteBytes, noteExit, type Progress, recordOf } from "./call/record.js";
 import { Gates } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
 import { addRemark, hasNullPrecondition, NO_PRECONDITION } from "./preconditions.js";
 import { Repeats } from "./repeated-calls.js";
-import { openForOwner, rootView } from "./root-views.js";
+import { openForOwner, viewsOf } from "./root-views.js";
 import { runAdmitted } from "./run-admitted.js";
 import { withSuggestions } from "./suggestions.js";
 import { Watches, type WatchInput, withChangeBracket } from "./watches.js";
@@ -101,7 +101,9 @@ export class Dispatcher {
     const progress: Progress = { resource: undefined, others: [], bytes: 0 };
     let outcome = "OK";
     try {
-      return await this.#run(name, input, context, progress);
+      const answer = this.#run(name, input, context, progress);
+      // Most calls end here, without another turn of the loop.
+      return isPending(answer) ? await answer : answer;
     } catch (error) {
       const known = error instanceof FileAdapterError ? error : this.#unforeseen(error);
       outcome = known.code;
@@ -136,17 +138,20 @@ export class Dispatcher {
     }
   }
 
-  async #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Promise<unknown> {
+  #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Awaitable<unknown> {
     const { operation, schema } = findOperation(this.#options.operations, name, context);
     const { given, approval } = splitApproval(parseInput(withoutNulls(input, schema.input)), operation.changes);
-    try {
-      const checking = this.#options.validator.check(name, schema.input, given);
-      if (isPending(checking)) await checking;
-    } catch (error) {
-      throw addVisibleRoots(error, () => this.visibleTo(this.#authoriser(name, context)));
-    }
-    operation.check?.(given);
+    const valid: ValidCall = { name, given, approval, context, progress };
+    const visible = () => this.visibleTo(this.#authoriser(name, context));
+    const checked = checkInput(this.#options.validator, { name, given, schema: schema.input, visible });
+    const output = after(checked, () => this.#runValid(operation, valid));
+    return given !== input && hasNullPrecondition(input)
+      ? after(output, (answer) => addRemark(answer, NO_PRECONDITION))
+      : output;
+  }
 
+  #runValid(operation: AnyOperation, { name, given, approval, context, progress }: ValidCall): Awaitable<unknown> {
+    operation.check?.(given);
     const cancellation = context.cancellation ?? cancelledBy(context.signal);
     const scope = scopeOf(operation, { given, context, cancellation }, this.#options);
     const authoriser = this.#authoriser(name, context);
@@ -156,26 +161,26 @@ export class Dispatcher {
     const { approvals: desk } = this.#options;
     const gate = new ApprovalGate({ name, given, context, desk, approval: approval ?? context.approval, progress });
     const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
-    const output = await withChangeBracket(operation, this.#options, () =>
+    const output = withChangeBracket(operation, this.#options, () =>
       given["operationId"] === undefined ? this.#perform(operation, state) : this.#performOnce(operation, state),
     );
-    if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
-    return given !== input && hasNullPrecondition(input) ? addRemark(output, NO_PRECONDITION) : output;
+    return after(output, (answer) => noteExit(operation, answer, progress));
   }
 
-  async #perform(operation: AnyOperation, state: Preparing): Promise<unknown> {
+  #perform(operation: AnyOperation, state: Preparing): Awaitable<unknown> {
     const { context, scope, progress } = state;
     const work = this.#prepare(operation, state);
     // Not every operation checks for cancellation itself: a list of roots needs no disk.
     scope.checkpoint();
-    let output: unknown;
+    const explain = (error: unknown) => this.#explain(error, operation, state);
+    let output: Awaitable<unknown>;
     try {
-      output = await runAdmitted(work, { gate: this.#gates.of(operation), scope, memory: context.memory });
+      output = runAdmitted(work, { gate: this.#gates.of(operation), scope, memory: context.memory });
     } catch (error) {
-      return this.#explain(error, operation, state);
+      return explain(error);
     }
-    progress.bytes = operation.bytes?.(output) ?? 0;
-    return output;
+    if (isPending(output)) output = output.catch(explain);
+    return after(output, (answer) => noteBytes(operation, answer, progress));
   }
 
   #performOnce(operation: AnyOperation, state: Preparing): Promise<unknown> {
@@ -232,7 +237,7 @@ export class Dispatcher {
     if (operation.on === "drives") return prepareOnDrives(operation, { state, call, options: this.#options });
     if (operation.on === "places") {
       const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });
-      const roots = () => this.#views(state);
+      const roots = () => viewsOf(this.#roots.values(), state, this.#options);
       // In this order: to add names to a copy takes microseconds.
       return () => operation.run(given, { at, roots, origin: state.changes.maker, ...call });
     }
@@ -278,14 +283,6 @@ export class Dispatcher {
     const pollChanges = operation.watches && this.#watches?.createPoll({ root, path, access }, state.context);
     const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });
     return createPathCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });
-  }
-
-  #views(state: Preparing): readonly RootView[] {
-    const owner = this.#options.driveOwner?.(state.context);
-    return [...this.#roots.values()].flatMap((root) => {
-      if (!isPersonal(root)) return [rootView(root, state.authoriser)];
-      return owner === undefined ? [] : [rootView(openForOwner(root, owner), state.authoriser)];
-    });
   }
 
   #visible(authoriser: Authoriser): OpenRoot[] {

@@ -7,6 +7,7 @@ import type { CallScope } from "../core/call/scope.js";
 import type { Clock } from "../core/clock.js";
 import { anonymousRepeat, operationIdInUse } from "../core/errors/repeat-texts.js";
 import { invalidInput } from "../core/errors/texts.js";
+import type { Awaitable } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { PlaceRequest } from "../core/ports/operation.js";
 import type { UploadBody } from "../core/ports/streams.js";
@@ -43,7 +44,7 @@ export interface RepeatedPlace {
 /** How the operation runs, and how a repeated call is judged. */
 interface Steps {
   /** Runs the operation. @param transfer in place of the caller's own, where it has a body */
-  run(transfer: Pick<SurfaceContext, "transfer">): Promise<unknown>;
+  run(transfer: Pick<SurfaceContext, "transfer">): Awaitable<unknown>;
   /** The places of the call, once it has run. */
   places(): readonly RepeatedPlace[];
   /** Judges the rights in the places of the first call as they are now. @throws as the call itself would */

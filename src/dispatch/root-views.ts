@@ -1,15 +1,30 @@
 // Roots as one caller sees them.
 
 import type { Authoriser } from "../authz/authorise.js";
-import type { PersonalRoot, Root, RootView } from "../core/ports/operation.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
+import { isPersonal, type OpenRoot, type PersonalRoot, type Root, type RootView } from "../core/ports/operation.js";
+import type { DispatchOptions } from "./options.js";
 
 /** The rights of a caller in a root. Protected paths can be read, and are refused where a change is made. */
-export const rootView = (root: Root, authoriser: Authoriser): RootView => ({
+const rootView = (root: Root, authoriser: Authoriser): RootView => ({
   root,
   isVisible: authoriser.seesRoot(root.name),
   allows: (segments, ability) =>
     root.policy?.denies(segments) !== true && authoriser.allows([root.name, ...segments], ability),
 });
+
+/** All roots as the caller sees them; those of its drives only if it has an owner. */
+export function viewsOf(
+  roots: Iterable<OpenRoot>,
+  { authoriser, context }: { readonly authoriser: Authoriser; readonly context: SurfaceContext },
+  { driveOwner }: Pick<DispatchOptions, "driveOwner">,
+): readonly RootView[] {
+  const owner = driveOwner?.(context);
+  return [...roots].flatMap((root) => {
+    if (!isPersonal(root)) return [rootView(root, authoriser)];
+    return owner === undefined ? [] : [rootView(openForOwner(root, owner), authoriser)];
+  });
+}
 
 /** The last owner's root of each drive root: a patch asks for it once per file. */
 const lastOpened = new WeakMap<PersonalRoot, Root>();

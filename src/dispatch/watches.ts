@@ -1,6 +1,7 @@
 // Opens watches of places for callers, and checks the caller's rights again at every read.
 
 import type { Authoriser } from "../authz/authorise.js";
+import type { Awaitable } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { PlaceWatch, PollChanges } from "../core/ports/changes/watch.js";
 import { type AnyOperation, isPersonal, type OpenRoot, type PathCall } from "../core/ports/operation.js";
@@ -110,12 +111,12 @@ export class Watches {
 export function withChangeBracket<T>(
   { changes }: Pick<AnyOperation, "changes">,
   { feed }: Pick<DispatchOptions, "feed">,
-  run: () => Promise<T>,
-): Promise<T> {
+  run: () => Awaitable<T>,
+): Awaitable<T> {
   return changes && feed !== undefined ? bracketed(feed, run) : run();
 }
 
-async function bracketed<T>(feed: ChangeFeed, run: () => Promise<T>): Promise<T> {
+async function bracketed<T>(feed: ChangeFeed, run: () => Awaitable<T>): Promise<T> {
   feed.beginChange();
   try {
     return await run();

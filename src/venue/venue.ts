@@ -127,6 +127,8 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
     onChange: options.onJob,
   });
   let surface: HttpSurface | undefined;
+  // Asked for at every request; it changes once, when the venue begins to listen.
+  let known: { readonly address: HttpAddress | undefined; readonly url: string } | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
     options.events?.close();
@@ -139,7 +141,11 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
     catalogue,
     jobs,
     get url() {
-      return options.http.baseUrl ?? urlOf(options.http.listen, surface?.address());
+      const { baseUrl, listen } = options.http;
+      if (baseUrl !== undefined) return baseUrl;
+      const address = surface?.address();
+      if (known === undefined || known.address !== address) known = { address, url: urlOf(listen, address) };
+      return known.url;
     },
     get listens() {
       return surface?.address() !== undefined;

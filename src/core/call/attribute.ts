@@ -3,10 +3,10 @@
 import type { SurfaceContext } from "../ports/adapter.js";
 import type { Caller, NameCaller } from "./caller.js";
 
-type CallerContext = Pick<
-  SurfaceContext,
-  "callerDID" | "authentication" | "credential" | "tokenCaps" | "identityTokens" | "ambiguousCaller" | "access"
->;
+/** The part of a caller that adapters get. */
+export interface CallerContext
+  extends Required<Pick<SurfaceContext, "callerDID" | "authentication">>,
+    Pick<SurfaceContext, "credential" | "tokenCaps" | "identityTokens" | "ambiguousCaller" | "access"> {}
 
 /** The caller of one call, and what its adapter learns about the caller. */
 export interface Attribution {
@@ -27,6 +27,8 @@ export function attribute(sender: Caller, ucans: unknown, nameCaller: NameCaller
 /** The part of a caller that adapters get. */
 export function contextOf(caller: Caller): CallerContext {
   const { did, authentication, credential, tokenCaps, identityTokens, access } = caller;
+  // Most callers have nothing else, and copies of nothing take time too.
+  if ((credential ?? tokenCaps ?? identityTokens ?? access) === undefined) return { callerDID: did, authentication };
   return {
     callerDID: did,
     authentication,

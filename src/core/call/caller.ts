@@ -56,7 +56,7 @@ export interface Caller {
 }
 
 /** Id of the access token or session that a caller authenticated with. */
-export const accessIdOf = ({ credential }: { readonly credential?: Credential }): string | undefined =>
+export const accessIdOf = ({ credential }: { readonly credential?: Credential | undefined }): string | undefined =>
   credential?.kind === "access-token" ? credential.id : undefined;
 
 /** Result for an `Authorization` header. An invalid one is refused; it never falls back to the public caller. */

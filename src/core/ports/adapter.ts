@@ -51,15 +51,15 @@ export interface SurfaceContext extends InvokeContext {
    */
   readonly within?: readonly (readonly string[])[];
   /** Capabilities the caller's static token adds to those of its DID. */
-  readonly tokenCaps?: readonly Capability[];
+  readonly tokenCaps?: readonly Capability[] | undefined;
   /** Identifies the caller's bearer token; see `Caller`. */
-  readonly credential?: Credential;
+  readonly credential?: Credential | undefined;
   /** The UCANs the caller authenticated with; see `Caller`. */
-  readonly identityTokens?: readonly string[];
+  readonly identityTokens?: readonly string[] | undefined;
   /** Present for the bearer of an access token: its rights come from the token's maker; see `Caller`. */
-  readonly access?: AccessRights;
+  readonly access?: AccessRights | undefined;
   /** The tokens sent with the call name several callers, so it is refused. */
-  readonly ambiguousCaller?: boolean;
+  readonly ambiguousCaller?: boolean | undefined;
   /** Replaces `signal` where creating one is deferred until needed. */
   readonly cancellation?: Cancellation;
   /** An approval that the call brings beside its input. */

@@ -36,7 +36,7 @@ export interface Submission {
   /** Dispatch name of a resolved operation. */
   readonly operation: string;
   /** Asset id the operation was called by, if not its own. */
-  readonly asset?: string;
+  readonly asset?: string | undefined;
   readonly input: unknown;
   readonly caller: string;
   /** Caller and limits for the adapter; without `callerDID` the caller is the operator. */

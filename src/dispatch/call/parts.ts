@@ -7,14 +7,22 @@ import { CallScope, type Cancellation } from "../../core/call/scope.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, rootRequired, unknownOperation } from "../../core/errors/texts.js";
 import type { VersionCache } from "../../core/etag-cache.js";
-import type { SurfaceContext } from "../../core/ports/adapter.js";
+import { type Awaitable, isPending } from "../../core/io.js";
+import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { AnyOperation, Call, OpenRoot, PathCall, PlaceRequest, RootFacts } from "../../core/ports/operation.js";
 import type { TicketRequest } from "../../core/ports/transfer.js";
+import type { InputValidator } from "../../schema/validate.js";
 import type { ApprovalGate } from "../approvals/approval-gate.js";
 import type { DispatchOptions, RegisteredOperation } from "../options.js";
 import type { CallAccess } from "./access.js";
 import type { CallChanges } from "./changes.js";
 import type { Progress } from "./record.js";
+
+/** A call whose input has its fields without `null`, and is about to be validated. */
+export interface ValidCall extends Pick<Preparing, "name" | "given" | "context" | "progress"> {
+  /** The approval that the input brings. */
+  readonly approval: string | undefined;
+}
 
 /** A call whose operation has not started yet. */
 export interface Preparing {
@@ -142,8 +150,25 @@ export function parseInput(input: unknown): Record<string, unknown> {
   return given as Record<string, unknown>;
 }
 
+/** Validates an input. @param request.visible the roots that the caller may use @throws INVALID_INPUT */
+export function checkInput(
+  validator: InputValidator,
+  request: Pick<ValidCall, "name" | "given"> & { readonly schema: JsonObject; visible(): readonly string[] },
+): Awaitable<void> {
+  const { name, schema, given, visible } = request;
+  const explain = (error: unknown): never => {
+    throw addVisibleRoots(error, visible);
+  };
+  try {
+    const checking = validator.check(name, schema, given);
+    return isPending(checking) ? checking.catch(explain) : undefined;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
 /** The refusal of a call without a root names those that the caller may use. @returns any other error as it is */
-export function addVisibleRoots(error: unknown, visible: () => readonly string[]): unknown {
+function addVisibleRoots(error: unknown, visible: () => readonly string[]): unknown {
   const isRootMissing =
     error instanceof FileAdapterError &&
     error.data["pointer"] === "/root" &&

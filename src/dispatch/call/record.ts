@@ -5,6 +5,7 @@ import type { AuditRecord } from "../../audit/record.js";
 import type { Authoriser } from "../../authz/authorise.js";
 import { printResource, type Scheme } from "../../authz/grant.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { AnyOperation } from "../../core/ports/operation.js";
 import type { SandboxExit } from "../../core/ports/sandbox.js";
 import { viaOf } from "./changes.js";
 
@@ -21,6 +22,19 @@ export interface Progress {
   /** Who allowed what the root asks a person about. */
   approvedBy?: string;
   authoriser?: Authoriser;
+}
+
+/** Notes the bytes of an output. @returns the output */
+export function noteBytes(operation: AnyOperation, output: unknown, progress: Progress): unknown {
+  progress.bytes = operation.bytes?.(output) ?? 0;
+  return output;
+}
+
+/** Notes the exit of the command that an output tells of. @returns the output */
+export function noteExit(operation: AnyOperation, output: unknown, progress: Progress): unknown {
+  const exit = operation.exitOf?.(output);
+  if (exit !== undefined) progress.exit = exit;
+  return output;
 }
 
 export interface CallEnd {

@@ -8,7 +8,7 @@ import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
 import { codeOf } from "../../core/unknown.js";
 import { Admission } from "./admission/admit.js";
 import { Connections } from "./admission/connections.js";
-import { readBody } from "./admission/read-body.js";
+import { receiveBody } from "./admission/read-body.js";
 import type { HttpHost } from "./host.js";
 import { publicPath, sendError, withoutPrefix } from "./plumbing/answer.js";
 import { OWN_PAGES } from "./plumbing/cors.js";
@@ -140,8 +140,8 @@ export class HttpSurface {
     // Bodies are passed on raw; each endpoint parses its own.
     app.removeAllContentTypeParsers();
     const limit = host.limits.maxRequestBytes;
-    app.addContentTypeParser("application/json", (request: FastifyRequest) =>
-      readBody(request, { limit, lease: request.getDecorator<MemoryLease>("lease") }),
+    app.addContentTypeParser("application/json", (request: FastifyRequest, _payload, done) =>
+      receiveBody(request, { limit, lease: request.getDecorator<MemoryLease>("lease") }, done),
     );
     app.decorateRequest("caller", null);
     app.decorateRequest("lease", null);

@@ -19,6 +19,7 @@ import type {
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
 import { JobCallers } from "./callers.js";
 import { createJobIds } from "./id.js";
+import { contextOfJob } from "./job-context.js";
 import { type HearJob, KeptJob } from "./kept-job.js";
 import { failure, type Outcome, outcomeOf, recordBytes, startRecord } from "./record.js";
 import { JobRetention, type RetentionLimits } from "./retention.js";
@@ -116,7 +117,7 @@ export class Jobs implements CallerJobs {
     const { id } = run;
     const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
     const maker = submission.context.access?.maker;
-    const facts = { isPrivate: submission.private === true, maker, hear: this.#options.onChange };
+    const facts = { id, isPrivate: submission.private === true, maker, hear: this.#options.onChange };
     const job = new KeptJob(record, facts, this.#onSettled);
     job.hidesOutput = operation.metadata.hiddenOutput !== undefined;
     run.job = job;
@@ -215,8 +216,7 @@ export class Jobs implements CallerJobs {
   async #perform(run: JobRun, operation: HostedOperation, { operation: name, input, context }: Submission) {
     let output: unknown;
     try {
-      // In this order: to add names to a copy takes microseconds. No submission has these two.
-      output = await operation.adapter.invoke(name, input, { jobId: run.id, cancellation: run, ...context });
+      output = await operation.adapter.invoke(name, input, contextOfJob(context, run));
     } catch (error) {
       const fault = this.#faultOf(error, run.id);
       this.#end(run, failure(fault, run.id));

@@ -3,7 +3,7 @@
 import type { Abortable } from "../../core/call/abortable.js";
 import type { JobListener, JobRecord, RecordedJob } from "../../core/ports/job.js";
 import { isTerminal } from "../../core/ports/job.js";
-import type { Outcome } from "./record.js";
+import { endRecord, type Outcome } from "./record.js";
 
 /** setTimeout's maximum delay (2^31 - 1 ms); longer delays fire immediately. */
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -12,6 +12,16 @@ const MAX_TURNS = 8;
 
 /** Hears of each job that begins and ends, but for private ones. It must not throw. @param owners DIDs whose job it is */
 export type HearJob = (record: JobRecord, owners: readonly string[]) => void;
+
+/** What goes with a job besides its record. */
+export interface JobFacts {
+  /** Bare hex. */
+  readonly id: string;
+  readonly isPrivate: boolean;
+  /** DID of the maker of the access token that it was called with. */
+  readonly maker?: string | undefined;
+  readonly hear?: HearJob | undefined;
+}
 
 /** A job with its record and the listeners waiting for its end. */
 export class KeptJob implements RecordedJob {
@@ -36,10 +46,10 @@ export class KeptJob implements RecordedJob {
 
   constructor(
     record: JobRecord,
-    { isPrivate, maker, hear }: { isPrivate: boolean; maker?: string | undefined; hear?: HearJob | undefined },
+    { id, isPrivate, maker, hear }: JobFacts,
     onSettled: (job: KeptJob, isDelivered: boolean) => void,
   ) {
-    this.id = record.id.slice(2);
+    this.id = id;
     this.isPrivate = isPrivate;
     this.owners = maker === undefined ? [record.caller] : [record.caller, maker];
     this.#record = record;
@@ -77,11 +87,8 @@ export class KeptJob implements RecordedJob {
     this.#result = Promise.resolve();
   }
 
-  finish(outcome: Outcome, updated: number): JobRecord {
-    const { id, op, name, operation, created, caller, input } = this.#record;
-    const common = { id, op, name, operation, status: outcome.status, created, updated, caller, input };
-    this.#record = { ...common, ...outcome };
-    return this.#record;
+  finish(outcome: Outcome, updated: number): void {
+    this.#record = endRecord(this.#record, outcome, updated);
   }
 
   record(): JobRecord {
@@ -125,7 +132,7 @@ export class KeptJob implements RecordedJob {
     this.#awaiting += 1;
     // Operations without I/O end within a few microtasks, and then no timer is needed.
     for (let turn = 0; turn < MAX_TURNS && !this.finished; turn += 1) await undefined;
-    const record = await this.ended(ms, gone);
+    const record = this.finished ? this.#record : await this.ended(ms, gone);
     this.#awaiting -= 1;
     // It may have ended in the instant since the wait did.
     if (this.finished) this.#onSettled(this, isTerminal(record.status) && gone?.aborted !== true);

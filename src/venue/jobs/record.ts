@@ -51,7 +51,20 @@ export function outcomeOf(
   const errorCode = errorCodeOf(output);
   if (errorCode === "ABORTED" && wasAborted) return failure(aborted(), id);
   const kept = hidden === undefined ? output : hide(output, hidden);
-  return { status: "COMPLETE", output: kept, ...(errorCode === undefined ? {} : { errorCode }) };
+  return errorCode === undefined
+    ? { status: "COMPLETE", output: kept }
+    : { status: "COMPLETE", output: kept, errorCode };
+}
+
+/** The record of a job that has ended. @param record as of {@link startRecord} */
+export function endRecord(record: JobRecord, outcome: Outcome, updated: number): JobRecord {
+  const { id, op, name, operation, created, caller, input } = record;
+  const { status, output, errorCode } = outcome;
+  // Written out: objects made by spreads have no common shape, which makes all that reads them slow.
+  if (status === "COMPLETE" && errorCode === undefined)
+    return { id, op, name, operation, status, created, updated, caller, input, output };
+  const common = { id, op, name, operation, status, created, updated, caller, input };
+  return { ...common, ...outcome };
 }
 
 /** Estimates the bytes a finished record keeps in memory. */

@@ -1,6 +1,7 @@
 import { describe, expect, jest, test } from "@jest/globals";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { aborted, notFound, timedOut } from "../../../src/core/errors/texts.js";
+import type { Submission } from "../../../src/core/ports/job.js";
 import { gate } from "../catalogue/fake-adapter.js";
 import { ALICE, call, OP_ASSET, store } from "./job-store.js";
 
@@ -152,6 +153,16 @@ describe("a job", () => {
     };
     expect(adapter.calls[0]?.context).toEqual(context);
     expect(adapter.calls[0]?.context?.signal?.aborted).toBe(false);
+  });
+
+  test("gives the adapter what a surface adds to the context", () => {
+    const { jobs, adapter } = store({ read: () => 1 });
+    const more = {
+      ...{ surface: "mcp", session: "s1", tool: "everruns:read", links: "refuse", takesBytes: true, ucans: ["u"] },
+      ...{ within: [["docs"]], terms: { details: true }, isInternal: true, approval: "a" },
+    };
+    jobs.submit(call("file:read", {}, { context: { callerDID: "did:x", ...more } as Submission["context"] }));
+    expect(adapter.calls[0]?.context).toMatchObject({ callerDID: "did:x", ...more });
   });
 
   test("of an operation nobody has is refused, and there is no record", () => {

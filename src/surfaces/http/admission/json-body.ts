@@ -1,6 +1,7 @@
 // Parses JSON request bodies without losing integers or accepting invalid UTF-8.
 
 import { isUtf8 } from "node:buffer";
+import { type Awaitable, after } from "../../../core/io.js";
 import { parseExact, UnkeptNumber } from "../../../schema/exact-json.js";
 import { invalidJson } from "../plumbing/http-error.js";
 
@@ -12,21 +13,24 @@ const MAX_JSON5_BYTES = 65_536;
  * represent become `bigint`.
  *
  * @param options.json5 whether JSON5 is accepted
+ * @returns a promise for JSON5 only
  * @throws HttpError 400
  */
-export async function parseJson(body: unknown, options: { json5: boolean }): Promise<unknown> {
-  return (await parseJsonText(body, options)).value;
+export function parseJson(body: unknown, options: { json5: boolean }): Awaitable<unknown> {
+  return after(parseJsonText(body, options), ({ value }) => value);
+}
+
+interface ParsedJson {
+  readonly value: unknown;
+  readonly text: string;
 }
 
 /**
  * Parses like {@link parseJson}, and keeps the text.
  *
- * @returns the value, and its text: as sent if that is strict JSON, else compact JSON
+ * @returns the value, and its text: as sent if that is strict JSON, else compact JSON. A promise for JSON5 only
  */
-export async function parseJsonText(
-  body: unknown,
-  options: { json5: boolean },
-): Promise<{ readonly value: unknown; readonly text: string }> {
+export function parseJsonText(body: unknown, options: { json5: boolean }): Awaitable<ParsedJson> {
   if (!Buffer.isBuffer(body) || body.length === 0) throw invalidJson("the body is empty");
   // Decoding would silently replace invalid bytes, and the replacement would end up in a file.
   if (!isUtf8(body)) throw invalidJson("not valid UTF-8");
@@ -37,6 +41,10 @@ export async function parseJsonText(
     if (error instanceof UnkeptNumber || !options.json5 || body.length > MAX_JSON5_BYTES)
       throw invalidJson(reasonOf(error));
   }
+  return parseJson5(text);
+}
+
+async function parseJson5(text: string): Promise<ParsedJson> {
   const { default: JSON5 } = await import("json5");
   let isUnsafe = false;
   let isInfinite = false;

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { MemoryLease } from "../../../core/memory.js";
-import { badRequest, bodyTooLarge, tooManyRequests } from "../plumbing/http-error.js";
+import { badRequest, bodyTooLarge, type HttpError, tooManyRequests } from "../plumbing/http-error.js";
 import { sendContinue } from "./expect.js";
 
 /** Suggested delay before retrying when memory is short, in milliseconds: calls end quickly. */
@@ -40,39 +40,61 @@ class GrowingBody {
   }
 }
 
+interface BodyRules {
+  /** Maximum bytes. */
+  readonly limit: number;
+  readonly lease: MemoryLease;
+}
+
 /**
  * Reads a whole body into memory, counting it against the lease as it arrives.
  * @throws HttpError 413 over the limit, 429 when memory is short, 400 when the body is incomplete
  */
-export function readBody(
-  { raw }: FastifyRequest,
-  { limit, lease }: { readonly limit: number; readonly lease: MemoryLease },
-): Promise<Buffer> {
-  const announced = raw.headers["content-length"] === undefined ? undefined : Number(raw.headers["content-length"]);
-  return new Promise((resolve, reject) => {
-    if (announced !== undefined && announced > limit) return reject(bodyTooLarge(limit));
-    const body = new GrowingBody();
-    const stop = (settle: () => void) => {
-      raw.off("data", onData).off("end", onEnd).off("error", onError).off("close", onError);
-      lease.onDrop = () => {};
-      settle();
-    };
-    const onData = (chunk: Buffer) => {
-      if (body.length + chunk.length > limit) return stop(() => reject(bodyTooLarge(limit)));
-      body.append(chunk, announced ?? limit);
-      lease.receive(chunk.length);
-    };
-    const onEnd = () => {
-      if (announced !== undefined && announced !== body.length) return onError();
-      lease.received();
-      stop(() => resolve(body.take()));
-    };
-    const onError = () => stop(() => reject(badRequest("Request incomplete")));
-    lease.onDrop = () => stop(() => reject(tooManyRequests(BUSY_RETRY_MS)));
-    sendContinue(raw);
-    raw.on("data", onData).once("end", onEnd).once("error", onError).once("close", onError);
-  });
+export function readBody(request: FastifyRequest, rules: BodyRules): Promise<Buffer> {
+  return new Promise((resolve, reject) =>
+    receiveBody(request, rules, (error, body) => (body === undefined ? reject(error) : resolve(body))),
+  );
 }
+
+/** As {@link readBody}, without a promise. @param done called once, with the error or the body */
+export function receiveBody(
+  { raw }: FastifyRequest,
+  { limit, lease }: BodyRules,
+  done: (error: HttpError | null, body?: Buffer) => void,
+): void {
+  const { "content-length": length } = raw.headers;
+  const announced = length === undefined ? undefined : Number(length);
+  if (announced !== undefined && announced > limit) {
+    done(bodyTooLarge(limit));
+    return;
+  }
+  const body = new GrowingBody();
+  const stop = () => {
+    raw.off("data", onData).off("end", onEnd).off("error", onError).off("close", onError);
+    lease.onDrop = ignore;
+  };
+  const fail = (error: HttpError) => {
+    stop();
+    done(error);
+  };
+  const onData = (chunk: Buffer) => {
+    if (body.length + chunk.length > limit) return fail(bodyTooLarge(limit));
+    body.append(chunk, announced ?? limit);
+    lease.receive(chunk.length);
+  };
+  const onEnd = () => {
+    if (announced !== undefined && announced !== body.length) return onError();
+    lease.received();
+    stop();
+    done(null, body.take());
+  };
+  const onError = () => fail(badRequest("Request incomplete"));
+  lease.onDrop = () => fail(tooManyRequests(BUSY_RETRY_MS));
+  sendContinue(raw);
+  raw.on("data", onData).on("end", onEnd).on("error", onError).on("close", onError);
+}
+
+const ignore = (): void => {};
 
 /**
  * Whether a body was read to its end, or never will be. Waits one turn: data that came with the head may be unparsed.

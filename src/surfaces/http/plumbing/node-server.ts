@@ -45,6 +45,7 @@ export function createNodeServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
   { timeouts, connections }: { readonly timeouts: HttpTimeouts; readonly connections: Connections },
 ): Server {
+  const bodies = new BodyLimits(timeouts);
   const server = createServer(
     {
       headersTimeout: timeouts.headersMs,
@@ -57,14 +58,14 @@ export function createNodeServer(
     },
     (request, response) => {
       if (connections.refuse(request, response)) return;
-      limitBody(request, timeouts);
+      bodies.add(request);
       handler(request, response);
     },
   );
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     if (connections.refuse(request, response)) return;
     awaitContinue(request, response);
-    limitBody(request, timeouts);
+    bodies.add(request);
     handler(request, response);
   });
   server.setTimeout(timeouts.idleMs);
@@ -77,22 +78,45 @@ export function createNodeServer(
   return server;
 }
 
-const watches = new WeakMap<IncomingMessage, () => void>();
+/** Limits the time of bodies that are not complete in the turn of the loop in which their request began. */
+class BodyLimits {
+  readonly #timeouts: HttpTimeouts;
+  #begun: IncomingMessage[] = [];
 
-function limitBody(request: IncomingMessage, { requestMs, pace }: HttpTimeouts): void {
-  if (!announcesBody(request)) return;
-  const onLate = () =>
-    answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), request.socket);
-  // Most bodies arrive with their headers: no timer and no listener is made for those.
-  const begin = setImmediate(() => {
-    if (request.complete || request.destroyed) return;
+  constructor(timeouts: HttpTimeouts) {
+    this.#timeouts = timeouts;
+  }
+
+  add(request: IncomingMessage): void {
+    // Most bodies arrive with their headers: nothing is made for those but one immediate for all of a turn.
+    if (announcesBody(request) && this.#begun.push(request) === 1) setImmediate(this.#watchRest);
+  }
+
+  readonly #watchRest = (): void => {
+    const begun = this.#begun;
+    this.#begun = [];
+    for (const request of begun) {
+      if (!request.complete && !request.destroyed && !unlimited.has(request)) this.#watch(request);
+    }
+  };
+
+  #watch(request: IncomingMessage): void {
+    const { pace, requestMs } = this.#timeouts;
+    const onLate = () =>
+      answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), request.socket);
     watches.set(request, watchPace(request, { rule: pace, mostMs: requestMs, onLate }));
-  });
-  watches.set(request, () => clearImmediate(begin));
+  }
 }
 
+/** Ends the watch of a body. */
+const watches = new WeakMap<IncomingMessage, () => void>();
+const unlimited = new WeakSet<IncomingMessage>();
+
 /** Lifts the time limits of a body. Its reader must then detect a stalled client. */
-export const unlimitBody = (request: IncomingMessage): void => watches.get(request)?.();
+export function unlimitBody(request: IncomingMessage): void {
+  unlimited.add(request);
+  watches.get(request)?.();
+}
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request timed out"],

@@ -57,6 +57,18 @@ describe("a body that does not come", () => {
     await once(socket, "close");
   });
 
+  test("ends its connection also where several begin together and some are complete", async () => {
+    const served = await serve({ read: () => 1 }, { http: { timeouts } });
+    const body = JSON.stringify({ operation: "file:read" });
+    const send = (sent: string) => {
+      const socket = connect(served.port, "127.0.0.1");
+      socket.write(`${rawRequest("POST /api/v1/invoke", { ...headers, "Content-Length": `${body.length}` })}${sent}`);
+      return readAnswer(socket);
+    };
+    const answers = await Promise.all(["", body, body.slice(1), "", body].map(send));
+    expect(answers.map(({ status }) => status)).toEqual([408, 201, 408, 408, 201]);
+  });
+
   test("is not one that comes as fast as it must, however long it takes", async () => {
     const served = await serve({ read: () => 1 }, { http: { timeouts } });
     const socket = connect(served.port, "127.0.0.1");
