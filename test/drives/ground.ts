@@ -19,6 +19,8 @@ export interface DriveGroundOptions {
   readonly capabilities?: CapabilityRules;
   readonly limits?: NonNullable<DriveEngineOptions["limits"]>;
   readonly store?: () => CellStore;
+  /** Cells in memory; 0: every read comes from the store. */
+  readonly cacheBytes?: number;
   /** Options of the root `mine`. */
   readonly mine?: object;
   /** Of the adapters. */
@@ -44,8 +46,8 @@ export function useDrives(options: DriveGroundOptions = {}): DriveGround {
     return opened;
   };
   beforeEach(async () => {
-    const { limits, store } = options;
-    const drives = openDrives({ ...(limits ? { limits } : {}), ...(store ? { store: store() } : {}) });
+    const { limits, store, cacheBytes } = options;
+    const drives = openDrives({ cacheBytes, ...(limits ? { limits } : {}), ...(store ? { store: store() } : {}) });
     const roots = {
       mine: { dlfs: "notes", ...options.mine },
       fixed: { dlfs: "notes", readOnly: true },

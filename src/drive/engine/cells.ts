@@ -8,7 +8,7 @@ import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexNode } from "../cad3/maps/index-node.js";
 import { hashOfRef, isBranch, sha3, toHex } from "../cad3/ref.js";
-import { BLOB_TAG } from "../cad3/scalar.js";
+import { BLOB_TAG, STRING_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { DEFAULT_CELL_LIMITS } from "../dlfs/limits.js";
 import { lazyCell } from "../dlfs/open.js";
@@ -37,6 +37,8 @@ export interface CellPool {
   get(hashes: readonly string[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]>;
   /** A cell that is in memory. */
   near(hash: string): Uint8Array | undefined;
+  /** Keeps a cell that was stored, to be read next, unless it is content or text. */
+  keep(hash: string, bytes: Uint8Array): void;
   /** Sizes of blobs, by the hash of their top cell. */
   readonly sizes: Lru<number>;
   /** Ids of the first entries of log records, by the hash of the record. */
@@ -66,6 +68,10 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
     sizes: createNumberCache(MAX_SIZES),
     firstIds: createLru(MAX_FIRST_IDS, () => 1),
     near: kept.get,
+    keep(hash, bytes) {
+      const isContent = bytes[0] === BLOB_TAG || bytes[0] === STRING_TAG;
+      if (!isContent || bytes.length <= MAX_KEPT_BLOB_BYTES) kept.set(hash, bytes);
+    },
     async get(hashes, lease) {
       const found = hashes.map((hash) => kept.get(hash));
       const missing = hashes.filter((_, place) => found[place] === undefined);

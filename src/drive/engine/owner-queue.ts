@@ -248,6 +248,7 @@ export class OwnerQueue {
         const log = (await this.#logged(made, state, { base, own: expected, others: includes }))?.bytes;
         const record = await base.writes.commit(key.publicKey, expected, bytes, { usedBytes, includes, log });
         if (record !== "conflict") {
+          for (const [hash, cell] of base.writes.smallChange()) this.#parts.pool.keep(hash, cell);
           this.#committed(state, key.publicKey, { record, drives });
           return true;
         }

@@ -16,6 +16,8 @@ export interface WriteSet {
   /** Whether `putTree` has stored it. */
   has(hash: string): boolean;
   readonly overlay: Required<Overlay>;
+  /** The cells by their hashes, if the change is small: the next one reads the directories that it has written. */
+  smallChange(): Iterable<readonly [string, Uint8Array]>;
   flush(): Promise<void>;
   readonly commit: CellBatch["commit"];
   /** A write set for a retry of the change that replaces this one: cells already stored are not written again. */
@@ -41,6 +43,8 @@ export const putTo =
 
 /** Maximum bytes of cells readable before they are flushed; beyond that, reading one flushes. */
 const MAX_KEPT_BYTES = 4 * 2 ** 20;
+/** Most bytes of the cells of a small change, with what they take in memory. */
+const MAX_SMALL_BYTES = 256 * 2 ** 10;
 /** Memory per cell beside its bytes. */
 const CELL_OVERHEAD_BYTES = 300;
 
@@ -85,6 +89,7 @@ function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
         return true;
       },
     },
+    smallChange: () => (keptBytes > MAX_SMALL_BYTES ? [] : kept),
     flush: () => callStore(() => batch.flush()),
     commit: (...args) => callStore(() => batch.commit(...args)),
     again() {

@@ -16,6 +16,7 @@ export interface TestDrivesOptions {
   readonly clock?: Clock;
   readonly limits?: NonNullable<DriveEngineOptions["limits"]>;
   readonly store?: CellStore;
+  readonly cacheBytes?: DriveEngineOptions["cacheBytes"];
 }
 
 /** Everybody's drives, in memory unless a store is given. */
@@ -23,9 +24,10 @@ export function openDrives({
   clock = systemClock,
   limits,
   store = createMemoryStore(),
+  cacheBytes,
 }: TestDrivesOptions = {}): TestDrives {
   const keys = createOwnerKeys({ records: store.keys, venueKey: randomBytes(32), clock });
-  const engine = createDriveEngine({ store, keys, clock, log: silentLog, limits });
+  const engine = createDriveEngine({ store, keys, clock, log: silentLog, limits, cacheBytes });
   return {
     store,
     of: async (owner) => engine.owner(owner),

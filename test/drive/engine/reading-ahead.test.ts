@@ -40,3 +40,42 @@ test("what cannot be read ahead is reported by the reads that follow, as without
   expect(await rejection(tree.readFile(["f2"], 0, 1))).toBe("STORE_UNAVAILABLE");
   tree.release();
 });
+
+test("directories that a change has written are not read from the store again, by reads and by the next change", async () => {
+  const { store, tap } = tapped(createMemoryStore());
+  const owner = openEngine({ store }).owner(ALICE);
+  const write = (turn: string) =>
+    owner.change("d", async (tree) => {
+      for (const name of NAMES) await tree.writeFile([name], Buffer.from(`${turn} ${contentOf(name)}`));
+    });
+  await write("first");
+  const directories = tap.puts.filter(({ bytes }) => bytes[0] === 0x84);
+  expect(directories.length).toBeGreaterThan(0);
+  tap.gets.length = 0;
+  await write("second");
+  const tree = await owner.read("d");
+  expect(await tree.stat(["f7"])).toMatchObject({ type: "file" });
+  expect(tap.gets).toEqual([]);
+  // Content is read from the store.
+  expect((await tree.readFile(["f7"], 0, 4096)).bytes.toString()).toBe(`second ${contentOf("f7")}`);
+  expect(tap.gets).toHaveLength(1);
+  tree.release();
+});
+
+test("a change whose commit fails leaves nothing in memory that the next one takes for stored", async () => {
+  const { store, tap } = tapped(createMemoryStore());
+  const owner = openEngine({ store }).owner(ALICE);
+  const write = () =>
+    owner.change("d", async (tree) => {
+      for (const name of NAMES) await tree.writeFile([name], Buffer.from(contentOf(name)));
+    });
+  tap.beforeCommit = async () => {
+    throw new Error("the disk is full");
+  };
+  expect(await rejection(write())).toBe("STORE_UNAVAILABLE");
+  await write();
+  const tree = await openEngine({ store }).owner(ALICE).read("d");
+  expect((await tree.entries([])).map(({ name }) => name).sort()).toEqual([...NAMES].sort());
+  expect((await tree.readFile(["f7"], 0, 4096)).bytes.toString()).toBe(contentOf("f7"));
+  tree.release();
+});
