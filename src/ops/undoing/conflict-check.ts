@@ -82,7 +82,10 @@ const isOtherMode = (one: EntryState, other: EntryState): boolean =>
 async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
   const isOther = isOtherEntry(entry, now) && now.kept === undefined;
   const broughtBack = isOther ? broughtBackTime(await parts.history.since(entry), now.disk ?? entry.path) : undefined;
-  if (isOther && broughtBack === undefined) return false;
+  if (isOther && broughtBack === undefined) {
+    // A command may have removed the directory and made it again: then all in it is of changes that were undone.
+    return now.disk !== undefined && isTreeUnchanged(parts, entry, now.disk, Number.NEGATIVE_INFINITY);
+  }
   if (!isOfTree(entry)) return true;
   if (now.disk !== undefined) return isTreeUnchanged(parts, entry, now.disk, broughtBack);
   return now.kept === undefined || (await areAllDone(parts, entry, now.kept));
