@@ -1,6 +1,7 @@
 // The job store of a venue: starts, tracks, cancels and forgets jobs; records are in memory only and bounded.
 
 import type { Caller } from "../../core/call/caller.js";
+import { extendContext } from "../../core/call/extend-context.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
 import { FileAdapterError, Overloaded } from "../../core/errors/errors.js";
@@ -19,7 +20,6 @@ import type {
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
 import { JobCallers } from "./callers.js";
 import { createJobIds } from "./id.js";
-import { contextOfJob } from "./job-context.js";
 import { type HearJob, KeptJob } from "./kept-job.js";
 import { failure, type Outcome, outcomeOf, recordBytes, startRecord } from "./record.js";
 import { JobRetention, type RetentionLimits } from "./retention.js";
@@ -216,7 +216,11 @@ export class Jobs implements CallerJobs {
   async #perform(run: JobRun, operation: HostedOperation, { operation: name, input, context }: Submission) {
     let output: unknown;
     try {
-      output = await operation.adapter.invoke(name, input, contextOfJob(context, run));
+      output = await operation.adapter.invoke(
+        name,
+        input,
+        extendContext(context, { jobId: run.id, cancellation: run }),
+      );
     } catch (error) {
       const fault = this.#faultOf(error, run.id);
       this.#end(run, failure(fault, run.id));

@@ -2,6 +2,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
+import { extendContext } from "../../../core/call/extend-context.js";
 import { FileAdapterError, httpStatusOf } from "../../../core/errors/errors.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Direction, DownloadInput } from "../../../core/ports/transfer.js";
@@ -31,7 +32,7 @@ export function fileRequest(
   const ticket = ticketOf(request);
   const surface = "http";
   if (ticket === undefined) {
-    return { place, context: { ...attribute(caller, undefined, host.nameCaller).context, surface } };
+    return { place, context: extendContext(attribute(caller, undefined, host.nameCaller).context, { surface }) };
   }
   const context = redeem(files, ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");

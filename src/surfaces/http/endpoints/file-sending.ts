@@ -47,14 +47,14 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
     return 0;
   }
   const span = range ?? { start: 0, end: size };
-  const body =
-    request.method === "HEAD" || span.start === span.end ? undefined : await awaitFirstChunk(file.read(span));
+  const length = span.end - span.start;
+  const body = request.method === "HEAD" || length === 0 ? undefined : await awaitFirstChunk(file.read(span));
   reply
     .code(range === undefined ? 200 : 206)
     .headers(contentHeaders({ contentType: typeOf(file), fileName: file.name }, false))
     .headers(range === undefined ? {} : { "content-range": `bytes ${range.start}-${range.end - 1}/${size}` })
-    .header("content-length", `${span.end - span.start}`);
-  if (body !== undefined) return stream(body, sending);
+    .header("content-length", `${length}`);
+  if (body !== undefined) return isWhole(body, length) ? sendWhole(body, sending) : stream(body, sending);
   reply.send();
   onBegin();
   return 0;
@@ -136,6 +136,20 @@ class Body extends Readable {
       () => done(error),
     );
   }
+}
+
+/** Up to this size a body is taken by the socket at once, whether or not the client reads. */
+const SMALL_BYTES = 16_384;
+
+const isWhole = ({ first }: Begun, length: number): boolean => first.length === length && length <= SMALL_BYTES;
+
+/** Sends a small body that has been read: without a stream, a timer, and a write for the head alone. */
+async function sendWhole({ first, rest }: Begun, { reply, onBegin }: Sending): Promise<number> {
+  await rest.return?.();
+  if (reply.raw.destroyed) throw aborted();
+  reply.send(first);
+  onBegin();
+  return first.length;
 }
 
 async function stream(begun: Begun, { reply, stallMs, onBegin }: Sending): Promise<number> {

@@ -2,14 +2,15 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
+import { extendContext } from "../../../core/call/extend-context.js";
 import { hashText } from "../../../core/etag.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
-import { PART_BYTES, type Uploaded, type UploadInput } from "../../../core/ports/transfer.js";
+import { type DownloadInput, PART_BYTES, type Uploaded, type UploadInput } from "../../../core/ports/transfer.js";
 import { isRead } from "../admission/read-body.js";
 import type { HttpFiles, HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
-import { hangUpOf } from "../plumbing/connection.js";
+import { HangUp, hangUpOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, tooManyRequests } from "../plumbing/http-error.js";
 import { unlimitBody } from "../plumbing/node-server.js";
@@ -32,11 +33,10 @@ export async function getFile(
   const { request, reply } = exchange;
   const files = filesOf(host);
   const { place, context } = fileRequest(host, files, { ...exchange, direction: "download" });
-  const signal = hangUpOf(exchange.reply);
   await new Promise<void>((onBegin, reject) => {
     const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin });
     files
-      .download({ ...place, ...versionOf(exchange) }, take, { ...context, signal })
+      .download(versionOf(exchange, place), take, extendContext(context, { cancellation: new HangUp(reply) }))
       .catch((error: unknown) => reject(fileError(error)));
   });
   return reply;
@@ -114,12 +114,12 @@ async function receive(
   }
 }
 
-/** @throws HttpError 400 with a ticket, which is for the file as it is */
-function versionOf({ request }: Exchange): { version?: string } {
+/** A place in the version that the request asks for. @throws HttpError 400 with a ticket, which is for the file as it is */
+function versionOf({ request }: Exchange, place: DownloadInput): DownloadInput {
   const version = queryValue(request.query, "version");
-  if (version === undefined) return {};
+  if (version === undefined) return place;
   if (ticketOf(request) !== undefined) throw badRequest("'version' cannot be used with a ticket");
-  return { version };
+  return { ...place, version };
 }
 
 function filesOf({ files }: HttpHost): HttpFiles {

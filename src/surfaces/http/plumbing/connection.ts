@@ -1,17 +1,42 @@
 // What becomes of the connection of a request: noticing that the client has gone, and beginning a stream on it.
 
 import type { FastifyReply } from "fastify";
+import type { Cancellation } from "../../../core/call/scope.js";
+
+/** Notices that the client disconnects before it has the response. */
+export class HangUp implements Cancellation {
+  readonly #raw: FastifyReply["raw"];
+  #aborted = false;
+  #controller: AbortController | undefined;
+
+  constructor({ raw }: FastifyReply) {
+    this.#raw = raw;
+    if (raw.destroyed) this.#onClose();
+    else raw.once("close", () => this.#onClose());
+  }
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  /** Made when it is first asked for: most calls end without that. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  #onClose(): void {
+    if (this.#raw.writableFinished) return;
+    this.#aborted = true;
+    this.#controller?.abort();
+  }
+}
 
 /** A signal aborted when the client disconnects before it has the response. */
-export function hangUpOf({ raw }: FastifyReply): AbortSignal {
-  const hangUp = new AbortController();
-  const onClose = () => {
-    if (!raw.writableFinished) hangUp.abort();
-  };
-  if (raw.destroyed) onClose();
-  else raw.once("close", onClose);
-  return hangUp.signal;
-}
+export const hangUpOf = (reply: FastifyReply): AbortSignal => new HangUp(reply).signal;
 
 /** Takes over the connection of a reply and sends the head of a stream that goes on until one side ends it. */
 export function beginStream(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
