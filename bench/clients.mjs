@@ -14,6 +14,7 @@ const ROOMY_BUFFER_BYTES = 256 * 1024 * 1024;
 export const SERVERS = {
   ours: ({ config, caps }) => [`${PROJECT}dist/cli.js`, "mcp", "--config", config, "--caps", caps],
   theirs: ({ root }) => [`${PROJECT}node_modules/@modelcontextprotocol/server-filesystem/dist/index.js`, root],
+  floor: () => [`${PROJECT}bench/servers/floor.mjs`],
   idle2: () => [`${PROJECT}bench/servers/idle-sdk2.mjs`],
   idle1: () => [`${PROJECT}bench/servers/idle-sdk1.mjs`],
 };

@@ -37,14 +37,14 @@ async function bind(row, ports) {
     const call = port?.tool ?? port?.invoke;
     // A row may count the calls on: what they make needs a name of its own.
     const state = { next: 0 };
-    if (!SUBJECTS[id].isNative) bound.push({ id, form, call, state, row });
+    if (!SUBJECTS[id].isForeign) bound.push({ id, form, call, state, row });
     else if (await hasTools(call, form, { id, state }))
       bound.push({ id, form: { ...form, check: () => {} }, call, state, row });
   }
   return bound;
 }
 
-/** Whether a server of another language has what a row calls. */
+/** Whether a server that is neither ours nor server-filesystem has what a row calls. */
 async function hasTools(call, form, { id, state }) {
   const index = state.next++;
   try {

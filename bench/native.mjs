@@ -28,8 +28,8 @@ const NAMES = {
   ],
 };
 
-/** The port of such a server. Its answers have forms of their own: of each it is only known whether it is a failure. */
-export function nativeTools(port) {
+/** The port of a server that is neither ours nor server-filesystem. Its answers have forms of their own: of each it is only known whether it is a failure. */
+export function foreignTools(port) {
   const known = new Set(port.tools.map(({ name }) => name));
   return {
     ...port,

@@ -10,6 +10,7 @@ export const OFFICIAL = [
   "fs-sync",
   "fs-promises",
   "native",
+  "mcp-floor",
   ...NATIVE_SERVERS.map((name) => `mcp-${name}`),
 ];
 export const RAW = ["raw-ours", "raw-theirs"];
@@ -70,14 +71,15 @@ function cell({ unit }, summary) {
 /** What was promised, and what came of it. */
 export function verdictTable({ verdicts }) {
   return [
-    ["what", "measured", "at most", "", "middle half of rounds", "through the bare client"],
-    ...verdicts.map(({ what, value, most, pass, spread, raw }) => [
+    ["what", "measured", "at most", "", "middle half of rounds", "through the bare client", "the least in Node"],
+    ...verdicts.map(({ what, value, most, pass, spread, raw, floor }) => [
       what,
       most >= 100 ? count(value) : `${ratio(value)}x`,
       most >= 100 ? count(most) : `${most}x`,
       pass ? "pass" : "FAIL",
       spread === undefined ? "" : spread.map(ratio).join("–"),
       raw === undefined ? "" : `${ratio(raw)}x`,
+      floor === undefined ? "" : `${ratio(floor)}x`,
     ]),
   ];
 }

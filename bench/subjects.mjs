@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectOfficial, connectRaw, SERVERS } from "./clients.mjs";
-import { NATIVE_SERVERS, nativeCommand, nativeTools } from "./native.mjs";
+import { foreignTools, NATIVE_SERVERS, nativeCommand } from "./native.mjs";
 
 const CAPS = [{ with: "file://bench/", can: "crud" }];
 const READ_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -14,12 +14,13 @@ export const SUBJECTS = {
   "fs-sync": { label: "node:fs, sync", form: "sync" },
   "fs-promises": { label: "node:fs, promises", form: "promises" },
   native: { label: "rg, du, cp", form: "native" },
+  "mcp-floor": { label: "the least in Node, MCP", form: "theirs", port: "floor", isForeign: true },
   "raw-ours": { label: "venue-files, raw client", form: "ours", port: "rawOurs" },
   "raw-theirs": { label: "server-filesystem, raw client", form: "theirs", port: "rawTheirs" },
   ...Object.fromEntries(
     NATIVE_SERVERS.map((name) => [
       `mcp-${name}`,
-      { label: `${name}, MCP`, form: "theirs", port: name, isNative: true },
+      { label: `${name}, MCP`, form: "theirs", port: name, isForeign: true },
     ]),
   ),
 };
@@ -75,10 +76,12 @@ export class Ports {
         return connectRaw(this.args("ours", durability));
       case "rawTheirs":
         return connectRaw(this.args("theirs"));
+      case "floor":
+        return foreignTools(await connectOfficial(this.args("floor")));
       case "rust":
       case "go": {
         const [command, ...args] = nativeCommand(name, this.root);
-        return nativeTools(await connectOfficial(args, { command }));
+        return foreignTools(await connectOfficial(args, { command }));
       }
       default:
         throw new Error(`Unknown port: ${name}`);

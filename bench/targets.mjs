@@ -50,7 +50,8 @@ const MAX_FLIGHT_KB = 300 * 1024;
 
 /**
  * What the project promised to reach, as far as it was measured.
- * @returns `{ what, value, most, pass, spread?, raw? }[]`; `raw` is the same ratio through the bare client
+ * @returns `{ what, value, most, pass, spread?, raw?, floor? }[]`; `raw` is the same ratio through the bare client, `floor` that of the
+ *   least server in Node
  */
 export function judge({ summaries, rows, extras }) {
   return [
@@ -88,9 +89,12 @@ function judgeLatency(summaries) {
     const ours = row["mcp-ours"];
     const theirs = row["mcp-theirs"];
     const raw = row["raw-ours"].median / row["raw-theirs"].median;
-    return [verdict(`${what}, MCP`, ours.median / theirs.median, most, { spread: spread(ours, theirs), raw })];
+    const floor = hasFloor(row) ? row["mcp-floor"].median / theirs.median : undefined;
+    return [verdict(`${what}, MCP`, ours.median / theirs.median, most, { spread: spread(ours, theirs), raw, floor })];
   });
 }
+
+const hasFloor = (row) => row["mcp-floor"] !== undefined;
 
 /** Turned round, so that less is better as everywhere. */
 function judgeInFlight(summaries, rows) {
@@ -100,9 +104,9 @@ function judgeInFlight(summaries, rows) {
     const [ours, theirs] = [row["mcp-ours"], row["mcp-theirs"]];
     const raw = row["raw-theirs"].median / row["raw-ours"].median;
     const what = `${rows.find((one) => one.id === id).title}: calls/s of server-filesystem / ours`;
-    return [
-      verdict(what, theirs.median / ours.median, Number((1 / least).toFixed(3)), { spread: spread(theirs, ours), raw }),
-    ];
+    const floor = hasFloor(row) ? theirs.median / row["mcp-floor"].median : undefined;
+    const more = { spread: spread(theirs, ours), raw, floor };
+    return [verdict(what, theirs.median / ours.median, Number((1 / least).toFixed(3)), more)];
   });
 }
 

@@ -80,6 +80,20 @@ export function groupSuite(scenario: Scenario): void {
       expect(await run(backend, [])).toEqual([]);
     });
 
+    scenario("of one file replaces the version that was seen, and no other", async ({ backend, files }) => {
+      await makeGround(files);
+      const { path, access } = at("old");
+      const seen = await backend.state?.(path, access);
+      // A backend that tells of no state has no versions to compare.
+      if (seen === undefined) return;
+      const replace = (content: string) => {
+        return run(backend, [{ ...write("old", content), options: { parents: false, version: seen.version } }]);
+      };
+      expect((await replace("first")).map(({ existed }) => existed)).toEqual([true]);
+      expect(await codeOf(replace("second"))).toEqual("CONFLICT");
+      expect(await files.text("old")).toEqual("first");
+    });
+
     scenario("makes each change on what those before it left", async ({ backend, files }) => {
       await makeGround(files);
       await run(backend, [

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { HostBackend } from "../../../src/backend/host/host.js";
-import { filesOf } from "../../../src/backend-suite/files.js";
+import { at } from "../../../src/backend-suite/access.js";
+import { bodyOf, filesOf } from "../../../src/backend-suite/files.js";
 import { parseFileConfig } from "../../../src/config/load.js";
 import type { HostRootInput } from "../../../src/config/types.js";
 import { isPersonal } from "../../../src/core/ports/operation.js";
@@ -54,6 +55,18 @@ backendSuite("host, flushed to the disk", () => openConfigured({ durability: "fl
 backendSuite("host, openat2", async () => openBy("openat2"), links);
 backendSuite("host, real-path check", async () => openBy("real-path check"), links);
 backendSuite("temp, synchronous calls", () => openConfigured("temp"), links);
+
+test.each(["none", "flush"] as const)("a file that a group replaces gets its permissions (%s)", async (durability) => {
+  const { backend, cleanup } = await openConfigured({ durability });
+  const there = at("a");
+  const state = async () => backend.state?.(there.path, there.access);
+  await filesOf(backend).write("a", "old");
+  const options = { parents: false, version: (await state())?.version, mode: 0o604 };
+  await backend.changeAll([{ kind: "write", at: there, body: bodyOf("new"), options }]);
+  expect(await state()).toMatchObject({ mode: 0o604, size: 3 });
+  await backend.close();
+  await cleanup();
+});
 
 describe.each([["sync"], ["pool"]] as const)("a file that changes while it is read (%s)", (io) => {
   let path = "";

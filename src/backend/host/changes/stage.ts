@@ -52,14 +52,16 @@ export interface Installed {
   readonly sha256: Sha256;
   /** Present if the content is that of the old file with something added. */
   readonly addition?: Addition;
+  /** Permission bits. Absent: those of the old file, or of a new one. */
+  readonly mode?: number | undefined;
 }
 
 /** Gives the staged file the permissions of the file it replaces, and its name. The commit of every write. */
 export function* install(change: Change, file: StagedFile, target: Installed): Io<void> {
   const { sys } = change.jail;
   const { directory } = change.walk;
-  const prepared = yield* applyRights(change, file.fd, target.old);
   const { fd } = file;
+  const prepared = yield* setRights(change, fd, target);
   const isNeeded = isReported(change) || change.rules.usage !== undefined;
   const placed = isNeeded ? (prepared ?? (yield* sys.fstat(fd))) : undefined;
   file.fd = -1;
@@ -165,6 +167,13 @@ export function* copyContent({ sys }: Jail, source: number, to: number): Io<void
 export function* applyRights(change: Change, fd: number, old: Pinned | undefined): Io<Stat | undefined> {
   if (old !== undefined) return yield* keepRights(change, fd, old.stat);
   yield* inheritRights(change, fd);
+  return undefined;
+}
+
+function* setRights(change: Change, fd: number, { old, mode }: Installed): Io<Stat | undefined> {
+  const prepared = yield* applyRights(change, fd, old);
+  if (mode === undefined || (prepared !== undefined && (prepared.mode & ALL_BITS) === mode)) return prepared;
+  yield* change.jail.sys.fchmod(fd, mode);
   return undefined;
 }
 

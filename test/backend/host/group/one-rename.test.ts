@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import fs, { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { pool } from "../../../../src/jail/pool.js";
@@ -56,5 +56,22 @@ describe("a group of one file that is replaced", () => {
       readdirSync(join(ground.dir, ".venue-files")).filter((name) => name.startsWith("patch-"));
     // Folders are removed after the answer.
     while (left().length > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+});
+
+describe("a group of one file that is replaced, without flushes", () => {
+  const quick = useGround({ journal: true, root: { durability: "none" } });
+
+  test("is one write: it makes no folder and leaves nothing behind, and the permissions come back", async () => {
+    quick.put("a.txt", "one\n");
+    chmodSync(join(quick.dir, "a.txt"), 0o640);
+    const { mtimeMs } = statSync(join(quick.dir, "a.txt"));
+    await quick.run("edit", { path: "a.txt", oldText: "one", newText: "two" });
+    const mkdir = jest.spyOn(fs, "mkdirSync");
+    await quick.run("undo", { last: 1 });
+    expect(mkdir).not.toHaveBeenCalled();
+    expect(quick.get("a.txt").toString()).toBe("one\n");
+    const stat = statSync(join(quick.dir, "a.txt"));
+    expect([stat.mode & 0o777, Math.floor(stat.mtimeMs)]).toEqual([0o640, Math.floor(mtimeMs)]);
   });
 });
