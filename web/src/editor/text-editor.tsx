@@ -77,9 +77,11 @@ function Mounted({
 }
 
 function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boolean, onSave: () => void) {
-  const scroll = { top: 0 };
   const revision = buffer.revision.value;
   const kept = buffer.editorState as { state: ReturnType<Parts["createState"]>; scrollTop: number } | undefined;
+  const scrollTop = kept?.scrollTop ?? buffer.place?.scrollTop;
+  // Counts even if the text is loaded again before it is set.
+  const scroll = { top: scrollTop ?? 0 };
   const base = { etag: "", doc: undefined as unknown };
   const state =
     kept?.state ??
@@ -104,7 +106,6 @@ function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boole
     view.dispatch({ selection: { anchor: Math.min(place.at, view.state.doc.length) } });
     if (place.hasFocus) view.focus();
   }
-  const scrollTop = kept?.scrollTop ?? place?.scrollTop;
   if (scrollTop !== undefined) requestAnimationFrame(() => (view.scrollDOM.scrollTop = scrollTop));
   view.scrollDOM.addEventListener("scroll", () => (scroll.top = view.scrollDOM.scrollTop), { passive: true });
   return {
