@@ -34,20 +34,23 @@ const LARGE_BYTES = 16_384;
 /** The sorted names of a directory, without the reserved ones. */
 export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
   const names: Name[] = [];
-  const take = (name: Name): void => {
-    if (!isReservedName(name.name, rules.foldsCase)) names.push(name);
-  };
   const found = yield* namesByThread(sys, directory);
   if (found !== undefined) {
     rules.scope.checkpoint();
-    for (const [index, name] of found.names.entries()) take(parseName(name, TYPES[found.types[index] ?? 0]));
-  } else {
-    yield* forEachPiece(sys, directory, function* (entries) {
-      yield* rules.scope.breathe();
-      for (const entry of entries) take(nameOf(entry));
-    });
-  }
+    for (const [index, name] of found.names.entries()) {
+      takeName(names, parseName(name, TYPES[found.types[index] ?? 0]), rules);
+    }
+  } else yield* forEachPiece(sys, directory, (entries) => takeNames(names, entries, rules));
   return yield* sortYielding(names, rules.scope);
+}
+
+function* takeNames(names: Name[], entries: readonly DirectoryEntry[], rules: DirectoryRules): Io<void> {
+  yield* rules.scope.breathe();
+  for (const entry of entries) takeName(names, nameOf(entry), rules);
+}
+
+function takeName(names: Name[], name: Name, { foldsCase }: DirectoryRules): void {
+  if (!isReservedName(name.name, foldsCase)) names.push(name);
 }
 
 /**

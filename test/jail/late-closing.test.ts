@@ -70,4 +70,33 @@ describe("handles of replaced files", () => {
     for (let fd = 1000; fd < 1129; fd++) late.add(fd);
     expect(here.mock.calls).toEqual([[1128]]);
   });
+
+  /** Handles of small files that the thread pool gets, where closing one here takes so long. */
+  const handedOver = (tookMs: number, files: number): number => {
+    jest.spyOn(fs, "closeSync").mockImplementation(() => {
+      nowMs += tookMs;
+    });
+    let nowMs = 0;
+    const late = new LateClosing(
+      () => {},
+      () => nowMs,
+    );
+    for (let fd = 1000; fd < 1000 + files; fd++) late.closerOf(10)(fd);
+    late.flush();
+    return closed.length;
+  };
+
+  test("of small files are closed on the spot where that is quick, as in memory", () => {
+    expect(handedOver(0.005, 100)).toBe(0);
+  });
+
+  test("of small files are handed over where that is slow, but for one in thirty-two", () => {
+    expect(handedOver(0.1, 64)).toBe(62);
+  });
+
+  test("of other files are always handed over", () => {
+    const late = new LateClosing(() => {});
+    for (let fd = 100; fd < 116; fd++) late.closerOf(100_000)(fd);
+    expect(closed).toHaveLength(16);
+  });
 });

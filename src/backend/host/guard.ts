@@ -7,6 +7,7 @@ import type { Expected } from "../../core/etag.js";
 import type { Io } from "../../core/io.js";
 import { identity, type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
+import type { LockFile } from "../../jail/staging/lock-file.js";
 import { closeNow } from "../../jail/sys.js";
 import { expectationError, MAX_TOLD_BYTES, requireExpected } from "../preconditions.js";
 import type { Change } from "./target.js";
@@ -46,15 +47,18 @@ export function* withLockFile<T>(
     const lock = yield* jail.staging.lock(parent, scope);
     try {
       if (lock.isTakenOver && place.recovers !== false) yield* jail.recover(true);
-      return yield* work(function* () {
-        if (!(yield* lock.isHeld())) throw scope.timedOut();
-      });
+      return yield* work(() => requireHeld(lock, scope));
     } finally {
       yield* lock.release();
     }
   } finally {
     turn.release();
   }
+}
+
+/** @throws TIMEOUT */
+function* requireHeld(lock: LockFile, scope: CallScope): Io<void> {
+  if (!(yield* lock.isHeld())) throw scope.timedOut();
 }
 
 /**

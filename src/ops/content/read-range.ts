@@ -21,56 +21,63 @@ const EVERY_LINE = Number.POSITIVE_INFINITY;
 
 /** Reads a range of lines. */
 export const readLines = (reading: Reading): Io<ReadOutput> =>
-  withFile(reading, function* (source, codec) {
-    const { request } = reading;
-    const numbered = request.lineNumbers === true;
-    const from = yield* firstLine(reading, source);
-    const maxLines = request.limit ?? request.head ?? request.tail ?? EVERY_LINE;
-    const most = { lines: maxLines, bytes: reading.mostCut + MARGIN };
-    const { bytes, isLast } = yield* readWindow(source, from.offset, most);
-    const numberedFrom = numbered ? from.startLine : undefined;
-    const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines, isLast, numberedFrom };
-    const { end, lines, by, isTorn } = cutLines(bytes, room);
-    return {
-      ...{ codec, lines, isTorn, ...from },
-      bytes: bytes.subarray(0, end),
-      head: from.offset === 0 ? bytes : undefined,
-      size: Math.max(source.file.size, bytes.length === 0 ? 0 : from.offset + bytes.length),
-      reason: by === "bytes" ? by : undefined,
-    };
-  });
+  withFile(reading, (source, codec) => findLines(reading, source, codec));
+
+function* findLines(reading: Reading, source: LineSource, codec: TextCodec | undefined): Io<Found> {
+  const { request } = reading;
+  const numbered = request.lineNumbers === true;
+  const from = yield* firstLine(reading, source);
+  const maxLines = request.limit ?? request.head ?? request.tail ?? EVERY_LINE;
+  const most = { lines: maxLines, bytes: reading.mostCut + MARGIN };
+  const { bytes, isLast } = yield* readWindow(source, from.offset, most);
+  const numberedFrom = numbered ? from.startLine : undefined;
+  const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines, isLast, numberedFrom };
+  const { end, lines, by, isTorn } = cutLines(bytes, room);
+  return {
+    ...{ codec, lines, isTorn, ...from },
+    bytes: bytes.subarray(0, end),
+    head: from.offset === 0 ? bytes : undefined,
+    size: Math.max(source.file.size, bytes.length === 0 ? 0 : from.offset + bytes.length),
+    reason: by === "bytes" ? by : undefined,
+  };
+}
 
 /** Reads a range of bytes that may be text. */
 export const readTextRange = (reading: Reading): Io<ReadOutput> =>
-  withFile(reading, function* (source, codec) {
-    const { offset = 0, length = Number.POSITIVE_INFINITY, lineNumbers } = reading.request;
-    const wanted = Math.min(length, reading.mostCut);
-    const before = marginBefore(offset, source.codec);
-    const most = { lines: EVERY_LINE, bytes: before + wanted + 2 * MARGIN };
-    const window = yield* readWindow(source, offset - before, most);
-    const size = Math.max(source.file.size, window.bytes.length === 0 ? 0 : offset - before + window.bytes.length);
-    const range = codec === undefined ? undefined : wholeCharacters(window, { before, wanted, codec });
-    const head = offset === 0 ? window.bytes : undefined;
-    const raw = { codec: undefined, head, offset, bytes: window.bytes.subarray(before, before + wanted), size };
-    const wasCut = length > wanted && before + wanted < window.bytes.length;
-    const reason = wasCut ? "bytes" : undefined;
-    if (range === undefined) return { ...raw, reason };
-    const start = offset + Math.max(0, range.start - before);
-    const slice = window.bytes.subarray(range.start, range.end);
-    const startLine = lineNumbers === true ? 1 + (yield* countLines(source, start)) : undefined;
-    if (reason === undefined && startLine === undefined && source.codec === UTF8) {
-      return { codec, head, offset: start, bytes: slice, size };
-    }
-    const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines: EVERY_LINE, isLast: !wasCut };
-    const cut: Cut = cutLines(slice, { ...room, numberedFrom: startLine });
-    const piece = { codec, head, offset: start, bytes: slice.subarray(0, cut.end), size, startLine };
-    return { ...piece, reason: cut.by === undefined ? reason : "bytes" };
-  });
+  withFile(reading, (source, codec) => findText(reading, source, codec));
+
+function* findText(reading: Reading, source: LineSource, codec: TextCodec | undefined): Io<Found> {
+  const { offset = 0, length = Number.POSITIVE_INFINITY, lineNumbers } = reading.request;
+  const wanted = Math.min(length, reading.mostCut);
+  const before = marginBefore(offset, source.codec);
+  const most = { lines: EVERY_LINE, bytes: before + wanted + 2 * MARGIN };
+  const window = yield* readWindow(source, offset - before, most);
+  const size = Math.max(source.file.size, window.bytes.length === 0 ? 0 : offset - before + window.bytes.length);
+  const range = codec === undefined ? undefined : wholeCharacters(window, { before, wanted, codec });
+  const head = offset === 0 ? window.bytes : undefined;
+  const raw = { codec: undefined, head, offset, bytes: window.bytes.subarray(before, before + wanted), size };
+  const wasCut = length > wanted && before + wanted < window.bytes.length;
+  const reason = wasCut ? "bytes" : undefined;
+  if (range === undefined) return { ...raw, reason };
+  const start = offset + Math.max(0, range.start - before);
+  const slice = window.bytes.subarray(range.start, range.end);
+  const startLine = lineNumbers === true ? 1 + (yield* countLines(source, start)) : undefined;
+  if (reason === undefined && startLine === undefined && source.codec === UTF8) {
+    return { codec, head, offset: start, bytes: slice, size };
+  }
+  const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines: EVERY_LINE, isLast: !wasCut };
+  const cut: Cut = cutLines(slice, { ...room, numberedFrom: startLine });
+  const piece = { codec, head, offset: start, bytes: slice.subarray(0, cut.end), size, startLine };
+  return { ...piece, reason: cut.by === undefined ? reason : "bytes" };
+}
+
+/** A piece before the stamp of its file is known. */
+type Found = Omit<Piece, "stamp">;
 
 /** Opens the file, finds the piece, and closes the file. */
 function* withFile(
   reading: Reading,
-  find: (source: LineSource, codec: TextCodec | undefined) => Io<Omit<Piece, "stamp">>,
+  find: (source: LineSource, codec: TextCodec | undefined) => Io<Found>,
 ): Io<ReadOutput> {
   const { call } = reading;
   const file = yield* wait(call.root.backend.open(call.path, call.access));

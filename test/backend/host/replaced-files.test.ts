@@ -39,7 +39,8 @@ describe("a file that replaces another", () => {
 
   test("leaves the old one to the thread pool, a few at a time, however quick the writes are", () =>
     inArena(async ({ root, file }) => {
-      file("file", "x");
+      const content = (index: number): string => `${index}`.padEnd(40_000);
+      file("file", content(0));
       const close = pool.close;
       let [all, now, most] = [0, 0, 0];
       jest.spyOn(pool, "close").mockImplementation(async (fd) => {
@@ -50,11 +51,12 @@ describe("a file that replaces another", () => {
       });
       const writes = 200;
       await withFiles(root, async (files) => {
-        for (let index = 0; index < writes; index++) await files.invoke("write", { path: "file", content: `${index}` });
+        for (let index = 0; index < writes; index++)
+          await files.invoke("write", { path: "file", content: content(index) });
       });
       expect([all, now]).toEqual([writes, 0]);
       expect(most).toBeLessThanOrEqual(32);
-      expect(fs.readFileSync(join(root, "file"), "utf8")).toBe(`${writes - 1}`);
+      expect(fs.readFileSync(join(root, "file"), "utf8")).toBe(content(writes - 1));
     }));
 });
 
@@ -64,7 +66,7 @@ describe("a file whose history is kept", () => {
   test("leaves nothing to the thread pool where the old one stays by another name", async () => {
     const sizes: number[] = [];
     const close = pool.close;
-    const [large, small] = [100_000, 10];
+    const [large, small] = [100_000, 40_000];
     const smallClosed = new Promise<void>((resolve) => {
       jest.spyOn(pool, "close").mockImplementation((fd) => {
         const { size } = fs.fstatSync(fd);

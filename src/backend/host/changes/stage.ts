@@ -72,7 +72,8 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   let isOldLinked = false;
   if (placed === undefined || !isReported(change)) yield* commit;
   else isOldLinked = yield* commitReported(change, commit, { placed, ...target });
-  if (target.old !== undefined && !isOldLinked) target.old.closeLate = change.jail.lateClosing.add;
+  const { old } = target;
+  if (old !== undefined && !isOldLinked) old.closeLate = change.jail.lateClosing.closerOf(old.stat.size);
   yield* flushDirectory(change, directory);
 }
 

@@ -67,37 +67,49 @@ export const keepsNothing = (reason: NotUndoable): Kept => ({ in: "nothing", rea
 
 export const settledKeeping = (id: string, kept: Kept | undefined, undo = undoNothing): Keeping => ({
   id,
-  *done() {
-    return kept;
-  },
+  done: () => settled(kept),
   undo,
 });
 
+function* settled(kept: Kept | undefined): Io<Kept | undefined> {
+  return kept;
+}
+
 function* undoNothing(): Io<void> {}
 
+/** A file in the trash, for an entry of the journal. */
+interface Binned {
+  readonly id: string;
+  readonly trash: FolderUse;
+  readonly name: string;
+  /** The file itself, where it lies there by a second name. */
+  readonly object: Pinned | undefined;
+}
+
 /** Releases the trash at its end. */
-function trashKeeping(
-  change: Change,
-  journal: JournalWriter,
-  { id, trash, object }: { readonly id: string; readonly trash: FolderUse; readonly object: Pinned | undefined },
-): Keeping {
-  const name = journal.trashName(id);
+function trashKeeping(change: Change, journal: JournalWriter, parts: Omit<Binned, "name">): Keeping {
+  const { id, object } = parts;
+  const binned = Object.assign({ name: journal.trashName(id) }, parts);
   return {
     id,
     isLinked: object !== undefined,
-    *done() {
-      try {
-        return yield* describeKept(trash.directory, change, { name, object });
-      } finally {
-        trash.release();
-      }
-    },
-    *undo() {
-      yield* quietly(change.jail.sys.unlink(below(trash.directory, name)));
-      trash.release();
-      journal.cancel(id);
-    },
+    done: () => describeBinned(change, binned),
+    undo: () => removeBinned(change, journal, binned),
   };
+}
+
+function* describeBinned(change: Change, { trash, name, object }: Binned): Io<Kept> {
+  try {
+    return yield* describeKept(trash.directory, change, { name, object });
+  } finally {
+    trash.release();
+  }
+}
+
+function* removeBinned(change: Change, journal: JournalWriter, { id, trash, name }: Binned): Io<void> {
+  yield* quietly(change.jail.sys.unlink(below(trash.directory, name)));
+  trash.release();
+  journal.cancel(id);
 }
 
 /**

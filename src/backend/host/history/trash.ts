@@ -75,20 +75,21 @@ export class HostTrash implements TrashFolder {
   }
 
   remove(names: readonly string[]): Awaitable<void> {
-    const remove = function* (jail: Jail, folder: Pinned): Io<void> {
-      for (const name of names) yield* removeItem(jail, folder, name);
-    };
-    const jail = this.#current();
-    const end = function* (work: Io<void>): Io<void> {
-      yield* work;
-      yield* jail.staging.removeFolder(TRASH);
-    };
-    return runIo(end(readTrash(jail, remove, undefined)));
+    return runIo(removeItems(this.#current(), names));
   }
 
   #inTrash<T>(work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Awaitable<T> {
     return runIo(readTrash(this.#current(), work, missing));
   }
+}
+
+function* removeItems(jail: Jail, names: readonly string[]): Io<void> {
+  yield* readTrash(jail, (_, folder) => removeEach(jail, folder, names), undefined);
+  yield* jail.staging.removeFolder(TRASH);
+}
+
+function* removeEach(jail: Jail, folder: Pinned, names: readonly string[]): Io<void> {
+  for (const name of names) yield* removeItem(jail, folder, name);
 }
 
 /** Runs work in the trash; where there is none, or it cannot be reached, it counts as empty. */
