@@ -78,7 +78,7 @@ export function* forEachPiece(
   work: (entries: readonly DirectoryEntry[]) => Io<void>,
 ): Io<void> {
   if (directory.stat.size <= LARGE_BYTES) return yield* work(yield* sys.names(directory));
-  const reading = sys.native?.calls?.read(directory.fd);
+  const reading = sys.native?.calls?.read(directory);
   if (reading !== undefined) {
     try {
       for (let entries = reading.next(); entries.length > 0; entries = reading.next()) yield* work(entries);

@@ -24,6 +24,8 @@ export interface Pinned {
   readonly stat: Stat;
   /** Closes the handle in place of `closeNow`; for objects whose last name is gone. */
   closeLate?: (fd: number) => void;
+  /** Whether `fd` reads the entries of this directory, from the first one; `true` once. */
+  takeReading?(): boolean;
 }
 
 /** The pinned directory of a root. It is held while the root is open, so its `stat` can be outdated. */
@@ -72,19 +74,34 @@ export function release(object: Pinned): void {
   else object.closeLate(object.fd);
 }
 
-/** An `O_PATH` handle on Linux. Its stat is read on demand, since most directories are only passed through. */
+interface HandleOptions {
+  readonly native?: NativeSource | undefined;
+  readonly stat?: Stat;
+  /** A directory that was opened for reading. */
+  readonly isUnread?: boolean;
+}
+
+/** An `O_PATH` handle on Linux, or one to a directory that reads it too. Its stat is read on demand, since most directories are only passed through. */
 class ProcHandle implements Pinned {
   readonly fd: number;
   readonly path: string;
   closeLate?: (fd: number) => void;
   readonly #native: NativeSource | undefined;
   #stat: Stat | undefined;
+  #isUnread: boolean;
 
-  constructor(fd: number, path: string, { native, stat }: { native?: NativeSource | undefined; stat?: Stat } = {}) {
+  constructor(fd: number, path: string, { native, stat, isUnread = false }: HandleOptions = {}) {
     this.fd = fd;
     this.path = path;
     this.#native = native;
     this.#stat = stat;
+    this.#isUnread = isUnread;
+  }
+
+  takeReading(): boolean {
+    const isUnread = this.#isUnread;
+    this.#isUnread = false;
+    return isUnread;
   }
 
   get stat(): Stat {
@@ -106,6 +123,8 @@ export interface Handles {
   openRoot(realPath: string): PinnedRoot;
   /** Pins the directory `name` in `parent`; links are not followed. */
   enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory">;
+  /** Like {@link enter}, for a directory whose entries are read next: where it may be read, its handle does both. */
+  enterToRead?(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory">;
   /** Pins the entry `name` in `parent`, a link itself included. */
   pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined>;
   /** Opens a pinned regular file or directory for I/O. */
@@ -156,6 +175,12 @@ export class ProcHandles implements Handles {
       if (code === "ENOTDIR" || code === "ELOOP") return "not a directory";
       throw error;
     }
+  }
+
+  *enterToRead(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
+    const fd = this.#sys.native?.calls?.open(parent.fd, name, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
+    if (fd === undefined) return yield* this.enter(parent, name);
+    return new ProcHandle(fd, `${this.#descriptors}${fd}`, { native: this.#sys.native, isUnread: true });
   }
 
   *pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined> {

@@ -3,7 +3,7 @@
 import fs, { type Dir, type Dirent } from "node:fs";
 import type { Io } from "../core/io.js";
 import { DirectoryThread } from "./directory-thread.js";
-import type { NativeSource } from "./native/calls.js";
+import type { NativeSource, OpenDirectory } from "./native/calls.js";
 import { type DirectoryEntry, fromDirent } from "./native/entries.js";
 import { type NameOptions, pool, pooledStat } from "./pool.js";
 import { releaseReserved } from "./reserve.js";
@@ -132,9 +132,10 @@ export class Sys {
   }
 
   /** The entries of a directory, all at once. */
-  *names({ fd, path }: { readonly fd: number; readonly path: string }): Io<DirectoryEntry[]> {
-    const found = this.#namesByHandle(fd);
+  *names(directory: OpenDirectory & { readonly path: string }): Io<DirectoryEntry[]> {
+    const found = this.#namesByHandle(directory);
     if (found !== undefined) return found;
+    const { path } = directory;
     const options: NameOptions = { withFileTypes: true, encoding: "latin1" };
     const entries = this.#pool
       ? yield* retryOpen(() => waited(pool.names(path, options)))
@@ -142,7 +143,7 @@ export class Sys {
     return entries.map(fromDirent);
   }
 
-  #namesByHandle(directory: number): DirectoryEntry[] | undefined {
+  #namesByHandle(directory: OpenDirectory): DirectoryEntry[] | undefined {
     const reading = this.native?.calls?.read(directory);
     if (reading === undefined) return undefined;
     try {

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runIo } from "../../src/core/io.js";
-import { NO_FOLLOW_PATH } from "../../src/jail/handles.js";
+import { NO_FOLLOW_PATH, ProcHandles, release } from "../../src/jail/handles.js";
 import { type NativeCalls, NativeSource } from "../../src/jail/native/calls.js";
 import { parseStat, STAT_BYTES } from "../../src/jail/native/statx.js";
 import { type Stat, statOfName } from "../../src/jail/stat.js";
@@ -79,7 +79,7 @@ describe("native calls", () => {
       fs.writeFileSync(Buffer.concat([Buffer.from(`${arena.root}/`), odd]), "");
       for (const name of [".hidden", "...", "é", "𝒳", "n".repeat(255), ".x"]) arena.file(name, "");
       for (let index = 0; index < 3000; index++) arena.file(`one-of-thousands-with-a-long-name-${index}`, "");
-      const reading = calls.read(fd);
+      const reading = calls.read({ fd });
       const found: [string, string | undefined][] = [];
       let pieces = 0;
       for (let some = reading?.next() ?? []; some.length > 0; some = reading?.next() ?? []) {
@@ -100,6 +100,58 @@ describe("native calls", () => {
       expect(found.length).toBe(expected.length);
     }));
 
+  test("a directory that was entered to be read is read by its own handle, once; then it is opened again", () =>
+    inArena(async ({ root, file }) => {
+      for (const name of ["tree/a", "tree/b", "tree/c"]) file(name, "x");
+      const before = openDescriptors();
+      const sys = new Sys(false, undefined, new NativeSource(0));
+      const handles = new ProcHandles(sys);
+      const top = handles.openRoot(root);
+      const tree = await runIo(handles.enterToRead(top, "tree"));
+      if (typeof tree === "string") throw new Error(tree);
+      const opened = openDescriptors();
+      const reading = sys.native?.calls?.read(tree);
+      expect([openDescriptors(), tree.takeReading?.()]).toEqual([opened, false]);
+      reading?.close();
+      for (let again = 0; again < 2; again++) {
+        const names = await runIo(sys.names(tree));
+        expect(names.map(({ name }) => name).toSorted()).toEqual(["a", "b", "c"]);
+      }
+      release(tree);
+      release(top);
+      await expectClosedSoon(before);
+    }));
+
+  test("entering to read follows no link, and takes what a native call cannot open as any other directory", () =>
+    inArena(async ({ root, file, link, outside }) => {
+      file("tree/a", "x");
+      link("link", outside);
+      const { calls } = new NativeSource(0);
+      if (calls === undefined) throw new Error("koffi is not usable here");
+      const refusing = { ...calls, open: () => undefined };
+      for (const [own, isUnread] of [
+        [calls, true],
+        [refusing, false],
+      ] as const) {
+        const sys = new Sys(false, undefined, new NativeSource(0, () => own));
+        const handles = new ProcHandles(sys);
+        const top = handles.openRoot(root);
+        for (const [name, what] of [
+          ["link", "not a directory"],
+          ["tree/a", "not a directory"],
+          ["missing", "missing"],
+        ] as const) {
+          expect([name, await runIo(handles.enterToRead(top, name))]).toEqual([name, what]);
+        }
+        const tree = await runIo(handles.enterToRead(top, "tree"));
+        if (typeof tree === "string") throw new Error(tree);
+        expect(tree.takeReading?.()).toBe(isUnread);
+        expect((await runIo(sys.names(tree))).map(({ name }) => name)).toEqual(["a"]);
+        release(tree);
+        release(top);
+      }
+    }));
+
   test("say nothing about what they cannot do: missing names, names with NUL, names as bytes, no directory", () =>
     withCalls(({ calls, fd, arena }) => {
       arena.file("file", "x");
@@ -107,7 +159,7 @@ describe("native calls", () => {
         expect([calls.stat(fd, name), calls.open(fd, name, O_RDONLY)]).toEqual([undefined, undefined]);
       }
       for (const none of [-1, -100]) {
-        expect([calls.stat(none, "."), calls.open(none, ".", O_RDONLY), calls.read(none)]).toEqual([
+        expect([calls.stat(none, "."), calls.open(none, ".", O_RDONLY), calls.read({ fd: none })]).toEqual([
           undefined,
           undefined,
           undefined,
@@ -208,7 +260,7 @@ describe("native calls", () => {
       const path = join(arena.root, "gone");
       fs.mkdirSync(path);
       const fd = fs.openSync(path, O_RDONLY | O_DIRECTORY);
-      const reading = calls.read(fd);
+      const reading = calls.read({ fd });
       fs.rmdirSync(path);
       fs.closeSync(fd);
       try {

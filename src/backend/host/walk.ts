@@ -217,7 +217,8 @@ class EntryWalk {
   /** `undefined` if it is gone, not a directory, or on another device. */
   *#enter(name: Name): Io<Pinned | undefined> {
     const { handles, crossDevice, top } = this.#jail;
-    const child = yield* handles.enter(this.#descent.directory, name.raw);
+    const { directory } = this.#descent;
+    const child = yield* handles.enterToRead?.(directory, name.raw) ?? handles.enter(directory, name.raw);
     if (typeof child === "string") return undefined;
     if (crossDevice || child.stat.device === top.stat.device) return child;
     release(child);

@@ -33,6 +33,13 @@ const PIECE_BYTES = 65_536;
 /** Calls after which loading koffi (some 7 ms) pays off. */
 const CALLS_BEFORE_LOADING = 1000;
 
+/** A directory by its descriptor, as `Pinned`. */
+export interface OpenDirectory {
+  readonly fd: number;
+  /** Whether the descriptor itself reads the entries, from the first one. `true` once. */
+  takeReading?(): boolean;
+}
+
 /** A directory being read; close it. */
 export interface DirectoryReading {
   /** The next entries; none at the end. @throws system errors */
@@ -59,7 +66,8 @@ export interface NativeCalls {
   statOpen(fd: number): Stat | undefined;
   /** `true`: this process may write what a descriptor stands for. */
   mayWrite(fd: number): true | undefined;
-  read(directory: number): DirectoryReading | undefined;
+  /** Reads a directory: by its own descriptor where that can, so that none is opened. */
+  read(directory: OpenDirectory): DirectoryReading | undefined;
   /**
    * Copies bytes of one open file to the position of another, in the kernel and the thread pool.
    * @returns how many; below 1: none could be copied this way
@@ -145,6 +153,8 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
     const fd = openat(numbers.openat, directory, name, flags | O_CLOEXEC, 0);
     return fd < 0 ? undefined : fd;
   };
+  const openAgain = (directory: number): number | undefined =>
+    directory < 0 ? undefined : open(directory, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   // The native call would end a name at NUL, and takes a name below no directory for one of the current directory.
   const isSafe = (directory: number, name: string | Buffer): name is string =>
     directory >= 0 && typeof name === "string" && !name.includes("\0");
@@ -166,7 +176,8 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
     mayWrite: (fd) =>
       fd >= 0 && access(FACCESSAT2, fd, "", fs.constants.W_OK, AT_EMPTY_PATH) === 0 ? true : undefined,
     read: (directory) => {
-      const fd = directory < 0 ? undefined : open(directory, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      const isOwn = directory.takeReading?.() === true;
+      const fd = isOwn ? directory.fd : openAgain(directory.fd);
       if (fd === undefined) return undefined;
       return {
         next: () => {
@@ -178,7 +189,9 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
             if (count === 0 || found.length > 0) return found;
           }
         },
-        close: () => fs.closeSync(fd),
+        close: () => {
+          if (!isOwn) fs.closeSync(fd);
+        },
       };
     },
     copy: ({ fd, at }, to, bytes) =>
@@ -198,7 +211,7 @@ function isTrustworthy(calls: NativeCalls): boolean {
     const { dev, ino, size, mtimeMs } = fs.lstatSync(own);
     const seen = calls.stat(directory, basename(own));
     file = calls.open(directory, basename(own), O_RDONLY | O_NOFOLLOW);
-    reading = calls.read(directory);
+    reading = calls.read({ fd: directory });
     const missing = `${basename(own)}.missing`;
     if (calls.find(directory, missing) !== "missing") return false;
     if (calls.rename(directory, missing, directory, `${missing}-too`) !== undefined) return false;

@@ -3,6 +3,7 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { compiledFile } from "../../core/package-files.js";
+import { settleWithin } from "../../core/turns.js";
 import { ownDescriptors } from "../native/calls.js";
 import type { BatchFiles } from "./batch-reader.js";
 import { NativeLoading } from "./native-loading.js";
@@ -19,6 +20,7 @@ export interface ThreadData {
   readonly descriptors: number | undefined;
 }
 
+/** What the thread is sent; in the end `null`. */
 export interface ReadRequest {
   readonly id: number;
   /** Index of the slot. */
@@ -33,7 +35,7 @@ export interface Reading {
   /** Settles once the thread has answered or ended; it does not use the descriptors any more. */
   readonly settled: Promise<void>;
   readonly isSettled: boolean;
-  /** The thread has ended before the batch was read. */
+  /** The thread has failed, or was stopped, before the batch was read. */
   readonly isLost: boolean;
 }
 
@@ -43,6 +45,8 @@ const SLOTS = 4;
 const MAX_PENDING = 2;
 const IDLE_MS = 10_000;
 const MEMORY_MB = 64;
+/** How long the thread may take for its last batches before it is stopped: a file system may hang. */
+const PATIENCE_MS = 5000;
 const CODE = compiledFile("jail/reading/read-worker");
 
 /** A request, and how it ends. */
@@ -77,6 +81,7 @@ export class ReadThread {
   #lastId = 0;
   #loading = new NativeLoading();
   #isReady = false;
+  #ending: Promise<void> | undefined;
   #isUsable: boolean;
   #idle: NodeJS.Timeout | undefined;
 
@@ -93,7 +98,7 @@ export class ReadThread {
   /** Place for a batch, to be returned by {@link free}. `undefined`: the thread is not ready, or has no place. */
   slot(): Slot | undefined {
     if (this.#worker === undefined && this.#isUsable) this.#start();
-    return this.#isReady ? this.#free.pop() : undefined;
+    return this.#isReady && this.#ending === undefined ? this.#free.pop() : undefined;
   }
 
   free(slot: Slot): void {
@@ -105,7 +110,8 @@ export class ReadThread {
   read({ folders, maxBytes }: BatchFiles, slot: Slot): Reading | undefined {
     this.look();
     const [port, index] = [this.#port, this.#slots.indexOf(slot)];
-    if (port === undefined || index < 0 || this.#pending.size >= MAX_PENDING) return undefined;
+    const isFull = this.#ending !== undefined || this.#pending.size >= MAX_PENDING;
+    if (port === undefined || index < 0 || isFull) return undefined;
     const id = ++this.#lastId;
     const pending = new Pending();
     this.#pending.set(id, pending);
@@ -126,10 +132,18 @@ export class ReadThread {
     }
   }
 
-  /** Ends the thread; pending batches are lost. */
+  /** Ends the thread once the batches that it has are read: a thread that is stopped would leave their files open. */
   async close(): Promise<void> {
+    if (this.#worker !== undefined) this.#ending ??= this.#end(this.#worker);
+    await this.#ending;
+  }
+
+  async #end(worker: Worker): Promise<void> {
+    const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    this.#port?.postMessage(null);
+    await settleWithin(exited, PATIENCE_MS);
     this.#forbidLoading();
-    await this.#worker?.terminate();
+    await worker.terminate();
   }
 
   readonly #forbidLoading = (): void => this.#loading.forbid();
@@ -177,6 +191,7 @@ export class ReadThread {
     // It could not work here.
     if (!this.#isReady) this.#isUsable = false;
     this.#isReady = false;
+    this.#ending = undefined;
     this.#port?.close();
     this.#worker = undefined;
     this.#port = undefined;

@@ -32,7 +32,9 @@ const nodeCalls: FileCalls = {
 const calls = new NativeLoading(loading).load(() => loadCalls(descriptors)) ?? nodeCalls;
 
 /** Answers requests by their number. Descriptors are shared by all threads of the process. */
-port.on("message", ({ id, slot: index, maxBytes, folders }: ReadRequest) => {
+port.on("message", (request: ReadRequest | null) => {
+  if (request === null) return port.close();
+  const { id, slot: index, maxBytes, folders } = request;
   const slot = slots[index];
   const found = folders.map(([fd, names]): BatchFolder => ({ fd, names: names.split("/") }));
   if (slot !== undefined) for (const _ of readBatch(calls, { folders: found, maxBytes }, slot));

@@ -97,6 +97,15 @@ function countBatches(): () => number {
   return () => spy.mock.results.filter(({ value }) => value !== undefined).length;
 }
 
+async function started(): Promise<ReadThread> {
+  const made = new ReadThread({ idleMs: IDLE_MS, cores: 2 });
+  while (!made.isRunning) {
+    made.slot();
+    await setImmediate();
+  }
+  return made;
+}
+
 function expectAllSlots(): void {
   const slots = Array.from({ length: SLOTS }, () => thread.slot());
   expect(slots).not.toContain(undefined);
@@ -122,20 +131,28 @@ describeWhere(isNative, NO_CALLS)("a walk that reads files ahead", () => {
       expect(batches()).toBeGreaterThan(1);
     }));
 
-  test("reads by itself what is left when the thread ends", () =>
+  test("reads by itself what is left when the thread ends, which leaves no file open", () =>
     inFiles(async (arena) => {
       const plain = await contentsOf(arena, { engine: "handle walk" });
-      const other = new ReadThread({ idleMs: IDLE_MS, cores: 2 });
-      while (!other.isRunning) {
-        other.slot();
-        await setImmediate();
-      }
+      const other = await started();
       const reads = jest.spyOn(other, "read");
       const take = () => {
         if (reads.mock.calls.length > 0) void other.close();
         return "on" as const;
       };
       expect(await contentsOf(arena, { thread: other, take })).toEqual(plain);
+      expect(reads).toHaveBeenCalled();
+      await other.close();
+      expect(other.isRunning).toBe(false);
+    }));
+
+  test("reads by itself what the thread has lost", () =>
+    inFiles(async (arena) => {
+      const plain = await contentsOf(arena, { engine: "handle walk" });
+      const other = await started();
+      const lost = { settled: Promise.resolve(), isSettled: true, isLost: true };
+      const reads = jest.spyOn(other, "read").mockReturnValue(lost);
+      expect(await contentsOf(arena, { thread: other })).toEqual(plain);
       expect(reads).toHaveBeenCalled();
       await other.close();
     }));
