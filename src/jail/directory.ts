@@ -7,6 +7,7 @@ import { isReachableName, isReservedName } from "../path/grammar.js";
 import { type DirectoryThread, type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
 import { entryPath, identity, type Pinned } from "./handles.js";
 import type { DirectoryEntry } from "./native/entries.js";
+import type { EntryFacts } from "./native/statx.js";
 import type { Stat } from "./stat.js";
 import { errnoOf, type Sys } from "./sys.js";
 import { sortYielding } from "./yielding-sort.js";
@@ -114,9 +115,9 @@ export function* readEntries(
   const { names, top, scope } = options;
   let unreadable = 0;
   const entries: Entry[] = [];
-  const take = (name: Name, { type, size, modifiedMs }: Pick<Stat, "type" | "size" | "modifiedMs">): void => {
-    const more = isReachable(name, top) ? {} : { unreachable: true as const };
-    entries.push({ name: name.name, type, size: type === "file" ? size : 0, modified: modifiedMs, ...more });
+  const take = (name: Name, { type, size, modifiedMs }: EntryFacts): void => {
+    const entry = { name: name.name, type, size: type === "file" ? size : 0, modified: modifiedMs };
+    entries.push(isReachable(name, top) ? entry : { ...entry, unreachable: true });
   };
   for (let start = 0; start < names.length; start += AT_ONCE) {
     const some = names.slice(start, start + AT_ONCE);
@@ -124,7 +125,7 @@ export function* readEntries(
     for (const [index, name] of some.entries()) {
       if (index % LOOKS_BETWEEN === 0) yield* scope.breathe();
       // Neither the thread nor a native call says why it found nothing.
-      const now = found === undefined ? sys.native?.calls?.stat(directory.fd, name.raw) : statAt(found, index);
+      const now = found === undefined ? sys.native?.calls?.look(directory.fd, name.raw) : statAt(found, index);
       const stat = now ?? (yield* lookAt(sys, directory, name));
       if (stat === "unreadable") unreadable += 1;
       else if (stat !== undefined) take(name, stat);
@@ -146,7 +147,7 @@ function* statsByThread(sys: Sys, { path }: Pinned, names: readonly Name[]): Io<
   return (yield thread.stats(path, raw)) as FoundStats | undefined;
 }
 
-function statAt(found: FoundStats, index: number): Pick<Stat, "type" | "size" | "modifiedMs"> | undefined {
+function statAt(found: FoundStats, index: number): EntryFacts | undefined {
   const type = TYPES[found.types[index] ?? NOTHING];
   return type === undefined ? undefined : { type, size: found.sizes[index] ?? 0, modifiedMs: found.times[index] ?? 0 };
 }

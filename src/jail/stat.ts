@@ -92,9 +92,7 @@ export class Stat {
   }
 
   get type(): EntryType {
-    if (this.isFile()) return "file";
-    if (this.isDirectory()) return "directory";
-    return this.isSymbolicLink() ? "symlink" : "other";
+    return typeOf(this.mode);
   }
 
   isFile(): boolean {
@@ -107,6 +105,20 @@ export class Stat {
 
   isSymbolicLink(): boolean {
     return (this.mode & S_IFMT) === S_IFLNK;
+  }
+}
+
+/** The type of an entry with this mode. */
+export function typeOf(mode: number): EntryType {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+      return "file";
+    case S_IFDIR:
+      return "directory";
+    case S_IFLNK:
+      return "symlink";
+    default:
+      return "other";
   }
 }
 

@@ -72,6 +72,19 @@ describe("native calls", () => {
       }
     }));
 
+  test("what a list tells of an entry is what its stat tells", () =>
+    withCalls(({ calls, fd, arena }) => {
+      for (const name of fill(arena)) {
+        const { type, size, modifiedMs } = statOfName(join(arena.root, name)) ?? {};
+        expect([name, calls.look(fd, name)]).toEqual([name, { type, size, modifiedMs }]);
+      }
+      expect([calls.look(fd, "missing"), calls.look(-1, "file"), calls.look(fd, "file\0")]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ]);
+    }));
+
   test("entries are those that Node reads, with their types, in any number", () =>
     withCalls(({ calls, fd, arena }) => {
       fill(arena);
@@ -314,6 +327,7 @@ describe("native calls", () => {
       };
       const calls = {
         stat: () => undefined,
+        look: () => undefined,
         find: () => undefined,
         statOpen: () => undefined,
         open: () => undefined,

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { type Stat, statOfOpen } from "../stat.js";
 import { type DirectoryEntry, parseEntries } from "./entries.js";
 import { type Library, nativeLibrary, systemError } from "./library.js";
-import { parseStat, STAT_BYTES } from "./statx.js";
+import { type EntryFacts, parseFacts, parseStat, STAT_BYTES } from "./statx.js";
 
 const NUMBERS: Readonly<
   Record<string, Readonly<Record<"openat" | "renameat" | "statx" | "getdents64" | "copy_file_range", number>>>
@@ -56,6 +56,8 @@ export interface NativeCalls {
   open(directory: number, name: string | Buffer, flags: number): number | undefined;
   /** Stats one name without following links. */
   stat(directory: number, name: string | Buffer): Stat | undefined;
+  /** What a list tells of one name, without following links. */
+  look(directory: number, name: string | Buffer): EntryFacts | undefined;
   /** Like `stat`, and tells a name that does not exist (ENOENT) from what cannot be found out. */
   find(directory: number, name: string | Buffer): Stat | "missing" | undefined;
   /** Opens for reading what a path handle stands for. */
@@ -161,6 +163,7 @@ function callsOf(library: Library, numbers: (typeof NUMBERS)[string], own: numbe
   return {
     open: (directory, name, flags) => (isSafe(directory, name) ? open(directory, name, flags) : undefined),
     stat: (directory, name) => (isSafe(directory, name) && statName(directory, name) ? parseStat(stat) : undefined),
+    look: (directory, name) => (isSafe(directory, name) && statName(directory, name) ? parseFacts(stat) : undefined),
     find: (directory, name) => {
       if (!isSafe(directory, name)) return undefined;
       if (statName(directory, name)) return parseStat(stat);

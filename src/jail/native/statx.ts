@@ -1,7 +1,8 @@
 // Parses the buffer that `statx` fills.
 
 import { isExact } from "../../core/identity.js";
-import { Stat } from "../stat.js";
+import type { EntryType } from "../../core/ports/backend.js";
+import { Stat, typeOf } from "../stat.js";
 
 /** Bytes of `struct statx`. */
 export const STAT_BYTES = 256;
@@ -32,6 +33,26 @@ export function parseStat(words: Uint32Array): Stat | undefined {
     birthtimeMs: ms(BTIME),
   };
   return isExact(fields) ? new Stat(fields) : undefined;
+}
+
+/** What a list tells of an entry. */
+export interface EntryFacts {
+  readonly type: EntryType;
+  /** Bytes. */
+  readonly size: number;
+  /** Whole milliseconds since the epoch. */
+  readonly modifiedMs: number;
+}
+
+/** A part of {@link parseStat}, for many entries: a whole stat takes as long as the system call. */
+export function parseFacts(words: Uint32Array): EntryFacts {
+  const word = (index: number): number => words[index] ?? 0;
+  const seconds = (word(MTIME + 1) | 0) * HIGH + word(MTIME);
+  return {
+    type: typeOf(word(MODE) & MODE_BITS),
+    size: word(SIZE + 1) * HIGH + word(SIZE),
+    modifiedMs: Math.floor(seconds * 1000 + word(MTIME + 2) / 1e6),
+  };
 }
 
 /** The device number as `stat` has it (`makedev`). */

@@ -24,6 +24,7 @@ const MEDIUM = 3_000_001;
 async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortSignal) {
   const native = new NativeSource(0, () => ({
     stat: () => undefined,
+    look: () => undefined,
     find: () => undefined,
     rename: () => undefined,
     statOpen: () => undefined,
