@@ -2,7 +2,7 @@
 
 import type { RelPath } from "../../core/call/path.js";
 import { notAFile, notFound, rootDelete } from "../../core/errors/texts.js";
-import { type Awaitable, after, type Io, runIo, wait } from "../../core/io.js";
+import { type Awaitable, type Io, runIo, wait } from "../../core/io.js";
 import type {
   Access,
   AppendOptions,
@@ -45,8 +45,9 @@ import { removeEntry } from "./changes/removal.js";
 import { withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
 import { touchEntry } from "./changes/touch.js";
-import { effectOf, isReplacement, replaceFile } from "./changes/write.js";
+import { replaceFile } from "./changes/write.js";
 import { changeGroup } from "./group/group.js";
+import { isReplacement, replaceAlone } from "./group/one-replacement.js";
 import type { Enter } from "./group/step.js";
 import { listEntries, statArrival } from "./list.js";
 import { ListNames } from "./list-names.js";
@@ -209,9 +210,7 @@ export class HostBackend implements Backend {
     if (first === undefined) return [];
     // A flush of the directory can fail behind the rename: a group then puts back what was there.
     if (second === undefined && isReplacement(first) && !this.#rules.durable) {
-      const { at, body, options } = first;
-      const written = this.#change(at, (change, found) => replaceFile(change, found, { body, ...options }));
-      return after(written, (one) => [effectOf(one)]);
+      return this.#change(first.at, (change, found) => replaceAlone(change, found, first));
     }
     const { place, scope } = (first.kind === "move" ? first.from : first.at).access;
     const enter: Enter = (at, way, jail) => this.#root.enter(at.path, at.access, way, jail);

@@ -12,6 +12,8 @@ const OVERLAY = mountsPossible(
 );
 const overlays = OVERLAY.possible ? test : test.skip;
 
+/** Of a file with {@link INSIDE}. */
+const CHANGES_ONE = `*** Begin Patch\n*** Update File: dir/from-here\n@@\n-${INSIDE.trimEnd()}\n+changed\n*** End Patch\n`;
 const ADDS_TWO = "*** Begin Patch\n*** Add File: added\n+x\n*** Add File: dir/added\n+x\n*** End Patch\n";
 
 /** Runs `work` with an adapter that sees another file system at `dir` in its root; nobody else sees it. */
@@ -160,10 +162,14 @@ describe("another file system mounted in a root", () => {
         }
         expect((await child.invoke("read", { path: "from-there" })).output).toMatchObject({ content: "other\n" });
         expect((await child.invoke("read", { path: "dir/from-here" })).output).toMatchObject({ content: INSIDE });
-        expect(await child.invoke("patch", { patch: ADDS_TWO })).toMatchObject({
-          code: "NOT_SUPPORTED",
-          message: expect.stringContaining("Change the files there one at a time, with file:write"),
-        });
+        // A group of one change, too.
+        for (const patch of [ADDS_TWO, CHANGES_ONE]) {
+          expect(await child.invoke("patch", { patch })).toMatchObject({
+            code: "NOT_SUPPORTED",
+            message: expect.stringContaining("Change the files there one at a time, with file:write"),
+          });
+        }
+        expect((await child.invoke("read", { path: "dir/from-here" })).output).toMatchObject({ content: INSIDE });
         expect((await child.invoke("stat", { path: "added" })).output).toEqual({ exists: false });
       });
     },

@@ -2,14 +2,7 @@
 
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
-import type {
-  Body,
-  GroupChange,
-  GroupEffect,
-  GroupWriteOptions,
-  Standing,
-  Written,
-} from "../../../core/ports/backend.js";
+import type { Body, GroupWriteOptions, Standing, Written } from "../../../core/ports/backend.js";
 import type { Pinned } from "../../../jail/handles.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
@@ -18,24 +11,6 @@ import { requireRoom } from "../quota.js";
 import { type Change, checkFile, createParents, locate, lockTarget, type Reached, type Target } from "../target.js";
 import { type Content, fill } from "./content.js";
 import { install, withCurrentEntry, withStagedFile } from "./stage.js";
-
-type Write = Extract<GroupChange, { kind: "write" }>;
-
-/**
- * Whether a change replaces a file that is there, as it was seen, and does nothing else: its rename is atomic without what a
- * group needs.
- */
-export const isReplacement = (change: GroupChange): change is Write => {
-  if (change.kind !== "write" || change.options.parents) return false;
-  const { version, expected } = change.options;
-  return version !== undefined || (expected !== undefined && expected !== "nothing");
-};
-
-/** The effect of a write, as of a change of a group. */
-export const effectOf = ({ created, sha256 }: Written): GroupEffect => ({
-  existed: !created,
-  ...(sha256 === undefined ? {} : { sha256 }),
-});
 
 type ReplaceOptions = GroupWriteOptions & Standing & { readonly body: Body };
 
