@@ -3,7 +3,7 @@
 import { conflict } from "../../../core/errors/texts.js";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
-import type { GroupChange } from "../../../core/ports/backend.js";
+import type { GroupChange, GroupEffect } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
 import { CREATE, type Pinned, release, WRITE_NEW } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
@@ -12,9 +12,10 @@ import { setTimeOfOpen } from "../../../jail/times.js";
 import { fill } from "../changes/content.js";
 import { isReported, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { applyRights } from "../changes/stage.js";
+import { replaceFile } from "../changes/write.js";
 import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js";
 import { freedBy } from "../quota.js";
-import { type Change, checkFile, createParents, locate, type WriteRules } from "../target.js";
+import { type Change, checkFile, createParents, locate, type Reached, type WriteRules } from "../target.js";
 import { type Image, type Intent, imageOf } from "./intent.js";
 import { openedJournal } from "./member.js";
 import {
@@ -149,4 +150,20 @@ export class WriteStep implements Step {
     const action = existed ? ("modified" as const) : ("created" as const);
     return { effect, change: { action, kind: "file", path, ...madeFor(change), before: this.#old, after } };
   }
+}
+
+// A group of one change that replaces a file is a write: its rename is atomic without what a group needs.
+
+/** Whether a change replaces a file that is there, as it was seen, and does nothing else. */
+export const isReplacement = (change: GroupChange): change is Write => {
+  if (change.kind !== "write" || change.options.parents) return false;
+  const { version, expected } = change.options;
+  return version !== undefined || (expected !== undefined && expected !== "nothing");
+};
+
+/** @throws NOT_SUPPORTED on another device, as any group */
+export function* replaceAlone(change: Change, found: Reached, { body, options }: Write): Io<readonly GroupEffect[]> {
+  requireTopDevice(change);
+  const { created, sha256 } = yield* replaceFile(change, found, { body, ...options });
+  return [{ existed: !created, ...(sha256 === undefined ? {} : { sha256 }) }];
 }
