@@ -93,7 +93,9 @@ export class LineTransport implements Transport {
     const id = "method" in message ? undefined : message.id;
     const lease = id === undefined ? undefined : this.#leases.get(id);
     try {
-      await this.#writer.write(message, lease?.answers ?? 0);
+      const writing = this.#writer.write(message, lease?.answers ?? 0);
+      if (id !== undefined) this.#intake.answered((request) => "id" in request && request.id === id);
+      await writing;
     } finally {
       if (id !== undefined) this.#leases.delete(id);
       lease?.release();

@@ -19,6 +19,38 @@ describe("requests of one client", () => {
     expect(begun).toEqual([1, 2, 3]);
   });
 
+  test("begin in the same turn when the one before has been answered, and then a bounded number of them", async () => {
+    const begun: number[] = [];
+    const one: Intake<number> = new Intake<number>({
+      isOpen: () => true,
+      deliver(n) {
+        begun.push(n);
+        if (n < 40) queueMicrotask(() => one.answered((request) => request === n));
+      },
+    });
+    const upTo = (last: number) => Array.from({ length: last }, (_, index) => index);
+    for (const n of upTo(44)) one.push(n);
+    await Promise.resolve();
+    await new Promise<void>(process.nextTick);
+    expect(begun).toEqual(upTo(16));
+    await turn();
+    expect(begun).toEqual(upTo(32));
+    await turn();
+    // Number 40 is not answered: the next have to wait for another turn each.
+    expect(begun).toEqual(upTo(41));
+    await turn();
+    expect(begun).toEqual(upTo(42));
+  });
+
+  test("do not begin because an earlier one has been answered", () => {
+    const { one, begun } = intake();
+    for (const n of [1, 2]) one.push(n);
+    one.answered((request) => request === 0);
+    expect(begun).toEqual([1]);
+    one.answered((request) => request === 1);
+    expect(begun).toEqual([1, 2]);
+  });
+
   test("wait until it is open again", async () => {
     const { one, begun, state } = intake();
     state.open = false;
