@@ -40,9 +40,9 @@ export interface Reading {
 }
 
 /** Batches in memory, for all walks together. */
-const SLOTS = 4;
-/** One that is being read, and one for the time until the main thread looks again. */
-const MAX_PENDING = 2;
+const SLOTS = 6;
+/** One that is being read, and two for the time until the main thread looks again: it reads a batch itself meanwhile. */
+const MAX_PENDING = 3;
 const IDLE_MS = 10_000;
 const MEMORY_MB = 64;
 /** How long the thread may take for its last batches before it is stopped: a file system may hang. */
