@@ -52,12 +52,11 @@ export class CallChanges {
     let origin = this.#origins.get(root);
     if (origin === undefined) {
       const { op, scheme, context, actorOf } = this.#parts;
-      origin = {
-        ...{ root, scheme, op: KNOWN_AS[op] ?? op },
-        ...(drive === undefined || owner === undefined ? {} : { driveOwner: owner }),
-        ...{ actor: actorOf(context), via: viaOf(context), surface: surfaceOf(context) },
-        ...(this.#group === undefined ? {} : { group: this.#group }),
-      };
+      const [actor, via, surface] = [actorOf(context), viaOf(context), surfaceOf(context)];
+      // Written out: several spread objects in one literal take ten times as long.
+      origin = { root, scheme, op: KNOWN_AS[op] ?? op, actor, via, surface };
+      if (drive !== undefined && owner !== undefined) origin = { ...origin, driveOwner: owner };
+      if (this.#group !== undefined) origin = { ...origin, group: this.#group };
       this.#origins.set(root, origin);
     }
     return origin;

@@ -71,7 +71,7 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   const commit = withReservation(reserve(change, added, target.old), putNow(change, file, target));
   let isOldLinked = false;
   if (placed === undefined || !isReported(change)) yield* commit;
-  else isOldLinked = yield* commitReported(change, commit, { placed, ...target });
+  else isOldLinked = yield* commitReported(change, commit, { placed, target });
   const { old } = target;
   if (old !== undefined && !isOldLinked) old.closeLate = change.jail.lateClosing.closerOf(old.stat.size);
   yield* flushDirectory(change, directory);
@@ -81,8 +81,9 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
 function* commitReported(
   change: Change,
   commit: Io<void>,
-  { name, old, sha256, addition, placed }: Installed & { readonly placed: Stat },
+  { placed, target }: { readonly placed: Stat; readonly target: Installed },
 ): Io<boolean> {
+  const { name, old, sha256, addition } = target;
   const made = (after: EntryState): EntryChange => ({
     action: old === undefined ? "created" : "modified",
     kind: "file",

@@ -51,7 +51,7 @@ function* replaceBy(change: Change, file: StagedFile, replacement: Replacement):
   try {
     const created = yield* runExclusively(change, isConditional(options), (guard) =>
       withCurrentEntry(change, { target, stale: turn.stale || mayBeStale }, (old) =>
-        putContent(change, file, { ...replacement, old, guard, sha256 }),
+        putContent(change, file, { replacement, old, guard, sha256 }),
       ),
     );
     return { bytes, created, sha256, size: bytes };
@@ -60,18 +60,18 @@ function* replaceBy(change: Change, file: StagedFile, replacement: Replacement):
   }
 }
 
+/** A replacement whose content is staged, under the lock of its target. */
+interface Staged {
+  readonly replacement: Replacement;
+  /** What is to be replaced now. */
+  readonly old: Pinned | undefined;
+  readonly guard: Guard;
+  readonly sha256: Sha256;
+}
+
 /** @returns whether nothing was there */
-function* putContent(
-  change: Change,
-  file: StagedFile,
-  {
-    target,
-    options,
-    old,
-    guard,
-    sha256,
-  }: Replacement & { readonly old: Pinned | undefined; readonly guard: Guard; readonly sha256: Sha256 },
-): Io<boolean> {
+function* putContent(change: Change, file: StagedFile, { replacement, old, guard, sha256 }: Staged): Io<boolean> {
+  const { target, options } = replacement;
   if (old !== target.old) yield* checkFile(change, old);
   checkVersion(change, old, options.version);
   yield* checkExpected(change, old, options.expected);
