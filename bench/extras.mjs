@@ -40,6 +40,37 @@ const FIRST_CALLS = {
   theirs: (root) => ["list_directory_with_sizes", { path: root }],
 };
 
+/** First calls of the stages at which {@link measureWarming} looks, and how many it looks at. */
+const STAGES = [0, 2_000, 8_000];
+const STAGE_CALLS = 250;
+
+/** Processor time of a `stat` in fresh servers, in microseconds, when they have answered no call, and when they have answered thousands. */
+export async function measureWarming(ports, { rows, quick }) {
+  const row = rows.find(({ id }) => id === "stat");
+  const subjects = [];
+  for (const [name, form] of [
+    ["ours", "ours"],
+    ["theirs", "theirs"],
+    ["floor", "theirs"],
+  ]) {
+    const server = await connectRaw(ports.args(name));
+    subjects.push({ name, server, run: row.forms[form].run, next: 0, us: {} });
+  }
+  const call = async (subject, calls) => {
+    for (let made = 0; made < calls; made++) await subject.run(subject.server.tool, subject.next++, subject.name);
+  };
+  for (const stage of STAGES.map((first) => (quick ? first / 10 : first))) {
+    for (const subject of subjects) {
+      await call(subject, stage - subject.next);
+      const before = cpuMs(subject.server.pid);
+      await call(subject, STAGE_CALLS);
+      subject.us[stage] = ((cpuMs(subject.server.pid) - before) / STAGE_CALLS) * 1e3;
+    }
+  }
+  for (const { server } of subjects) await server.close();
+  return { calls: STAGE_CALLS, us: Object.fromEntries(subjects.map(({ name, us }) => [name, us])) };
+}
+
 /** Processor time of all threads of a process so far. */
 function cpuMs(pid) {
   const threads = readdirSync(`/proc/${pid}/task`);

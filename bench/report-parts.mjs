@@ -104,7 +104,7 @@ export function standing({ verdicts }) {
 
 /** Everything that is no timed row, a line each. */
 export function extrasLines({ extras }) {
-  const { floor, start, tools, memory, flight, buffer, sparse } = extras;
+  const { floor, start, warming, tools, memory, flight, buffer, sparse } = extras;
   const lines = [];
   if (floor !== undefined) {
     const each = Object.entries(floor).map(([key, { median: us }]) => `${key} ${time(us)}`);
@@ -121,6 +121,14 @@ export function extrasLines({ extras }) {
     lines.push(
       `Peak memory after it: venue-files ${megabytes(start.rssAfterStart.ours)}, server-filesystem ${megabytes(start.rssAfterStart.theirs)}`,
     );
+  }
+  if (warming !== undefined) {
+    const { calls, us } = warming;
+    const each = Object.keys(us.ours).map(
+      (stage) =>
+        `${count(Number(stage) + 1)} to ${count(Number(stage) + calls)}: venue-files ${time(us.ours[stage])}, server-filesystem ${time(us.theirs[stage])}, the least in Node ${time(us.floor[stage])}`,
+    );
+    lines.push(`Processor time of a stat, by the calls since the start, ${each.join("; ")}`);
   }
   if (memory !== undefined) {
     const { peaks, work } = memory;

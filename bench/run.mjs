@@ -10,6 +10,7 @@ import {
   measureSparse,
   measureStart,
   measureTools,
+  measureWarming,
   measureWire,
 } from "./extras.mjs";
 import { makeFixture } from "./fixture.mjs";
@@ -33,6 +34,11 @@ const EXTRAS = [
   },
   { id: "tools", title: "tools/list", run: ({ ports }) => measureTools(ports) },
   { id: "start", title: "start", run: ({ ports, options }) => measureStart(ports, options) },
+  {
+    id: "warming",
+    title: "stat by servers that have just started",
+    run: ({ allRows, ports, options }) => measureWarming(ports, { rows: allRows, quick: options.quick }),
+  },
   { id: "sparse", title: "100 lines of 10 GB", run: ({ ports, fixture }) => measureSparse(ports, fixture) },
   { id: "memory", title: "peak memory", run: ({ allRows, ports, options }) => measureMemory(allRows, ports, options) },
   {
