@@ -52,9 +52,15 @@ export class CallChanges {
     let origin = this.#origins.get(root);
     if (origin === undefined) {
       const { op, scheme, context, actorOf } = this.#parts;
-      const [actor, via, surface] = [actorOf(context), viaOf(context), surfaceOf(context)];
       // Written out: several spread objects in one literal take ten times as long.
-      origin = { root, scheme, op: KNOWN_AS[op] ?? op, actor, via, surface };
+      origin = {
+        root,
+        scheme,
+        op: KNOWN_AS[op] ?? op,
+        actor: actorOf(context),
+        via: viaOf(context),
+        surface: surfaceOf(context),
+      };
       if (drive !== undefined && owner !== undefined) origin = { ...origin, driveOwner: owner };
       if (this.#group !== undefined) origin = { ...origin, group: this.#group };
       this.#origins.set(root, origin);

@@ -1,12 +1,13 @@
 // A bounded queue of requests from one input stream.
 
 import { setImmediate as turn } from "node:timers/promises";
+import { systemClock } from "../../core/clock.js";
 
 /** Queued requests from which the surface stops reading input. */
 const MAX_WAITING = 64;
 
-/** Maximum requests that start in one turn, however soon they are answered: timers and other input must have theirs. */
-const MAX_PER_TURN = 16;
+/** How long after the first request of a turn others may start in it, in milliseconds: answers, timers and other input wait meanwhile. */
+const TURN_MS = 1;
 
 export interface IntakeRules<Request> {
   /** Whether the next request may start now. */
@@ -24,17 +25,19 @@ export class Intake<Request> {
   #waiting: Request[] = [];
   /** The request that started last, in this turn, and has not been answered. */
   #started: Request | undefined;
-  /** Number of requests that started in this turn. */
-  #count = 0;
+  /** From when on no more requests start in this turn, in milliseconds. `undefined`: none has started in it. */
+  #untilMs: number | undefined;
+  readonly #nowMs: () => number;
 
   readonly #endTurn = (): void => {
     this.#started = undefined;
-    this.#count = 0;
+    this.#untilMs = undefined;
     this.startNext();
   };
 
-  constructor(rules: IntakeRules<Request>) {
+  constructor(rules: IntakeRules<Request>, nowMs = systemClock.monotonicMs) {
     this.#rules = rules;
+    this.#nowMs = nowMs;
   }
 
   /** Whether the queue is so long that input should be paused. */
@@ -74,13 +77,15 @@ export class Intake<Request> {
 
   /** Starts the next request if the rules allow; to be called whenever they may have changed. */
   startNext(): void {
-    const isFull = this.#started !== undefined || this.#count >= MAX_PER_TURN;
-    if (isFull || this.#waiting.length === 0 || !this.#rules.isOpen()) return;
+    if (this.#waiting.length === 0 || this.#started !== undefined || !this.#rules.isOpen()) return;
+    const now = this.#nowMs();
+    if (this.#untilMs === undefined) {
+      this.#untilMs = now + TURN_MS;
+      // By a callback: a promise for every request would cost more than the turn.
+      setImmediate(this.#endTurn);
+    } else if (now >= this.#untilMs) return;
     const next = this.#waiting.shift() as Request;
     this.#started = next;
-    // By a callback: a promise for every request would cost more than the turn.
-    if (this.#count === 0) setImmediate(this.#endTurn);
-    this.#count += 1;
     this.#rules.deliver(next);
   }
 }
