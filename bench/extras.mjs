@@ -88,7 +88,7 @@ export async function measureWire(rows, ports) {
     ]) {
       const steps = row.forms[form];
       if (steps === undefined) continue;
-      const port = await ports.get(portName, row.durability);
+      const port = await ports.get(portName, row.setting);
       let sum = 0;
       const counted = async (name, args) => {
         const result = await port.tool(name, args);

@@ -7,7 +7,7 @@ const RAMP_CALLS = 3;
 /**
  * Measures one row: round by round, each subject in turn, so that whatever else happens on the machine hits all alike.
  *
- * @param row `{ rounds, calls, warmup, forms, checks?, durability?, inFlight? }`: in each round, each subject makes `calls`
+ * @param row `{ rounds, calls, warmup, forms, checks?, setting?, inFlight? }`: in each round, each subject makes `calls`
  *   timed calls (times its form's `times`) after `checks` others whose answers are compared with what is right
  * @returns by subject: `{ samples, roundMedians }`, in microseconds a call (of a throughput row: calls a second)
  */
@@ -33,7 +33,7 @@ async function bind(row, ports) {
     const { form: formName, port: portName } = SUBJECTS[id];
     const form = row.forms[formName];
     if (form === undefined) continue;
-    const port = portName === undefined ? undefined : await ports.get(portName, row.durability);
+    const port = portName === undefined ? undefined : await ports.get(portName, row.setting);
     const call = port?.tool ?? port?.invoke;
     // A row may count the calls on: what they make needs a name of its own.
     const state = { next: 0 };

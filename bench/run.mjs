@@ -69,11 +69,7 @@ async function main() {
     return;
   }
   const machine = describeMachine(base);
-  const settings = {
-    none: configure(base, fixture.root, "none"),
-    flush: configure(base, fixture.root, "flush"),
-  };
-  const ports = new Ports(settings);
+  const ports = new Ports(configure(base, fixture.root));
   const rows = allRows.filter((row) => wanted(options, row));
   const samples = {};
   const extras = {};

@@ -28,14 +28,24 @@ export const SUBJECTS = {
 /** The order in which a round goes through them. */
 export const SUBJECT_IDS = Object.keys(SUBJECTS);
 
-/** Writes the configuration of our server. @returns the parts of a command line */
-export function configure(base, root, durability) {
-  const config = join(base, `config-${durability}.json5`);
+/** Settings of our root, by name. Nothing is flushed or kept unless a row says so, as in server-filesystem. */
+const SETTINGS = {
+  plain: { durability: "none", journal: "off" },
+  journal: { durability: "none", journal: "on" },
+  default: {},
+};
+
+/** Writes the configurations of our server. @returns the parts of a command line, by name of the setting */
+export function configure(base, root) {
   const caps = join(base, "caps.json5");
-  const mcp = { defaultReadBytes: READ_LIMIT_BYTES, defaultReadLines: 1_000_000, maxReadBytes: READ_LIMIT_BYTES };
-  writeFileSync(config, JSON.stringify({ mcp, file: { roots: { bench: { path: root, durability } } } }));
   writeFileSync(caps, JSON.stringify(CAPS));
-  return { config, caps, root };
+  const mcp = { defaultReadBytes: READ_LIMIT_BYTES, defaultReadLines: 1_000_000, maxReadBytes: READ_LIMIT_BYTES };
+  const parts = (name) => {
+    const config = join(base, `config-${name}.json5`);
+    writeFileSync(config, JSON.stringify({ mcp, file: { roots: { bench: { path: root, ...SETTINGS[name] } } } }));
+    return { config, caps, root };
+  };
+  return Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, parts(name)]));
 }
 
 /** Opens what the rows call, each at its first use. */
@@ -43,37 +53,37 @@ export class Ports {
   #settings;
   #open = new Map();
 
-  /** @param settings of {@link configure}, by durability */
+  /** @param settings of {@link configure} */
   constructor(settings) {
     this.#settings = settings;
   }
 
-  get(name, durability = "none") {
-    const key = `${name} ${durability}`;
-    if (!this.#open.has(key)) this.#open.set(key, this.#connect(name, durability));
+  get(name, setting = "plain") {
+    const key = `${name} ${setting}`;
+    if (!this.#open.has(key)) this.#open.set(key, this.#connect(name, setting));
     return this.#open.get(key);
   }
 
   /** The folder that all serve. */
   get root() {
-    return this.#settings.none.root;
+    return this.#settings.plain.root;
   }
 
   /** Command lines of all servers. */
-  args(server, durability = "none") {
-    return SERVERS[server](this.#settings[durability]);
+  args(server, setting = "plain") {
+    return SERVERS[server](this.#settings[setting]);
   }
 
-  async #connect(name, durability) {
+  async #connect(name, setting) {
     switch (name) {
       case "library":
-        return openLibrary(this.#settings[durability].root, durability);
+        return openLibrary(this.root, setting);
       case "officialOurs":
-        return connectOfficial(this.args("ours", durability));
+        return connectOfficial(this.args("ours", setting));
       case "officialTheirs":
         return connectOfficial(this.args("theirs"));
       case "rawOurs":
-        return connectRaw(this.args("ours", durability));
+        return connectRaw(this.args("ours", setting));
       case "rawTheirs":
         return connectRaw(this.args("theirs"));
       case "floor":
@@ -95,8 +105,10 @@ export class Ports {
   }
 }
 
-async function openLibrary(root, durability) {
+/** Without a directory for its state it has no journal. */
+async function openLibrary(root, setting) {
   const { createFileAdapter } = await import("venue-files");
+  const { durability } = SETTINGS[setting];
   const adapter = await createFileAdapter({ roots: { bench: { path: root, durability } } });
   const context = { caps: CAPS };
   return {

@@ -21,11 +21,18 @@ import { editLinesRow } from "./edit-lines.mjs";
 export function changeRows(fixture) {
   return [
     { ...writeRow(fixture, KB), id: "write-1k", title: "write 1 KB", scale: "small" },
+    { ...kept(writeRow(fixture, KB)), id: "kept-1k", title: "write 1 KB, the old one kept (journal)", scale: "small" },
     { ...newFileRow(fixture), id: "create-1k", title: "write 1 KB, new file", scale: "small" },
     { ...writeRow(fixture, 5 * MB), id: "write-5m", title: "write 5 MB", scale: "large" },
-    { ...flushRow(fixture), id: "flush-1k", title: 'write 1 KB, durability "flush"', scale: "flush" },
+    { ...flushRow(fixture), id: "flush-1k", title: "write 1 KB, flushed and kept (default)", scale: "flush" },
     { ...appendRow(fixture), id: "append-1k", title: "append 1 KB to 100 KB", scale: "append" },
     { ...editRow(fixture), id: "edit-100k", title: "edit one line of 100 KB", scale: "medium" },
+    {
+      ...kept(editRow(fixture)),
+      id: "kept-100k",
+      title: "edit one line of 100 KB, the old one kept (journal)",
+      scale: "medium",
+    },
     { ...editLinesRow(fixture, "uniform"), id: "edit-4m", title: "edit two lines of 4 MB", scale: "large" },
     {
       ...editLinesRow(fixture, "mixed"),
@@ -37,6 +44,9 @@ export function changeRows(fixture) {
     { ...deleteRow(fixture), id: "delete", title: "delete a file", scale: "small" },
   ];
 }
+
+/** A row in a root with a journal, beside server-filesystem, which keeps nothing. */
+const kept = ({ forms: { ours, theirs } }) => ({ setting: "journal", forms: { ours, theirs } });
 
 /** Two bodies in turn, so that an old one is not taken for the new. */
 function bodies(bytes) {
@@ -130,7 +140,7 @@ function newFileRow(fixture) {
   };
 }
 
-/** What `durability: "flush"` costs. Nothing of server-filesystem flushes; node:fs does what such a write has to do. */
+/** What `durability: "flush"` costs, with the journal where our server has one by default. Nothing of server-filesystem flushes; node:fs does what such a write has to do. */
 function flushRow(fixture) {
   const { at, deep } = fixture;
   const { library, ours } = writeRow(fixture, KB).forms;
@@ -149,7 +159,7 @@ function flushRow(fixture) {
     },
     check: (_, index) => expectEqual(readFileSync(path, "utf8"), body(index), "The file written"),
   };
-  return { durability: "flush", forms: { library, ours, sync } };
+  return { setting: "default", forms: { library, ours, sync } };
 }
 
 /** server-filesystem cannot append: an agent has to read the file and write the whole of it. */

@@ -15,6 +15,7 @@ import { LateClosing } from "./late-closing.js";
 import { isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { joinReserve, leaveReserve } from "./reserve.js";
 import type { Locks } from "./staging/locks.js";
+import { SpareFiles } from "./staging/spare-files.js";
 import { Staging } from "./staging/staging.js";
 import { statOfName } from "./stat.js";
 import { Sys } from "./sys.js";
@@ -74,6 +75,8 @@ export class Jail implements WalkRoot {
   readonly crossDevice: boolean;
   readonly staging: Staging;
   readonly locks: Locks;
+  /** Replaced files for the next content. */
+  readonly spares: SpareFiles;
   /** Warnings for the operator about this root; they contain host paths. */
   readonly warnings: readonly string[];
   readonly #options: JailOptions;
@@ -83,10 +86,14 @@ export class Jail implements WalkRoot {
   readonly #background = new Set<Promise<unknown>>();
   #recovering: Promise<unknown> | undefined;
   #walks = 0;
+  /** How often the last walk has ended. */
+  #quietTimes = 0;
   #closing: Promise<void> | undefined;
   #onIdle: () => void = () => {};
   readonly #onWalkClosed = () => {
-    if (--this.#walks === 0) this.#onIdle();
+    if (--this.#walks > 0) return;
+    this.#quietTimes++;
+    this.#onIdle();
   };
 
   /** @throws Error whose message completes "Root 'x' …" if the directory cannot be a root */
@@ -111,7 +118,9 @@ export class Jail implements WalkRoot {
     joinReserve();
     this.crossDevice = options.crossDevice;
     this.locks = locks;
-    this.staging = new Staging(this, (work) => this.trackBackground(work));
+    const inBackground = (work: Awaitable<unknown>): void => this.trackBackground(work);
+    this.staging = new Staging(this, inBackground);
+    this.spares = new SpareFiles(this, { quietTimes: () => this.#quietTimes, inBackground });
     if (!options.readOnly) this.#recovering = this.#start(runIo(this.#tidy()));
   }
 
@@ -232,6 +241,7 @@ export class Jail implements WalkRoot {
   async #end(): Promise<void> {
     this.lateClosing.flush();
     await Promise.all(this.#background);
+    await runIo(this.spares.drop());
     if (!this.#options.readOnly) await runIo(this.staging.removeIfEmpty());
     release(this.top);
     leaveReserve();

@@ -35,9 +35,7 @@ export function* succeeds(call: Io<void>): Io<boolean> {
 
 /** Bodies above this size (bytes) use the thread pool even on a local disk: other calls are served meanwhile. */
 const LARGE_BYTES = 262_144;
-
-const NO_DESCRIPTORS: ReadonlySet<string | undefined> = new Set(["EMFILE", "ENFILE"]);
-const DESCRIPTOR_RETRIES = 5;
+const OPEN_RETRIES = 5;
 
 /** The errno name, if `error` comes from a failed system call. */
 export function errnoOf(error: unknown): string | undefined {
@@ -47,7 +45,7 @@ export function errnoOf(error: unknown): string | undefined {
 }
 
 /** Whether a system call failed for lack of descriptors, in this process or the system. */
-export const isExhaustion = (error: unknown): boolean => NO_DESCRIPTORS.has(errnoOf(error));
+export const isExhaustion = (error: unknown): boolean => /^E[MN]FILE$/.test(errnoOf(error) ?? "");
 
 function* waited<T>(work: Promise<T>): Io<T> {
   return (yield work) as T;
@@ -57,15 +55,17 @@ function* atOnce<T>(work: () => T): Io<T> {
   return work();
 }
 
-/** Retries for a while if descriptors have run out, since other calls release theirs. */
+/** Whether an open may soon succeed. EAGAIN: another process has claimed the file, for less than a moment. */
+const isPassing = (error: unknown): boolean => isExhaustion(error) || errnoOf(error) === "EAGAIN";
+
 function* retryOpen<T>(open: () => Io<T>): Io<T> {
   for (let attempt = 1; ; ) {
     try {
       return yield* open();
     } catch (error) {
-      if (!isExhaustion(error)) throw error;
-      if (releaseReserved()) continue;
-      if (attempt > DESCRIPTOR_RETRIES) throw error;
+      if (!isPassing(error)) throw error;
+      if (isExhaustion(error) && releaseReserved()) continue;
+      if (attempt > OPEN_RETRIES) throw error;
       const pauseMs = 10 * attempt++;
       yield new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
@@ -100,7 +100,7 @@ export class Sys {
     try {
       return fs.openSync(path, flags, mode);
     } catch (error) {
-      if (!isExhaustion(error)) throw error;
+      if (!isPassing(error)) throw error;
     }
     return yield* retryOpen(() => atOnce(() => fs.openSync(path, flags, mode)));
   }

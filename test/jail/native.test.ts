@@ -334,6 +334,9 @@ describe("native calls", () => {
         rename: () => undefined,
         reopen: () => undefined,
         mayWrite: () => undefined,
+        link: () => undefined,
+        claim: () => undefined,
+        isPlain: () => undefined,
         copy: async () => 0,
         read: () => ({ next: () => answers.pop() ?? fails(), close }),
       };

@@ -31,6 +31,9 @@ async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortS
     open: () => undefined,
     reopen: () => undefined,
     mayWrite: () => undefined,
+    link: () => undefined,
+    claim: () => undefined,
+    isPlain: () => undefined,
     read: () => undefined,
     copy,
   }));

@@ -237,7 +237,7 @@ function* appendCopy(
   const content = Buffer.concat([yield* contentOf(change, old), data]);
   const size = content.length;
   if (found !== undefined && found.size + data.length !== size) return "raced";
-  return yield* withStagedFile(change, old, function* (file) {
+  return yield* withStagedFile(change, { old }, function* (file) {
     const { sha256 } = yield* fill(change, file.fd, content);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
     // Another process may have replaced the file; the copy would lose its content.

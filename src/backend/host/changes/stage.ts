@@ -20,14 +20,18 @@ const ALL_BITS = 0o7777;
 const SET_GID = 0o2000;
 const COPY_BYTES = 1_048_576;
 
-/**
- * Runs `work` with a new staged file, which is removed afterwards unless installed.
- * @param old the file to be replaced: whoever may not read it must not be able to read the staged content
- */
-export function* withStagedFile<T>(change: Change, old: Pinned | undefined, work: (file: StagedFile) => Io<T>): Io<T> {
-  const { jail, walk } = change;
-  const mode = old === undefined ? 0o666 : old.stat.mode & PERMISSION_BITS;
-  const file = yield* jail.staging.create(walk.directory, mode);
+/** What a staged file is for. */
+interface StagedFor {
+  /** The file to be replaced: whoever may not read it must not be able to read the staged content. */
+  readonly old: Pinned | undefined;
+  /** Its size, if that is known: all of it is written from the start on. */
+  readonly bytes?: number | undefined;
+}
+
+/** Runs `work` with a staged file, which is removed afterwards unless installed. */
+export function* withStagedFile<T>(change: Change, made: StagedFor, work: (file: StagedFile) => Io<T>): Io<T> {
+  const { jail } = change;
+  const file = yield* makeStaged(change, made);
   try {
     return yield* finishWithReserve(work(file));
   } catch (error) {
@@ -42,6 +46,17 @@ export function* withStagedFile<T>(change: Change, old: Pinned | undefined, work
     file.stage.release();
   }
 }
+
+function* makeStaged(change: Change, { old, bytes }: StagedFor): Io<StagedFile> {
+  const { jail, walk } = change;
+  const parent = walk.directory;
+  if (old === undefined) return yield* jail.staging.create(parent);
+  const spare = bytes !== undefined && usesSpares(change) ? yield* jail.spares.take(parent, old, bytes) : undefined;
+  return spare ?? (yield* jail.staging.create(parent, old.stat.mode & PERMISSION_BITS));
+}
+
+/** What a journal keeps stays as it is; and what is flushed takes much longer than a file takes to make. */
+const usesSpares = ({ rules, journal }: Change): boolean => !rules.durable && journal === undefined;
 
 /** Target of a staged file. */
 export interface Installed {
@@ -68,11 +83,13 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   // Network file systems report a full disk only at this point.
   yield* sys.close(fd);
   const added = { bytes: placed?.size ?? 0, files: 1 };
-  const commit = withReservation(reserve(change, added, target.old), putNow(change, file, target));
-  let isOldLinked = false;
-  if (placed === undefined || !isReported(change)) yield* commit;
-  else isOldLinked = yield* commitReported(change, commit, { placed, target });
+  const put = withReservation(reserve(change, added, target.old), putNow(change, file, target));
   const { old } = target;
+  const isSpare = old !== undefined && prepared !== undefined && usesSpares(change);
+  const replaced = isSpare ? { directory, name: target.name, old, placed: prepared } : undefined;
+  const commit = replaced === undefined ? put : change.jail.spares.replace(file, replaced, put);
+  const isTold = placed !== undefined && isReported(change);
+  const isOldLinked = isTold ? yield* commitReported(change, commit, { placed, target }) : (yield* commit) === true;
   if (old !== undefined && !isOldLinked) old.closeLate = change.jail.lateClosing.closerOf(old.stat.size);
   yield* flushDirectory(change, directory);
 }
@@ -80,7 +97,7 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
 /** Keeps what is replaced, commits, and tells of it. @returns whether the old file has got another name */
 function* commitReported(
   change: Change,
-  commit: Io<void>,
+  commit: Io<unknown>,
   { placed, target }: { readonly placed: Stat; readonly target: Installed },
 ): Io<boolean> {
   const { name, old, sha256, addition } = target;
@@ -94,9 +111,9 @@ function* commitReported(
   });
   const planned = (): EntryChange => made(plannedState(placed, sha256));
   const keeping = yield* keepReplaced(change, { old: addition === undefined ? old : undefined, name }, planned);
-  yield* commitKept(commit, keeping);
+  const isSpare = (yield* commitKept(commit, keeping)) === true;
   yield* report(change, made(yield* stateAfter(change, name, { placed, sha256 })), keeping);
-  return keeping?.isLinked === true;
+  return isSpare || keeping?.isLinked === true;
 }
 
 function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> {

@@ -25,7 +25,8 @@ export function* replaceFile(change: Change, found: Reached, options: ReplaceOpt
   const instant =
     Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && !isConditional(options);
   const replacement = { target, options, content, mayBeStale: !instant };
-  return yield* withStagedFile(change, target.old, (file) => replaceBy(change, file, replacement));
+  const made = { old: target.old, bytes: Buffer.isBuffer(content) ? content.length : undefined };
+  return yield* withStagedFile(change, made, (file) => replaceBy(change, file, replacement));
 }
 
 /** A replacement whose target has been found. */
