@@ -26,8 +26,15 @@ export class HeldFolders {
     const use = made.use();
     // A path, unlike a handle, may lead elsewhere by the next time; and another call may have opened the folder meanwhile.
     if (directory.fd < 0 || this.#held.has(name)) made.retire();
-    else this.#held.set(name, made);
+    else this.#hold(name, made);
     return use;
+  }
+
+  #hold(name: string, made: HeldFolder): void {
+    this.#held.set(name, made);
+    setTimeout(() => {
+      if (this.#held.get(name) === made) this.retire(name);
+    }, FRESH_MS).unref();
   }
 
   /** Closes a folder once nobody uses it. */

@@ -91,7 +91,7 @@ export class SpareFiles {
     const spare = placed?.spare;
     if (spare === undefined || spare.quietTimes === this.#parts.quietTimes()) return undefined;
     this.#placed.set(identity(old), { ...placed, spare: undefined } as Placed);
-    const stage = yield* this.#root.staging.open(parent);
+    const stage = yield* this.#root.staging.hold(parent);
     const fd = yield* this.#open(stage.directory, { spare, old: old.stat, bytes });
     this.#failures = fd === undefined ? this.#failures + 1 : 0;
     if (fd !== undefined) return { fd, name: spare.name, path: below(stage.directory, spare.name), stage };

@@ -66,6 +66,13 @@ export class Staging {
     return directory === undefined ? this.beside(parent) : { directory, prefix: "", release: () => release(directory) };
   }
 
+  /** Like {@link open}, but a staging directory stays open for a while. @param isAnew the open one seems to be gone */
+  *hold(parent: Pinned, isAnew = false): Io<Stage> {
+    const isNear = parent.stat.device === this.#root.top.stat.device;
+    const use = isNear ? yield* this.#held.use(RESERVED_NAME, () => this.#enter(true), isAnew) : undefined;
+    return use === undefined ? this.beside(parent) : { directory: use.directory, prefix: "", release: use.release };
+  }
+
   /** `parent` as a stage with reserved names. It must stay pinned while the stage is used. */
   beside(parent: Pinned): Stage {
     return { directory: parent, prefix: RESERVED_PREFIX, release: () => {} };
@@ -77,7 +84,7 @@ export class Staging {
    */
   *create(parent: Pinned, mode = 0o666): Io<StagedFile> {
     for (let attempt = 1; ; attempt++) {
-      const stage = yield* this.open(parent);
+      const stage = yield* this.hold(parent, attempt > 1);
       try {
         return yield* this.createIn(stage, mode);
       } catch (error) {
@@ -100,13 +107,9 @@ export class Staging {
   }
 
   /** An unused name in a stage. */
-  newName(stage: Stage): string {
-    return `${stage.prefix}${this.#newText()}`;
-  }
+  newName = ({ prefix }: Stage): string => `${prefix}${this.#newText()}`;
 
-  #newText(): string {
-    return printIdentity(this.#identity, newSerial());
-  }
+  #newText = (): string => printIdentity(this.#identity, newSerial());
 
   /**
    * Waits for and takes the lock file of the root, or of `parent` where staging is not possible. `parent` must stay
@@ -116,7 +119,8 @@ export class Staging {
   *lock(parent: Pinned, scope: CallScope): Io<LockFile> {
     let isTakenOver = false;
     for (let attempt = 0; ; attempt++) {
-      const lock: LockFile | "held" | "stale" = yield* this.#tryLock(parent, yield* this.open(parent), isTakenOver);
+      const stage = yield* this.hold(parent, attempt > 0);
+      const lock: LockFile | "held" | "stale" = yield* this.#tryLock(parent, stage, isTakenOver);
       if (lock !== "held" && lock !== "stale") return lock;
       isTakenOver ||= lock === "stale";
       scope.checkpoint();
@@ -156,10 +160,16 @@ export class Staging {
 
   /** Removes leftovers of dead processes from the staging directory. Never fails: what cannot be removed stays. */
   *sweep(): Io<void> {
+    yield* this.#inStage((stage) => this.sweepIn(stage));
+  }
+
+  /** Runs `work` in the staging directory. @returns whether there is one */
+  *#inStage(work: (stage: Stage) => Io<unknown>): Io<boolean> {
     const directory = yield* quietly(this.#enter(false));
-    if (directory === undefined) return;
+    if (directory === undefined) return false;
     try {
-      yield* this.sweepIn({ directory, prefix: "", release: () => {} });
+      yield* work({ directory, prefix: "", release: () => {} });
+      return true;
     } finally {
       release(directory);
     }
@@ -229,16 +239,14 @@ export class Staging {
   /** Removes a folder made by {@link folder}, if it is empty. Never fails. */
   *removeFolder(name: string): Io<void> {
     this.#held.retire(name);
-    const stage = yield* quietly(this.#enter(false));
-    if (stage === undefined) return;
-    yield* removeEmptyFolder(this.#root, stage, name);
-    release(stage);
+    yield* this.#inStage(({ directory }) => removeEmptyFolder(this.#root, directory, name));
   }
 
   /** Removes the staging directory if it is empty. Never fails. Call it after all other work on it has ended. */
   *removeIfEmpty(): Io<void> {
     yield* quietly(this.#retryPurge());
     yield* this.removeFolder(TRASH);
+    this.#held.retire(RESERVED_NAME);
     this.#leftovers.stop();
     yield* this.#holder.drop();
     const directory = yield* quietly(this.#enter(false));
@@ -261,17 +269,10 @@ export class Staging {
   *#retryPurge(): Io<void> {
     const names = this.#leftovers.take();
     if (names.length === 0) return;
-    const directory = yield* quietly(this.#enter(false));
-    if (directory === undefined) {
-      this.#leftovers.add(names);
-      return;
-    }
-    try {
-      const stage = { directory, prefix: "", release: () => {} };
+    const purgeAll = function* (this: Staging, stage: Stage): Io<void> {
       for (const name of names) yield* this.purge(stage, name);
-    } finally {
-      release(directory);
-    }
+    };
+    if (!(yield* this.#inStage(purgeAll.bind(this)))) this.#leftovers.add(names);
   }
 
   *#enter(create: boolean): Io<Pinned | undefined> {

@@ -292,6 +292,35 @@ describe("what is prepared beside a target", () => {
   });
 });
 
+test.each(ENGINES)(
+  "a staging directory that is replaced between two changes gets nothing outside written to, by %s",
+  (engine) =>
+    inArena(async ({ root, outside, outsideNow }) => {
+      const before = outsideNow();
+      const place = join(root, STAGING);
+      await withFiles(
+        root,
+        async (files) => {
+          await files.invoke("write", { path: "file.txt", content: "one" });
+          rmSync(place, { recursive: true });
+          symlinkSync(outside, place);
+          await files.invoke("write", { path: "file.txt", content: "two" });
+          await files.invoke("edit", { path: "file.txt", oldText: "two", newText: "three" });
+          expect(readFileSync(join(root, "file.txt"), "utf8")).toBe("three");
+          rmSync(place);
+          writeFileSync(place, "no directory");
+          await files.invoke("write", { path: "file.txt", content: "four" });
+          await files.invoke("edit", { path: "file.txt", oldText: "four", newText: "five" });
+          expect(readFileSync(join(root, "file.txt"), "utf8")).toBe("five");
+          rmSync(place);
+        },
+        { engine },
+      );
+      expect(outsideNow()).toEqual(before);
+      expect(readdirSync(root).toSorted()).toEqual(["dir", "file.txt"]);
+    }),
+);
+
 test("a staging directory that another process removes at any moment costs no call its success", async () => {
   await inArena(async ({ root }) => {
     const remover = spawn(process.execPath, [
