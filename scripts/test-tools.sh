@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the suites that need more than Node: bubblewrap and its network tools, a browser, clients of WebDAV, proxies, a real S3
-# server. What is missing is skipped, with its reason. SKIP_S3=<reason> leaves out the S3 server, which takes minutes to build
+# server, the conformance suite of MCP. What is missing is skipped, with its reason. SKIP_S3=<reason> leaves out the S3 server, which takes minutes to build
 # the first time. Suites that fail are run once more, and it is said which: programs of others keep a pace of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,6 +13,9 @@ elif ! bash scripts/s3-server.sh true; then
   echo "Skipped: the suites of a real S3 server, which cannot be had here" >&2
   with_s3=()
 fi
+
+VENUE_FILES_CONFORMANCE=$(bash scripts/conformance-suite.sh) || VENUE_FILES_CONFORMANCE=
+export VENUE_FILES_CONFORMANCE
 
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
