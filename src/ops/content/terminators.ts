@@ -47,7 +47,10 @@ function countOf(part: string, text: string): number {
 }
 
 /** The text with all terminators replaced by one. */
-export const withTerminator = (terminator: Terminator, text: string): string => text.replace(ANY, terminator);
+export function withTerminator(terminator: Terminator, text: string): string {
+  if (terminator === "\n" && !text.includes("\r")) return text;
+  return text.replace(ANY, terminator);
+}
 
 /** A text with `\n` as the only terminator, and the mapping back to the original. */
 export interface PlainText {

@@ -99,6 +99,8 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
   if (!found.exists) return { path: shown, exists: false };
   const { type, size = 0, modified = 0 } = found;
   const isDirectory = type === "directory";
+  const created = createdIn(found) ?? modified;
+  const updatedAt = new Date(modified).toISOString();
   // Written out, here and above: spreads are slower than the rest of a small call.
   return {
     path: shown,
@@ -108,8 +110,8 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
     is_directory: isDirectory,
     is_readonly: call.root.readOnly || call.files.has(path),
     size_bytes: isDirectory ? 0 : size,
-    created_at: new Date(createdIn(found) ?? modified).toISOString(),
-    updated_at: new Date(modified).toISOString(),
+    created_at: created === modified ? updatedAt : new Date(created).toISOString(),
+    updated_at: updatedAt,
   };
 }
 
