@@ -1,4 +1,5 @@
 // MCP servers for files in other languages, where the environment has their command lines.
+import { basename } from "node:path";
 
 /** Names of those that are given. */
 export const NATIVE_SERVERS = ["rust", "go"].filter((name) => variable(name) !== undefined);
@@ -12,6 +13,9 @@ export const nativeCommand = (name, root) =>
   variable(name)
     .split(" ")
     .map((word) => word.replace("{root}", root));
+
+/** The programs, without the folders where they lie. */
+export const nativeNames = () => NATIVE_SERVERS.map((name) => `${name}: ${basename(variable(name).split(" ")[0])}`);
 
 /** Tools of server-filesystem under the names that others give them, with their arguments. */
 const NAMES = {

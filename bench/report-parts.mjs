@@ -1,5 +1,5 @@
 import { median, percentile } from "./measure.mjs";
-import { NATIVE_SERVERS } from "./native.mjs";
+import { NATIVE_SERVERS, nativeNames } from "./native.mjs";
 import { SUBJECTS } from "./subjects.mjs";
 
 /** Columns of the two tables of times. */
@@ -31,7 +31,7 @@ export function machineLines({ machine, date, command, seconds }) {
   const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`);
   return [
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; ${machine.kernel}; Node ${machine.node}; ${machine.fileSystem}`,
-    versions.join(", "),
+    [...versions, ...nativeNames()].join(", "),
     `${date}, \`${command}\`, ${seconds} s; load ${machine.load.toFixed(1)} at the start, ${machine.loadAtEnd.toFixed(1)} at the end`,
   ];
 }
