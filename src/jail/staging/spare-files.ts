@@ -39,11 +39,17 @@ interface Wanted {
 
 /** A file that this process has put in place. */
 interface Placed {
-  readonly placedMs: number;
-  /** Tells it from a later file with the same inode number. */
+  readonly identity: Identity;
+  /** Tells it from most later files with the same inode number. */
   readonly bornMs: number | undefined;
+  readonly placedMs: number;
   /** What it replaced. */
   readonly spare: Spare | undefined;
+}
+
+/** A file that is to be replaced, where it has been found. */
+export interface Replaced extends NameIn {
+  readonly old: Pinned;
 }
 
 /** The root; `realPath` is canonical. */
@@ -69,8 +75,8 @@ interface SpareFilesParts {
 export class SpareFiles {
   readonly #root: SpareFilesRoot;
   readonly #parts: SpareFilesParts;
-  /** By what is in place now. */
-  readonly #placed = new Map<Identity, Placed>();
+  /** By folder and name: what takes the content of a file is never given to one in another place. */
+  readonly #placed = new Map<string, Placed>();
   #isPossible: boolean | undefined;
   #failures = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -81,17 +87,18 @@ export class SpareFiles {
   }
 
   /**
-   * A file for new content of `bytes` bytes, which is to replace `old`. It may hold old content, of at most that size.
-   * `undefined`: make a new one.
+   * A file for new content of `bytes` bytes. It may hold old content, of at most that size. `undefined`: make a new one.
    */
-  *take(parent: Pinned, old: Pinned, bytes: number): Io<StagedFile | undefined> {
+  *take(replaced: Replaced, bytes: number): Io<StagedFile | undefined> {
     // Writing nothing would not set the time of the change.
-    if (bytes === 0 || bytes > MAX_BYTES) return undefined;
-    const placed = this.#placedAs(old);
-    const spare = placed?.spare;
-    if (spare === undefined || spare.quietTimes === this.#parts.quietTimes()) return undefined;
-    this.#placed.set(identity(old), { ...placed, spare: undefined } as Placed);
-    const stage = yield* this.#root.staging.hold(parent);
+    if (this.#placed.size === 0 || bytes === 0 || bytes > MAX_BYTES) return undefined;
+    const place = placeOf(replaced);
+    const placed = this.#placedAt(place, replaced);
+    if (placed?.spare === undefined || placed.spare.quietTimes === this.#parts.quietTimes()) return undefined;
+    const { old, directory } = replaced;
+    const { spare } = placed;
+    this.#placed.set(place, { ...placed, spare: undefined });
+    const stage = yield* this.#root.staging.hold(directory);
     const fd = yield* this.#open(stage.directory, { spare, old: old.stat, bytes });
     this.#failures = fd === undefined ? this.#failures + 1 : 0;
     if (fd !== undefined) return { fd, name: spare.name, path: below(stage.directory, spare.name), stage };
@@ -100,9 +107,10 @@ export class SpareFiles {
     return undefined;
   }
 
-  #placedAs(old: Pinned): Placed | undefined {
-    const placed = this.#placed.size === 0 ? undefined : this.#placed.get(identity(old));
-    return placed?.bornMs === old.stat.bornMs ? placed : undefined;
+  /** What is known of the file; `undefined`: others have put another one there. */
+  #placedAt(place: string, { old }: Replaced): Placed | undefined {
+    const placed = this.#placed.get(place);
+    return placed?.identity === identity(old) && placed.bornMs === old.stat.bornMs ? placed : undefined;
   }
 
   *#open(directory: Pinned, wanted: Wanted): Io<number | undefined> {
@@ -129,21 +137,21 @@ export class SpareFiles {
    * Runs the commit that puts `placed` in the place of `old`, and keeps that one if this process made it.
    * @returns whether it is kept
    */
-  *replace(file: StagedFile, target: NameIn & { placed: Stat; old: Pinned }, commit: Io<void>): Io<boolean> {
-    const { old, placed } = target;
-    const before = this.#placedAs(old);
-    const name = before === undefined || before.spare !== undefined ? undefined : this.#link(file, target);
+  *replace(file: StagedFile, replaced: Replaced & { readonly placed: Stat }, commit: Io<void>): Io<boolean> {
+    if (!this.#canBe()) {
+      yield* commit;
+      return false;
+    }
+    const place = placeOf(replaced);
+    const before = this.#placedAt(place, replaced);
+    const linked = before === undefined || before.spare !== undefined ? undefined : this.#link(file, replaced);
     try {
       yield* commit;
     } catch (error) {
-      if (name !== undefined) yield* quietly(this.#root.sys.unlink(below(file.stage.directory, name)));
+      if (linked !== undefined) yield* quietly(this.#root.sys.unlink(below(file.stage.directory, linked.name)));
       throw error;
     }
-    if (!this.#canBe()) return false;
-    this.#placed.delete(identity(old));
-    const { quietTimes } = this.#parts;
-    const linked = name === undefined ? undefined : { name, identity: identity(old), quietTimes: quietTimes() };
-    this.#add(placed, before?.spare ?? linked);
+    this.#add(place, replaced.placed, before?.spare ?? linked);
     return linked !== undefined;
   }
 
@@ -153,17 +161,22 @@ export class SpareFiles {
     return this.#isPossible && this.#failures < MAX_FAILURES && sys.native?.calls !== undefined;
   }
 
-  /** @returns the second name of the file that is to be replaced */
-  #link({ stage }: StagedFile, { directory, name, old }: NameIn & { readonly old: Pinned }): string | undefined {
+  /** Gives the file that is to be replaced a second name, which is its only one afterwards. */
+  #link({ stage }: StagedFile, { directory, name, old }: Replaced): Spare | undefined {
     const { sys, staging } = this.#root;
     // Beside the target others would see it.
     if (old.stat.size > MAX_BYTES || stage.prefix !== "") return undefined;
-    const linked = staging.newName(stage);
-    return sys.native?.calls?.link(directory.fd, name, stage.directory.fd, linked) === true ? linked : undefined;
+    const second = staging.newName(stage);
+    if (sys.native?.calls?.link(directory.fd, name, stage.directory.fd, second) !== true) return undefined;
+    return { name: second, identity: identity(old), quietTimes: this.#parts.quietTimes() };
   }
 
-  #add({ identity: of, bornMs }: Stat, spare: Spare | undefined): void {
-    this.#placed.set(of, { placedMs: performance.now(), bornMs, spare });
+  #add(place: string, { identity, bornMs }: Stat, spare: Spare | undefined): void {
+    const before = this.#placed.get(place)?.spare;
+    if (before !== undefined && before !== spare) this.#forget([place]);
+    // Behind the others: the one that was replaced longest ago goes first.
+    this.#placed.delete(place);
+    this.#placed.set(place, { identity, bornMs, placedMs: performance.now(), spare });
     const oldest = this.#placed.size > MAX_FILES ? this.#placed.keys().next().value : undefined;
     if (oldest !== undefined) this.#forget([oldest]);
     if (this.#timer === undefined) this.#watch();
@@ -173,16 +186,16 @@ export class SpareFiles {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       const since = performance.now() - MAX_AGE_MS;
-      this.#forget([...this.#placed].filter(([, { placedMs }]) => placedMs <= since).map(([of]) => of));
+      this.#forget([...this.#placed].filter(([, { placedMs }]) => placedMs <= since).map(([place]) => place));
       if (this.#placed.size > 0) this.#watch();
     }, MAX_AGE_MS);
     // It must not keep the process alive: what stays is swept at a later start.
     this.#timer.unref();
   }
 
-  #forget(all: readonly Identity[]): void {
-    const spares = all.flatMap((of) => this.#placed.get(of)?.spare ?? []);
-    for (const of of all) this.#placed.delete(of);
+  #forget(places: readonly string[]): void {
+    const spares = places.flatMap((place) => this.#placed.get(place)?.spare ?? []);
+    for (const place of places) this.#placed.delete(place);
     if (spares.length > 0) this.#parts.inBackground(runIo(this.#remove(spares)));
   }
 
@@ -204,3 +217,5 @@ export class SpareFiles {
     if (spares.length > 0) yield* this.#remove(spares);
   }
 }
+
+const placeOf = ({ directory, name }: NameIn): string => `${identity(directory)}/${name}`;

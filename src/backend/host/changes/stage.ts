@@ -24,8 +24,8 @@ const COPY_BYTES = 1_048_576;
 interface StagedFor {
   /** The file to be replaced: whoever may not read it must not be able to read the staged content. */
   readonly old: Pinned | undefined;
-  /** Its size, if that is known: all of it is written from the start on. */
-  readonly bytes?: number | undefined;
+  /** Absent: what is written is not known from the start. */
+  readonly content?: { readonly name: string; readonly bytes: number } | undefined;
 }
 
 /** Runs `work` with a staged file, which is removed afterwards unless installed. */
@@ -47,12 +47,13 @@ export function* withStagedFile<T>(change: Change, made: StagedFor, work: (file:
   }
 }
 
-function* makeStaged(change: Change, { old, bytes }: StagedFor): Io<StagedFile> {
-  const { jail, walk } = change;
-  const parent = walk.directory;
-  if (old === undefined) return yield* jail.staging.create(parent);
-  const spare = bytes !== undefined && usesSpares(change) ? yield* jail.spares.take(parent, old, bytes) : undefined;
-  return spare ?? (yield* jail.staging.create(parent, old.stat.mode & PERMISSION_BITS));
+function* makeStaged(change: Change, { old, content }: StagedFor): Io<StagedFile> {
+  const { spares, staging } = change.jail;
+  const { directory } = change.walk;
+  if (old === undefined) return yield* staging.create(directory);
+  const isKnown = content !== undefined && usesSpares(change);
+  const spare = isKnown ? yield* spares.take({ directory, name: content.name, old }, content.bytes) : undefined;
+  return spare ?? (yield* staging.create(directory, old.stat.mode & PERMISSION_BITS));
 }
 
 /** What a journal keeps stays as it is; and what is flushed takes much longer than a file takes to make. */

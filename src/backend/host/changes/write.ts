@@ -25,7 +25,8 @@ export function* replaceFile(change: Change, found: Reached, options: ReplaceOpt
   const instant =
     Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && !isConditional(options);
   const replacement = { target, options, content, mayBeStale: !instant };
-  const made = { old: target.old, bytes: Buffer.isBuffer(content) ? content.length : undefined };
+  const known = Buffer.isBuffer(content) ? { name: target.name, bytes: content.length } : undefined;
+  const made = { old: target.old, content: known };
   return yield* withStagedFile(change, made, (file) => replaceBy(change, file, replacement));
 }
 
