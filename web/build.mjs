@@ -80,19 +80,33 @@ async function buildPreview() {
   return { result, html };
 }
 
-/** The licence texts of the packages that a build took something from. */
+/** The licences of the packages that a build took something from: their copyright lines, and each text once, below all that it is for. */
 function licences(inputs) {
   const packages = new Set(
     inputs.flatMap(
       (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path.slice(path.lastIndexOf("node_modules/")))?.[1] ?? [],
     ),
   );
-  return [...packages].sort().map((name) => {
+  const groups = new Map();
+  for (const name of [...packages].sort()) {
     const folder = join(ROOT, "node_modules", name);
     const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    return `## ${name} ${version} (${license})\n\n${licenceText(folder)}`;
-  });
+    const lines = licenceText(folder).split("\n");
+    const owners = lines.filter((line) => OWNER.test(line)).map((line) => line.trim());
+    const text = lines
+      .filter((line) => !OWNER.test(line))
+      .join("\n")
+      .trim();
+    const key = text.replace(/\s+/g, " ");
+    const group = groups.get(key) ?? { text, titles: [] };
+    group.titles.push([`## ${name} ${version} (${license})`, ...owners].join("\n"));
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({ titles, text }) => `${titles.join("\n\n")}\n\n${text}`);
 }
+
+/** Who holds the rights, in the text of a licence. */
+const OWNER = /^\s*copyright (?:\(c\)|©|\d)/i;
 
 function licenceText(folder) {
   for (const name of ["LICENSE", "LICENSE.md", "LICENSE.txt", "license", "license.md"]) {
