@@ -35,6 +35,8 @@ const places: readonly (readonly [name: string, path: string, ready: string])[] 
   ["trash", "files/files/?trash=", "tbody tr"],
   ["failure", "files/files/missing.txt", ".failure-place"],
   ["changes", "changes", ".changes, .empty"],
+  ["changes of a root without a journal", "changes/empty/", ".empty"],
+  ["no place", "nowhere", ".empty"],
   ["activity", "activity", ".record, .empty"],
   ["access", "access", "tbody tr"],
   ["access by path", "access?by=path", ".chooser"],

@@ -59,17 +59,23 @@ function Place(): JSX.Element {
   const found = places[place];
   if (found === undefined) {
     return (
-      <Empty icon={Files} title={texts.noPlace}>
-        <a href={addressOf("files")}>{texts.toFiles}</a>
-      </Empty>
+      <>
+        <h1 class="unseen">{plain(place)}</h1>
+        <Empty icon={Files} title={texts.noPlace}>
+          <a href={addressOf("files")}>{texts.toFiles}</a>
+        </Empty>
+      </>
     );
   }
   if (!found.needs.some(offers)) {
     const title = texts.places[place] ?? plain(place);
     return (
-      <Empty icon={ICONS[place] ?? Files} title={texts.placeIsOff(title)}>
-        {texts.turnOn[place] === undefined ? null : <p>{texts.placeIsOffHint(texts.turnOn[place] ?? "")}</p>}
-      </Empty>
+      <>
+        <h1 class="unseen">{title}</h1>
+        <Empty icon={ICONS[place] ?? Files} title={texts.placeIsOff(title)}>
+          {texts.turnOn[place] === undefined ? null : <p>{texts.placeIsOffHint(texts.turnOn[place] ?? "")}</p>}
+        </Empty>
+      </>
     );
   }
   const { Content } = found;

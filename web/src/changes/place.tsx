@@ -67,12 +67,19 @@ export function ChangesPlace(): JSX.Element {
     const more = await loadPage(root, path, loaded?.cursor);
     setLoaded({ ...more, entries: [...(loaded?.entries ?? []), ...more.entries] });
   };
-  if (error !== undefined)
-    return codeOf(error) === "NOT_SUPPORTED" ? <Off error={error} /> : <Failure error={error} retry={load} />;
+  const title = <h1 class="unseen">{texts.places["changes"]}</h1>;
+  if (error !== undefined) {
+    return (
+      <>
+        {title}
+        {codeOf(error) === "NOT_SUPPORTED" ? <Off error={error} /> : <Failure error={error} retry={load} />}
+      </>
+    );
+  }
   if (loaded === undefined) return <Skeleton />;
   return (
     <div class="place">
-      <h1 class="unseen">{texts.places["changes"]}</h1>
+      {title}
       {root === "" ? null : <Breadcrumbs root={root} path={path} isDirectory={isDirectory} place="changes" />}
       <Body loaded={loaded} chosen={chosen} onChosen={setChosen} older={() => void older()} reload={load} />
     </div>
