@@ -45,6 +45,10 @@ export function ChangesPlace(): JSX.Element {
     setError(undefined);
     setChosen(new Set());
     load();
+  }, [root, path, who.value?.did]);
+  // Apart from the first: what is shown stays when the roots become known. What changed before that was not heard of.
+  useEffect(() => {
+    if (root === "" && loaded !== undefined) load();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const topics =
       root === ""
