@@ -5,8 +5,7 @@ import { DURABILITIES } from "./roots.mjs";
 import { inTurns, timed } from "./turns.mjs";
 
 const MOST = 1.25;
-/** More than a root without a journal keeps spare files for (`jail/staging/spare-files.ts`): nobody writes one file many times a second. */
-const FILES = 100;
+const FILES = 16;
 const TEXT = makeText(KB, 1);
 const LONGER = makeText(10 * KB, 2);
 

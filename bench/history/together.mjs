@@ -51,26 +51,22 @@ const undo = (home, root) => async (index) => {
   return timed(() => home.call("undo", { root, id: entries[0].id }));
 };
 
-/** More sets of files than a root without a journal keeps spare files for (`jail/staging/spare-files.ts`), in turn. */
-const SETS = 5;
-const namesOf = (index) => Array.from({ length: PATCHED }, (_, file) => `patched-${index % SETS}-${file}.txt`);
+const names = Array.from({ length: PATCHED }, (_, index) => `patched-${index}.txt`);
 const LINES = Array.from({ length: 40 }, (_, index) => `line ${index}`);
 
-function prepare(home, root, names) {
+function prepare(home, root) {
   for (const name of names) writeFileSync(home.at(root, name), `${["first 0", ...LINES].join("\n")}\n`);
 }
 
 const patch = (home, root) => async (index) => {
-  const names = namesOf(index);
-  prepare(home, root, names);
+  prepare(home, root);
   const parts = names.map((name) => `*** Update File: ${name}\n@@\n-first 0\n+first ${index}\n line 0\n`);
   const text = `*** Begin Patch\n${parts.join("")}*** End Patch\n`;
   return timed(() => home.call("patch", { root, patch: text }));
 };
 
 const writes = (home, root) => async (index) => {
-  const names = namesOf(index);
-  prepare(home, root, names);
+  prepare(home, root);
   const content = `${[`first ${index}`, ...LINES].join("\n")}\n`;
   return timed(async () => {
     for (const path of names) await home.call("write", { root, path, content });

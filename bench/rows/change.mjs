@@ -26,6 +26,12 @@ export function changeRows(fixture) {
     { ...writeRow(fixture, 5 * MB), id: "write-5m", title: "write 5 MB", scale: "large" },
     { ...flushRow(fixture), id: "flush-1k", title: "write 1 KB, flushed and kept (default)", scale: "flush" },
     { ...appendRow(fixture), id: "append-1k", title: "append 1 KB to 100 KB", scale: "append" },
+    {
+      ...kept(appendRow(fixture)),
+      id: "kept-append",
+      title: "append 1 KB to 100 KB, with the journal",
+      scale: "append",
+    },
     { ...editRow(fixture), id: "edit-100k", title: "edit one line of 100 KB", scale: "medium" },
     {
       ...kept(editRow(fixture)),
@@ -46,7 +52,7 @@ export function changeRows(fixture) {
 }
 
 /** A row in a root with a journal, beside server-filesystem, which keeps nothing. */
-const kept = ({ forms: { ours, theirs } }) => ({ setting: "journal", forms: { ours, theirs } });
+export const kept = ({ forms: { ours, theirs } }) => ({ setting: "journal", forms: { ours, theirs } });
 
 /** Two bodies in turn, so that an old one is not taken for the new. */
 function bodies(bytes) {

@@ -1,9 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { expectThat, textOf } from "../expect.mjs";
 import { KB, makeText } from "../fixture.mjs";
+import { kept } from "./change.mjs";
 import { statRow, textRow } from "./read.mjs";
 
 const IN_FLIGHT = 16;
+const THROUGHPUT = { unit: "calls/s", inFlight: IN_FLIGHT, scale: "throughput" };
 /** Files that are changed in turn: none comes again before its last change has ended. */
 const FILES = 64;
 
@@ -14,11 +16,23 @@ export function inFlightRows(fixture) {
     { ...overlapping(statRow(fixture)), id: "stat-in-flight", title: "stat, 16 in flight" },
     { ...overlapping(writeRow(fixture)), id: "write-in-flight", title: "write 1 KB, 16 in flight" },
     { ...overlapping(editRow(fixture)), id: "edit-in-flight", title: "edit one line of 100 KB, 16 in flight" },
+    {
+      ...kept(overlapping(writeRow(fixture))),
+      id: "kept-write-in-flight",
+      title: "write 1 KB, the old one kept (journal), 16 in flight",
+      ...THROUGHPUT,
+    },
+    {
+      ...kept(overlapping(editRow(fixture))),
+      id: "kept-edit-in-flight",
+      title: "edit one line of 100 KB, the old one kept (journal), 16 in flight",
+      ...THROUGHPUT,
+    },
   ];
 }
 
 function overlapping({ forms: { sync: _, ...forms } }) {
-  return { unit: "calls/s", inFlight: IN_FLIGHT, scale: "throughput", forms };
+  return { ...THROUGHPUT, forms };
 }
 
 function writeRow({ at, deep }) {
