@@ -23,7 +23,7 @@ export function inFlightRows(fixture) {
       ...THROUGHPUT,
     },
     {
-      ...kept(overlapping(editRow(fixture))),
+      ...kept(overlapping(editRow(fixture, "flight-kept"))),
       id: "kept-edit-in-flight",
       title: "edit one line of 100 KB, the old one kept (journal), 16 in flight",
       ...THROUGHPUT,
@@ -54,8 +54,9 @@ function writeRow({ at, deep }) {
   };
 }
 
-function editRow({ at, deep, files }) {
-  const path = (who, index) => deep(`flight-edit-${who}-${index % FILES}.md`);
+/** Each row edits files of its own: what an edit finds depends on those before. */
+function editRow({ at, deep, files }, name = "flight-edit") {
+  const path = (who, index) => deep(`${name}-${who}-${index % FILES}.md`);
   const line = (turn) => `the line that is edited, in turn ${turn % 2}`;
   const turn = (index) => Math.floor(index / FILES);
   const edit = (index) => ({ oldText: line(turn(index)), newText: line(turn(index) + 1) });

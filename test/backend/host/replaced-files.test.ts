@@ -1,9 +1,12 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { NativeSource } from "../../../src/jail/native/calls.js";
 import { pool } from "../../../src/jail/pool.js";
 import { inArena } from "../../jail/arena.js";
 import { withFiles } from "../../jail/files.js";
+import { takesSpares, WITHOUT_SPARES } from "../../jail/spares.js";
+import { needs } from "../../needs.js";
 import { useGround } from "../../ops/ground.js";
 
 afterEach(() => {
@@ -62,6 +65,11 @@ describe("a file that replaces another", () => {
 
 describe("a file whose history is kept", () => {
   const ground = useGround({ journal: true });
+  /** Tells apart what has had the same inode number. */
+  const fileAt = (path: string): string => {
+    const { ino, birthtimeNs } = fs.statSync(join(ground.dir, path), { bigint: true });
+    return `${ino} of ${birthtimeNs}`;
+  };
 
   test("leaves nothing to the thread pool where the old one stays by another name", async () => {
     const sizes: number[] = [];
@@ -81,5 +89,44 @@ describe("a file whose history is kept", () => {
     await ground.run("write", { path: "small", content: "new" });
     await smallClosed;
     expect(sizes).toEqual([small]);
+  });
+
+  needs(takesSpares, WITHOUT_SPARES)(
+    "is two files in turn where its contents are kept as values, and each of them can be had again",
+    async () => {
+      const contents = ["made", "one", "two, longer", "three", "4", "five again", ""];
+      const made: string[] = [];
+      NativeSource.shared.load();
+      for (const content of contents) {
+        await ground.run("write", { path: "by turns", content });
+        made.push(fileAt("by turns"));
+      }
+      const [, one, two] = made;
+      expect(made.slice(1, -1)).toEqual([one, two, one, two, one]);
+      const { entries } = await ground.run("history", { path: "by turns" });
+      expect(entries).toHaveLength(contents.length);
+      for (const [index, { id }] of entries.entries()) {
+        const { content } = await ground.run("read", { path: "by turns", version: `${id}:after` });
+        expect(content).toBe(contents.at(-1 - index));
+      }
+      for (const content of contents.toReversed().slice(1)) {
+        await ground.run("undo", { last: 1 });
+        expect(ground.get("by turns").toString()).toBe(content);
+      }
+    },
+  );
+
+  test("is a file of its own for each content that stays in the trash", async () => {
+    const made = new Set<string>();
+    NativeSource.shared.load();
+    const contents = ["a", "b", "c", "d", "e"].map((letter) => letter.repeat(65_537));
+    for (const content of contents) {
+      await ground.run("write", { path: "in the trash", content });
+      made.add(fileAt("in the trash"));
+    }
+    expect(made.size).toBe(contents.length);
+    const { entries } = await ground.run("history", { path: "in the trash" });
+    const { content } = await ground.run("read", { path: "in the trash", version: `${entries.at(-1)?.id}:after` });
+    expect(content).toBe(contents[0]);
   });
 });

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, jest, test } from "@jest/globals";
-import { knowsOpeners } from "../../../src/jail/mounts.js";
 import { loadCalls, type NativeCalls } from "../../../src/jail/native/calls.js";
 import { nativeLibrary } from "../../../src/jail/native/library.js";
 import { pool } from "../../../src/jail/pool.js";
@@ -13,6 +12,7 @@ import { diskDirectory } from "../../disk.js";
 import { describeWhere } from "../../needs.js";
 import { inArena, staged } from "../arena.js";
 import { codeOf, type Files, type FilesOptions, openFiles, withFiles } from "../files.js";
+import { takesSpares, WITHOUT_SPARES } from "../spares.js";
 
 const SPARE_TIME_MS = 1000;
 /** Two files with one inode number that are made further apart than this have different times of birth. */
@@ -57,10 +57,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const suite = describeWhere(
-  calls !== undefined && knowsOpeners(fs.realpathSync(process.env["TMPDIR"] ?? "/tmp")),
-  "files that are replaced again and again: no native calls, or a file system that cannot tell who has a file open",
-);
+const suite = describeWhere(takesSpares, WITHOUT_SPARES);
 
 suite("a file that is replaced again and again", () => {
   test("is two files in turn, and leaves nothing behind", () =>
@@ -222,7 +219,7 @@ suite("what others have of a replaced file", () => {
     }));
 });
 
-suite("a root whose replaced files are kept or flushed", () => {
+suite("a root whose replaced files are flushed", () => {
   test("takes a new file for each content", () =>
     onFile(
       async ({ root, replace }) => {

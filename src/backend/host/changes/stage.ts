@@ -10,7 +10,7 @@ import type { StagedFile } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
-import { keepReplaced } from "../history/keep.js";
+import { keepReplaced, keepsFile } from "../history/keep.js";
 import { reserve, withReservation } from "../quota.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
 import { commitKept, isReported, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
@@ -51,13 +51,13 @@ function* makeStaged(change: Change, { old, content }: StagedFor): Io<StagedFile
   const { spares, staging } = change.jail;
   const { directory } = change.walk;
   if (old === undefined) return yield* staging.create(directory);
-  const isKnown = content !== undefined && usesSpares(change);
+  const isKnown = content !== undefined && usesSpares(change, old);
   const spare = isKnown ? yield* spares.take({ directory, name: content.name, old }, content.bytes) : undefined;
   return spare ?? (yield* staging.create(directory, old.stat.mode & PERMISSION_BITS));
 }
 
-/** What a journal keeps stays as it is; and what is flushed takes much longer than a file takes to make. */
-const usesSpares = ({ rules, journal }: Change): boolean => !rules.durable && journal === undefined;
+/** Where content is flushed, that takes much longer than a file takes to make. */
+const usesSpares = (change: Change, old: Pinned): boolean => !change.rules.durable && !keepsFile(change, old);
 
 /** Target of a staged file. */
 export interface Installed {
@@ -86,7 +86,7 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   const added = { bytes: placed?.size ?? 0, files: 1 };
   const put = withReservation(reserve(change, added, target.old), putNow(change, file, target));
   const { old } = target;
-  const isSpare = old !== undefined && prepared !== undefined && usesSpares(change);
+  const isSpare = old !== undefined && prepared !== undefined && usesSpares(change, old);
   const replaced = isSpare ? { directory, name: target.name, old, placed: prepared } : undefined;
   const commit = replaced === undefined ? put : change.jail.spares.replace(file, replaced, put);
   const isTold = placed !== undefined && isReported(change);

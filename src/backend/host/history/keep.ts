@@ -19,6 +19,10 @@ const PIECE_BYTES = 1_048_576;
 /** Errors that mean that a file cannot have a second name in the trash. */
 const NO_LINK = new Set(["EPERM", "EMLINK", "EXDEV", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "ENOSPC", "EDQUOT"]);
 
+/** Whether a file stays in the trash when it is replaced, rather than a copy of its content, or nothing. */
+export const keepsFile = ({ journal }: Pick<Change, "journal">, { stat }: Pinned): boolean =>
+  journal?.mode === "on" && stat.size > VALUE_BYTES;
+
 /**
  * Keeps the content of a file that is about to be replaced under its name.
  * @param old `undefined`: nothing is replaced
