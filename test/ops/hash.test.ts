@@ -23,6 +23,23 @@ describe("file:hash", () => {
     expect(await ground.run("hash", { path: "file" })).toMatchObject({ etag: etagOfContent(bytes), size });
   });
 
+  test.each([0, 1, 262_143, 262_144, 600_000])(
+    "of a file that has grown since it was opened at %d bytes",
+    async (size) => {
+      const bytes = Buffer.alloc(1_000_000, "0123456789");
+      const lengths: number[] = [];
+      const read = (offset: number, length: number, into?: Buffer) => {
+        lengths.push(length);
+        bytes.copy(into ?? Buffer.alloc(0), 0, offset, offset + length);
+        return into?.subarray(0, Math.min(length, bytes.length - offset));
+      };
+      const { call } = dispatchOn({ backend: { open: () => ({ size, modified: 0, read, close() {} }) } });
+      expect(await call("hash")).toMatchObject({ etag: etagOfContent(bytes), size: bytes.length });
+      expect(lengths[0]).toBe(Math.min(262_144, size + 1));
+      expect(lengths.length).toBeLessThanOrEqual(5);
+    },
+  );
+
   test("of files only", async () => {
     ground.mkdir("dir");
     expect(await ground.fail("hash", { path: "dir" })).toEqual(

@@ -48,6 +48,24 @@ export function openSuite(scenario: Scenario): void {
       });
     });
 
+    scenario("changes nothing else of memory that it is given for the answer", async (stage) => {
+      await stage.files.write("file", "0123456789");
+      await closeAfter(await open(stage, "file"), async (file) => {
+        const into = Buffer.alloc(12, "-");
+        const texts = [];
+        for (const [offset, length] of [
+          [0, 8],
+          [8, 8],
+          [3, 2],
+          [10, 12],
+        ] as const) {
+          texts.push((await file.read(offset, length, into)).toString("latin1"));
+          expect(into.subarray(8).toString()).toBe("----");
+        }
+        expect(texts).toEqual(["01234567", "89", "34", ""]);
+      });
+    });
+
     scenario("gives bytes that are the caller's own", async (stage) => {
       await stage.files.write("file", "0123456789");
       await closeAfter(await open(stage, "file"), async (file) => {

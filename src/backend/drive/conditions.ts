@@ -85,9 +85,10 @@ export function checkVersion(stat: DriveStat | undefined, version: string | unde
 
 async function hashOf({ tree, segments, size, access }: DriveFile): Promise<Hash> {
   const hash = createHash("sha256");
+  const into = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size));
   for (let at = 0; at < size; at += PIECE_BYTES) {
     access.scope.checkpoint();
-    hash.update((await tree.readFile(segments, at, Math.min(PIECE_BYTES, size - at))).bytes);
+    hash.update((await tree.readFile(segments, at, Math.min(PIECE_BYTES, size - at), into)).bytes);
   }
   return hash;
 }

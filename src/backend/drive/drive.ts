@@ -148,8 +148,10 @@ export class DriveBackend implements Backend {
         // A call that has already been answered would never release it.
         access.scope.checkpoint();
         const { size, modified } = found;
-        const read = async (offset: number, length: number) =>
-          (await this.#run(path, { access, verb: "read" }, () => tree.readFile(path.segments, offset, length))).bytes;
+        const read = async (offset: number, length: number, into?: Buffer) => {
+          const work = () => tree.readFile(path.segments, offset, length, into);
+          return (await this.#run(path, { access, verb: "read" }, work)).bytes;
+        };
         return { size, modified, read, close: () => tree.release(), ...stampPart(found) };
       } catch (error) {
         tree.release();

@@ -256,8 +256,8 @@ export class DriveTree implements TreeSource {
       // A listing does not report the true size of a damaged file.
       const found = await run(() => statAt(tree, segments));
       if (found?.type !== "file") throw isADirectory(at.access.place);
-      const read = async (offset: number, length: number) =>
-        (await run(() => tree.readFile(segments, offset, length))).bytes;
+      const read = async (offset: number, length: number, into?: Buffer) =>
+        (await run(() => tree.readFile(segments, offset, length, into))).bytes;
       return { size: found.size, modified: found.modified, read, close() {} };
     };
     return { type, below, open };

@@ -41,9 +41,12 @@ export function* openFile(jail: Jail, file: Pinned, access: Access): Io<OpenFile
   }
 }
 
+/** A range, and where its bytes go; absent: to new memory. */
+type RangeInto = ReadRange & { readonly into?: Buffer | undefined };
+
 /** Fewer bytes than `length` only at the end of the file, since one system call may give fewer anywhere. */
-export function* readRange({ sys }: Jail, fd: number, { offset, length }: ReadRange): Io<Buffer> {
-  const buffer = Buffer.allocUnsafe(length);
+export function* readRange({ sys }: Jail, fd: number, { offset, length, into }: RangeInto): Io<Buffer> {
+  const buffer = into?.subarray(0, length) ?? Buffer.allocUnsafe(length);
   let done = 0;
   while (done < length) {
     const count = yield* sys.read(fd, buffer, done, offset + done);
@@ -74,14 +77,14 @@ class HostFile implements OpenFile {
     return this.#fd;
   }
 
-  read(offset: number, length: number): Awaitable<Buffer> {
+  read(offset: number, length: number, into?: Buffer): Awaitable<Buffer> {
     const { place, scope } = this.#access;
-    return runIo(mapErrors(place, this.#read(offset, length)), scope);
+    return runIo(mapErrors(place, this.#read({ offset, length, into })), scope);
   }
 
-  *#read(offset: number, length: number): Io<Buffer> {
+  *#read(range: RangeInto): Io<Buffer> {
     this.#access.scope.checkpoint();
-    return yield* readRange(this.#jail, this.#fd, { offset, length });
+    return yield* readRange(this.#jail, this.#fd, range);
   }
 
   close(): void {

@@ -17,8 +17,12 @@ export interface OpenFile {
   readonly stamp?: Stamp;
   /** File descriptor of this process, for copies by the kernel. */
   readonly descriptor?: number;
-  /** Fewer bytes than `length` only at the end. The caller owns the buffer. @throws ABORTED, TIMEOUT, IO_ERROR */
-  read(offset: number, length: number): Awaitable<Buffer>;
+  /**
+   * Fewer bytes than `length` only at the end. The caller owns the buffer.
+   * @param into memory that may be used for the answer, at least `length` bytes, for who reads on and on
+   * @throws ABORTED, TIMEOUT, IO_ERROR
+   */
+  read(offset: number, length: number, into?: Buffer): Awaitable<Buffer>;
   /** Idempotent. */
   close(): void;
 }

@@ -24,8 +24,15 @@ export type Emit = (cell: Cell) => void;
 /** SHA3-256. */
 export const sha3 = (bytes: Uint8Array): Uint8Array => hash("sha3-256", bytes, "buffer");
 
-export const toHex = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
+/** Whether bytes have this hash. Compared as texts: a buffer for each hash would have to be collected. */
+export const isHashOf = (expected: Uint8Array, bytes: Uint8Array): boolean =>
+  hash("sha3-256", bytes, "binary") === asBuffer(expected).toString("binary");
+
+/** The same bytes, with the methods of a buffer. */
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+
+export const toHex = (bytes: Uint8Array): string => asBuffer(bytes).toString("hex");
 
 /** Whether a Ref is a hash reference, so that its cell is stored separately. */
 export const isBranch = (ref: Uint8Array): boolean => ref[0] === REF_TAG;

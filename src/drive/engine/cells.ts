@@ -73,7 +73,8 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
       if (!isContent || bytes.length <= MAX_KEPT_BLOB_BYTES) kept.set(hash, bytes);
     },
     async get(hashes, lease) {
-      const found = hashes.map((hash) => kept.get(hash));
+      // What is read under a lease is content, which is not kept.
+      const found = hashes.map((hash) => (lease === undefined ? kept.get(hash) : undefined));
       const missing = hashes.filter((_, place) => found[place] === undefined);
       if (missing.length === 0) return found;
       const [only] = missing;

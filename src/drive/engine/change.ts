@@ -131,8 +131,8 @@ export class DriveEdit implements DriveChange {
     return this.#guarded(path, (tree) => entriesAt(tree, path));
   }
 
-  readFile(path: readonly string[], offset: number, length: number): Promise<DriveRead> {
-    return this.#guarded(path, (tree) => readAt(tree, path, { offset, length }));
+  readFile(path: readonly string[], offset: number, length: number, into?: Buffer): Promise<DriveRead> {
+    return this.#guarded(path, (tree) => readAt(tree, path, { offset, length, into }));
   }
 
   writeFile(path: readonly string[], content: DriveContent): Promise<DriveWrite> {

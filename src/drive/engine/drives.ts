@@ -46,9 +46,10 @@ export interface DriveSnapshot {
   entries(path: readonly string[]): Promise<readonly DriveEntry[]>;
   /**
    * Fewer bytes than requested only at the end of the file.
+   * @param into where they go, at least `length` bytes. Absent: new memory
    * @throws NOT_FOUND, NOT_A_DIRECTORY, IS_A_DIRECTORY
    */
-  readFile(path: readonly string[], offset: number, length: number): Promise<DriveRead>;
+  readFile(path: readonly string[], offset: number, length: number, into?: Buffer): Promise<DriveRead>;
   /** Ends reading. Idempotent. */
   release(): void;
 }

@@ -6,7 +6,7 @@ import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { putLatest } from "../../core/put-latest.js";
 import { fieldsOf } from "../../core/unknown.js";
-import { toHex } from "../cad3/ref.js";
+import { asBuffer, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { createSigner, keysOfSeed, type Signed } from "../dlfs/signed.js";
 import { driveError } from "../error.js";
@@ -228,7 +228,7 @@ export function decodeRecord(did: string, { publicKey, bytes }: KeyRecord): Seal
 
 function parseFields(bytes: Uint8Array): JsonObject {
   try {
-    return fieldsOf(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8")));
+    return fieldsOf(JSON.parse(asBuffer(bytes).toString("utf8")));
   } catch {
     return {};
   }

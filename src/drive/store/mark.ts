@@ -1,16 +1,15 @@
 // The mark phase of garbage collection.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { asBuffer } from "../cad3/ref.js";
 import { branchHashes } from "./cell-refs.js";
 import type { RootRecord } from "./cell-store.js";
 
 /** The bytes of a hash as a string of 32 characters, for use as a map key. */
 export type HashText = string;
 
-export const textOfHash = (hash: Uint8Array): HashText => viewOf(hash).toString("latin1");
+export const textOfHash = (hash: Uint8Array): HashText => asBuffer(hash).toString("latin1");
 export const hashOfText = (text: HashText): Buffer => Buffer.from(text, "latin1");
-
-const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 
 /** Loads a cell; `leaf` for a cell without branches, which need not be read. */
 export type LoadForMark = (hash: HashText) => Uint8Array | "leaf" | "damaged" | undefined;

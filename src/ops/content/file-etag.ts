@@ -44,12 +44,15 @@ export function* hashOf(file: OpenFile, call: FileCall): Io<{ sha256: Sha256; si
   if (known !== undefined) return { sha256: known, size: file.size };
   const digest = createHash("sha256");
   let size = 0;
+  // One byte more than it has: so the first read finds the end of a small file.
+  let into = Buffer.allocUnsafe(Math.min(CHUNK, file.size + 1));
   for (;;) {
-    const bytes = yield* wait(file.read(size, CHUNK));
+    const bytes = yield* wait(file.read(size, into.length, into));
     digest.update(bytes);
     size += bytes.length;
     call.access.scope.report?.(size, Math.max(size, file.size));
-    if (bytes.length < CHUNK) break;
+    if (bytes.length < into.length) break;
+    if (into.length < CHUNK) into = Buffer.allocUnsafe(CHUNK);
     yield* call.access.scope.breathe();
   }
   const sha256 = digest.digest("hex");

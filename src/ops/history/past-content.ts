@@ -59,7 +59,7 @@ export class PastContents {
       const file = await whole.open();
       return {
         ...{ size, modified: state.modified },
-        read: (offset, length) => file.read(offset, Math.max(0, Math.min(length, size - offset))),
+        read: (offset, length, into) => file.read(offset, Math.max(0, Math.min(length, size - offset)), into),
         close: () => file.close(),
       };
     };

@@ -20,8 +20,9 @@ export function areSame(one: State, other: State): boolean {
 /** The hash of bytes `from` to `to` of an open file. */
 export async function hashRange(file: OpenFile, from: number, to: number): Promise<Sha256> {
   const hash = createHash("sha256");
+  const into = Buffer.allocUnsafe(Math.min(PIECE_BYTES, Math.max(0, to - from)));
   for (let at = from; at < to; ) {
-    const bytes = await file.read(at, Math.min(PIECE_BYTES, to - at));
+    const bytes = await file.read(at, Math.min(into.length, to - at), into);
     if (bytes.length === 0) break;
     hash.update(bytes);
     at += bytes.length;

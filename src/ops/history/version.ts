@@ -106,7 +106,7 @@ class PastFile {
     return {
       ...{ size, modified: this.#content.modified, ...this.#stampPart },
       ...(descriptor === undefined ? {} : { descriptor }),
-      read: (offset, length) => file.read(offset, length),
+      read: (offset, length, into) => file.read(offset, length, into),
       close: () => file.close(),
     };
   }

@@ -147,6 +147,10 @@ describe("a change", () => {
     expect(result).toEqual({ bytes: 3, created: false });
     const snapshot = await engine.owner(ALICE).read("d");
     const { bytes: all } = await snapshot.readFile(["big"], 0, 10_000_000);
+    const into = Buffer.alloc(200_000, "-");
+    const { bytes: part } = await snapshot.readFile(["big"], 4_000_000, 199_999, into);
+    expect([part.buffer === into.buffer, part.equals(all.subarray(4_000_000, 4_199_999))]).toEqual([true, true]);
+    expect(into.subarray(199_999).toString()).toBe("-");
     expect(all.subarray(0, big.length).equals(big)).toBe(true);
     expect(all.subarray(big.length).toString()).toBe("end");
   });

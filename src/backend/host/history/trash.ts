@@ -187,8 +187,8 @@ class KeptFile implements OpenFile {
     return this.#fd;
   }
 
-  read(offset: number, length: number): Awaitable<Buffer> {
-    return runIo(readRange(this.#jail, this.#fd, { offset, length }));
+  read(offset: number, length: number, into?: Buffer): Awaitable<Buffer> {
+    return runIo(readRange(this.#jail, this.#fd, { offset, length, into }));
   }
 
   close(): void {

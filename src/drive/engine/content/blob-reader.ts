@@ -1,6 +1,6 @@
 // Reads blobs without keeping their cells.
 
-import { blobLayout } from "../../cad3/blob.js";
+import { blobLayout, CHUNK_BYTES } from "../../cad3/blob.js";
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
@@ -56,6 +56,8 @@ async function readCells(refs: readonly Uint8Array[], cells: CellReader, lease?:
 export interface BlobRange {
   readonly offset: number;
   readonly length: number;
+  /** Where the bytes go, at least `length` of them. Absent: new memory. */
+  readonly into?: Buffer | undefined;
 }
 
 /**
@@ -66,14 +68,14 @@ export interface BlobRange {
  */
 export async function readRange(
   data: FileNode["data"],
-  { offset, length }: BlobRange,
+  { offset, length, into }: BlobRange,
   cells: CellReader,
 ): Promise<{ bytes: Buffer; size: number }> {
   const top = await readBlobCell(cellOf(data).ref, cells);
   const size = top.length;
   const end = Math.min(size, offset + length);
   if (offset >= end) return { bytes: Buffer.alloc(0), size };
-  const bytes = Buffer.allocUnsafe(end - offset);
+  const bytes = into?.subarray(0, end - offset) ?? Buffer.allocUnsafe(end - offset);
   const copy = ({ content, length: partLength }: ParsedBlob, start: number): void => {
     if (content === undefined || start >= end || start + partLength <= offset) return;
     const from = Math.max(0, offset - start);
@@ -87,7 +89,8 @@ export async function readRange(
     level = [];
     for (let at = 0; at < touched.length; at += MAX_TOGETHER) {
       const some = touched.slice(at, at + MAX_TOGETHER);
-      const lease = new ReadLease();
+      // The Refs of parts are views of the cells above the chunks.
+      const lease = some.every((part) => part.length <= CHUNK_BYTES) ? new ReadLease() : undefined;
       const read = await readCells(
         some.map(({ ref }) => ref),
         cells,
@@ -99,8 +102,7 @@ export async function readRange(
         copy(blob, part.start);
         below.push(...partsOf(blob, part.start));
       }
-      // The Refs of parts are views of the cells.
-      if (below.length === 0) lease.release();
+      lease?.release();
       level.push(...below);
     }
   }

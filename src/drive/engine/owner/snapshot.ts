@@ -40,7 +40,7 @@ export async function snapshotOf(
     entries: (path) => at(path, (tree) => entriesAt(tree, path)),
     // Errors are those of the reads that follow.
     fetch: (paths) => at([], (tree) => fetchFiles(tree, paths)).catch(() => undefined),
-    readFile: (path, offset, length) => at(path, (tree) => readAt(tree, path, { offset, length })),
+    readFile: (path, offset, length, into) => at(path, (tree) => readAt(tree, path, { offset, length, into })),
     release() {
       isOpen = false;
       release();

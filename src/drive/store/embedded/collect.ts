@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { open } from "lmdb";
 import type { Table } from "../../../database/shared-database.js";
-import { sameBytes, sha3 } from "../../cad3/ref.js";
+import { isHashOf } from "../../cad3/ref.js";
 import type { CollectOptions, CollectReport } from "../cell-store.js";
 import type { LiveBatches } from "../live-batches.js";
 import { type HashText, hashOfText, type LoadForMark, logsOf, type Marks, markTrees, textOfHash } from "../mark.js";
@@ -73,7 +73,7 @@ function loaderOf({ tables: { cells, chunks }, checkGoesOn }: CollectParts): Loa
     const row = cells.get(hash);
     if (row === undefined) return chunks.doesExist(hash) ? "leaf" : undefined;
     const bytes = unstamped(row);
-    return sameBytes(sha3(bytes), hash) ? bytes : "damaged";
+    return isHashOf(hash, bytes) ? bytes : "damaged";
   };
 }
 

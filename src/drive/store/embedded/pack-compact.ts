@@ -48,27 +48,28 @@ export async function compactPacks(parts: CompactParts, liveBytes: ReadonlyMap<n
 async function copyLive(parts: CompactParts, number: number): Promise<boolean> {
   const { tables, reader, packs } = parts;
   const entries = (await readFooter(parts.folder, number)) ?? [];
-  const placesOf = (some: readonly PackEntry[]): { hash: Buffer; place: Place }[] =>
+  const placesOf = (some: readonly PackEntry[]): (Place & { hash: Buffer })[] =>
     some.flatMap(({ hash }) => {
       const key = Buffer.from(hash);
       const row = tables.chunks.get(key);
       const place = row === undefined ? undefined : placeOf(row);
-      return place?.pack === number ? [{ hash: key, place }] : [];
+      return place?.pack === number ? [{ ...place, hash: key }] : [];
     });
   for (let at = 0; at < entries.length; at += CELLS_PER_COPY) {
-    const live = placesOf(entries.slice(at, at + CELLS_PER_COPY));
+    const live = [...reader.read(placesOf(entries.slice(at, at + CELLS_PER_COPY)))];
     if (live.length === 0) continue;
-    const bytes = await reader.readMany(live.map(({ place }) => place));
-    const chunks = live.map(({ hash, place }) => ({ hash, length: place.length }));
-    const copies = await packs.append({ bytes: Buffer.concat(bytes), chunks });
+    const copies = await packs.append({
+      bytes: Buffer.concat(live.map(([, bytes]) => bytes)),
+      chunks: live.map(([{ hash, length }]) => ({ hash, length })),
+    });
     const durable = await packs.sync();
     tables.env.transactionSync(() => {
       if (durable !== undefined) packs.record(durable);
       if (copies.some((copy) => packs.isBroken(copy.pack))) throw storeUnavailable("its disk failed");
-      live.forEach(({ hash, place }, which) => {
+      live.forEach(([{ hash, offset }], which) => {
         const row = tables.chunks.get(hash);
         const copy = copies[which];
-        const isSame = row !== undefined && placeOf(row).pack === number && placeOf(row).offset === place.offset;
+        const isSame = row !== undefined && placeOf(row).pack === number && placeOf(row).offset === offset;
         if (isSame && copy !== undefined) tables.chunks.putSync(hash, placeRow(uint(row), copy));
       });
     });

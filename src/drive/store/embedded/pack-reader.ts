@@ -1,6 +1,6 @@
 // Reads chunks from pack files.
 
-import { type FileHandle, open } from "node:fs/promises";
+import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { ReadLease } from "../read-lease.js";
 import { storeDamaged } from "../store-error.js";
@@ -11,24 +11,21 @@ export const packFile = (folder: string, pack: number): string =>
 
 /** Maximum packs kept open. */
 const MAX_OPEN = 32;
-/** Maximum bytes of one read; places in one pack that are closer together than the gap are read at once. */
-const MAX_READ_BYTES = 1 << 20;
+/** Maximum bytes of one read: 64 chunks. Places in one pack that are closer together than the gap are read at once. */
+const MAX_READ_BYTES = 64 * 4160;
 const MAX_GAP_BYTES = 16_384;
 /** Buffers kept for reads under a lease, and the fewest bytes of such a read. */
-const MAX_SPARE = 4;
+const MAX_SPARE = 8;
 const MIN_LEASED_BYTES = 65_536;
 
-interface OpenPack {
-  readonly handle: Promise<FileHandle>;
-  users: number;
-  isDropped: boolean;
-}
-
-/** Reads places in packs and keeps recently used packs open. */
+/**
+ * Reads places in packs and keeps recently used packs open. It reads on the calling thread, as LMDB does with the tables: the
+ * store is on a local disk, and the thread pool takes longer to answer than the disk cache takes to give a piece.
+ */
 export class PackReader {
   readonly #folder: string;
-  /** Least recently used first. */
-  readonly #open = new Map<number, OpenPack>();
+  /** Descriptors by pack, the least recently used first. */
+  readonly #open = new Map<number, number>();
   /** Buffers of {@link MAX_READ_BYTES} that nothing uses. */
   readonly #spare: Buffer[] = [];
 
@@ -37,37 +34,29 @@ export class PackReader {
   }
 
   /**
-   * In the given order.
+   * Every place with its bytes, in the order of the disk. A piece of a pack is read when its first place is asked for.
    *
    * @param lease if present, what is returned may be overwritten once it is released
    * @throws ENOENT if a pack is gone, STORE_DAMAGED if it is too short
    */
-  async readMany(places: readonly Place[], lease?: ReadLease): Promise<Buffer[]> {
-    const found = new Map<Place, Buffer>();
+  *read<P extends Place>(places: readonly P[], lease?: ReadLease): Generator<readonly [place: P, bytes: Buffer]> {
     for (const run of runsOf(places)) {
       const [first, last] = [run[0], run.at(-1)];
       if (first === undefined || last === undefined) continue;
-      const bytes = await this.#read({ ...first, length: last.offset + last.length - first.offset }, lease);
+      const { pack, offset } = first;
+      const piece = this.#read({ pack, offset, length: last.offset + last.length - offset }, lease);
       for (const place of run) {
-        const at = place.offset - first.offset;
-        found.set(place, bytes.subarray(at, at + place.length));
+        const at = place.offset - offset;
+        yield [place, piece.subarray(at, at + place.length)];
       }
     }
-    return places.map((place) => found.get(place) ?? Buffer.alloc(0));
   }
 
-  async #read({ pack, offset, length }: Place, lease?: ReadLease): Promise<Buffer> {
-    const entry = this.#take(pack);
-    try {
-      const handle = await entry.handle;
-      const target = this.#bufferOf(length, lease);
-      const { bytesRead } = await handle.read(target, 0, length, offset);
-      if (bytesRead !== length) throw storeDamaged("a pack is too short");
-      return target;
-    } finally {
-      entry.users -= 1;
-      closeUnused(entry);
-    }
+  #read({ pack, offset, length }: Place, lease: ReadLease | undefined): Buffer {
+    const target = this.#bufferOf(length, lease);
+    const bytesRead = readSync(this.#descriptorOf(pack), target, 0, length, offset);
+    if (bytesRead !== length) throw storeDamaged("a pack is too short");
+    return target;
   }
 
   #bufferOf(length: number, lease: ReadLease | undefined): Buffer {
@@ -81,28 +70,20 @@ export class PackReader {
     return buffer.subarray(0, length);
   }
 
-  #take(pack: number): OpenPack {
-    const entry = this.#open.get(pack) ?? {
-      handle: open(packFile(this.#folder, pack), "r"),
-      users: 0,
-      isDropped: false,
-    };
-    entry.users += 1;
-    entry.handle.catch(() => this.drop(pack));
+  #descriptorOf(pack: number): number {
+    const fd = this.#open.get(pack) ?? openSync(packFile(this.#folder, pack), "r");
     this.#open.delete(pack);
-    this.#open.set(pack, entry);
+    this.#open.set(pack, fd);
     const [oldest] = this.#open.keys();
     if (this.#open.size > MAX_OPEN && oldest !== undefined) this.drop(oldest);
-    return entry;
+    return fd;
   }
 
-  /** Closes a pack as soon as no read uses it. */
+  /** Closes a pack. */
   drop(pack: number): void {
-    const entry = this.#open.get(pack);
+    const fd = this.#open.get(pack);
     this.#open.delete(pack);
-    if (entry === undefined) return;
-    entry.isDropped = true;
-    closeUnused(entry);
+    if (fd !== undefined) closeSync(fd);
   }
 
   close(): void {
@@ -110,15 +91,10 @@ export class PackReader {
   }
 }
 
-function closeUnused(entry: OpenPack): void {
-  if (!entry.isDropped || entry.users > 0) return;
-  entry.handle.then((handle) => handle.close()).catch(() => undefined);
-}
-
 /** Groups of places that are read together, each ordered by offset. */
-function runsOf(places: readonly Place[]): Place[][] {
+function runsOf<P extends Place>(places: readonly P[]): P[][] {
   const sorted = [...places].sort((one, other) => one.pack - other.pack || one.offset - other.offset);
-  const runs: Place[][] = [];
+  const runs: P[][] = [];
   for (const place of sorted) {
     const run = runs.at(-1);
     const [first, last] = [run?.[0], run?.at(-1)];

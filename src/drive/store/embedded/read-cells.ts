@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { codeOf } from "../../../core/unknown.js";
-import { sameBytes, sha3 } from "../../cad3/ref.js";
+import { asBuffer, isHashOf } from "../../cad3/ref.js";
 import { checkHash } from "../checks.js";
 import type { ReadLease } from "../read-lease.js";
 import { storeDamaged } from "../store-error.js";
@@ -49,26 +49,21 @@ async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(U
   let isChunkLikely = false;
   const turn = createByteTurn(parts);
   const found: (Uint8Array | undefined)[] = [];
-  const places: { readonly at: number; readonly hash: Uint8Array; readonly place: Place }[] = [];
+  const wanted: (Place & { readonly at: number; readonly hash: Uint8Array })[] = [];
   for (const [at, hash] of hashes.entries()) {
-    const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length);
+    const key = asBuffer(hash);
     const likely: Buffer | undefined = isChunkLikely ? chunks.get(key) : undefined;
     const row: Buffer | undefined = likely === undefined ? cells.get(key) : undefined;
     const place: Buffer | undefined = row === undefined && !isChunkLikely ? chunks.get(key) : likely;
     isChunkLikely = place !== undefined;
     found.push(row && verifyCell(unstamped(row), hash));
-    if (place !== undefined) places.push({ at, hash, place: placeOf(place) });
-    const waiting = turn(row?.length ?? 0);
+    if (place !== undefined) wanted.push(Object.assign(placeOf(place), { at, hash }));
+    const waiting = row === undefined ? undefined : turn(row.length);
     if (waiting !== undefined) await waiting;
   }
-  const read = await parts.reader.readMany(
-    places.map(({ place }) => place),
-    parts.lease,
-  );
-  for (const [which, { at, hash }] of places.entries()) {
-    const bytes = read[which];
-    found[at] = bytes && verifyCell(bytes, hash);
-    const waiting = turn(bytes?.length ?? 0);
+  for (const [{ at, hash }, bytes] of parts.reader.read(wanted, parts.lease)) {
+    found[at] = verifyCell(bytes, hash);
+    const waiting = turn(bytes.length);
     if (waiting !== undefined) await waiting;
   }
   return found;
@@ -92,6 +87,6 @@ function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<
 
 /** @throws STORE_DAMAGED */
 function verifyCell(bytes: Uint8Array, hash: Uint8Array): Uint8Array {
-  if (!sameBytes(sha3(bytes), hash)) throw storeDamaged("a cell is not what was stored");
+  if (!isHashOf(hash, bytes)) throw storeDamaged("a cell is not what was stored");
   return bytes;
 }
