@@ -28,10 +28,10 @@ describe("file:hash", () => {
     async (size) => {
       const bytes = Buffer.alloc(1_000_000, "0123456789");
       const lengths: number[] = [];
-      const read = (offset: number, length: number, into?: Buffer) => {
+      const read = (offset: number, length: number, into = Buffer.alloc(0)) => {
         lengths.push(length);
-        bytes.copy(into ?? Buffer.alloc(0), 0, offset, offset + length);
-        return into?.subarray(0, Math.min(length, bytes.length - offset));
+        bytes.copy(into, 0, offset, offset + length);
+        return into.subarray(0, Math.min(length, bytes.length - offset));
       };
       const { call } = dispatchOn({ backend: { open: () => ({ size, modified: 0, read, close() {} }) } });
       expect(await call("hash")).toMatchObject({ etag: etagOfContent(bytes), size: bytes.length });
