@@ -20,6 +20,8 @@ export interface Bound {
   readonly root: string;
   /** Segments of the directory that the tools see. */
   readonly prefix: readonly string[];
+  /** Its path. */
+  readonly prefixPath: string;
   readonly links: Profile["links"];
   /** Clone the directory before each command. */
   readonly snapshot?: boolean | undefined;
@@ -75,9 +77,9 @@ class CountedRoot implements BoundRoot {
 
   async exec(request: Omit<ExecRequest, "mounts">, at = WORKSPACE): Promise<SandboxProcess> {
     const { host, bound } = this.#parts;
-    const { root, prefix, snapshot = false } = bound;
+    const { root, prefixPath: prefix, snapshot = false } = bound;
     this.calls++;
-    const mount = { root, at, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
+    const mount = { root, at, ...(prefix === "" ? {} : { prefix }) };
     try {
       return await host.exec({ ...request, mounts: [mount], snapshot }, { ...this.#contextOf({}), report: undefined });
     } catch (error) {
@@ -91,7 +93,7 @@ class CountedRoot implements BoundRoot {
     wishes: BoundWishes = NO_WISHES,
   ): Promise<FileOutputs[Name]> {
     const { host, bound } = this.#parts;
-    const { root, prefix } = bound;
+    const { root, prefixPath } = bound;
     const path = rootPath(bound, input.path ?? "");
     this.calls++;
     try {
@@ -99,10 +101,10 @@ class CountedRoot implements BoundRoot {
       // Object.assign, not a spread: validating an object made by a spread is slower than the rest of a small call.
       const given = Object.assign({ root, path }, input, { path });
       const output = parseOutput(operation, await host.invoke(operation, given, context));
-      return prefix.length === 0 ? output : toSessionPaths(output, { bound, path });
+      return prefixPath === "" ? output : toSessionPaths(output, { bound, path });
     } catch (error) {
-      if (prefix.length === 0 || !(error instanceof FileAdapterError)) throw error;
-      const isMissing = error.code === "NOT_FOUND" && path === prefix.join("/");
+      if (prefixPath === "" || !(error instanceof FileAdapterError)) throw error;
+      const isMissing = error.code === "NOT_FOUND" && path === prefixPath;
       if (isMissing && operation in EMPTY) return parseOutput(operation, EMPTY[operation]);
       throw withoutPrefix(error, bound);
     }
@@ -122,14 +124,14 @@ class CountedRoot implements BoundRoot {
 }
 
 /** Converts a tool's path to a path of the root. It is normalised first, so that `..` cannot lead above the prefix. */
-function rootPath({ root, prefix }: Bound, path: string): string {
-  if (prefix.length === 0) return path;
-  return [...prefix, ...parsePath(root, path).segments].join("/");
+function rootPath({ root, prefixPath }: Bound, path: string): string {
+  if (prefixPath === "") return path;
+  const below = parsePath(root, path).segments.join("/");
+  return below === "" ? prefixPath : `${prefixPath}/${below}`;
 }
 
-function shorten({ prefix }: Bound, path: string): string {
-  const above = `${prefix.join("/")}/`;
-  return path.startsWith(above) ? path.slice(above.length) : "";
+function shorten({ prefixPath }: Bound, path: string): string {
+  return path.startsWith(prefixPath) && path[prefixPath.length] === "/" ? path.slice(prefixPath.length + 1) : "";
 }
 
 interface Placed {
@@ -144,8 +146,7 @@ function parseOutput<Name extends BoundOperation>(_operation: Name, output: unkn
 
 /** Rewrites the paths of a result relative to the prefix. */
 function toSessionPaths<Output extends FileOutputs[BoundOperation]>(output: Output, { bound, path }: Placed): Output {
-  const isPrefix = path === bound.prefix.join("/");
-  if ("exists" in output && output.exists === false && isPrefix) {
+  if ("exists" in output && output.exists === false && path === bound.prefixPath) {
     return { ...output, exists: true, type: "directory", size: 0, modified: 0, readOnly: false };
   }
   if ("totalMatches" in output) return { ...output, ...shortenResults(output, bound) };
@@ -168,7 +169,7 @@ function shortenResults(
  * Removes the prefix from `data`. The message may still contain it: profiles build their own texts from code and data.
  */
 function withoutPrefix(error: FileAdapterError, bound: Bound): FileAdapterError {
-  if (bound.prefix.length === 0) return error;
+  if (bound.prefixPath === "") return error;
   const { code, message, data } = error;
   const { path, required } = data;
   return adapterError(code, message, {
@@ -181,9 +182,9 @@ function withoutPrefix(error: FileAdapterError, bound: Bound): FileAdapterError 
 const isRequired = (value: unknown): value is { readonly with: string } => typeof fieldsOf(value)["with"] === "string";
 
 /** Replaces the prefix in a resource URI with `…`; merely removing it would name a different resource. */
-function elide({ root, prefix }: Bound, resource: string): string {
+function elide({ root, prefixPath }: Bound, resource: string): string {
   const top = `file://${root}`;
-  const hidden = `${top}/${prefix.join("/")}`;
+  const hidden = `${top}/${prefixPath}`;
   return resource === hidden || resource.startsWith(`${hidden}/`)
     ? `${top}/…${resource.slice(hidden.length)}`
     : resource;

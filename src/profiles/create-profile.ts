@@ -76,7 +76,8 @@ export function openProfile(
   }
   const open = profile.open(binding, { host, ...(shell === undefined ? {} : { shell }) });
   const { root, snapshot } = binding;
-  const bound: Bound = { root, prefix: prefixOf(binding), links: profile.links, snapshot };
+  const prefix = prefixOf(binding);
+  const bound: Bound = { root, prefix, prefixPath: prefix.join("/"), links: profile.links, snapshot };
   const known = new Map(open.tools.map((tool) => [tool.name, tool]));
   const validator = new InputValidator();
   const bind = (tool: string, context: SurfaceContext) => bindCall(host, bound, context, `${name}:${tool}`);

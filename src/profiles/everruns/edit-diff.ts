@@ -27,17 +27,24 @@ export interface DoneEdit {
   readonly changes: readonly TextChange[];
   /** As the caller sees it. */
   readonly path: string;
+  /** The first changed line as the operation counts them, by `\n`. Absent: nothing changed. */
+  readonly firstLine: number | undefined;
 }
 
 /** Lines are counted after normalising line endings to `\n` and removing the byte order mark. */
-export function reportEdit({ text, changes, path }: DoneEdit, monotonicMs: () => number): EditReport {
+export function reportEdit({ text, changes, path, firstLine }: DoneEdit, monotonicMs: () => number): EditReport {
   const bom = text.startsWith(BOM) ? BOM.length : 0;
   const body = text.slice(bom);
   const inBody = changes.map((change) => ({ ...change, start: change.start - bom, end: change.end - bom }));
-  const first = firstDifference(body, applyReplacements(body, inBody), inBody[0]?.start ?? 0);
-  if (first === undefined) return { first_changed_line: null, diff: "", diff_truncated: false };
+  const line = text.includes("\r") ? firstLineOf(body, inBody) : firstLine;
+  if (line === undefined) return { first_changed_line: null, diff: "", diff_truncated: false };
   const plain = normaliseLineEnds(body, inBody);
-  return { first_changed_line: lineOf(first, body), ...diffOf(plain, path, monotonicMs) };
+  return { first_changed_line: line, ...diffOf(plain, path, monotonicMs) };
+}
+
+function firstLineOf(body: string, changes: readonly TextChange[]): number | undefined {
+  const first = firstDifference(body, applyReplacements(body, changes), changes[0]?.start ?? 0);
+  return first === undefined ? undefined : lineOf(first, body);
 }
 
 function lineOf(position: number, body: string): number {

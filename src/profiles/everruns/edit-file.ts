@@ -44,7 +44,7 @@ export async function editFile(args: JsonObject, path: string, call: SessionCall
   return {
     ...about,
     ...{ content_hash: hash, previous_content_hash: request.expected, applied_edits: changes.length },
-    ...reportEdit({ text: file.text, changes, path: shown }, call.monotonicMs),
+    ...reportEdit({ text: file.text, changes, path: shown, firstLine: output.firstChangedLine }, call.monotonicMs),
   };
 }
 

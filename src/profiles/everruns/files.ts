@@ -1,6 +1,7 @@
 // The Everruns tools that write, list, delete and stat files.
 
 import type { CallTerms } from "../../core/call/terms.js";
+import { isoTime } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import type { BoundRoot } from "../profile.js";
@@ -79,12 +80,19 @@ export async function listDirectory(path: string, call: SessionCall): Promise<Js
       });
     }
   }
-  entries.sort((left, right) => (left.path < right.path ? -1 : 1));
-  // Pages of a directory that changes meanwhile can repeat an entry.
-  const sorted = entries.filter((entry, at) => entry.path !== entries[at - 1]?.path);
+  const sorted = isAscending(entries) ? entries : sortedOnce(entries);
   const answer = { path: call.paths.show(path), entries: sorted, count: sorted.length };
   return isCut ? { ...answer, truncated: true } : answer;
 }
+
+const isAscending = (entries: readonly Listed[]): boolean =>
+  entries.every(({ path }, at) => at === 0 || path > (entries[at - 1]?.path ?? path));
+
+/** Pages of a directory that changes meanwhile can repeat an entry. */
+const sortedOnce = (entries: readonly Listed[]): readonly Listed[] =>
+  entries
+    .toSorted((left, right) => (left.path < right.path ? -1 : 1))
+    .filter((entry, at, sorted) => entry.path !== sorted[at - 1]?.path);
 
 export async function deleteFile(path: string, recursive: boolean, call: SessionCall): Promise<JsonObject> {
   if (path === "/") throw toolFault("ROOT_DELETE", "cannot delete workspace root");
@@ -100,7 +108,7 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
   const { type, size = 0, modified = 0 } = found;
   const isDirectory = type === "directory";
   const created = createdIn(found) ?? modified;
-  const updatedAt = new Date(modified).toISOString();
+  const updatedAt = isoTime(modified);
   // Written out, here and above: spreads are slower than the rest of a small call.
   return {
     path: shown,
@@ -110,7 +118,7 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
     is_directory: isDirectory,
     is_readonly: call.root.readOnly || call.files.has(path),
     size_bytes: isDirectory ? 0 : size,
-    created_at: created === modified ? updatedAt : new Date(created).toISOString(),
+    created_at: created === modified ? updatedAt : isoTime(created),
     updated_at: updatedAt,
   };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { EditedText, TextChange } from "../../../src/core/call/terms.js";
-import { withTerminator } from "../../../src/ops/content/terminators.js";
-import { applyReplacements } from "../../../src/ops/editing/apply.js";
+import { lineAt, withTerminator } from "../../../src/ops/content/terminators.js";
+import { applyReplacements, firstDifference } from "../../../src/ops/editing/apply.js";
 import { normaliseLineEnds, reportEdit } from "../../../src/profiles/everruns/edit-diff.js";
 import { parseEdits, planEdits, shownText } from "../../../src/profiles/everruns/edit-file.js";
 import { failureOf } from "../../ops/ground.js";
@@ -140,7 +140,10 @@ describe("what is told of an edit", () => {
   const still = () => 0;
   async function told(text: string, edits: readonly (readonly [string, string])[], clock = still) {
     const changes = await planEdits(pairs(edits), inFile(text));
-    return reportEdit({ text, changes, path: "/workspace/f" }, clock);
+    // What the operation answers.
+    const first = firstDifference(text, applyReplacements(text, changes), 0);
+    const firstLine = first === undefined ? undefined : lineAt(first, text);
+    return reportEdit({ text, changes, path: "/workspace/f", firstLine }, clock);
   }
   const header = "--- /workspace/f (before)\n+++ /workspace/f (after)\n";
 

@@ -84,6 +84,10 @@ describe.each(KINDS)("on a %s root", (kind) => {
         entries: [entry(".env", 2), entry("A", 2), entry("b", 2), entry("sub", 0, true)],
         count: 4,
       });
+      // In UTF-16, unlike UTF-8, the second character comes before the first.
+      for (const name of ["\uff5e", "😀", "a"]) await call("write_file", { path: `order/${name}`, content: "" });
+      const { entries } = (await call("list_directory", { path: "order" })) as { entries: { name: string }[] };
+      expect(entries.map(({ name }) => name)).toEqual(["a", "😀", "\uff5e"]);
       expect(await fail("list_directory", { path: "list/b" })).toBe("Path is not a directory: /workspace/list/b");
       expect(await fail("list_directory", { path: "none" })).toBe("Directory not found: /workspace/none");
     });
