@@ -58,7 +58,7 @@ async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(U
     isChunkLikely = place !== undefined;
     found.push(row && verifyCell(unstamped(row), hash));
     if (place !== undefined) wanted.push(Object.assign(placeOf(place), { at, hash }));
-    const waiting = row === undefined ? undefined : turn(row.length);
+    const waiting = turn(row?.length ?? 0);
     if (waiting !== undefined) await waiting;
   }
   for (const [{ at, hash }, bytes] of parts.reader.read(wanted, parts.lease)) {
