@@ -56,7 +56,7 @@ function* makeStaged(change: Change, { old, content }: StagedFor): Io<StagedFile
   return spare ?? (yield* staging.create(directory, old.stat.mode & PERMISSION_BITS));
 }
 
-/** Where content is flushed, that takes much longer than a file takes to make. */
+/** Where content is flushed, that takes much longer than a file takes to make; and what stays in the trash stays as it is. */
 const usesSpares = (change: Change, old: Pinned): boolean => !change.rules.durable && !keepsFile(change, old);
 
 /** Target of a staged file. */
