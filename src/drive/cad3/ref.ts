@@ -40,6 +40,9 @@ export const isBranch = (ref: Uint8Array): boolean => ref[0] === REF_TAG;
 /** Hash of the cell that a Ref stands for. */
 export const hashOfRef = (ref: Uint8Array): Uint8Array => (isBranch(ref) ? ref.subarray(1) : sha3(ref));
 
+/** Hash of the cell that a reference by hash stands for, as hex. */
+export const hexOfBranch = (ref: Uint8Array): string => asBuffer(ref).toString("hex", 1);
+
 export const sameBytes = (one: Uint8Array, other: Uint8Array): boolean =>
   one === other || Buffer.compare(one, other) === 0;
 

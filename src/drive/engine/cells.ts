@@ -7,7 +7,7 @@ import type { Source } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexNode } from "../cad3/maps/index-node.js";
-import { hashOfRef, isBranch, sha3, toHex } from "../cad3/ref.js";
+import { hashOfRef, hexOfBranch, isBranch, sha3, toHex } from "../cad3/ref.js";
 import { BLOB_TAG, STRING_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { DEFAULT_CELL_LIMITS } from "../dlfs/limits.js";
@@ -31,10 +31,11 @@ export interface CellPool {
   /**
    * In request order; `undefined` for cells the store does not have.
    *
-   * @param lease see {@link CellStore.getMany}
    * @throws STORE_UNAVAILABLE, STORE_DAMAGED
    */
-  get(hashes: readonly string[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]>;
+  get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  /** The same for the content of files, which is not kept. @param lease see {@link CellStore.getMany} */
+  content(hashes: readonly Uint8Array[], lease: ReadLease): Promise<(Uint8Array | undefined)[]>;
   /** A cell that is in memory. */
   near(hash: string): Uint8Array | undefined;
   /** Keeps a cell that was stored, to be read next, unless it is content or text. */
@@ -58,9 +59,13 @@ const MAX_FIRST_IDS = 20_000;
 
 export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions): CellPool {
   const kept: CellCache = createCellCache(cacheBytes);
+  const verify = (hash: string, bytes: Uint8Array | undefined): void => {
+    if (!verifyReads || bytes === undefined) return;
+    if (toHex(sha3(bytes)) !== hash) throw driveError("BAD_FORMAT", "A cell has another hash");
+  };
   const checked = (hash: string, bytes: Uint8Array | undefined): Uint8Array | undefined => {
     if (bytes === undefined) return undefined;
-    if (verifyReads && toHex(sha3(bytes)) !== hash) throw driveError("BAD_FORMAT", "A cell has another hash");
+    verify(hash, bytes);
     if (bytes[0] !== BLOB_TAG || bytes.length <= MAX_KEPT_BLOB_BYTES) kept.set(hash, bytes);
     return bytes;
   };
@@ -72,23 +77,24 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
       const isContent = bytes[0] === BLOB_TAG || bytes[0] === STRING_TAG;
       if (!isContent || bytes.length <= MAX_KEPT_BLOB_BYTES) kept.set(hash, bytes);
     },
-    async get(hashes, lease) {
-      // What is read under a lease is content, which is not kept.
-      const found = hashes.map((hash) => (lease === undefined ? kept.get(hash) : undefined));
+    async get(hashes) {
+      const found = hashes.map(kept.get);
       const missing = hashes.filter((_, place) => found[place] === undefined);
       if (missing.length === 0) return found;
       const [only] = missing;
       const read =
         missing.length === 1 && only !== undefined
           ? [await callStore(() => store.get(Buffer.from(only, "hex")))]
-          : await callStore(() =>
-              store.getMany(
-                missing.map((hash) => Buffer.from(hash, "hex")),
-                lease,
-              ),
-            );
+          : await callStore(() => store.getMany(missing.map((hash) => Buffer.from(hash, "hex"))));
       let next = 0;
       return hashes.map((hash, place) => found[place] ?? checked(hash, read[next++]));
+    },
+    async content(hashes, lease) {
+      const read = await callStore(() => store.getMany(hashes, lease));
+      if (verifyReads) {
+        for (const [place, hash] of hashes.entries()) verify(toHex(hash), read[place]);
+      }
+      return read;
     },
   };
 }
@@ -141,11 +147,10 @@ export interface CellScope {
   runSteps<T>(steps: Steps<T>): Promise<T>;
   /** Prefetches branches. Missing ones are reported when they are used. */
   fetch(refs: Iterable<Uint8Array>): Promise<void>;
-  /**
-   * Cells for immediate use; they are not kept.
-   * @param lease see {@link CellStore.getMany}
-   */
-  peek(hashes: readonly string[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]>;
+  /** Cells for immediate use; they are not kept. */
+  peek(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  /** The same for the content of files. @param branches their Refs @param lease see {@link CellStore.getMany} */
+  content(branches: readonly Uint8Array[], lease: ReadLease): Promise<(Uint8Array | undefined)[]>;
   /**
    * The value of a Ref.
    * @throws MISSING_CELL
@@ -170,12 +175,12 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     return near;
   };
   const source: Source = { load, forget: (hash) => held.delete(hash), limits: DEFAULT_CELL_LIMITS };
-  const peek = async (hashes: readonly string[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]> => {
+  const peek = async (hashes: readonly string[]): Promise<(Uint8Array | undefined)[]> => {
     const near = hashes.map((hash) => held.get(hash) ?? overlay?.find(hash));
     const wanted = hashes.filter((_, place) => near[place] === undefined);
     if (wanted.length === 0) return near;
-    let read = await pool.get(wanted, lease);
-    if (read.includes(undefined) && (await overlay?.settle?.()) === true) read = await pool.get(wanted, lease);
+    let read = await pool.get(wanted);
+    if (read.includes(undefined) && (await overlay?.settle?.()) === true) read = await pool.get(wanted);
     let next = 0;
     return near.map((bytes) => bytes ?? read[next++]);
   };
@@ -248,6 +253,9 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     runSteps,
     fetch,
     peek,
+    // Without texts of the hashes, which take longer to make than to look up.
+    content: (branches, lease) =>
+      overlay === undefined ? pool.content(branches.map(hashOfRef), lease) : peek(branches.map(hexOfBranch)),
     async open(ref) {
       if (!isBranch(ref)) return lazyCell(parseCell(ref), ref, source);
       const hash = toHex(hashOfRef(ref));

@@ -60,7 +60,8 @@ export function takeCell(reader: Reader): ParsedCell {
   }
 }
 
-const bytesSince = (reader: Reader, start: number): Uint8Array => reader.bytes.subarray(start, reader.at);
+const bytesSince = ({ bytes, at }: Reader, start: number): Uint8Array =>
+  start === 0 && at === bytes.length ? bytes : bytes.subarray(start, at);
 
 function takeScalar(reader: Reader, first: number): ParsedScalar["value"] {
   if (first >= tag.LONG_TAG && first <= tag.LONG_TAG + tag.MAX_LONG_BYTES)

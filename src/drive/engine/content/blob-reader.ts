@@ -6,7 +6,7 @@ import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
 import type { ParsedBlob, ParsedCell } from "../../cad3/encoding/parsed.js";
 import { badFormat, readerOf, takeByte, takeVlq } from "../../cad3/encoding/reader.js";
-import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
+import { hexOfBranch, isBranch } from "../../cad3/ref.js";
 import { BLOB_TAG } from "../../cad3/scalar.js";
 import type { FileNode } from "../../dlfs/node.js";
 import { ReadLease } from "../../store/read-lease.js";
@@ -14,6 +14,8 @@ import type { CellScope } from "../cells.js";
 
 /** Reads cells without keeping them. */
 export type CellReader = Pick<CellScope, "peek">;
+/** The same for content. */
+export type ContentReader = Pick<CellScope, "peek" | "content">;
 
 /** Maximum parts of a blob read at once. */
 const MAX_TOGETHER = 256;
@@ -30,7 +32,7 @@ interface Part {
  * @throws MISSING_CELL, BAD_FORMAT
  */
 export async function readBlobCell(ref: Uint8Array, cells: CellReader, expected?: number): Promise<ParsedBlob> {
-  const [cell] = await readCells([ref], cells);
+  const [cell] = await readCells([ref], peeking(cells));
   return blobOf(cell, expected);
 }
 
@@ -40,14 +42,21 @@ function blobOf(cell: ParsedCell | undefined, expected?: number): ParsedBlob {
   return cell;
 }
 
-async function readCells(refs: readonly Uint8Array[], cells: CellReader, lease?: ReadLease): Promise<ParsedCell[]> {
-  const hashes = refs.filter(isBranch).map((ref) => toHex(hashOfRef(ref)));
-  const found = await cells.peek(hashes, lease);
+/** The cells of branches, in their order; `undefined` for those that are missing. */
+type Find = (branches: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>;
+
+const peeking =
+  (cells: CellReader): Find =>
+  (branches) =>
+    cells.peek(branches.map(hexOfBranch));
+
+async function readCells(refs: readonly Uint8Array[], find: Find): Promise<ParsedCell[]> {
+  const found = await find(refs.filter(isBranch));
   let next = 0;
   return refs.map((ref) => {
     if (!isBranch(ref)) return parseCell(ref);
     const bytes = found[next];
-    if (bytes === undefined) throw missingCell(hashes[next]);
+    if (bytes === undefined) throw missingCell(hexOfBranch(ref));
     next += 1;
     return parseCell(bytes);
   });
@@ -69,7 +78,7 @@ export interface BlobRange {
 export async function readRange(
   data: FileNode["data"],
   { offset, length, into }: BlobRange,
-  cells: CellReader,
+  cells: ContentReader,
 ): Promise<{ bytes: Buffer; size: number }> {
   const top = await readBlobCell(cellOf(data).ref, cells);
   const size = top.length;
@@ -79,7 +88,8 @@ export async function readRange(
   const copy = ({ content, length: partLength }: ParsedBlob, start: number): void => {
     if (content === undefined || start >= end || start + partLength <= offset) return;
     const from = Math.max(0, offset - start);
-    bytes.set(content.subarray(from, Math.max(from, end - start)), start + from - offset);
+    const isWhole = from === 0 && partLength <= end - start;
+    bytes.set(isWhole ? content : content.subarray(from, end - start), start + from - offset);
   };
   copy(top, 0);
   // Level by level, only the parts that overlap the range.
@@ -93,8 +103,7 @@ export async function readRange(
       const lease = some.every((part) => part.length <= CHUNK_BYTES) ? new ReadLease() : undefined;
       const read = await readCells(
         some.map(({ ref }) => ref),
-        cells,
-        lease,
+        lease === undefined ? peeking(cells) : (branches) => cells.content(branches, lease),
       );
       const below: Part[] = [];
       for (const [place, part] of some.entries()) {

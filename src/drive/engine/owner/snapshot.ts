@@ -17,7 +17,8 @@ export async function snapshotOf(
   { state, release }: PinnedState,
   { pool }: { readonly pool: CellPool },
 ): Promise<DriveReader> {
-  const newScope = (): CellScope => createScope(pool, { find: (hash) => state.merged.get(hash) });
+  const overlay = state.merged.size === 0 ? undefined : { find: (hash: string) => state.merged.get(hash) };
+  const newScope = (): CellScope => createScope(pool, overlay);
   const scope = newScope();
   const root = (await drivesOf(state, scope)).get(drive);
   const ref = (await scope.run(() => isLive(root))) && root !== undefined ? cellOf(root).ref : undefined;

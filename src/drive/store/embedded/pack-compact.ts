@@ -47,7 +47,8 @@ export async function compactPacks(parts: CompactParts, liveBytes: ReadonlyMap<n
 /** @returns whether the pack is now empty */
 async function copyLive(parts: CompactParts, number: number): Promise<boolean> {
   const { tables, reader, packs } = parts;
-  const entries = (await readFooter(parts.folder, number)) ?? [];
+  // In the order in which they lie there: chunks of a file stay in a row.
+  const entries = ((await readFooter(parts.folder, number)) ?? []).sort((one, other) => one.offset - other.offset);
   const placesOf = (some: readonly PackEntry[]): (Place & { hash: Buffer })[] =>
     some.flatMap(({ hash }) => {
       const key = Buffer.from(hash);

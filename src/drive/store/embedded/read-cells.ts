@@ -14,6 +14,12 @@ const BYTES_PER_TURN = 262_144;
 const CELLS_PER_TURN = 128;
 /** Most milliseconds between yields: while V8 marks a large heap, each buffer that is made can cost milliseconds. */
 const MAX_MS_PER_TURN = 10;
+/**
+ * Chunks of a file lie in a row, as they were written, unless it was changed later or others were written meanwhile. So only
+ * the first and the last of so many are looked up: if these lie as far apart as in a row, the others are taken from between
+ * them, and one whose hash is another is looked up after all.
+ */
+const ROW_CHUNKS = 64;
 
 export interface ReadParts {
   readonly tables: Tables;
@@ -43,30 +49,87 @@ export async function readCells(hashes: readonly Uint8Array[], parts: ReadParts)
   });
 }
 
-async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(Uint8Array | undefined)[]> {
-  const { cells, chunks } = parts.tables;
+/** @param rowChunks see {@link ROW_CHUNKS} */
+async function find(
+  hashes: readonly Uint8Array[],
+  parts: ReadParts,
+  rowChunks = ROW_CHUNKS,
+): Promise<(Uint8Array | undefined)[]> {
+  const found: (Uint8Array | undefined)[] = hashes.map(() => undefined);
+  const places = createPlaces(hashes, parts.tables, found);
+  const turn = createByteTurn(parts);
+  const wanted: Wanted[] = [];
+  for (let at = 0; at < hashes.length; ) {
+    const row = rowFrom(at, Math.min(at + rowChunks, hashes.length) - 1, places);
+    wanted.push(...row);
+    const waiting = turn(found[at]?.length ?? 0);
+    if (waiting !== undefined) await waiting;
+    at += Math.max(1, row.length);
+  }
+  const missed: number[] = [];
+  for (const [{ at, isGuess }, bytes] of parts.reader.read(wanted, parts.lease)) {
+    if (isHashOf(hashAt(hashes, at), bytes)) found[at] = bytes;
+    else if (isGuess) missed.push(at);
+    else throw notAsStored();
+    const waiting = turn(bytes.length);
+    if (waiting !== undefined) await waiting;
+  }
+  if (missed.length === 0) return found;
+  const others = await find(
+    missed.map((at) => hashAt(hashes, at)),
+    parts,
+    1,
+  );
+  for (const [place, at] of missed.entries()) found[at] = others[place];
+  return found;
+}
+
+/** A chunk to be read. */
+interface Wanted extends Place {
+  readonly at: number;
+  /** It was not looked up, so it may lie elsewhere. */
+  readonly isGuess: boolean;
+}
+
+/** Where the chunk with a number lies; `undefined` if it is a cell of the table, which is found with that, or missing. */
+type Places = (at: number) => Place | undefined;
+
+/** Looks each up once. */
+function createPlaces(
+  hashes: readonly Uint8Array[],
+  { cells, chunks }: Tables,
+  found: (Uint8Array | undefined)[],
+): Places {
+  const known = new Map<number, Place | undefined>();
   // Neighbours are mostly of one kind, and each look into a table costs about as much as a third of the hash.
   let isChunkLikely = false;
-  const turn = createByteTurn(parts);
-  const found: (Uint8Array | undefined)[] = [];
-  const wanted: (Place & { readonly at: number; readonly hash: Uint8Array })[] = [];
-  for (const [at, hash] of hashes.entries()) {
+  return (at) => {
+    if (known.has(at)) return known.get(at);
+    const hash = hashAt(hashes, at);
     const key = asBuffer(hash);
     const likely: Buffer | undefined = isChunkLikely ? chunks.get(key) : undefined;
     const row: Buffer | undefined = likely === undefined ? cells.get(key) : undefined;
     const place: Buffer | undefined = row === undefined && !isChunkLikely ? chunks.get(key) : likely;
     isChunkLikely = place !== undefined;
-    found.push(row && verifyCell(unstamped(row), hash));
-    if (place !== undefined) wanted.push(Object.assign(placeOf(place), { at, hash }));
-    const waiting = turn(row?.length ?? 0);
-    if (waiting !== undefined) await waiting;
-  }
-  for (const [{ at, hash }, bytes] of parts.reader.read(wanted, parts.lease)) {
-    found[at] = verifyCell(bytes, hash);
-    const waiting = turn(bytes.length);
-    if (waiting !== undefined) await waiting;
-  }
-  return found;
+    if (row !== undefined) found[at] = verifyCell(unstamped(row), hash);
+    known.set(at, place && placeOf(place));
+    return known.get(at);
+  };
+}
+
+/** A chunk, and those up to another one if all can lie in a row; nothing if there is none. */
+function rowFrom(first: number, last: number, places: Places): Wanted[] {
+  const place = places(first);
+  if (place === undefined) return [];
+  const { pack, offset, length } = place;
+  const end = last > first + 1 ? places(last) : undefined;
+  if (end?.pack !== pack || end.offset !== offset + (last - first) * length)
+    return [{ pack, offset, length, at: first, isGuess: false }];
+  const row: Wanted[] = [];
+  for (let at = first; at < last; at += 1)
+    row.push({ pack, offset: offset + (at - first) * length, length, at, isGuess: at > first });
+  row.push({ pack, offset: end.offset, length: end.length, at: last, isGuess: false });
+  return row;
 }
 
 /** Called with the bytes just processed; returns a promise when others should run. */
@@ -87,6 +150,14 @@ function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<
 
 /** @throws STORE_DAMAGED */
 function verifyCell(bytes: Uint8Array, hash: Uint8Array): Uint8Array {
-  if (!isHashOf(hash, bytes)) throw storeDamaged("a cell is not what was stored");
+  if (!isHashOf(hash, bytes)) throw notAsStored();
   return bytes;
+}
+
+const notAsStored = (): Error => storeDamaged("a cell is not what was stored");
+
+function hashAt(hashes: readonly Uint8Array[], at: number): Uint8Array {
+  const hash = hashes[at];
+  if (hash === undefined) throw new RangeError("No such cell was asked for");
+  return hash;
 }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { cellOf } from "../../../../src/drive/cad3/encoding/cell.js";
 import { parseCell } from "../../../../src/drive/cad3/encoding/parse-cell.js";
 import { LazyValue } from "../../../../src/drive/cad3/lazy.js";
-import type { Cell } from "../../../../src/drive/cad3/ref.js";
+import { type Cell, hexOfBranch } from "../../../../src/drive/cad3/ref.js";
 import { readRange } from "../../../../src/drive/engine/content/blob-reader.js";
 import { createBlobWriter, edgeOf, NO_EDGE } from "../../../../src/drive/engine/content/blob-writer.js";
 import { rejection } from "../engines.js";
@@ -21,6 +21,7 @@ function memory() {
       cells.set(hash, new Uint8Array(bytes));
     },
     peek: async (hashes: readonly string[]) => hashes.map((hash) => cells.get(hash)),
+    content: async (branches: readonly Uint8Array[]) => branches.map((ref) => cells.get(hexOfBranch(ref))),
   };
 }
 
@@ -119,6 +120,10 @@ describe("a range of a blob", () => {
       peek: (hashes: readonly string[]) => {
         asked += hashes.length;
         return store.peek(hashes);
+      },
+      content: (branches: readonly Uint8Array[]) => {
+        asked += branches.length;
+        return store.content(branches);
       },
     };
     await readRange(data, { offset: 3_000_000, length: 10 }, cells);
