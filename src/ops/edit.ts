@@ -70,10 +70,8 @@ async function planContent(
 ): Promise<{ plan: readonly Replacement[]; content: NewContent | undefined }> {
   const terms = call.terms?.edits;
   try {
-    const plan =
-      terms === undefined
-        ? await planOf(editsOf(input), original, { call, mayRead })
-        : await planBy(terms, original, { call, mayRead });
+    if (terms !== undefined) return await planBy(terms, original, { call, mayRead });
+    const plan = await planOf(editsOf(input), original, { call, mayRead });
     return { plan, content: newContent(original, plan, call) };
   } catch (error) {
     original.release();
@@ -81,17 +79,30 @@ async function planContent(
   }
 }
 
-/** The replacements as a profile plans them. Refuses a read-only file before it reveals anything about its content. */
+/**
+ * The replacements as a profile plans them. What the plan says about the content of a read-only file is not told: the write
+ * refuses that file, so only where nothing is written, it is asked whether it is one.
+ */
 async function planBy(
   terms: EditTerms,
-  { text, sha256 }: Original,
+  original: HeldOriginal,
   { call, mayRead }: { call: PathCall; mayRead: boolean },
-): Promise<readonly Replacement[]> {
-  const { access, path, root } = call;
-  const { scope } = access;
-  if ((await root.backend.stat(path, access))?.readOnly === true) throw permissionDenied(access.place);
+): Promise<{ plan: readonly Replacement[]; content: NewContent | undefined }> {
+  const { text, sha256 } = original;
+  const { scope } = call.access;
   const remainingMs = () => scope.remainingMs();
-  return terms.plan({ text, sha256, mayRead, breathe: () => yieldIfDue(scope), remainingMs });
+  let content: NewContent | undefined;
+  try {
+    const plan = await terms.plan({ text, sha256, mayRead, breathe: () => yieldIfDue(scope), remainingMs });
+    content = newContent(original, plan, call);
+    return { plan, content };
+  } finally {
+    if (content === undefined) await refuseReadOnly(call);
+  }
+}
+
+async function refuseReadOnly({ root, path, access }: PathCall): Promise<void> {
+  if ((await root.backend.stat(path, access))?.readOnly === true) throw permissionDenied(access.place);
 }
 
 /** Writes the new content if the file is still as it was read. @throws CONFLICT */

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { createFileAdapter, createProfile } from "../../../src/index.js";
+import { testFixed, whileFixed } from "../../ops/rights.js";
 import { hashOf, KINDS, useBed } from "./bed.js";
 
 const EDIT = { expected_hash: hashOf("x"), old_text: "x", new_text: "y" };
@@ -106,6 +108,29 @@ describe("read-only files", () => {
   test("a path that is none is not put there", async () => {
     await expect(seed({ path: "../x", content: "" })).rejects.toThrow();
     await expect(seed({ path: "b64", content: "@", encoding: "base64" })).rejects.toThrow();
+  });
+});
+
+describe("a file that the process may not write", () => {
+  const bed = useBed();
+
+  testFixed("is refused by an edit, whatever it would have found or changed", async () => {
+    bed.put("f", "x secret\n");
+    const expected_hash = hashOf("x secret\n");
+    const edits = [
+      { expected_hash, old_text: "x", new_text: "y" },
+      { expected_hash, old_text: "x", new_text: "x" },
+      { expected_hash, old_text: "x sekret", new_text: "" },
+      { expected_hash, old_text: "e", new_text: "" },
+      EDIT,
+    ];
+    const refusals = await whileFixed(join(bed.dir, "f"), async () => {
+      const all: string[] = [];
+      for (const edit of edits) all.push(await bed.fail("edit_file", { path: "f", ...edit }));
+      return all;
+    });
+    expect(new Set(refusals)).toEqual(new Set(["Cannot modify readonly file: /workspace/f"]));
+    expect(bed.get("f")).toBe("x secret\n");
   });
 });
 
