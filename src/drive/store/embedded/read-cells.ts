@@ -59,12 +59,20 @@ async function find(
   const places = createPlaces(hashes, parts.tables, found);
   const turn = createByteTurn(parts);
   const wanted: Wanted[] = [];
-  for (let at = 0; at < hashes.length; ) {
-    const row = rowFrom(at, Math.min(at + rowChunks, hashes.length) - 1, places);
-    wanted.push(...row);
+  for (let at = 0; at < hashes.length; at += 1) {
+    const place = places(at);
     const waiting = turn(found[at]?.length ?? 0);
     if (waiting !== undefined) await waiting;
-    at += Math.max(1, row.length);
+    if (place === undefined) continue;
+    const { pack, offset, length } = place;
+    wanted.push({ pack, offset, length, at, isGuess: false });
+    const last = Math.min(at + rowChunks, hashes.length) - 1;
+    const end = last > at + 1 ? places(last) : undefined;
+    if (end?.pack !== pack || end.offset !== offset + (last - at) * length) continue;
+    for (let next = at + 1; next < last; next += 1)
+      wanted.push({ pack, offset: offset + (next - at) * length, length, at: next, isGuess: true });
+    wanted.push({ pack, offset: end.offset, length: end.length, at: last, isGuess: false });
+    at = last;
   }
   const missed: number[] = [];
   for (const [{ at, isGuess }, bytes] of parts.reader.read(wanted, parts.lease)) {
@@ -94,17 +102,16 @@ interface Wanted extends Place {
 /** Where the chunk with a number lies; `undefined` if it is a cell of the table, which is found with that, or missing. */
 type Places = (at: number) => Place | undefined;
 
-/** Looks each up once. */
+/** Looks each up once; cells of the table twice if they are at the end of what is no row. */
 function createPlaces(
   hashes: readonly Uint8Array[],
   { cells, chunks }: Tables,
   found: (Uint8Array | undefined)[],
 ): Places {
-  const known = new Map<number, Place | undefined>();
+  const ahead = new Map<number, Place>();
   // Neighbours are mostly of one kind, and each look into a table costs about as much as a third of the hash.
   let isChunkLikely = false;
-  return (at) => {
-    if (known.has(at)) return known.get(at);
+  const look = (at: number): Place | undefined => {
     const hash = hashAt(hashes, at);
     const key = asBuffer(hash);
     const likely: Buffer | undefined = isChunkLikely ? chunks.get(key) : undefined;
@@ -112,24 +119,13 @@ function createPlaces(
     const place: Buffer | undefined = row === undefined && !isChunkLikely ? chunks.get(key) : likely;
     isChunkLikely = place !== undefined;
     if (row !== undefined) found[at] = verifyCell(unstamped(row), hash);
-    known.set(at, place && placeOf(place));
-    return known.get(at);
+    return place && placeOf(place);
   };
-}
-
-/** A chunk, and those up to another one if all can lie in a row; nothing if there is none. */
-function rowFrom(first: number, last: number, places: Places): Wanted[] {
-  const place = places(first);
-  if (place === undefined) return [];
-  const { pack, offset, length } = place;
-  const end = last > first + 1 ? places(last) : undefined;
-  if (end?.pack !== pack || end.offset !== offset + (last - first) * length)
-    return [{ pack, offset, length, at: first, isGuess: false }];
-  const row: Wanted[] = [];
-  for (let at = first; at < last; at += 1)
-    row.push({ pack, offset: offset + (at - first) * length, length, at, isGuess: at > first });
-  row.push({ pack, offset: end.offset, length: end.length, at: last, isGuess: false });
-  return row;
+  return (at) => {
+    const place = ahead.get(at) ?? look(at);
+    if (place !== undefined) ahead.set(at, place);
+    return place;
+  };
 }
 
 /** Called with the bytes just processed; returns a promise when others should run. */
