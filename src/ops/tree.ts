@@ -23,9 +23,9 @@ export const tree: Operation<TreeInput, TreeOutput> = {
     const survey = await new TreeSurvey(await surveyOptions(input, { base, call })).run();
     const { entries, isCut: truncated, depthLimited } = survey;
     const { root, path } = base;
-    const first = `${[root.name, ...path.segments].map(escapeText).join("/")}/\n`;
+    const line = `${[root.name, ...path.segments].map(escapeText).join("/")}/`;
     return {
-      tree: linesOf(survey.top, 1, [first]).join(""),
+      tree: `${linesOf({ ...survey.top, line }, 0)}\n`,
       ...{ truncated, entries, depthLimited },
       ...completenessOf(survey),
     };
@@ -54,6 +54,7 @@ async function surveyOptions(
     sizes: input.info === "size",
     ignore: rules && { ...rules, entersGit: isGitBase(path.segments) },
     exclude: excluded,
+    line: entryLine,
   };
 }
 
@@ -71,21 +72,17 @@ const ADVICE = {
   error: EXHAUSTED,
 };
 
-/** Appends the lines of a folder to those before it. */
-function linesOf({ shown, left }: Folder, depth: number, lines: string[]): string[] {
-  const indent = "\t".repeat(depth);
-  for (const { entry, folder } of shown) {
-    lines.push(indent, entryLine(entry));
-    if (folder !== undefined) linesOf(folder, depth + 1, lines);
-  }
-  if (left > 0) lines.push(`${indent}… ${left} more\n`);
-  return lines;
+/** The lines of a folder and what is in it, without the first indent and the last line feed. */
+function linesOf({ line, shown, left }: Folder, depth: number): string {
+  const lines = [line, ...shown.map((one) => (typeof one === "string" ? one : linesOf(one, depth + 1)))];
+  if (left > 0) lines.push(`… ${left} more`);
+  return lines.join(`\n${"\t".repeat(depth + 1)}`);
 }
 
 function entryLine(entry: WalkEntry): string {
   const mark = entry.type === "directory" ? "/" : entry.type === "symlink" ? "@" : "";
   const size = entry.size !== undefined && entry.type === "file" ? ` (${humanSize(entry.size)})` : "";
-  return `${entryName(entry.name)}${mark}${size}\n`;
+  return `${entryName(entry.name)}${mark}${size}`;
 }
 
 function cutNote(output: { truncated: boolean; entries: number; depthLimited: boolean }): string | undefined {

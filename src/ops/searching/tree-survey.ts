@@ -20,19 +20,18 @@ export interface SurveyOptions {
   /** Git's view: ignored entries are left out, `.git` is not entered. Absent: nothing is ignored. */
   readonly ignore: { readonly rules: IgnoreRules; readonly unread: number; readonly entersGit: boolean } | undefined;
   readonly exclude: Globs | undefined;
+  /** The line of an entry. Nothing else of it is kept: what lives on through a walk costs more than the walk. */
+  readonly line: (entry: WalkEntry) => string;
 }
 
-/** A shown directory with those of its entries that are shown, in order. */
+/** A shown directory that was to be entered. */
 export interface Folder {
-  readonly shown: Shown[];
+  /** Empty for the one where the survey starts. */
+  readonly line: string;
+  /** Those of its entries that are shown, in order: lines, and folders where they were to be entered. */
+  readonly shown: readonly (string | Folder)[];
   /** Direct entries left out for lack of room. */
-  left: number;
-}
-
-export interface Shown {
-  readonly entry: WalkEntry;
-  /** Only of a directory that was to be entered. */
-  readonly folder: OpenFolder | undefined;
+  readonly left: number;
 }
 
 /** The result of a survey. */
@@ -51,7 +50,8 @@ export interface Survey {
 
 /** A directory under survey. */
 class OpenFolder implements Folder {
-  shown: Shown[] = [];
+  readonly line: string;
+  shown: (string | OpenFolder)[] = [];
   left = 0;
   /** Entries seen in the current walk. */
   seen = 0;
@@ -60,11 +60,15 @@ class OpenFolder implements Folder {
   /** Made when needed: most folders have no folders in them. */
   #byName: Map<string, OpenFolder> | undefined;
 
-  add(entry: WalkEntry, folder: OpenFolder | undefined): void {
-    this.shown.push({ entry, folder });
-    if (folder === undefined) return;
+  constructor(line: string) {
+    this.line = line;
+  }
+
+  add(name: string, shown: string | OpenFolder): void {
+    this.shown.push(shown);
+    if (typeof shown === "string") return;
     this.#byName ??= new Map();
-    this.#byName.set(entry.name, folder);
+    this.#byName.set(name, shown);
   }
 
   /** The shown directory of that name. */
@@ -82,7 +86,7 @@ class OpenFolder implements Folder {
   /** The shown directories `depth` levels below, in order. */
   *below(depth: number): Generator<OpenFolder> {
     if (depth === 0) yield this;
-    else for (const { folder } of this.shown) if (folder !== undefined) yield* folder.below(depth - 1);
+    else for (const one of this.shown) if (typeof one !== "string") yield* one.below(depth - 1);
   }
 }
 
@@ -96,7 +100,7 @@ type Take = (parent: OpenFolder, entry: WalkEntry) => OpenFolder | "skip" | "sto
 export class TreeSurvey {
   readonly #options: SurveyOptions;
   readonly #pace: Pace;
-  readonly #top = new OpenFolder();
+  readonly #top = new OpenFolder("");
   /** The directories from the start down to the current one. */
   readonly #trail: OpenFolder[] = [];
   readonly #names: string[] = [];
@@ -138,9 +142,10 @@ export class TreeSurvey {
   #add(parent: OpenFolder, entry: WalkEntry): OpenFolder | "skip" {
     this.#entries++;
     const isOpen = entry.type === "directory" && !this.#isShut(entry);
-    const folder = isOpen && entry.depth < this.#options.maxDepth ? new OpenFolder() : undefined;
+    const line = this.#options.line(entry);
+    const folder = isOpen && entry.depth < this.#options.maxDepth ? new OpenFolder(line) : undefined;
     if (isOpen && folder === undefined) this.#depthLimited = true;
-    parent.add(entry, folder);
+    parent.add(entry.name, folder ?? line);
     return folder ?? "skip";
   }
 
