@@ -69,6 +69,21 @@ describe("a store that has lost a cell", () => {
     const read = async () => (await snapshotOf(true)).readFile(["one", "one-8"], 0, 10);
     expect(await rejection(read())).toBe("STORE_DAMAGED");
   });
+
+  test("is told of chunks of a large file that are not what they were stored as, when every read is verified", async () => {
+    const { store, open } = await stored();
+    await open().change("d", (drive) => drive.writeFile(["large"], Buffer.alloc(20_000, "text")));
+    const isChunk = (bytes: Uint8Array | undefined): boolean => (bytes?.length ?? 0) > 4096;
+    const forged: CellStore = {
+      ...store,
+      getMany: async (hashes) => (await store.getMany(hashes)).map((bytes) => (isChunk(bytes) ? flip(bytes) : bytes)),
+    };
+    const read = async (verifyReads: boolean) =>
+      (await openEngine({ store: forged, verifyReads }).owner(ALICE).read("d")).readFile(["large"], 0, 20_000);
+    expect(await rejection(read(true))).toBe("STORE_DAMAGED");
+    // Without, what the store gives is believed: it has checked that itself.
+    expect((await read(false)).size).toBe(20_000);
+  });
 });
 
 /** Another last byte, where that is content. */
