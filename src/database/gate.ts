@@ -3,7 +3,8 @@
 // changes or closes a shared database therefore holds its gate.
 
 import { join } from "node:path";
-import { open, type RootDatabase } from "lmdb";
+import type { RootDatabase } from "lmdb";
+import { open } from "./lmdb.js";
 
 /** Its files are these, with the lock file of LMDB's own. */
 const FILE = "gate.mdb";
