@@ -10,7 +10,7 @@ import { directoryOf, type FileNode, type NodeView, viewOf } from "../../dlfs/no
 import { driveError } from "../../error.js";
 import type { CellScope } from "../cells.js";
 import type { DriveEntry, DriveRead, DriveStat } from "../drives.js";
-import { type BlobRange, type ContentReader, claimedSize, readRange } from "./blob-reader.js";
+import { type BlobRange, type CellReader, claimedSize, readRange } from "./blob-reader.js";
 import { namesOf, readIntact, type Slot, slotsOf, summariesOf } from "./listing.js";
 
 /** The tree of a drive, as seen by one task. */
@@ -149,7 +149,7 @@ async function sizeOf(data: FileNode["data"], scope: CellScope): Promise<number>
  */
 export async function sizesOf(
   files: readonly (Uint8Array | undefined)[],
-  scope: ContentReader & Pick<CellScope, "sizes">,
+  scope: CellReader & Pick<CellScope, "sizes">,
 ): Promise<(number | undefined)[]> {
   const waiting: { readonly place: number; readonly hash: string }[] = [];
   const sizes = files.map((ref, place) => {
