@@ -6,9 +6,10 @@ import fc from "fast-check";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
 import { ReadLease } from "../../../src/drive/store/read-lease.js";
+import { openTables } from "../../../src/drive/store/tables.js";
 import { bytesOf, missingOf, publish, putAll, type TestCell, treeOf } from "./cells.js";
 
-// Of chunks in a row only the first and the last are looked up.
+// Of chunks in a row that are read under a lease only the first and the last are looked up.
 
 const isChunk = ({ bytes }: TestCell): boolean => bytes.length > 1000;
 const chunksOf = (length: number, seed: number): TestCell[] => treeOf([bytesOf(length, seed)]).cells.filter(isChunk);
@@ -79,6 +80,7 @@ test.each([1, 7, 63, 64, 65, 128, 250])("a chunk from elsewhere is found within 
   const cells = [...(files[1] ?? [])];
   for (const stranger of [one[3], small, missing, files[0]?.at(-1)]) {
     cells[at] = stranger ?? fail();
+    await expectCells(cells, new ReadLease());
     await expectCells(cells);
   }
 });
@@ -117,6 +119,34 @@ test("a chunk that was changed on the disk is refused within a row", async () =>
     writeFileSync(pack, bytes);
   }
   const hashes = cells.slice(0, 64).map(({ hash }) => hash);
-  await expect(store.getMany(hashes)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
-  await expectCells(cells.filter((cell) => cell !== victim));
+  for (const lease of [new ReadLease(), undefined]) {
+    await expect(store.getMany(hashes, lease)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+    await expectCells(
+      cells.filter((cell) => cell !== victim),
+      lease,
+    );
+  }
+});
+
+test("a chunk that the table lacks is missed within a row, unless content is read", async () => {
+  const place = mkdtempSync(join(tmpdir(), "vf-rows-"));
+  const before = await openEmbeddedStore({ path: place, flush: false });
+  const [cells, lost] = [files[1] ?? [], files[1]?.[30] ?? fail()];
+  await putAll(before, cells);
+  await before.close();
+  const tables = openTables(place, false);
+  tables.env.transactionSync(() => tables.chunks.removeSync(Buffer.from(lost.hash)));
+  await tables.env.close();
+  const after = await openEmbeddedStore({ path: place, flush: false });
+  try {
+    expect(await missingOf(after, cells)).toBe(1);
+    const read = await after.getMany(
+      cells.map(({ hash }) => hash),
+      new ReadLease(),
+    );
+    expect(Buffer.compare(read[30] ?? Buffer.alloc(0), lost.bytes)).toBe(0);
+  } finally {
+    await after.close();
+    rmSync(place, { recursive: true });
+  }
 });

@@ -15,9 +15,10 @@ const CELLS_PER_TURN = 128;
 /** Most milliseconds between yields: while V8 marks a large heap, each buffer that is made can cost milliseconds. */
 const MAX_MS_PER_TURN = 10;
 /**
- * Chunks of a file lie in a row, as they were written, unless it was changed later or others were written meanwhile. So only
- * the first and the last of so many are looked up: if these lie as far apart as in a row, the others are taken from between
- * them, and one whose hash is another is looked up after all.
+ * Chunks of a file lie in a row, as they were written, unless it was changed later or others were written meanwhile. So of so
+ * many that are read under a lease, as content, only the first and the last are looked up: if these lie as far apart as in a row,
+ * the others are taken from between them, and one whose hash does not match is looked up after all. Other reads look up each:
+ * a check of a drive has to notice that the table lacks one.
  */
 const ROW_CHUNKS = 64;
 
@@ -53,7 +54,7 @@ export async function readCells(hashes: readonly Uint8Array[], parts: ReadParts)
 async function find(
   hashes: readonly Uint8Array[],
   parts: ReadParts,
-  rowChunks = ROW_CHUNKS,
+  rowChunks = parts.lease === undefined ? 1 : ROW_CHUNKS,
 ): Promise<(Uint8Array | undefined)[]> {
   const found: (Uint8Array | undefined)[] = hashes.map(() => undefined);
   const places = createPlaces(hashes, parts.tables, found);
