@@ -1,7 +1,7 @@
 // Consistent copies of LMDB databases.
 
+import { open } from "lmdb";
 import { openGate } from "./gate.js";
-import { open } from "./lmdb.js";
 
 /**
  * Copies an LMDB database as of one moment, also while other processes write to it.

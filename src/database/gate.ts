@@ -3,8 +3,7 @@
 // changes or closes a shared database therefore holds its gate.
 
 import { join } from "node:path";
-import type { RootDatabase } from "lmdb";
-import { open } from "./lmdb.js";
+import { open, type RootDatabase } from "lmdb";
 
 /** Its files are these, with the lock file of LMDB's own. */
 const FILE = "gate.mdb";

@@ -2,9 +2,9 @@
 
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { open } from "lmdb";
 import { checkPages } from "./check-pages.js";
 import { type Gate, openGate } from "./gate.js";
-import { open } from "./lmdb.js";
 
 /** Which keys, in which order. */
 export interface KeyRange {

@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { ABORT } from "../database/lmdb.js";
+import { ABORT } from "lmdb";
 import { openShared, openTable, type SharedDatabase, type Table } from "../database/shared-database.js";
 
 export interface Tables {

@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { open } from "../../../database/lmdb.js";
+import { open } from "lmdb";
 import type { Table } from "../../../database/shared-database.js";
 import { isHashOf } from "../../cad3/ref.js";
 import type { CollectOptions, CollectReport } from "../cell-store.js";
