@@ -46,13 +46,15 @@ async function surveyOptions(
   const { root, path, access } = base;
   const { ignore: mode = "none", exclude } = input;
   const excluded = exclude === undefined ? undefined : compileGlobs(exclude, "exclude");
-  const rules = await ignoreRules({ root: root.name, ignore: mode }, { base, call });
+  const found = await ignoreRules({ root: root.name, ignore: mode }, { base, call });
   return {
-    ...{ backend: root.backend, path, access },
+    backend: root.backend,
+    path,
+    access,
     maxDepth: clamp(input.maxDepth, { low: 1, high: 10, otherwise: 3 }),
     maxEntries: clamp(input.maxEntries, { low: 1, high: 5000, otherwise: 500 }),
     sizes: input.info === "size",
-    ignore: rules && { ...rules, entersGit: isGitBase(path.segments) },
+    ignore: found && { rules: found.rules, unread: found.unread, entersGit: isGitBase(path.segments) },
     exclude: excluded,
     line: entryLine,
   };

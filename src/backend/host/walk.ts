@@ -48,9 +48,13 @@ export function* walkEntries(jail: Jail, start: Pinned, options: HostWalkOptions
   }
 }
 
+/** The options that each entry asks for. */
+type EntryOptions = { readonly [Key in keyof Omit<Required<HostWalkOptions>, "thread">]: HostWalkOptions[Key] | undefined } &
+  Pick<HostWalkOptions, "visit" | "sizes" | "access">;
+
 class EntryWalk {
   readonly #jail: Jail;
-  readonly #options: HostWalkOptions;
+  readonly #options: EntryOptions;
   readonly #taker: FileTaker;
   /** Absent if the walk reads no files. */
   readonly #ahead: ReadAhead | undefined;
@@ -61,10 +65,11 @@ class EntryWalk {
   readonly #below: string[] = [];
 
   constructor(jail: Jail, start: Pinned, options: HostWalkOptions) {
+    const { visit, visitDenied, unreadable, exhausted, sizes, versions, rules, content, access, strict } = options;
     this.#jail = jail;
-    this.#options = options;
-    const { exhausted, content } = options;
-    const { scope } = options.access;
+    // Written out: objects made by spreads need not share a shape, and then each entry is slow to visit.
+    this.#options = { visit, visitDenied, unreadable, exhausted, sizes, versions, rules, content, access, strict };
+    const { scope } = access;
     this.#taker = new FileTaker(jail, { scope, exhausted });
     this.#ahead = content && new ReadAhead(jail, { scope, content, taker: this.#taker, thread: options.thread });
     this.#descent = new Descent(jail.handles, start);
