@@ -6,7 +6,7 @@ import { adapterError, FileAdapterError } from "../core/errors/errors.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
 import { fieldsOf } from "../core/unknown.js";
-import { parsePath } from "../path/grammar.js";
+import { isPlainPath, parsePath } from "../path/grammar.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import type { BoundOperation, BoundRoot, BoundWishes, Profile, ProfileHost } from "./profile.js";
 
@@ -99,7 +99,8 @@ class CountedRoot implements BoundRoot {
     try {
       const context = this.#contextOf(wishes);
       // Object.assign, not a spread: validating an object made by a spread is slower than the rest of a small call.
-      const given = Object.assign({ root, path }, input, { path });
+      const given = Object.assign({ root, path }, input);
+      given.path = path;
       const output = parseOutput(operation, await host.invoke(operation, given, context));
       return prefixPath === "" ? output : toSessionPaths(output, { bound, path });
     } catch (error) {
@@ -126,7 +127,8 @@ class CountedRoot implements BoundRoot {
 /** Converts a tool's path to a path of the root. It is normalised first, so that `..` cannot lead above the prefix. */
 function rootPath({ root, prefixPath }: Bound, path: string): string {
   if (prefixPath === "") return path;
-  const below = parsePath(root, path).segments.join("/");
+  const relative = path.startsWith("/") ? path.slice(1) : path;
+  const below = isPlainPath(relative) ? relative : parsePath(root, path).segments.join("/");
   return below === "" ? prefixPath : `${prefixPath}/${below}`;
 }
 

@@ -5,7 +5,7 @@ import { approvalAdvice } from "../core/errors/approval-texts.js";
 import { errorOutput } from "../core/errors/error-output.js";
 import { type ErrorCode, FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError, unknownOperation } from "../core/errors/texts.js";
-import { isPending } from "../core/io.js";
+import { type Awaitable, isPending } from "../core/io.js";
 import type { JsonObject, SurfaceContext } from "../core/ports/adapter.js";
 import { isObject } from "../core/unknown.js";
 import { parsePath } from "../path/grammar.js";
@@ -91,13 +91,11 @@ export function openProfile(
     return { code, text: approvalAdvice(known) ?? open.errorText(known, { tool, args }) };
   };
 
-  const run = async (tool: ProfileTool, args: unknown, root: ReturnType<typeof bind>): Promise<JsonObject> => {
-    if (tool.ready !== undefined) await tool.ready();
+  /** @throws ToolError if the tool is not available, INVALID_INPUT */
+  const check = (tool: ProfileTool, args: unknown): Awaitable<void> => {
     const reason = tool.unavailable?.();
     if (reason !== undefined) throw new ToolError("NOT_SUPPORTED", reason);
-    const checking = validator.check(tool.name, tool.input, args);
-    if (isPending(checking)) await checking;
-    return tool.run(parseArguments(args), root);
+    return validator.check(tool.name, tool.input, args);
   };
   return {
     profile,
@@ -111,7 +109,10 @@ export function openProfile(
       const { args, approval } = splitApproval(given ?? {}, tool);
       const root = bind(toolName, approval === undefined ? context : { ...context, approval });
       try {
-        return await run(tool, args, root);
+        if (tool.ready !== undefined) await tool.ready();
+        const checking = check(tool, args);
+        if (isPending(checking)) await checking;
+        return await tool.run(parseArguments(args), root);
       } catch (error) {
         const { code, text } = faultOf(error, toolName, args);
         if (root.calls === 0) host.refused({ operation: `${name}:${toolName}`, root: root.root, context, code });

@@ -2,6 +2,7 @@
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, pathEscapesRoot } from "../../core/errors/texts.js";
+import { isPlainPath } from "../../path/grammar.js";
 import { compileGlobs } from "../../search/globs.js";
 import { toolFault } from "./tool-fault.js";
 
@@ -33,6 +34,7 @@ export function sessionPaths(alias: string | null): SessionPaths | undefined {
   }
   return {
     parse(text) {
+      if (isPlainPath(text)) return `/${text}`;
       const trimmed = text.trim();
       const segments = trimmed.split("/").filter((segment) => segment !== "" && segment !== ".");
       // Rejected even if the path would stay inside.
