@@ -49,8 +49,9 @@ export function* walkEntries(jail: Jail, start: Pinned, options: HostWalkOptions
 }
 
 /** The options that each entry asks for. */
-type EntryOptions = { readonly [Key in keyof Omit<Required<HostWalkOptions>, "thread">]: HostWalkOptions[Key] | undefined } &
-  Pick<HostWalkOptions, "visit" | "sizes" | "access">;
+type EntryOptions = {
+  readonly [Key in keyof Omit<Required<HostWalkOptions>, "thread">]: HostWalkOptions[Key] | undefined;
+} & Pick<HostWalkOptions, "visit" | "sizes" | "access">;
 
 class EntryWalk {
   readonly #jail: Jail;
