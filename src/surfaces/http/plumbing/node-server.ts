@@ -77,8 +77,9 @@ export function createNodeServer(
   return server;
 }
 
-/** Requests handled one step at a time together: they are jobs side by side, whose number is bounded. */
+/** Most requests that are handled together, and for how long that may hold back the first answer of them, in milliseconds. */
 const MOST_TOGETHER = 32;
+const TOGETHER_MS = 2;
 
 interface Arrival {
   readonly request: IncomingMessage;
@@ -89,11 +90,13 @@ interface Arrival {
  * Handles the requests that arrive in one turn of the loop together, once all of them are parsed. Their promises then
  * take turns: each step of a request is followed by the same step of the next, whose code is still in the caches of the
  * processor, and the answers are written one after another. With 16 connections that halves the time of a small call.
+ * The longer the last ones took, the fewer are handled together: the answer to the first waits for the work of all.
  */
 class Arrivals {
   readonly #handler: RequestHandler;
   readonly #bodies: BodyLimits;
-  #waiting: Arrival[] = [];
+  readonly #waiting: Arrival[] = [];
+  #most = MOST_TOGETHER;
 
   constructor(handler: RequestHandler, bodies: BodyLimits) {
     this.#handler = handler;
@@ -101,15 +104,23 @@ class Arrivals {
   }
 
   add(arrival: Arrival): void {
-    if (this.#waiting.push(arrival) === 1) setImmediate(this.#handleAll);
+    if (this.#waiting.push(arrival) === 1) setImmediate(this.#handleSome);
   }
 
-  readonly #handleAll = (): void => {
-    const together = this.#waiting.splice(0, MOST_TOGETHER);
-    if (this.#waiting.length > 0) setImmediate(this.#handleAll);
+  readonly #handleSome = (): void => {
+    const together = this.#waiting.splice(0, this.#most);
+    const begunMs = performance.now();
+    if (together.length > 1 || this.#most === 1) setImmediate(() => this.#adapt(together.length, begunMs));
+    if (this.#waiting.length > 0) setImmediate(this.#handleSome);
     for (const { request, response } of together) this.#handler(request, response);
     for (const { request } of together) this.#bodies.limit(request);
   };
+
+  /** In the turn after theirs, when what they did without waiting is done. */
+  #adapt(count: number, begunMs: number): void {
+    const eachMs = (performance.now() - begunMs) / count;
+    this.#most = Math.max(1, Math.min(MOST_TOGETHER, Math.floor(TOGETHER_MS / eachMs)));
+  }
 }
 
 /** Limits the time of bodies that are not complete when their request is handled; most arrive with their headers. */

@@ -1,0 +1,89 @@
+import type { IncomingMessage } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { afterEach, expect, test } from "@jest/globals";
+import { Connections } from "../../../../src/surfaces/http/admission/connections.js";
+import { createNodeServer, DEFAULT_TIMEOUTS } from "../../../../src/surfaces/http/plumbing/node-server.js";
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+interface Handling {
+  /** How long each request keeps the server busy. */
+  readonly busyMs?: () => number;
+  /** Sees each request when it arrives. */
+  readonly onArrival?: (request: IncomingMessage) => void;
+}
+
+/** A client connection: sends requests in one piece, and resolves with what the server noted once all are answered. */
+type Send = (names: readonly string[]) => Promise<string[]>;
+
+/** A server that notes when it begins and ends to work on each request, in two steps of a promise. @returns connects to it */
+async function serve({ busyMs = () => 0, onArrival = () => {} }: Handling): Promise<() => Send> {
+  const notes: string[] = [];
+  const server = createNodeServer(
+    async (request, response) => {
+      notes.push(`begin ${request.url}`);
+      const until = performance.now() + busyMs();
+      while (performance.now() < until);
+      await undefined;
+      notes.push(`end ${request.url}`);
+      response.end("done");
+    },
+    { timeouts: DEFAULT_TIMEOUTS, connections: new Connections() },
+  );
+  server.prependListener("request", onArrival);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => server.close());
+  return () => {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    closing.push(() => socket.destroy());
+    return async (names) => {
+      notes.length = 0;
+      socket.write(names.map((name) => `GET /${name} HTTP/1.1\r\nHost: x\r\n\r\n`).join(""));
+      let text = "";
+      while (text.split("done").length <= names.length) {
+        text += await new Promise<string>((resolve) => socket.once("data", (data) => resolve(data.toString("latin1"))));
+      }
+      return [...notes];
+    };
+  };
+}
+
+const NAMES = ["a", "b", "c", "d"];
+const IN_STEP = [...NAMES.map((name) => `begin /${name}`), ...NAMES.map((name) => `end /${name}`)];
+const ONE_BY_ONE = NAMES.flatMap((name) => [`begin /${name}`, `end /${name}`]);
+
+test("requests that arrive together go step by step together", async () => {
+  const send = (await serve({}))();
+  expect(await send(NAMES)).toEqual(IN_STEP);
+});
+
+test("long ones do not hold back the first answer, once they are known to be long; short ones then go together again", async () => {
+  let busy = 10;
+  const send = (await serve({ busyMs: () => busy }))();
+  await send(NAMES);
+  expect(await send(NAMES)).toEqual(ONE_BY_ONE);
+  busy = 0;
+  // A machine with much else to do may take some of these for long ones.
+  let notes: string[] = [];
+  for (let tries = 0; tries < 100 && notes[1] !== IN_STEP[1]; tries++) notes = await send(NAMES);
+  expect(notes).toEqual(IN_STEP);
+});
+
+test("of many, the last begin when the first have been answered", async () => {
+  const send = (await serve({}))();
+  const names = Array.from({ length: 100 }, (_, index) => `n${index}`);
+  const notes = await send(names);
+  expect(notes.filter((note) => note.startsWith("end"))).toEqual(names.map((name) => `end /${name}`));
+  expect(notes.indexOf("end /n0")).toBe(32);
+});
+
+test("a request whose client has gone before it is handled harms no other one", async () => {
+  const onArrival = ({ url, socket }: IncomingMessage) => void (url === "/gone" && socket.destroy());
+  const open = await serve({ onArrival });
+  const [gone, other] = [open(), open()];
+  void gone(["gone"]);
+  for (const name of ["b", "c"]) expect(await other([name])).toContain(`end /${name}`);
+});
