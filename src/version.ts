@@ -3,10 +3,10 @@
 import { readFileSync } from "node:fs";
 import { packageFile } from "./core/package-files.js";
 
+let known: string | undefined;
+
 /** Version of this package. */
 export function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(packageFile("package.json"), "utf8")) as {
-    version: string;
-  };
-  return version;
+  known ??= (JSON.parse(readFileSync(packageFile("package.json"), "utf8")) as { version: string }).version;
+  return known;
 }

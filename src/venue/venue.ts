@@ -267,16 +267,19 @@ const invokerOf =
 /** Creates the handler at the first request; a failure is not cached, so the next request tries again. */
 function lazily(make: (venue: VenueHost) => Promise<McpHandler>, venue: VenueHost): McpHandler {
   let made: Promise<McpHandler> | undefined;
-  return async (request, context) => {
-    made ??= make(venue);
-    let handler: McpHandler;
-    try {
-      handler = await made;
-    } catch (error) {
-      made = undefined;
-      throw error;
-    }
-    return handler(request, context);
+  let handler: McpHandler | undefined;
+  return {
+    async serve(request, context) {
+      made ??= make(venue);
+      try {
+        handler = await made;
+      } catch (error) {
+        made = undefined;
+        throw error;
+      }
+      return handler.serve(request, context);
+    },
+    call: (headers, context) => handler?.call?.(headers, context),
   };
 }
 

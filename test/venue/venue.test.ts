@@ -135,10 +135,12 @@ describe("closing", () => {
 
   test("cuts off what does not end", async () => {
     const started = gate();
-    const mcp: VenueHostOptions["mcp"] = async () => async () => {
-      started.open(1);
-      return new Response(new ReadableStream());
-    };
+    const mcp = async () => ({
+      serve: async () => {
+        started.open(1);
+        return new Response(new ReadableStream());
+      },
+    });
     const venue = venueOf({}, { mcp, http: { timeouts: { closeMs: 20 } } });
     const { port = 0 } = await venue.listen();
     const socket: Socket = connect(port, "127.0.0.1");
@@ -199,7 +201,7 @@ describe("the MCP endpoint", () => {
       {
         mcp: async (host) => {
           made.push(host);
-          return async () => new Response("mcp");
+          return { serve: async () => new Response("mcp") };
         },
       },
     );
@@ -214,7 +216,7 @@ describe("the MCP endpoint", () => {
   test("that could not be made is made again", async () => {
     const attempts: Promise<McpHandler>[] = [
       Promise.reject(new Error("no")),
-      Promise.resolve(async () => new Response("mcp")),
+      Promise.resolve({ serve: async () => new Response("mcp") }),
     ];
     attempts[0]?.catch(() => {});
     const venue = venueOf({}, { mcp: () => attempts.shift() ?? Promise.reject(new Error("again")) });

@@ -1,5 +1,6 @@
 // The port between the HTTP surface and the venue.
 
+import type { IncomingHttpHeaders } from "node:http";
 import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
@@ -58,8 +59,16 @@ export interface McpContext {
   readonly memory: MemoryLease;
 }
 
-/** A web-standard MCP endpoint. The request's signal is aborted when the client disconnects. */
-export type McpHandler = (request: Request, context: McpContext) => Promise<Response>;
+/** The MCP endpoint. */
+export interface McpHandler {
+  /** Serves a web-standard request, whose signal is aborted when the client disconnects. */
+  serve(request: Request, context: McpContext): Promise<Response>;
+  /**
+   * Answers what needs no more than a message: a plain call of a tool. It goes on when the client disconnects.
+   * @returns the message; `undefined`: {@link serve} the request
+   */
+  call?(headers: IncomingHttpHeaders, context: McpContext): Promise<object> | undefined;
+}
 
 /** Whom a request counts against: an authenticated caller, or without `did` an address. */
 export interface Sender {

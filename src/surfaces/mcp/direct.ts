@@ -108,7 +108,7 @@ class DirectConnection {
   }
 }
 
-function internalFault(host: McpHost, error: unknown): RequestFault {
+export function internalFault(host: Pick<McpHost, "logInternal">, error: unknown): RequestFault {
   host.logInternal(error, "");
   return new RequestFault(INTERNAL_ERROR, "Internal error");
 }

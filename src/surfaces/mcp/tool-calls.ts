@@ -53,12 +53,6 @@ export interface ToolCalls {
 
 /** @param takesBytes results may hold {@link ContentBytes} in place of strings: whoever writes them has to take them */
 export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = false): ToolCalls {
-  // Not before they are asked for: a host may be opened after its connection.
-  let tools: ReadonlyMap<string, OperationMetadata> | undefined;
-  const find = (name: string) => {
-    tools ??= new Map(host.tools.map((tool) => [tool.toolName, tool]));
-    return tools.get(name);
-  };
   return {
     list: () => ({
       tools: host.tools
@@ -66,7 +60,7 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
         .map((tool) => toListEntry(host.advertised?.(tool) ?? tool)),
     }),
     async call({ id, name, args, signal, progress, onQuestion, answered, ended }) {
-      const tool = find(name);
+      const tool = toolsByName(host).get(name);
       if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
       const { given, ucans } = splitTokens(args);
       const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
@@ -92,6 +86,18 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
       }
     },
   };
+}
+
+/** Over HTTP each call has a host of its own, and all of them have these tools. */
+const byName = new WeakMap<McpHost["tools"], ReadonlyMap<string, OperationMetadata>>();
+
+function toolsByName({ tools }: McpHost): ReadonlyMap<string, OperationMetadata> {
+  let found = byName.get(tools);
+  if (found === undefined) {
+    found = new Map(tools.map((tool) => [tool.toolName, tool]));
+    byName.set(tools, found);
+  }
+  return found;
 }
 
 function keep(memory: MemoryLease, { result }: StartedJob): void {

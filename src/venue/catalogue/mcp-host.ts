@@ -82,7 +82,27 @@ const asksUsers = ({ files }: McpParts, isLocal: boolean): boolean =>
 
 type Offer = Pick<McpHost, "instructions" | "tools" | "advertised" | "maxWaitMs" | "inputOf">;
 
+/** What a venue offers to all of its callers, and what that depends on. */
+interface KeptOffer {
+  readonly revision: number;
+  readonly roots: McpParts["files"]["roots"];
+  readonly offer: Offer;
+}
+
+const kept = new WeakMap<McpParts, KeptOffer>();
+
+/** Made anew only when operations or roots have changed: over HTTP each call asks. */
 function offerOfAll(parts: McpParts): Offer {
+  const { revision } = parts.host.catalogue;
+  const { roots } = parts.files;
+  const last = kept.get(parts);
+  if (last?.revision === revision && last.roots === roots) return last.offer;
+  const offer = makeOffer(parts);
+  kept.set(parts, { revision, roots, offer });
+  return offer;
+}
+
+function makeOffer(parts: McpParts): Offer {
   const { jobs, file, profiles } = parts.config;
   const offered = offeredOperations(parts);
   const isOurs = (name: string) => name === parts.files.name || UNLESS_NAMED.has(name) || Object.hasOwn(profiles, name);

@@ -4,6 +4,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { FastifyReply } from "fastify";
+import { isPending } from "../../../core/io.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost, McpHandler } from "../host.js";
@@ -19,20 +20,25 @@ const WEIGHT = 2;
 /** `/mcp`: passes the request to the MCP endpoint, and aborts it when the client disconnects. */
 export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply, caller, memory } = exchange;
+  memory.weight = WEIGHT;
   const body = Buffer.isBuffer(request.body) ? request.body : undefined;
   let parsed: { readonly parsedBody?: unknown } = {};
   try {
-    if (request.method === "POST") parsed = { parsedBody: await parseJson(body, { json5: false }) };
+    if (request.method === "POST") {
+      const parsing = parseJson(body, { json5: false });
+      parsed = { parsedBody: isPending(parsing) ? await parsing : parsing };
+    }
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
     return sendJson(reply, error.status, parseError(error.message));
   }
+  const called = mcp.call?.(request.raw.headers, { caller, memory, ...parsed });
+  if (called !== undefined) return sendMessage(reply, called);
   const signal = hangUpOf(reply);
   const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
   let response: Response;
   try {
-    memory.weight = WEIGHT;
-    response = await mcp(webRequest, { caller, memory, ...parsed });
+    response = await mcp.serve(webRequest, { caller, memory, ...parsed });
   } catch (error) {
     // After a disconnect nobody is left to be told, and an aborted request is not a fault.
     if (signal.aborted) return reply.hijack();
@@ -49,6 +55,27 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
 /** The JSON-RPC error for a body that is not JSON; the id is null because it is unknown. */
 const parseError = (message: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: PARSE_ERROR, message } });
+
+/** How long the head of an answer waits for the rest of it, in milliseconds. Clients and proxies wait longer for a head. */
+const HEAD_MS = 500;
+const EVENT_HEADERS = { ...COMMON_HEADERS, "content-type": "text/event-stream", "x-accel-buffering": "no" } as const;
+
+/** Sends a message as a stream of one event, which is what the SDK answers in. */
+async function sendMessage(reply: FastifyReply, message: Promise<object>): Promise<FastifyReply> {
+  const { raw } = reply;
+  const begin = (): void => {
+    reply.hijack();
+    if (raw.destroyed) return;
+    raw.writeHead(200, { ...headersOf(reply), ...EVENT_HEADERS });
+    raw.flushHeaders();
+  };
+  const timer = setTimeout(begin, HEAD_MS);
+  const text = `event: message\ndata: ${JSON.stringify(await message)}\n\n`;
+  clearTimeout(timer);
+  if (!reply.sent) return reply.code(200).headers(EVENT_HEADERS).serializer(String).send(text);
+  if (!raw.destroyed) raw.end(text);
+  return reply;
+}
 
 function endedByClient(error: unknown): boolean {
   const { name, code } = fieldsOf(error);

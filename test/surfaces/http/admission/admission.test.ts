@@ -6,7 +6,7 @@ let served: Served;
 beforeAll(async () => {
   served = await serve(
     { read: () => 1 },
-    { http: { baseUrl: "https://files.example/venue" }, mcp: async () => async () => new Response("mcp") },
+    { http: { baseUrl: "https://files.example/venue" }, mcp: async () => ({ serve: async () => new Response("mcp") }) },
   );
 });
 afterAll(closeAll);
@@ -178,7 +178,7 @@ describe("without public access", () => {
   beforeAll(async () => {
     closed = await serve(
       { read: () => 1 },
-      { http: { publicAccess: false }, mcp: async () => async () => new Response() },
+      { http: { publicAccess: false }, mcp: async () => ({ serve: async () => new Response() }) },
     );
   });
 

@@ -81,7 +81,7 @@ describe("what everybody may know", () => {
   });
 
   test("is where MCP is", async () => {
-    const { url } = await serve({ read: () => 1 }, { mcp: async () => async () => new Response("mcp") });
+    const { url } = await serve({ read: () => 1 }, { mcp: async () => ({ serve: async () => new Response("mcp") }) });
     expect(await outcome(fetch(`${url}/.well-known/mcp`))).toEqual({
       status: 200,
       body: {
@@ -97,7 +97,7 @@ describe("what everybody may know", () => {
     const baseUrl = "https://files.example/venue";
     const known = await serve(
       { read: () => 1 },
-      { http: { baseUrl }, mcp: async () => async () => new Response("mcp") },
+      { http: { baseUrl }, mcp: async () => ({ serve: async () => new Response("mcp") }) },
     );
     const { url } = known;
     expect(await outcome(fetch(`${url}/api/v1/status`))).toMatchObject({ body: { url: baseUrl } });

@@ -7,7 +7,8 @@ import { closeAll, DID, outcome, postText, rawRequest, type Served, serve } from
 
 afterAll(closeAll);
 
-const serveMcp = (handler: McpHandler): Promise<Served> => serve({ read: () => 1 }, { mcp: async () => handler });
+const serveMcp = (answer: McpHandler["serve"]): Promise<Served> =>
+  serve({ read: () => 1 }, { mcp: async () => ({ serve: answer }) });
 
 const ANYBODY = { did: `${DID}:public`, authentication: "public", isOperator: false };
 

@@ -14,7 +14,7 @@ import {
 
 let served: Served;
 beforeAll(async () => {
-  served = await serve({ read: (input) => input }, { mcp: async () => async () => new Response("mcp") });
+  served = await serve({ read: (input) => input }, { mcp: async () => ({ serve: async () => new Response("mcp") }) });
 });
 afterAll(closeAll);
 

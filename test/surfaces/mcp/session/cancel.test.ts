@@ -45,12 +45,20 @@ const jobsOf = async (url: string): Promise<number> => {
   return status.stats.jobs;
 };
 
+interface SendOptions {
+  readonly signal?: AbortSignal;
+  readonly token?: string;
+  /** Absent: the SDK serves the message. */
+  readonly revision?: string | undefined;
+}
+
 /** A message of the 2025 protocol without any client. */
-const send = (url: string, message: object, { signal, token }: { signal?: AbortSignal; token?: string } = {}) =>
+const send = (url: string, message: object, { signal, token, revision }: SendOptions = {}) =>
   fetch(`${url}/mcp`, {
     method: "POST",
     headers: {
       ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
+      ...(revision === undefined ? {} : { "mcp-protocol-version": revision }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     body: JSON.stringify({ jsonrpc: "2.0", ...message }),
@@ -114,16 +122,17 @@ describe("a client that", () => {
   });
 
   test.each([
-    ["newest", "aborts its call", ["ABORTED", "OK", "OK"]],
-    ["2025", "leaves its call running", ["OK", "OK", "OK"]],
-  ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected) => {
+    ["newest", "aborts its call", ["ABORTED", "OK", "OK"], undefined],
+    ["2025", "leaves its call running", ["OK", "OK", "OK"], undefined],
+    ["2025", "leaves its call running, if it is served without the SDK", ["OK", "OK", "OK"], "2025-11-25"],
+  ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected, revision) => {
     const { config, outcomes } = slowRoot();
     const served = await serve(["--config", config]);
     const session = await connect("client 2, newest protocol", { url: served.url });
     const watch = (args: object, signal?: AbortSignal): Promise<object | string> =>
       era === "newest"
         ? session.call("file_watch", { ...args }, signal)
-        : send(served.url, callOf(signal === undefined ? 2 : 1, args), signal === undefined ? {} : { signal });
+        : send(served.url, callOf(signal === undefined ? 2 : 1, args), { revision, ...(signal && { signal }) });
     const input = waiting(await watch(look));
     const cancelling = new AbortController();
     const call = watch(input, cancelling.signal);
@@ -139,11 +148,15 @@ describe("a client that", () => {
     expect(outcomes().sort()).toEqual(expected);
   });
 
-  test.each([
+  const CANCELLERS = [
     ["aborts its call", "secret", "ABORTED"],
     ["reaches no call of others", "other", "OK"],
     ["reaches no call of a client without credentials, whose number anybody can guess", undefined, "OK"],
-  ])("of 2025 cancels over HTTP %s", async (_effect, canceller, outcome) => {
+  ] as const;
+  test.each([
+    ...CANCELLERS.map(([...one]) => ["by the SDK", undefined, ...one] as const),
+    ...CANCELLERS.map(([...one]) => ["without it", "2025-11-25", ...one] as const),
+  ])("of 2025, served %s (%s), cancels over HTTP %s", async (_way, revision, _effect, canceller, outcome) => {
     const names = ["secret", "other"];
     const tokens = names.map((name) => ({
       ...{ name, token: { sha256: createHash("sha256").update(name).digest("hex") } },
@@ -151,7 +164,7 @@ describe("a client that", () => {
     }));
     const { config, outcomes } = slowRoot({ auth: { tokens } });
     const served = await serve(["--config", config]);
-    const owner = canceller === undefined ? {} : { token: "secret" };
+    const owner = { revision, ...(canceller === undefined ? {} : { token: "secret" }) };
     const input = waiting(await send(served.url, callOf(2, look), owner));
     const call = send(served.url, callOf(1, input), owner);
     while ((await jobsOf(served.url)) < 2);

@@ -31,7 +31,7 @@ async function send(parsedBody: unknown, headers: Record<string, string> = BOTH,
   });
   const body = JSON.stringify(parsedBody);
   const request = new Request("http://localhost/mcp", { method: "POST", headers, body });
-  const { status } = await endpoint(request, { caller: CALLER, parsedBody });
+  const { status } = await endpoint.serve(request, { caller: CALLER, parsedBody });
   return { status, faults, refusals };
 }
 

@@ -12,10 +12,12 @@ beforeAll(async () => {
   served = await serve(
     { read: (input) => input },
     {
-      mcp: async () => async (request) => {
-        handed.push(request.method);
-        return new Response("stream", { headers: { "content-type": "text/event-stream" } });
-      },
+      mcp: async () => ({
+        serve: async (request) => {
+          handed.push(request.method);
+          return new Response("stream", { headers: { "content-type": "text/event-stream" } });
+        },
+      }),
       metrics: { readers: "public", text: async () => ({ contentType: "text/plain", body: "count 1\n" }) },
     },
   );
@@ -109,7 +111,7 @@ describe("a slash at the end", () => {
     expect(cancelled.status).toBe(200);
     const closed = await serve(
       { read: () => 1 },
-      { http: { publicAccess: false }, mcp: async () => async () => new Response() },
+      { http: { publicAccess: false }, mcp: async () => ({ serve: async () => new Response() }) },
     );
     for (const path of ["/api/v1/jobs/", "/api/v1/operations/", "/mcp/"]) {
       expect((await fetch(closed.url + path)).status).toBe(401);

@@ -1,0 +1,117 @@
+// Over HTTP a plain call of a tool is answered without the SDK, anything else by it. What is asked here is asked of both.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { plainCall } from "../../../../src/surfaces/mcp/plain-call.js";
+import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
+
+const HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+  "mcp-protocol-version": "2025-11-25",
+};
+const CALL = {
+  ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+  params: { name: "file_stat", arguments: { path: "a.txt" } },
+};
+
+describe("a plain call", () => {
+  test.each([
+    ["with a number", CALL, HEADERS],
+    ["with a text as its id", { ...CALL, id: "one" }, HEADERS],
+    ["without arguments", { ...CALL, params: { name: "file_roots" } }, HEADERS],
+    ["of an older revision", CALL, { ...HEADERS, "mcp-protocol-version": "2025-06-18" }],
+  ])("is one %s", (_, message, headers) => {
+    const { name, arguments: args = {} }: { name: string; arguments?: object } = message.params;
+    expect(plainCall(message, headers)).toEqual({ id: message.id, name, args });
+  });
+
+  test.each<[string, unknown, Record<string, string>]>([
+    ["without a revision", CALL, { accept: HEADERS.accept }],
+    ["of a revision with more in each request", CALL, { ...HEADERS, "mcp-protocol-version": "2026-07-28" }],
+    ["whose client takes no events", CALL, { ...HEADERS, accept: "application/json" }],
+    ["whose client takes nothing else", CALL, { ...HEADERS, accept: "text/event-stream" }],
+    ["of a session", CALL, { ...HEADERS, "mcp-session-id": "1" }],
+    ["named in a header", CALL, { ...HEADERS, "mcp-method": "tools/call" }],
+    ["that is another request", { ...CALL, method: "tools/list" }, HEADERS],
+    ["that is a notification", { jsonrpc: "2.0", method: CALL.method, params: CALL.params }, HEADERS],
+    ["with null as its id", { ...CALL, id: null }, HEADERS],
+    ["with a fraction as its id", { ...CALL, id: 1.5 }, HEADERS],
+    ["of another JSON-RPC", { ...CALL, jsonrpc: "1.0" }, HEADERS],
+    ["with another field", { ...CALL, more: 1 }, HEADERS],
+    ["in a batch", [CALL], HEADERS],
+    ["that asks for progress", { ...CALL, params: { ...CALL.params, _meta: { progressToken: 1 } } }, HEADERS],
+    ["as a task", { ...CALL, params: { ...CALL.params, task: {} } }, HEADERS],
+    ["without a name", { ...CALL, params: {} }, HEADERS],
+    ["with a list of arguments", { ...CALL, params: { name: "file_stat", arguments: [] } }, HEADERS],
+    ["without parameters", { ...CALL, params: undefined }, HEADERS],
+    ["that is no object", "call", HEADERS],
+  ])("is none %s", (_, message, headers) => {
+    expect(plainCall(message, headers)).toBeUndefined();
+  });
+});
+
+describe("both ways", () => {
+  const folder = makeFolder({ "a.txt": "alpha\nbeta\n", "b.bin": "\u0000\u0001" });
+  writeFileSync(join(folder, "large.txt"), 'A line of some length, with "quotes" and ünïcode.\n'.repeat(30_000));
+  let url: string;
+  beforeAll(async () => {
+    const config = { mcp: { tools: "full", maxReadBytes: 4_000_000 }, file: { roots: { docs: folder } } };
+    const path = join(makeFolder({ "c.json5": JSON.stringify(config) }), "c.json5");
+    ({ url } = await serve(["--config", path]));
+    // The first request loads what the others need.
+    await send(CALL);
+  });
+  afterAll(cleanUp);
+
+  const send = (message: object) =>
+    fetch(`${url}/mcp`, { method: "POST", headers: HEADERS, body: JSON.stringify(message) });
+
+  /** The answer, without what is new in each, and whether it came in one piece. */
+  async function answerTo(message: object): Promise<{ answer: unknown; isWhole: boolean; headers: object }> {
+    const response = await send(message);
+    const text = await response.text();
+    const [, data = ""] = /^event: message\ndata: (.*)\n\n$/.exec(text) ?? [];
+    const answer: unknown = JSON.parse(data, (key, value) => (key === "venue-files/job" ? "job" : value));
+    const { "content-length": length, ...headers } = Object.fromEntries(response.headers);
+    for (const name of ["date", "x-request-id", "transfer-encoding"]) delete headers[name];
+    return { answer, isWhole: length !== undefined, headers: { status: response.status, ...headers } };
+  }
+
+  test.each<[string, object]>([
+    ["file_stat", { path: "a.txt" }],
+    ["file_stat", { path: "none" }],
+    ["file_read", { path: "a.txt" }],
+    ["file_read", { path: "b.bin" }],
+    ["file_read", { path: "large.txt", maxBytes: 4_000_000 }],
+    ["file_read", { path: "none" }],
+    ["file_list", {}],
+    ["file_tree", {}],
+    ["file_grep", { pattern: "beta" }],
+    ["file_read", { path: 5 }],
+    ["file_read", {}],
+    ["file_stat", { path: "../x" }],
+    ["file_stat", { path: "a.txt", ucans: "no token" }],
+    ["file_nothing", {}],
+    ["file_list", { limit: 2 ** 53 }],
+  ])("%s %j is answered alike", async (name, args) => {
+    const message = { ...CALL, params: { name, arguments: args } };
+    const plain = await answerTo(message);
+    const bySdk = await answerTo({ ...message, params: { ...message.params, _meta: {} } });
+    expect([plain.isWhole, bySdk.isWhole]).toEqual([true, false]);
+    expect(plain.answer).toEqual(bySdk.answer);
+    expect(plain.headers).toEqual(bySdk.headers);
+  });
+
+  test("a call that takes long is begun to be answered before it ends", async () => {
+    const look = { name: "file_watch", arguments: { path: "" } };
+    const [, cursor] = /cursor ([\w-]+)/.exec(await (await send({ ...CALL, params: look })).text()) ?? [];
+    const waiting = { name: "file_watch", arguments: { path: "", waitMs: 30_000, cursor } };
+    const response = await send({ ...CALL, params: waiting });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    expect(response.headers.has("content-length")).toBe(false);
+    writeFileSync(join(folder, "new.txt"), "new");
+    expect(await response.text()).toMatch(/^event: message\ndata: \{.*new\.txt.*\}\n\n$/);
+  });
+});
