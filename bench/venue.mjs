@@ -8,7 +8,7 @@ import { measureIdleBodies } from "./venue/idle-bodies.mjs";
 import { measureHttpReads, measureStdioReads } from "./venue/memory.mjs";
 import { measureStart } from "./venue/start.mjs";
 import { measureStreaming } from "./venue/streaming.mjs";
-import { measureThroughput } from "./venue/throughput.mjs";
+import { measureThroughput, measureToolCalls } from "./venue/throughput.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -102,6 +102,7 @@ async function main() {
   const machine = describeMachine(temporaryDirectory());
   const start = await measureStart(temporaryDirectory(), { rounds: values.quick ? 1 : 5 });
   const throughput = await measureThroughput(temporaryDirectory(), size);
+  const tools = await measureToolCalls(temporaryDirectory(), size);
   const streaming = await measureStreaming(temporaryDirectory(), size);
   const crowd = await measureCrowd(temporaryDirectory(), size);
   const { ours, bare, ratio, connections } = throughput;
@@ -118,10 +119,17 @@ async function main() {
     ],
     [
       `p99 under ${connections} connections`,
-      `${ours.p99Ms} ms`,
-      `median ${ours.p50Ms} ms: ${spread.toFixed(1)}x`,
+      `${ours.p99Ms.toFixed(1)} ms`,
+      `median ${ours.p50Ms.toFixed(1)} ms: ${spread.toFixed(1)}x`,
       "at most 5x the median",
       verdict(spread <= 5),
+    ],
+    [
+      "the same as a tool, over MCP by HTTP, calls a second",
+      `${Math.round(tools.ours.perSecond)}`,
+      `by the SDK ${Math.round(tools.bySdk.perSecond)}: ${tools.ratio.toFixed(1)}x; p99 ${tools.ours.p99Ms.toFixed(1)} and ${tools.bySdk.p99Ms.toFixed(1)} ms`,
+      "at least 3x",
+      verdict(tools.ratio >= 3),
     ],
     [
       `${streaming.bytes / 2 ** 20} MiB up, into a root, back by ranges: growth of memory`,

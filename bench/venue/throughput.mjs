@@ -37,19 +37,56 @@ export async function measureThroughput(folder, { rounds, seconds, warmUpSeconds
   return { connections: CONNECTIONS, ours, bare: theirs, ratio: middleOf(ratios) };
 }
 
-async function fire(url, seconds) {
-  const result = await autocannon({
-    url: `${url}/api/v1/invoke`,
-    method: "POST",
-    headers: HEADERS,
-    body: REQUEST,
+/** The same call as a tool, over MCP by HTTP, in the protocol of 2025. The SDK serves what has a field besides the call itself. */
+const TOOL = { name: "file_stat", arguments: { path: "a.txt" } };
+const messageOf = (params) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+const MCP = {
+  path: "/mcp",
+  headers: { ...HEADERS, accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25" },
+};
+
+/** Calls per second of a tool over MCP by HTTP, beside those that the SDK serves in the same venue. */
+export async function measureToolCalls(folder, { rounds, seconds, warmUpSeconds }) {
+  const docs = join(folder, "docs");
+  mkdirSync(docs);
+  writeFileSync(join(docs, "a.txt"), "alpha");
+  const venue = await startVenue(folder, { file: { roots: { docs } } });
+  const ways = { ours: { ...MCP, body: messageOf(TOOL) }, bySdk: { ...MCP, body: messageOf({ ...TOOL, _meta: {} }) } };
+  const results = { ours: [], bySdk: [] };
+  for (const [way, request] of Object.entries(ways)) {
+    const answer = await fetch(`${venue.url}/mcp`, { method: "POST", headers: request.headers, body: request.body });
+    const text = await answer.text();
+    if (!text.includes('"size":5')) throw new Error(`Wrong answer, ${way}: ${text}`);
+    await fire(venue.url, warmUpSeconds, request);
+  }
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [way, request] of Object.entries(ways)) results[way].push(await fire(venue.url, seconds, request));
+  }
+  await venue.stop();
+  const ratios = results.ours.map(({ perSecond }, round) => perSecond / results.bySdk[round].perSecond);
+  return {
     connections: CONNECTIONS,
-    duration: seconds,
+    ours: medianOf(results.ours),
+    bySdk: medianOf(results.bySdk),
+    ratio: middleOf(ratios),
+  };
+}
+
+const INVOKE = { path: "/api/v1/invoke", headers: HEADERS, body: REQUEST };
+
+async function fire(url, seconds, { path, headers, body } = INVOKE) {
+  const times = [];
+  const load = { url: `${url}${path}`, method: "POST", headers, body, connections: CONNECTIONS, duration: seconds };
+  const result = await new Promise((resolve, reject) => {
+    const run = autocannon(load, (error, done) => (error ? reject(error) : resolve(done)));
+    // Its own percentiles are of whole milliseconds.
+    run.on("response", (_client, _status, _bytes, ms) => times.push(ms));
   });
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${result.non2xx} wrong answers, ${result.errors} errors`);
-  const { p50, p99 } = result.latency;
-  return { perSecond: result.requests.average, p50Ms: p50, p99Ms: p99 };
+  const sorted = Float64Array.from(times).sort();
+  const percentile = (part) => sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)];
+  return { perSecond: result.requests.average, p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
 }
 
 function medianOf(rounds) {
