@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parsePath } from "../../src/path/grammar.js";
+import { isPlainPath, MAX_PATH_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parsePath } from "../../src/path/grammar.js";
 import {
   answer,
   BACKSLASH,
@@ -58,6 +58,21 @@ describe("parsePath: what is accepted, and its canonical form", () => {
     const parsed = parsePath("r", text);
     expect(parsed.text).toBe(path);
     expect(parsed.segments).toEqual(path === "" ? [] : path.split("/"));
+  });
+});
+
+describe("isPlainPath: what is its own canonical form", () => {
+  test.each(["a", "a.txt", "docs/a.txt", "a-b/c_d/e..f", "-", "_/0", "a.", "x/".repeat(600) + "x"])("%j is", (text) => {
+    expect(isPlainPath(text)).toBe(true);
+    if (text.length < 100) expect(parsePath("r", text).text).toBe(text);
+  });
+
+  // Of some of these, too, but it need not say so.
+  test.each([
+    ...["", "/", "/a", "a/", "a//b", ".", "..", "./a", "a/.", "a/..", "a/../b", ".git", "a/.b", "...", " a", "a b"],
+    ...["C:", "C:/a", "a\\b", "a\n", "a\0", "ä", "a\u2028", "~", "%2e%2e", "a/\u202e"],
+  ])("it does not say so of %j", (text) => {
+    expect(isPlainPath(text)).toBe(false);
   });
 });
 

@@ -33,7 +33,7 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
     return sendJson(reply, error.status, parseError(error.message));
   }
   const called = mcp.call?.(request.raw.headers, { caller, memory, ...parsed });
-  if (called !== undefined) return sendMessage(reply, called);
+  if (called !== undefined) return sendMessage(host, exchange, called);
   const signal = hangUpOf(reply);
   const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
   let response: Response;
@@ -61,7 +61,11 @@ const HEAD_MS = 500;
 const EVENT_HEADERS = { ...COMMON_HEADERS, "content-type": "text/event-stream", "x-accel-buffering": "no" } as const;
 
 /** Sends a message as a stream of one event, which is what the SDK answers in. */
-async function sendMessage(reply: FastifyReply, message: Promise<object>): Promise<FastifyReply> {
+async function sendMessage(
+  host: HttpHost,
+  { request, reply }: Exchange,
+  message: Promise<object>,
+): Promise<FastifyReply> {
   const { raw } = reply;
   const begin = (): void => {
     reply.hijack();
@@ -70,8 +74,18 @@ async function sendMessage(reply: FastifyReply, message: Promise<object>): Promi
     raw.flushHeaders();
   };
   const timer = setTimeout(begin, HEAD_MS);
-  const text = `event: message\ndata: ${JSON.stringify(await message)}\n\n`;
-  clearTimeout(timer);
+  let text: string;
+  try {
+    text = `event: message\ndata: ${JSON.stringify(await message)}\n\n`;
+  } catch (error) {
+    if (!reply.sent) throw error;
+    // The head has promised an answer: a connection that breaks off tells that there is none.
+    host.logInternal(error, request.id);
+    raw.destroy();
+    return reply;
+  } finally {
+    clearTimeout(timer);
+  }
   if (!reply.sent) return reply.code(200).headers(EVENT_HEADERS).serializer(String).send(text);
   if (!raw.destroyed) raw.end(text);
   return reply;

@@ -96,7 +96,8 @@ class Arrivals {
   readonly #handler: RequestHandler;
   readonly #bodies: BodyLimits;
   readonly #waiting: Arrival[] = [];
-  #most = MOST_TOGETHER;
+  /** One, until it is known that more are short. */
+  #most = 1;
 
   constructor(handler: RequestHandler, bodies: BodyLimits) {
     this.#handler = handler;

@@ -118,6 +118,39 @@ describe("the answer of /mcp", () => {
   });
 });
 
+describe("a call that is answered by a message", () => {
+  const serveCall = (message: () => Promise<object> | undefined): Promise<Served> =>
+    serve({ read: () => 1 }, { mcp: async () => ({ serve: async () => new Response("served"), call: message }) });
+  /** The first request goes another way, since it loads the endpoint. */
+  const post = async (served: Served) => {
+    await postText(served, "/mcp", "{}");
+    return postText(served, "/mcp", "{}");
+  };
+
+  test("is one event; anything else is served", async () => {
+    const response = await post(await serveCall(async () => ({ id: 1 })));
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    expect(await response.text()).toBe('event: message\ndata: {"id":1}\n\n');
+    expect(await (await post(await serveCall(() => undefined))).text()).toBe("served");
+  });
+
+  test("and fails is 500 without detail; if its head has been sent, the connection ends", async () => {
+    const cause = new Error("/home/alice");
+    let takesMs = 0;
+    const served = await serveCall(async () => {
+      await new Promise((resolve) => setTimeout(resolve, takesMs));
+      throw cause;
+    });
+    const { status, body } = await outcome(post(served));
+    expect([status, body]).toEqual([500, { error: `Internal error (${served.logged[0]?.requestId})` }]);
+    takesMs = 800;
+    const response = await postText(served, "/mcp", "{}");
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow("terminated");
+    expect(served.logged.map(({ error }) => error)).toEqual([cause, cause]);
+  });
+});
+
 describe("a client that hangs up", () => {
   const post = rawRequest("POST /mcp", { "Content-Type": "application/json" }, "{}");
   const abortOf = (signal: AbortSignal) =>

@@ -55,29 +55,39 @@ const NAMES = ["a", "b", "c", "d"];
 const IN_STEP = [...NAMES.map((name) => `begin /${name}`), ...NAMES.map((name) => `end /${name}`)];
 const ONE_BY_ONE = NAMES.flatMap((name) => [`begin /${name}`, `end /${name}`]);
 
-test("requests that arrive together go step by step together", async () => {
+/** Sends requests until all of them begin together. A machine with much else to do may take some of them for long ones. */
+async function warmUp(send: Send, names: readonly string[]): Promise<string[]> {
+  const isInStep = (notes: readonly string[]) => notes.slice(0, names.length).every((note) => note.startsWith("begin"));
+  let notes = await send(names);
+  for (let tries = 0; tries < 200 && !isInStep(notes); tries++) notes = await send(names);
+  return notes;
+}
+
+test("requests that arrive together go step by step together, once they are known to be short", async () => {
   const send = (await serve({}))();
-  expect(await send(NAMES)).toEqual(IN_STEP);
+  expect((await send(NAMES)).slice(0, 2)).toEqual(["begin /a", "end /a"]);
+  expect(await warmUp(send, NAMES)).toEqual(IN_STEP);
 });
 
 test("long ones do not hold back the first answer, once they are known to be long; short ones then go together again", async () => {
-  let busy = 10;
+  let busy = 0;
   const send = (await serve({ busyMs: () => busy }))();
+  await warmUp(send, NAMES);
+  busy = 10;
   await send(NAMES);
   expect(await send(NAMES)).toEqual(ONE_BY_ONE);
   busy = 0;
-  // A machine with much else to do may take some of these for long ones.
-  let notes: string[] = [];
-  for (let tries = 0; tries < 100 && notes[1] !== IN_STEP[1]; tries++) notes = await send(NAMES);
-  expect(notes).toEqual(IN_STEP);
+  expect(await warmUp(send, NAMES)).toEqual(IN_STEP);
 });
 
 test("of many, the last begin when the first have been answered", async () => {
   const send = (await serve({}))();
   const names = Array.from({ length: 100 }, (_, index) => `n${index}`);
+  await warmUp(send, names.slice(0, 32));
   const notes = await send(names);
   expect(notes.filter((note) => note.startsWith("end"))).toEqual(names.map((name) => `end /${name}`));
-  expect(notes.indexOf("end /n0")).toBe(32);
+  expect(notes.indexOf("end /n0")).toBeGreaterThan(1);
+  expect(notes.indexOf("end /n0")).toBeLessThanOrEqual(32);
 });
 
 test("a request whose client has gone before it is handled harms no other one", async () => {
