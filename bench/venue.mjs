@@ -155,7 +155,7 @@ async function main() {
     "",
     "All pages of figures: [performance.md](performance.md).",
     "",
-    "Fast: streams of bytes, and many callers at once in bounded memory. Not fast: a small call costs three to four times what the bare",
+    "Fast: streams of bytes, and many callers at once in bounded memory. Not fast: a small call costs three times what the bare",
     "framework answers in, since it is a job with an identity, rights, a record and an audit line.",
     "",
     "The venue over HTTP, measured by `npm run bench:venue`, which prints this page. The bare framework is Fastify, which parses",
