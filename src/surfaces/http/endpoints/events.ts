@@ -6,7 +6,7 @@ import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { EventTopic, VenueEvents } from "../../../core/ports/changes/event-reader.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
-import { COMMON_HEADERS } from "../plumbing/answer.js";
+import { EVENT_HEADERS } from "../plumbing/answer.js";
 import { beginStream } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, badRequest, echo, tooManyRequests } from "../plumbing/http-error.js";
@@ -17,7 +17,6 @@ const MAX_TOPICS = 32;
 const RETRY_MS = 5000;
 
 const KINDS = ["audit", "job", "auth", "approval"] as const;
-const HEADERS = { ...COMMON_HEADERS, "content-type": "text/event-stream", "x-accel-buffering": "no" } as const;
 
 /** @throws HttpError 400 for a topic that is none, 401 for callers without credentials off loopback, 429 */
 export async function getVenueEvents(
@@ -28,7 +27,7 @@ export async function getVenueEvents(
   const { request, reply, caller } = exchange;
   if (caller.authentication === "public" && !events.servesAnonymous) throw authenticationRequired();
   const topics = topicsOf(request.query);
-  if (request.method === "HEAD") return reply.code(200).headers(HEADERS).send();
+  if (request.method === "HEAD") return reply.code(200).headers(EVENT_HEADERS).send();
   const { context } = attribute(caller, undefined, host.nameCaller);
   const reader = openOrRefuse(() => events.open(topics, caller, context));
   if (reader === undefined) throw tooManyRequests(RETRY_MS);
@@ -41,7 +40,7 @@ export async function getVenueEvents(
       reader.close();
     });
   }
-  beginStream(reply, HEADERS);
+  beginStream(reply, EVENT_HEADERS);
   raw.flushHeaders();
   await reader.ready;
   if (raw.destroyed) return reply;

@@ -8,7 +8,7 @@ import { isPending } from "../../../core/io.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost, McpHandler } from "../host.js";
-import { COMMON_HEADERS, headersOf, sendJson } from "../plumbing/answer.js";
+import { COMMON_HEADERS, EVENT_HEADERS, headersOf, sendJson } from "../plumbing/answer.js";
 import { hangUpOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { HttpError } from "../plumbing/http-error.js";
@@ -58,7 +58,6 @@ const parseError = (message: string): string =>
 
 /** How long the head of an answer waits for the rest of it, in milliseconds. Clients and proxies wait longer for a head. */
 const HEAD_MS = 500;
-const EVENT_HEADERS = { ...COMMON_HEADERS, "content-type": "text/event-stream", "x-accel-buffering": "no" } as const;
 
 /** Sends a message as a stream of one event, which is what the SDK answers in. */
 async function sendMessage(

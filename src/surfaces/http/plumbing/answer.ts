@@ -16,6 +16,13 @@ export const COMMON_HEADERS = {
   "cache-control": "no-store",
 } as const;
 
+/** Headers of a stream of events. `x-accel-buffering`: a buffering proxy would hold events back. */
+export const EVENT_HEADERS = {
+  ...COMMON_HEADERS,
+  "content-type": "text/event-stream",
+  "x-accel-buffering": "no",
+} as const;
+
 /** The headers set on a reply so far, for responses that bypass Fastify. */
 export function headersOf(reply: FastifyReply): Record<string, string> {
   const set = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);

@@ -5,7 +5,7 @@ import type { FastifyReply } from "fastify";
 import { isTerminal, type JobRecord } from "../../../core/ports/job.js";
 import { ownJob, parseJobId } from "../endpoints/jobs.js";
 import type { HttpHost } from "../host.js";
-import { COMMON_HEADERS, recordJson } from "./answer.js";
+import { EVENT_HEADERS, recordJson } from "./answer.js";
 import { beginStream } from "./connection.js";
 import type { Exchange } from "./exchange.js";
 
@@ -15,16 +15,13 @@ const HEARTBEAT_MS = 14_000;
 /** A stream ends within this time after its credential was revoked. */
 const CREDENTIAL_MS = 800;
 
-/** `x-accel-buffering`: a buffering proxy would hold events back. */
-const HEADERS = { ...COMMON_HEADERS, "content-type": "text/event-stream", "x-accel-buffering": "no" } as const;
-
 /** `GET`, `HEAD /api/v1/jobs/<id>/sse`: {@link streamJob}; for HEAD only whether there would be a stream. */
 export function getEvents(host: HttpHost, exchange: Exchange): FastifyReply {
   const { request, reply, caller, target } = exchange;
   if (request.method !== "HEAD") return streamJob(host, exchange);
   const id = parseJobId(target);
   ownJob(host.jobs.find(id, caller), id);
-  return reply.code(200).headers(HEADERS).send();
+  return reply.code(200).headers(EVENT_HEADERS).send();
 }
 
 /**
@@ -45,7 +42,7 @@ export function streamJob(
   if (isTerminal(found.status)) {
     // The job has ended, so a single event is sent as an ordinary response.
     const body = Buffer.from(event(host, found));
-    return reply.code(200).headers(HEADERS).send(body);
+    return reply.code(200).headers(EVENT_HEADERS).send(body);
   }
   if (raw.destroyed) {
     stop();
@@ -53,7 +50,7 @@ export function streamJob(
   }
   raw.once("close", stop);
   endWithCredential(raw, () => host.stillHolds(caller));
-  beginStream(reply, HEADERS);
+  beginStream(reply, EVENT_HEADERS);
   host.streams.open++;
   raw.once("close", () => host.streams.open--);
   const stream = new EventStream(raw, (record) => event(host, record), heartbeatMs);
