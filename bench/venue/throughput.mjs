@@ -7,15 +7,20 @@ const CONNECTIONS = 16;
 const REQUEST = JSON.stringify({ operation: "v/ops/file/stat", input: { root: "docs", path: "a.txt" } });
 const HEADERS = { "content-type": "application/json" };
 
+/** Starts a venue with one small file. */
+function serveFile(folder) {
+  const docs = join(folder, "docs");
+  mkdirSync(docs);
+  writeFileSync(join(docs, "a.txt"), "alpha");
+  return startVenue(folder, { file: { roots: { docs } } });
+}
+
 /**
  * Requests per second of `file:stat` by invoke, beside those of the bare framework answering the same bytes. Rounds of
  * both alternate, so that whatever else the machine does hits both.
  */
 export async function measureThroughput(folder, { rounds, seconds, warmUpSeconds }) {
-  const docs = join(folder, "docs");
-  mkdirSync(docs);
-  writeFileSync(join(docs, "a.txt"), "alpha");
-  const venue = await startVenue(folder, { file: { roots: { docs } } });
+  const venue = await serveFile(folder);
   const answer = await fetch(`${venue.url}/api/v1/invoke`, { method: "POST", headers: HEADERS, body: REQUEST });
   const body = await answer.text();
   if (JSON.parse(body).output?.size !== 5) throw new Error(`Wrong answer: ${body}`);
@@ -47,10 +52,7 @@ const MCP = {
 
 /** Calls per second of a tool over MCP by HTTP, beside those that the SDK serves in the same venue. */
 export async function measureToolCalls(folder, { rounds, seconds, warmUpSeconds }) {
-  const docs = join(folder, "docs");
-  mkdirSync(docs);
-  writeFileSync(join(docs, "a.txt"), "alpha");
-  const venue = await startVenue(folder, { file: { roots: { docs } } });
+  const venue = await serveFile(folder);
   const ways = { ours: { ...MCP, body: messageOf(TOOL) }, bySdk: { ...MCP, body: messageOf({ ...TOOL, _meta: {} }) } };
   const results = { ours: [], bySdk: [] };
   for (const [way, request] of Object.entries(ways)) {
