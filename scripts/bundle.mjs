@@ -67,13 +67,12 @@ await build({ ...together, plugins: [chunks] });
 await build({ ...options, entryPoints: STARTED.map(source) });
 
 const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
-// Variables get short names; functions and classes keep theirs, and lines are short, so that stack traces tell something.
+// Variables get short names; functions and classes keep theirs, so that stack traces tell something.
 for (const file of [...code, ...readdirSync(`${DIST}bundle`).map((name) => `bundle/${name}`)]) {
   const minified = await minify(readFileSync(DIST + file, "utf8"), {
     module: true,
     compress: false,
     mangle: { topLevel: false, keep_fnames: true, keep_classnames: true },
-    format: { max_line_len: 160 },
   });
   writeFileSync(DIST + file, minified.code);
 }

@@ -3,9 +3,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { minifySync } from "@swc/core";
 import { Ajv } from "ajv";
 import standalone from "ajv/dist/standalone/index.js";
-import { transformSync } from "esbuild";
 import { schemaDigest } from "../dist/schema/generated.js";
 
 const SCHEMAS = fileURLToPath(new URL("../schemas/", import.meta.url));
@@ -20,7 +20,9 @@ for (const entry of readdirSync(SCHEMAS, { recursive: true, withFileTypes: true 
   const digest = schemaDigest(input);
   const target = join(TARGET, `${digest}.js`);
   mkdirSync(dirname(target), { recursive: true });
-  const { code } = transformSync(moduleText(standalone.default(ajv, ajv.compile(input))), { minify: true });
+  const { code } = minifySync(moduleText(standalone.default(ajv, ajv.compile(input))), {
+    ...{ module: true, compress: { toplevel: true }, mangle: { topLevel: true } },
+  });
   writeFileSync(target, `// Generated from schemas/${path.slice(SCHEMAS.length)}.\n${code}`);
 }
 

@@ -69,11 +69,13 @@ export function receiveBody(
     return;
   }
   const body = new GrowingBody();
+  let hasFailed = false;
   const stop = () => {
     raw.off("data", onData).off("end", onEnd).off("error", onError).off("close", onError);
     lease.onDrop = ignore;
   };
   const fail = (error: HttpError) => {
+    hasFailed = true;
     stop();
     done(error);
   };
@@ -90,6 +92,13 @@ export function receiveBody(
   };
   const onError = () => fail(badRequest("Request incomplete"));
   lease.onDrop = () => fail(tooManyRequests(BUSY_RETRY_MS));
+  // Most bodies have come with their head: no events are needed then.
+  const whole: unknown = raw.complete ? raw.read() : null;
+  if (Buffer.isBuffer(whole)) {
+    onData(whole);
+    if (!hasFailed) onEnd();
+    return;
+  }
   sendContinue(raw);
   raw.on("data", onData).on("end", onEnd).on("error", onError).on("close", onError);
 }
