@@ -20,6 +20,8 @@ export interface Name {
   readonly raw: string | Buffer;
   /** As reported by readdir; `undefined` where the file system does not report it. */
   readonly type: EntryType | undefined;
+  /** Nothing but printable ASCII without capitals, colon and backslash: it is reached, sorted and shown as it is. */
+  readonly isUsual?: boolean;
 }
 
 /** Properties of the root that {@link readNames} needs. */
@@ -157,7 +159,7 @@ function statAt(found: FoundStats, index: number): EntryFacts | undefined {
  * @param top the entry is in the root directory itself
  */
 export const isReachable = (name: Name, top: boolean): boolean =>
-  typeof name.raw === "string" && isReachableName(name.name, top);
+  name.isUsual === true || (typeof name.raw === "string" && isReachableName(name.name, top));
 
 /** `undefined` if the entry vanished or cannot be examined. */
 export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stat | undefined> {
@@ -200,7 +202,7 @@ const isName = (entry: DirectoryEntry): entry is DirectoryEntry & Name => entry.
 
 function parseName(latin1: string, type: EntryType | undefined): Name {
   const raw = rawName({ name: latin1 });
-  return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type };
+  return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type, isUsual: false };
 }
 
 /** The name as text if it is valid UTF-8, else as bytes. */

@@ -2,14 +2,10 @@
 
 import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
-import { compareCodePoints, sortByName } from "../path/order.js";
+import { compareCodePoints, type Named, sortByName } from "../path/order.js";
 
 /** Entries sorted before other calls get a turn. */
 const RUN = 4096;
-
-interface Named {
-  readonly name: string;
-}
 
 /** An entry with its name prepared for comparison. */
 interface Keyed<T extends Named> {

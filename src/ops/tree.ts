@@ -76,15 +76,16 @@ const ADVICE = {
 
 /** The lines of a folder and what is in it, without the first indent and the last line feed. */
 function linesOf({ line, shown, left }: Folder, depth: number): string {
-  const lines = [line, ...shown.map((one) => (typeof one === "string" ? one : linesOf(one, depth + 1)))];
-  if (left > 0) lines.push(`… ${left} more`);
-  return lines.join(`\n${"\t".repeat(depth + 1)}`);
+  const start = `\n${"\t".repeat(depth + 1)}`;
+  const below = shown.map((one) => (typeof one === "string" ? one : linesOf(one, depth + 1)));
+  if (left > 0) below.push(`… ${left} more`);
+  return below.length === 0 ? line : `${line}${start}${below.join(start)}`;
 }
 
 function entryLine(entry: WalkEntry): string {
   const mark = entry.type === "directory" ? "/" : entry.type === "symlink" ? "@" : "";
   const size = entry.size !== undefined && entry.type === "file" ? ` (${humanSize(entry.size)})` : "";
-  return `${entryName(entry.name)}${mark}${size}`;
+  return `${entry.isUsual === true ? entry.name : entryName(entry.name)}${mark}${size}`;
 }
 
 function cutNote(output: { truncated: boolean; entries: number; depthLimited: boolean }): string | undefined {

@@ -16,11 +16,18 @@ export function compareCodePoints(a: string, b: string): number {
 
 const weight = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
+/** What is sorted. */
+export interface Named {
+  readonly name: string;
+  /** Known to have no upper-case letter, and none beyond ASCII. */
+  readonly isUsual?: boolean;
+}
+
 /** Sorts entries in the order of every enumeration: lower-cased name by code points, then the name itself. */
-export function sortByName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
+export function sortByName<T extends Named>(entries: readonly T[]): T[] {
   // Most often no name has an upper-case letter, or one beyond ASCII.
-  if (!entries.some(({ name }) => UNLIKE_FOLDED.test(name))) {
-    return entries.toSorted((a, b) => compareUnits(a.name, b.name));
+  if (!entries.some(({ name, isUsual }) => isUsual !== true && UNLIKE_FOLDED.test(name))) {
+    return entries.length > SHORT ? entries.toSorted((a, b) => compareUnits(a.name, b.name)) : sortShort(entries);
   }
   const compare = entries.some(({ name }) => SURROGATE.test(name)) ? compareCodePoints : compareUnits;
   if (entries.every(({ name }) => name === name.toLowerCase())) {
@@ -30,6 +37,27 @@ export function sortByName<T extends { readonly name: string }>(entries: readonl
     .map((entry) => ({ entry, folded: entry.name.toLowerCase() }))
     .sort((a, b) => compare(a.folded, b.folded) || compare(a.entry.name, b.entry.name))
     .map(({ entry }) => entry);
+}
+
+/** Length up to which insertion takes half the time of the built-in sort, which calls back for each pair. */
+const SHORT = 128;
+
+/** By code units: each entry is put at its place among those before it. */
+function sortShort<T extends Named>(entries: readonly T[]): T[] {
+  const sorted: T[] = [];
+  for (const entry of entries) {
+    let low = 0;
+    let high = sorted.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (entry.name < (sorted[middle] as T).name) high = middle;
+      else low = middle + 1;
+    }
+    sorted.push(entry);
+    for (let at = sorted.length - 1; at > low; at--) sorted[at] = sorted[at - 1] as T;
+    sorted[low] = entry;
+  }
+  return sorted;
 }
 
 const UNLIKE_FOLDED = /[A-Z\u0080-\uffff]/;

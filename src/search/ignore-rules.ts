@@ -38,7 +38,8 @@ export class IgnoreRules {
 
   /** No rule is in force: nothing is ignored. */
   get isEmpty(): boolean {
-    return this.#stacks.every(({ length }) => length === 0);
+    for (const stack of this.#stacks) if (stack.length > 0) return false;
+    return true;
   }
 
   /**

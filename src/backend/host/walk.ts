@@ -204,7 +204,8 @@ class EntryWalk {
     const depth = this.#descent.depth + 1;
     const type = stat?.type ?? name.type ?? "other";
     const isMeasured = sizes && type === "file" && stat !== undefined;
-    const entry: Writable<WalkEntry> = { name: name.name, type, depth, size: sizes ? 0 : undefined };
+    const size = sizes ? 0 : undefined;
+    const entry: Writable<WalkEntry> = { name: name.name, isUsual: name.isUsual, type, depth, size };
     if (isMeasured) {
       entry.size = stat.size;
       entry.modified = stat.modifiedMs;

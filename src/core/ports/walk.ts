@@ -7,6 +7,8 @@ export type EntryType = "file" | "directory" | "symlink" | "other";
 /** An entry visited by a walk; the optional fields only if {@link WalkOptions.sizes} is set. */
 export interface WalkEntry {
   readonly name: string;
+  /** Known to be printable ASCII alone. */
+  readonly isUsual?: boolean | undefined;
   readonly type: EntryType;
   /** Bytes; 0 for anything but a file. */
   readonly size: number | undefined;

@@ -9,6 +9,8 @@ export interface DirectoryEntry {
   readonly name: string;
   /** The name, if it is ASCII and known to be: then it is no other as text. */
   readonly raw?: string;
+  /** See `Name`. */
+  readonly isUsual?: boolean;
   /** `undefined` where the file system does not report it. */
   readonly type: EntryType | undefined;
 }
@@ -19,8 +21,11 @@ const TYPE_AT = 18;
 const NAME_AT = 19;
 const NUL = 0;
 const DOT = 46;
-/** All bits that a byte of ASCII can have. */
-const ASCII_BITS = 127;
+/** By byte: 0 in usual names, 1 elsewhere in ASCII, 2 beyond it. */
+const KINDS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte > 127 ? 2 : /[ -~]/.test(String.fromCharCode(byte)) && !/[A-Z:\\]/.test(String.fromCharCode(byte)) ? 0 : 1,
+);
+const UNUSUAL = 1;
 
 /** By the `DT_` constants: FIFO 1, CHR 2, DIR 4, BLK 6, REG 8, LNK 10, SOCK 12; anything else is not reported. */
 const TYPES: readonly (EntryType | undefined)[] = [
@@ -39,15 +44,15 @@ export function parseEntries(buffer: Buffer, end: number): DirectoryEntry[] {
     if (length <= NAME_AT || at + length > end) break;
     const start = at + NAME_AT;
     let last = start;
-    let bits = 0;
+    let kind = 0;
     for (let byte = buffer[last]; last < at + length && byte !== undefined && byte !== NUL; byte = buffer[++last]) {
-      bits |= byte;
+      kind |= KINDS[byte] ?? 0;
     }
     const isDots = buffer[start] === DOT && (last - start === 1 || (last - start === 2 && buffer[start + 1] === DOT));
     if (isDots) continue;
     const name = text.slice(start, last);
     const type = TYPES[buffer[at + TYPE_AT] ?? 0];
-    found.push(bits <= ASCII_BITS ? { name, raw: name, type } : { name, type });
+    found.push(kind <= UNUSUAL ? { name, raw: name, type, isUsual: kind < UNUSUAL } : { name, type });
   }
   return found;
 }
