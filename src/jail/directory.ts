@@ -4,6 +4,7 @@ import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
 import type { Entry, EntryType } from "../core/ports/backend.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
+import { sortByName } from "../path/order.js";
 import { type DirectoryThread, type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
 import { entryPath, identity, type Pinned } from "./handles.js";
 import type { DirectoryEntry } from "./native/entries.js";
@@ -47,12 +48,25 @@ export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): 
   return yield* sortYielding(names, rules.scope);
 }
 
+/** {@link readNames} of a small directory, without waiting. `undefined`: that one has to read it. */
+export function readNamesNow(
+  sys: Sys,
+  directory: Pinned,
+  rules: Pick<DirectoryRules, "foldsCase">,
+): Name[] | undefined {
+  const entries = directory.stat.size <= LARGE_BYTES ? sys.namesNow(directory) : undefined;
+  if (entries === undefined) return undefined;
+  const names: Name[] = [];
+  for (const entry of entries) takeName(names, nameOf(entry), rules);
+  return sortByName(names);
+}
+
 function* takeNames(names: Name[], entries: readonly DirectoryEntry[], rules: DirectoryRules): Io<void> {
   yield* rules.scope.breathe();
   for (const entry of entries) takeName(names, nameOf(entry), rules);
 }
 
-function takeName(names: Name[], name: Name, { foldsCase }: DirectoryRules): void {
+function takeName(names: Name[], name: Name, { foldsCase }: Pick<DirectoryRules, "foldsCase">): void {
   if (!isReservedName(name.name, foldsCase)) names.push(name);
 }
 

@@ -123,8 +123,11 @@ export interface Handles {
   openRoot(realPath: string): PinnedRoot;
   /** Pins the directory `name` in `parent`; links are not followed. */
   enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory">;
-  /** Like {@link enter}, for a directory whose entries are read next: where it may be read, its handle does both. */
-  enterToRead?(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory">;
+  /**
+   * Like {@link enter}, without waiting, for a directory whose entries are read next: its handle does both. `undefined` says
+   * nothing about it: enter it then.
+   */
+  enterToRead?(parent: Pinned, name: string | Buffer): Pinned | undefined;
   /** Pins the entry `name` in `parent`, a link itself included. */
   pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined>;
   /** Opens a pinned regular file or directory for I/O. */
@@ -177,9 +180,9 @@ export class ProcHandles implements Handles {
     }
   }
 
-  *enterToRead(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
+  enterToRead(parent: Pinned, name: string | Buffer): Pinned | undefined {
     const fd = this.#sys.native?.calls?.open(parent.fd, name, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
-    if (fd === undefined) return yield* this.enter(parent, name);
+    if (fd === undefined) return undefined;
     return new ProcHandle(fd, `${this.#descriptors}${fd}`, { native: this.#sys.native, isUnread: true });
   }
 

@@ -133,17 +133,17 @@ export class Sys {
 
   /** The entries of a directory, all at once. */
   *names(directory: OpenDirectory & { readonly path: string }): Io<DirectoryEntry[]> {
-    const found = this.#namesByHandle(directory);
+    const found = this.namesNow(directory);
     if (found !== undefined) return found;
-    const { path } = directory;
     const options: NameOptions = { withFileTypes: true, encoding: "latin1" };
     const entries = this.#pool
-      ? yield* retryOpen(() => waited(pool.names(path, options)))
-      : yield* retryOpen(() => atOnce(() => fs.readdirSync(path, options as { withFileTypes: true })));
+      ? yield* retryOpen(() => waited(pool.names(directory.path, options)))
+      : yield* retryOpen(() => atOnce(() => fs.readdirSync(directory.path, options as { withFileTypes: true })));
     return entries.map(fromDirent);
   }
 
-  #namesByHandle(directory: OpenDirectory): DirectoryEntry[] | undefined {
+  /** The same by a native call; `undefined` where it cannot be made. */
+  namesNow(directory: OpenDirectory): DirectoryEntry[] | undefined {
     const reading = this.native?.calls?.read(directory);
     if (reading === undefined) return undefined;
     try {

@@ -98,6 +98,16 @@ describe("sortByName", () => {
     expect(sortByName(entries)).toEqual(entries);
   });
 
+  test("orders lists of any length alike, whether or not their names are known to be usual", () => {
+    for (const length of [1, 2, 127, 128, 129, 700]) {
+      const names = Array.from({ length }, (_, at) => `name-${(at * 389) % 701}`);
+      const expected = names.toSorted(compareLiterally);
+      expect(sorted(names)).toEqual(expected);
+      const usual = names.map((name, at) => ({ name, isUsual: at % 3 > 0 }));
+      expect(sortByName(usual).map(({ name }) => name)).toEqual(expected);
+    }
+  });
+
   test("does not depend on the order given, and loses nothing", () => {
     const shuffled = fc
       .array(text, { maxLength: 20 })

@@ -2,7 +2,7 @@
 
 import { type Io, isPending } from "../../core/io.js";
 import type { Access, WalkContent, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
-import { examine, isReachable, type Name, readNames } from "../../jail/directory.js";
+import { examine, isReachable, type Name, readNames, readNamesNow } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { ReadThread } from "../../jail/reading/read-thread.js";
@@ -91,7 +91,7 @@ class EntryWalk {
       if (content !== undefined || ++steps % STEPS_BETWEEN === 0) yield* access.scope.breathe();
       const name = frame.names[frame.next++];
       if (name === undefined) {
-        yield* this.#leave();
+        if (!this.#leaveNow()) yield* this.#leave();
         continue;
       }
       const isDenied = frame.isDenied || (access.policy !== undefined && (yield* this.#isDenied(name)));
@@ -102,8 +102,11 @@ class EntryWalk {
       const visited = visit(entry);
       const step = isPending(visited) ? ((yield visited) as WalkStep) : visited;
       if (step === "stop") return "on";
-      if (step === "enter" && entry.type === "directory") yield* this.#enterAt(name, isDenied);
-      else if (step === "read" && this.#ahead !== undefined && entry.type === "file") {
+      if (step === "enter" && entry.type === "directory") {
+        if (!this.#enterNow(name, isDenied)) yield* this.#enterAt(name, isDenied);
+        // To read its names takes as long as many entries.
+        steps = STEPS_BETWEEN - 1;
+      } else if (step === "read" && this.#ahead !== undefined && entry.type === "file") {
         if ((yield* this.#ahead.take(this.#descent.directory, name, entry)) === "stop") return "stop";
       }
     }
@@ -120,6 +123,28 @@ class EntryWalk {
     return isEntryDenied(this.#jail, entry, this.#options.access.policy);
   }
 
+  /** {@link #enterAt} where nothing has to be waited for. @returns `false`: that one has to do it */
+  #enterNow(name: Name, isDenied: boolean): boolean {
+    const { sys, handles, foldsCase } = this.#jail;
+    const child = handles.enterToRead?.(this.#descent.directory, name.raw);
+    if (child === undefined) return false;
+    let names: readonly Name[] | undefined;
+    try {
+      names = this.#isOnDevice(child) ? readNamesNow(sys, child, { foldsCase }) : undefined;
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+    }
+    if (names === undefined || (!isDenied && this.#hasRules(names))) {
+      release(child);
+      return false;
+    }
+    this.#descent.push(child, name.raw);
+    this.#below.push(name.name);
+    this.#frames.push({ isDenied, names, next: 0 });
+    if (!isDenied) this.#options.rules?.found(this.#descent.depth, []);
+    return true;
+  }
+
   *#enterAt(name: Name, isDenied: boolean): Io<void> {
     const child = yield* this.#unlessUnreadable(this.#enter(name));
     if (child === undefined) return;
@@ -131,6 +156,13 @@ class EntryWalk {
   *#begin(isDenied: boolean, names: readonly Name[]): Io<void> {
     this.#frames.push({ isDenied, names, next: 0 });
     yield* this.#readRules(names, isDenied);
+  }
+
+  #leaveNow(): boolean {
+    if (this.#frames.length > 1 && !this.#descent.leaveNow()) return false;
+    this.#frames.pop();
+    this.#below.length = Math.max(0, this.#below.length - 1);
+    return true;
   }
 
   *#leave(): Io<void> {
@@ -163,6 +195,11 @@ class EntryWalk {
       if (isExhaustion(error)) this.#options.exhausted?.();
       return undefined;
     }
+  }
+
+  #hasRules(names: readonly Name[]): boolean {
+    const wanted = this.#options.rules?.names;
+    return wanted !== undefined && names.some(({ raw }) => wanted.some((one) => one === raw));
   }
 
   /** Reads the rule files (such as ignore files) of a directory before its entries are visited. */
@@ -221,13 +258,18 @@ class EntryWalk {
     return entry;
   }
 
+  #isOnDevice({ stat }: Pinned): boolean {
+    const { crossDevice, top } = this.#jail;
+    return crossDevice || stat.device === top.stat.device;
+  }
+
   /** `undefined` if it is gone, not a directory, or on another device. */
   *#enter(name: Name): Io<Pinned | undefined> {
-    const { handles, crossDevice, top } = this.#jail;
+    const { handles } = this.#jail;
     const { directory } = this.#descent;
-    const child = yield* handles.enterToRead?.(directory, name.raw) ?? handles.enter(directory, name.raw);
+    const child = handles.enterToRead?.(directory, name.raw) ?? (yield* handles.enter(directory, name.raw));
     if (typeof child === "string") return undefined;
-    if (crossDevice || child.stat.device === top.stat.device) return child;
+    if (this.#isOnDevice(child)) return child;
     release(child);
     this.#options.unreadable?.();
     return undefined;

@@ -82,6 +82,16 @@ export class Descent {
     return 1 + (yield* this.#descendAgain());
   }
 
+  /** {@link leave} where nothing has to be waited for. @returns `false`: that one has to do it */
+  leaveNow(): boolean {
+    const [above, left] = [this.#levels.at(-2), this.#levels.at(-1)];
+    if (left?.held === undefined || (above !== undefined && above.held === undefined)) return false;
+    this.#levels.length -= 1;
+    this.#heldFrom = Math.min(this.#heldFrom, this.#levels.length);
+    release(left.held);
+    return true;
+  }
+
   close(): void {
     for (const { held } of this.#levels.splice(0)) if (held !== undefined) release(held);
     this.#heldFrom = 0;
