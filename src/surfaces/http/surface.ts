@@ -1,6 +1,6 @@
 // The HTTP surface: HTTP/1.1 servers, limits on memory and connections, and orderly closing.
 
-import { METHODS, type Server } from "node:http";
+import { type IncomingMessage, METHODS, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { isLoopbackAddress } from "../../config/loopback.js";
@@ -9,6 +9,7 @@ import { codeOf } from "../../core/unknown.js";
 import { Admission } from "./admission/admit.js";
 import { Connections } from "./admission/connections.js";
 import { receiveBody } from "./admission/read-body.js";
+import { createDirectInvoke, type DirectInvoke } from "./endpoints/direct-invoke.js";
 import type { HttpHost } from "./host.js";
 import { publicPath, sendError, withoutPrefix } from "./plumbing/answer.js";
 import { OWN_PAGES } from "./plumbing/cors.js";
@@ -53,6 +54,7 @@ export class HttpSurface {
   readonly #connections: Connections;
   readonly #sockets = new Set<Socket>();
   readonly #admission: Admission;
+  readonly #answersDirectly: DirectInvoke;
   readonly #app: FastifyInstance;
   /** Where it listens, once that is known: it listens once. */
   #address: HttpAddress | undefined;
@@ -69,6 +71,7 @@ export class HttpSurface {
     const { maxRequestBytes } = host.limits;
     const maxBytes = options.maxInFlightBytes ?? Math.max(LEAST_IN_FLIGHT_BYTES, IN_FLIGHT_REQUESTS * maxRequestBytes);
     this.#admission = new Admission(host, new MemoryBudget(maxBytes));
+    this.#answersDirectly = createDirectInvoke(host, this.#admission);
     this.#app = this.#build();
   }
 
@@ -123,8 +126,7 @@ export class HttpSurface {
       genReqId: () => host.requestId(),
       return503OnClosing: false,
       serverFactory: (handler) => {
-        const server = createNodeServer(handler, { timeouts: this.#timeouts, connections: this.#connections });
-        this.#watch(server);
+        const server = this.#createServer(handler);
         this.#servers.push(server);
         return server;
       },
@@ -148,25 +150,28 @@ export class HttpSurface {
     admission.mount(app);
     app.setNotFoundHandler((request, reply) => sendError(reply, unmapped(request)));
     app.setErrorHandler((error, request, reply: FastifyReply) =>
-      sendError(reply, explain(error, host, { request, reply })),
+      sendError(reply, explain(error, host, { id: request.id, request: request.raw, response: reply.raw })),
     );
     mountEndpoints(app, host);
     return app;
   }
 
-  #watch(server: Server): void {
+  /** @param handler handles what {@link createDirectInvoke} leaves */
+  #createServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
+    const options = { timeouts: this.#timeouts, connections: this.#connections };
+    const server = createNodeServer((request, response) => {
+      if (!this.#answersDirectly(request, response)) handler(request, response);
+    }, options);
     server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
+    return server;
   }
 
   async #listenOnIpv6(port: number): Promise<void> {
-    const server = createNodeServer((request, response) => this.#app.routing(request, response), {
-      ...{ timeouts: this.#timeouts, connections: this.#connections },
-    });
+    const server = this.#createServer((request, response) => this.#app.routing(request, response));
     server.on("clientError", answerClientError);
-    this.#watch(server);
     try {
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);

@@ -18,7 +18,7 @@ import type {
   Submission,
 } from "../../core/ports/job.js";
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
-import { JobCallers } from "./callers.js";
+import { type CallersJob, JobCallers } from "./callers.js";
 import { createJobIds } from "./id.js";
 import { type HearJob, KeptJob } from "./kept-job.js";
 import { failure, type Outcome, outcomeOf, recordBytes, startRecord } from "./record.js";
@@ -57,6 +57,8 @@ const MAX_WATCHERS_OF_JOB = 32;
 const RETRY_MS = 1000;
 /** Time that closing waits for cancelled jobs, in milliseconds: a commit in progress may need a flush. */
 const STOP_MS = 1000;
+
+const NOWHERE: readonly CallersJob[] = [];
 
 /** The job store of a venue, in memory only: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */
 export class Jobs implements CallerJobs {
@@ -122,7 +124,7 @@ export class Jobs implements CallerJobs {
     job.hidesOutput = operation.metadata.hiddenOutput !== undefined;
     run.job = job;
     this.#jobs.set(id, job);
-    if (!job.isPrivate) for (const one of job.owners) this.#callers.add(one, id);
+    if (!job.isPrivate) job.listed = job.owners.map((one) => this.#callers.add(one, id));
     job.start(this.#perform(run, operation, submission));
     return job;
   }
@@ -279,7 +281,8 @@ export class Jobs implements CallerJobs {
     const job = this.#jobs.get(id);
     if (job === undefined) return 0;
     this.#jobs.delete(id);
-    for (const one of job.owners) this.#callers.remove(one, id);
+    for (const one of job.listed) this.#callers.remove(one);
+    job.listed = NOWHERE;
     return job.bytes;
   }
 

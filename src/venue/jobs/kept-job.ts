@@ -3,6 +3,7 @@
 import type { Abortable } from "../../core/call/abortable.js";
 import type { JobListener, JobRecord, RecordedJob } from "../../core/ports/job.js";
 import { isTerminal } from "../../core/ports/job.js";
+import type { CallersJob } from "./callers.js";
 import { endRecord, type Outcome } from "./record.js";
 
 /** setTimeout's maximum delay (2^31 - 1 ms); longer delays fire immediately. */
@@ -39,6 +40,8 @@ export class KeptJob implements RecordedJob {
   bytes = 0;
   /** The record lacks part of the output, which only callers waiting from the start receive. */
   hidesOutput = false;
+  /** Its places in the lists of its owners. */
+  listed: readonly CallersJob[] = [];
   /** Number of event streams open on the job. */
   watchers = 0;
 

@@ -1,6 +1,6 @@
 // Admission of HTTP requests: host, origin, rate limit, authentication, encoding.
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
@@ -23,6 +23,12 @@ import { awaitsContinue } from "./expect.js";
 import { refuseEmbedding } from "./fetch-metadata.js";
 import { refuse } from "./host-and-origin.js";
 import { linger } from "./linger.js";
+
+/** Who makes a request, and the memory it takes. */
+export interface Admitted {
+  readonly caller: Caller;
+  readonly memory: MemoryLease;
+}
 
 /** Makes all decisions about a request that precede its endpoint and the reading of its body. */
 export class Admission {
@@ -93,7 +99,7 @@ export class Admission {
     reply.headers(originHeaders(request.raw, host.corsOrigins, davCors(request)));
     const refusal = this.refusal(request.raw) ?? (isWorkspace(request) ? undefined : refuseEmbedding(request.raw));
     if (refusal !== undefined) throw refusal;
-    const known = this.#identify(request);
+    const known = this.#identify(request.raw, isDav(request));
     // Wrong codes have a limit of their own, and whoever sends them must not keep the right one out.
     if (host.rateLimit === undefined || isLogin(request)) return this.#accept(known, request, reply);
     const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
@@ -105,12 +111,12 @@ export class Admission {
   }
 
   /** Authenticates the request. An invalid token is refused, and never falls back to anonymous access. */
-  #identify(request: FastifyRequest): Caller | HttpError {
-    const { authorization } = request.headers;
+  #identify({ headers, rawHeaders }: IncomingMessage, isForDav: boolean): Caller | HttpError {
+    const { authorization } = headers;
     if (authorization === undefined) return this.#host.publicCaller;
     // Node keeps the first of several headers, but a proxy in front may have checked another.
-    if (count(request.raw.rawHeaders, "authorization") > 1) return invalidToken();
-    const result = this.#host.authenticate(isDav(request) ? bearerOf(authorization) : authorization);
+    if (count(rawHeaders, "authorization") > 1) return invalidToken();
+    const result = this.#host.authenticate(isForDav ? bearerOf(authorization) : authorization);
     if ("caller" in result) {
       // A session is for one browser; whoever mounts a folder keeps the password for long.
       const isMount = isBasic(authorization) && result.caller.authentication === "session";
@@ -140,13 +146,28 @@ export class Admission {
     const coding = codingOf(request.headers);
     if (coding !== undefined) throw unsupportedEncoding(coding);
     request.setDecorator("caller", known);
-    const sender = known.authentication === "public" ? addressOf(request) : known.did;
-    const lease: MemoryLease = this.#memory.lease(sender, () => {
-      if (reply.raw.closed) lease.release();
-      else reply.raw.once("close", () => lease.release());
-    });
-    request.setDecorator("lease", lease);
+    request.setDecorator("lease", this.#lease(known, addressOf(request), reply.raw));
     return true;
+  }
+
+  /** @param address of the client @param response the lease is released when it has ended */
+  #lease({ authentication, did }: Caller, address: string, response: ServerResponse): MemoryLease {
+    const lease: MemoryLease = this.#memory.lease(authentication === "public" ? address : did, () => {
+      if (response.closed) lease.release();
+      else response.once("close", () => lease.release());
+    });
+    return lease;
+  }
+
+  /** Admits a call that nothing speaks against. @returns `undefined`: judge it as any other request */
+  admitCall(request: IncomingMessage, response: ServerResponse): Admitted | undefined {
+    const { rateLimit, publicAccess } = this.#host;
+    if (this.closing || rateLimit !== undefined || !request.socket.writable) return undefined;
+    const isRefused = this.refusal(request) !== undefined || refuseEmbedding(request) !== undefined;
+    if (isRefused || codingOf(request.headers) !== undefined) return undefined;
+    const caller = this.#identify(request, false);
+    if (caller instanceof HttpError || (caller.authentication === "public" && !publicAccess)) return undefined;
+    return { caller, memory: this.#lease(caller, request.socket.remoteAddress ?? "", response) };
   }
 }
 

@@ -70,7 +70,7 @@ export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): vo
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
     scope.setErrorHandler((error, request, reply: FastifyReply) =>
-      sendDavError(reply, explain(error, host, { request, reply })),
+      sendDavError(reply, explain(error, host, { id: request.id, request: request.raw, response: reply.raw })),
     );
     scope.addHook("onRequest", (request, _reply, next) => {
       // Fastify would refuse a malformed content type.

@@ -1,13 +1,14 @@
 // Endpoints that run operations.
 
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { type Abortable, Aborter } from "../../../core/call/abortable.js";
 import { attribute, type CallerContext } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
-import { isPending } from "../../../core/io.js";
+import { type Awaitable, after, isPending } from "../../../core/io.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
-import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
+import { isTerminal, type JobRecord, type RecordedJob } from "../../../core/ports/job.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost } from "../host.js";
@@ -31,16 +32,48 @@ interface InvokeRequest {
  * `POST /api/v1/invoke`: runs an operation as a job. Whenever a job exists the response is 201 with its record,
  * finished or not; the job continues when the wait ends or the client disconnects.
  */
-export async function invoke(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
-  const { request, reply } = exchange;
-  const parsed = parseJson(exchange.request.body, { json5: true });
-  const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
-  const job = submitCall(host, exchange, call);
-  const wait = call.wait || asksToWait(request.query);
-  const ms = wait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
-  const record = await job.settled(ms, call.private ? hangUpOf(reply) : undefined);
-  reply.header("location", publicPath(host, `/api/v1/jobs/${job.id}`));
-  return sendJson(reply, 201, recordText(record, host, exchange.memory));
+export async function invoke(host: HttpHost, { request, reply, caller, memory }: Exchange): Promise<FastifyReply> {
+  const asksToWait = fieldsOf(request.query)["wait"] === "true";
+  const { job, record } = await startCall(host, {
+    body: request.body,
+    asksToWait,
+    caller,
+    memory,
+    response: reply.raw,
+  });
+  reply.header("location", jobUrl(host, job));
+  return sendJson(reply, 201, recordText(await record, host, memory));
+}
+
+export const jobUrl = (host: HttpHost, { id }: RecordedJob): string => publicPath(host, `/api/v1/jobs/${id}`);
+
+/** A request to run an operation as a job. */
+export interface CallRequest extends Pick<Exchange, "caller" | "memory"> {
+  readonly body: unknown;
+  /** Beside the body. */
+  readonly asksToWait: boolean;
+  /** Where the answer goes. */
+  readonly response: ServerResponse;
+}
+
+/** A job under way. */
+export interface StartedCall {
+  readonly job: RecordedJob;
+  /** Once it has ended, or the wait has. */
+  readonly record: Promise<JobRecord>;
+}
+
+/** Starts an operation as a job. @returns a promise for JSON5 only @throws HttpError, Overloaded: there is no job */
+export function startCall(
+  host: HttpHost,
+  { body, asksToWait, caller, memory, response }: CallRequest,
+): Awaitable<StartedCall> {
+  return after(parseJson(body, { json5: true }), (parsed) => {
+    const call = parseInvoke(parsed);
+    const job = submitCall(host, { caller, memory }, call);
+    const ms = call.wait || asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
+    return { job, record: job.settled(ms, call.private ? hangUpOf(response) : undefined) };
+  });
 }
 
 /**
@@ -52,8 +85,8 @@ export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyRe
   const parsed = parseJson(exchange.request.body, { json5: true });
   const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
   const job = submitCall(host, exchange, call);
-  const record = await job.settled(host.limits.maxWaitMs, call.private ? hangUpOf(reply) : undefined);
-  const location = publicPath(host, `/api/v1/jobs/${job.id}`);
+  const record = await job.settled(host.limits.maxWaitMs, call.private ? hangUpOf(reply.raw) : undefined);
+  const location = jobUrl(host, job);
   reply.header("location", location);
   if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
   if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see ${location}`);
@@ -66,20 +99,24 @@ export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyRe
 }
 
 /** @throws HttpError for an unknown operation, Overloaded */
-function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): RecordedJob {
+function submitCall(
+  host: HttpHost,
+  { caller, memory }: Pick<Exchange, "caller" | "memory">,
+  call: InvokeRequest,
+): RecordedJob {
   const operation = host.operation(call.operation);
   if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
-  const { did, context } = attribute(exchange.caller, call.ucans, host.nameCaller);
+  const { did, context } = attribute(caller, call.ucans, host.nameCaller);
   const job = host.submit({
     operation: operation.name,
     asset: operation.asset,
     input: call.input,
     caller: did,
-    context: contextOfCall(context, call, { host, memory: exchange.memory }),
+    context: contextOfCall(context, call, { host, memory }),
     private: call.private,
   });
   // The job may outlive the request, so it holds the memory until it ends.
-  const letGo = exchange.memory.share();
+  const letGo = memory.share();
   job.result.then(letGo, letGo);
   return job;
 }
@@ -129,13 +166,9 @@ function parseInvoke(body: unknown): InvokeRequest {
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 /** A signal aborted when the client disconnects before it has the response. */
-function hangUpOf({ raw }: FastifyReply): Abortable {
+function hangUpOf(response: ServerResponse): Abortable {
   const gone = new Aborter();
-  if (raw.destroyed) gone.abort();
-  else raw.once("close", () => gone.abort());
+  if (response.destroyed) gone.abort();
+  else response.once("close", () => gone.abort());
   return gone;
-}
-
-function asksToWait(query: unknown): boolean {
-  return fieldsOf(query)["wait"] === "true";
 }

@@ -1,0 +1,261 @@
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { Overloaded } from "../../../../src/core/errors/errors.js";
+import { notFound } from "../../../../src/core/errors/texts.js";
+import { Admission } from "../../../../src/surfaces/http/admission/admit.js";
+import { gate } from "../../../venue/catalogue/fake-adapter.js";
+import { type Answer, as, closeAll, rawRequest, readAnswer, type Served, sendRaw, serve } from "../fixture.js";
+
+const LARGE = "x".repeat(1_500_000);
+const MIDDLE = "y".repeat(100_000);
+const JSON_TYPE = { "Content-Type": "application/json" };
+/** The same to the endpoint, but not what programs send. */
+const OTHER_TYPE = { "Content-Type": "application/json; charset=utf-8" };
+
+const operations = {
+  read: (input: unknown) => input,
+  large: () => ({ text: LARGE }),
+  middle: () => ({ text: MIDDLE }),
+  missing: () => {
+    throw notFound({ root: "docs", path: "nope" });
+  },
+  broken: () => {
+    throw new Error("secret detail");
+  },
+  cyclic: () => {
+    const value: Record<string, unknown> = {};
+    value["self"] = value;
+    return value;
+  },
+};
+
+let served: Served;
+let admitted: jest.SpiedFunction<Admission["admitCall"]>;
+beforeAll(async () => {
+  served = await serve(operations);
+});
+afterAll(closeAll);
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** Sends a request twice, with both content types. @returns the answers, and how often each was answered directly */
+async function bothWays(
+  { port }: Served,
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<{ answers: Answer[]; direct: boolean[] }> {
+  admitted = jest.spyOn(Admission.prototype, "admitCall");
+  const answers: Answer[] = [];
+  const direct: boolean[] = [];
+  for (const type of [JSON_TYPE, OTHER_TYPE]) {
+    admitted.mockClear();
+    const request = rawRequest("POST /api/v1/invoke", { ...type, ...headers, Connection: "close" }, body);
+    answers.push(await sendWhole(port, request));
+    direct.push(admitted.mock.results.some(({ value }) => value !== undefined));
+  }
+  return { answers, direct };
+}
+
+/** Reads until the server closes: an answer in chunks has no length. */
+async function sendWhole(port: number, request: string): Promise<Answer> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(request);
+  socket.setEncoding("latin1");
+  let received = "";
+  for await (const chunk of socket) received += chunk;
+  const end = received.indexOf("\r\n\r\n");
+  const [first = "", ...lines] = received.slice(0, end).split("\r\n");
+  const headers = new Map(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  return { status: Number(first.split(" ")[1]), headers, body: received.slice(end + 4) };
+}
+
+/** What must be equal: all but ids, times and the lengths of chunks. */
+function comparable({ status, headers, body }: Answer): unknown {
+  const plain = (text: string) =>
+    text
+      .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, "<request>")
+      .replace(/(0x|jobs\/|cancelled: |\()[0-9a-f]{32}/g, "$1<job>")
+      .replace(/"(created|updated)":\d+/g, '"$1":0')
+      .replace(/^[0-9a-f]{1,6}\r\n|\r\n[0-9a-f]{1,6}(?=\r\n)/g, "");
+  const named = [...headers].filter(([name]) => name !== "date").map(([name, value]) => [name, plain(value)] as const);
+  return { status, headers: Object.fromEntries(named), body: plain(body) };
+}
+
+const call = (operation: string, more: object = {}) => JSON.stringify({ operation, ...more });
+
+describe("a plain call is answered as the framework answers it", () => {
+  test.each([
+    ["an output", call("v/ops/file/read", { input: { root: "docs", path: "a" } }), 201],
+    ["a call that is private", call("file:read", { private: true }), 201],
+    ["a call that waits", call("file:read", { wait: true }), 201],
+    ["a call with caps and tokens", call("file:read", { caps: [], ucans: ["x"] }), 201],
+    ["a failure", call("file:missing"), 201],
+    ["a fault of the venue", call("file:broken"), 201],
+    ["an output that is no JSON", call("file:cyclic"), 201],
+    ["an output larger than what is not counted", call("file:middle"), 201],
+    ["an output that is sent in pieces", call("file:large"), 201],
+    ["JSON5", "{operation: 'file:read', input: {path: 'ä'},}", 201],
+    ["an operation that there is not", call("file:none"), 400],
+    ["no operation", "{}", 400],
+    ["an array", "[]", 400],
+    ["what is no JSON", "{", 400],
+    ["a number that JSON would not keep", '{"operation":"file:read","input":{"n":1e400}}', 400],
+    ["input of the wrong kind", call("file:read", { input: 3 }), 400],
+  ])("%s", async (_what, body, status) => {
+    const { answers, direct } = await bothWays(served, body);
+    expect(direct).toEqual([true, false]);
+    expect(answers[0]?.status).toBe(status);
+    expect(answers.map(comparable)[0]).toEqual(answers.map(comparable)[1]);
+  });
+
+  test("of a caller with a token", async () => {
+    const { answers, direct } = await bothWays(served, call("file:read"), as("alice"));
+    expect(direct).toEqual([true, false]);
+    expect(answers.map(comparable)[0]).toEqual(answers.map(comparable)[1]);
+    expect(answers[0]?.body).toContain("z6MkAlice");
+  });
+
+  test("with the size of a large output counted until it is sent", async () => {
+    const { venue, port } = await serve(operations, { http: { maxInFlightBytes: 200_000 } });
+    const { answers } = await bothWays({ port, venue } as Served, call("file:middle"));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+  });
+
+  test("when the venue has too much to do, and where it fails, without details", async () => {
+    const failing = await serve(operations);
+    for (const [error, status] of [
+      [new Overloaded("Too many jobs are running", 1000), 429],
+      [new Error("secret detail"), 500],
+    ] as const) {
+      const { jobs } = failing.venue as unknown as { jobs: { submit(): unknown } };
+      jest.spyOn(jobs, "submit").mockImplementation(() => {
+        throw error;
+      });
+      const { answers, direct } = await bothWays(failing, call("file:read"));
+      expect(direct).toEqual([true, false]);
+      expect(answers.map(({ status: found }) => found)).toEqual([status, status]);
+      expect(answers.map(comparable)[0]).toEqual(answers.map(comparable)[1]);
+      expect(answers[0]?.body).not.toContain("secret");
+      jest.restoreAllMocks();
+    }
+    const [first] = failing.logged;
+    expect(first?.error).toEqual(new Error("secret detail"));
+  });
+});
+
+describe("the framework answers whatever is special about a request", () => {
+  test.each([
+    ["a wrong token", { Authorization: "Bearer wrong" }, 401],
+    ["another scheme", { Authorization: "Digest x" }, 401],
+    ["another host", { Host: "evil.example" }, 403],
+    ["another origin", { Origin: "https://evil.example" }, 403],
+    ["a page's request for a script", { "Sec-Fetch-Dest": "script", "Sec-Fetch-Site": "cross-site" }, 403],
+    ["an encoded body", { "Content-Encoding": "gzip" }, 415],
+    ["an expectation", { Expect: "something" }, 417],
+  ])("%s", async (_what, headers, status) => {
+    const { answers, direct } = await bothWays(served, call("file:read"), headers);
+    expect(direct).toEqual([false, false]);
+    expect(answers[0]?.status).toBe(status);
+    expect(answers.map(comparable)[0]).toEqual(answers.map(comparable)[1]);
+  });
+
+  test.each([
+    [
+      "a body that is counted",
+      { body: call("file:read", { input: { text: MIDDLE } }), path: "/api/v1/invoke", status: 201 },
+    ],
+    ["a query", { body: call("file:read"), path: "/api/v1/invoke?wait=true", status: 201 }],
+    ["another spelling", { body: call("file:read"), path: "/api/v1/invoke/", status: 201 }],
+    ["another endpoint", { body: call("file:read"), path: "/api/v1/run", status: 200 }],
+    ["no body", { body: "", path: "/api/v1/invoke", status: 400 }],
+  ])("%s", async (_what, { body, path, status }) => {
+    admitted = jest.spyOn(Admission.prototype, "admitCall");
+    const answer = await sendRaw(served.port, rawRequest(`POST ${path}`, JSON_TYPE, body));
+    expect([answer.status, admitted.mock.calls.length]).toEqual([status, 0]);
+  });
+
+  test("two Host headers", async () => {
+    const request = rawRequest("POST /api/v1/invoke", JSON_TYPE, call("file:read"));
+    const { status } = await sendRaw(served.port, request.replace("\r\n", "\r\nHost: other\r\n"));
+    expect(status).toBe(400);
+  });
+
+  test("callers without credentials, where they are not served", async () => {
+    const closed = await serve(operations, { http: { publicAccess: false } });
+    const { answers, direct } = await bothWays(closed, call("file:read"));
+    expect(direct).toEqual([false, false]);
+    expect(answers.map(({ status }) => status)).toEqual([401, 401]);
+    const known = await bothWays(closed, call("file:read"), as("bob"));
+    expect([known.direct, known.answers[0]?.status]).toEqual([[true, false], 201]);
+  });
+
+  test.each([
+    ["a limit on the rate", { http: { rateLimit: async () => 0 } }],
+    ["other origins that may call", { http: { corsOrigins: ["https://pages.example"] } }],
+    ["a proxy in front", { http: { trustProxy: true } }],
+    ["a log of every request", { log: { debugs: true, debug() {}, info() {}, warn() {}, error() {} } }],
+    ["a path before those of the venue", { http: { baseUrl: "https://venue.example/files" } }],
+  ] as const)("all requests, where there is %s", async (_what, overrides) => {
+    const special = await serve(operations, overrides as Parameters<typeof serve>[1]);
+    const { answers, direct } = await bothWays(special, call("file:read"));
+    expect(direct).toEqual([false, false]);
+    expect(answers[0]?.status).toBe(201);
+  });
+});
+
+test("a private call ends its wait when the client is gone, and its job goes on", async () => {
+  const slow = gate();
+  const { port, venue } = await serve({ slow: () => slow.promise });
+  const socket = connect(port, "127.0.0.1");
+  socket.write(rawRequest("POST /api/v1/invoke", JSON_TYPE, call("file:slow", { private: true })));
+  const jobs = (venue as unknown as { jobs: { running: number; size: number } }).jobs;
+  while (jobs.running === 0) await sleep(1);
+  socket.destroy();
+  await sleep(20);
+  slow.open({ done: true });
+  while (jobs.running > 0) await sleep(1);
+  expect(jobs.size).toBe(1);
+});
+
+test("calls on one connection are answered in their order", async () => {
+  const slow = gate();
+  const { port } = await serve({ read: (input) => input, slow: () => slow.promise });
+  const socket = connect(port, "127.0.0.1");
+  const request = (operation: string) => rawRequest("POST /api/v1/invoke", JSON_TYPE, call(operation));
+  socket.write(request("file:slow") + request("file:read"));
+  setTimeout(() => slow.open({ first: true }), 30);
+  expect((await readAnswer(socket)).body).toContain('"first":true');
+  socket.destroy();
+});
+
+test.each([
+  [JSON_TYPE, "file:slow", 201],
+  [OTHER_TYPE, "file:slow", 201],
+  [JSON_TYPE, "file:none", 400],
+])(
+  "a surface that closes answers the calls under way, and closes their connections: %j %s",
+  async (type, name, status) => {
+    const slow = gate();
+    const { port, venue } = await serve({ slow: () => slow.promise });
+    admitted = jest.spyOn(Admission.prototype, "admitCall");
+    await sendRaw(port, rawRequest("POST /api/v1/invoke", JSON_TYPE, call("file:none")));
+    const admission = admitted.mock.contexts[0] as Admission;
+    const answered = sendRaw(port, rawRequest("POST /api/v1/invoke", type, call(name)));
+    const { jobs } = venue as unknown as { jobs: { running: number } };
+    while (name === "file:slow" && jobs.running === 0) await sleep(1);
+    admission.closing = true;
+    slow.open(1);
+    const answer = await answered;
+    const isClosed = name === "file:none" || answer.headers.get("connection") === "close";
+    expect([answer.status, isClosed]).toEqual([status, true]);
+    const { status: next } = await sendRaw(port, rawRequest("POST /api/v1/invoke", JSON_TYPE, call("file:none")));
+    expect([next, admitted.mock.results.at(-1)?.value]).toEqual([400, undefined]);
+  },
+);
