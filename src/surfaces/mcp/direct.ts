@@ -7,10 +7,15 @@ import { isObject } from "../../core/unknown.js";
 import type { McpHost } from "./host.js";
 import type { LineTransport } from "./line-transport.js";
 import { progressNotes } from "./progress.js";
-import { createToolCalls, INTERNAL_ERROR, INVALID_PARAMS, RequestFault, type ToolCalls } from "./tool-calls.js";
+import {
+  createToolCalls,
+  INVALID_PARAMS,
+  internalFault,
+  REVISIONS,
+  RequestFault,
+  type ToolCalls,
+} from "./tool-calls.js";
 
-/** Protocol revisions served here; in these, tools are the same. The last is offered to who asks for another one. */
-const REVISIONS: readonly unknown[] = ["2025-06-18", "2025-11-25"];
 const METHOD_NOT_FOUND = -32601;
 
 /** Whether a connection that begins with this message can be served without the SDK: nothing is asked of its client. */
@@ -106,11 +111,6 @@ class DirectConnection {
       ...(instructions === "" ? {} : { instructions }),
     };
   }
-}
-
-export function internalFault(host: Pick<McpHost, "logInternal">, error: unknown): RequestFault {
-  host.logInternal(error, "");
-  return new RequestFault(INTERNAL_ERROR, "Internal error");
 }
 
 /** A field of a request. */

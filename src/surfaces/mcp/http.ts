@@ -5,11 +5,10 @@ import { createMcpHandler, type McpRequestContext } from "@modelcontextprotocol/
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { DetachedCalls } from "./detached-calls.js";
-import { internalFault } from "./direct.js";
 import type { McpHost } from "./host.js";
 import { type PlainCall, plainCall } from "./plain-call.js";
 import { createMcpServer } from "./server.js";
-import { createToolCalls, RequestFault } from "./tool-calls.js";
+import { createToolCalls, internalFault, RequestFault } from "./tool-calls.js";
 
 /** An authenticated HTTP request to the MCP endpoint. */
 export interface McpExchange {

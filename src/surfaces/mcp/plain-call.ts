@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { isObject } from "../../core/unknown.js";
+import { REVISIONS } from "./tool-calls.js";
 
 /** A call of a tool, without progress, questions or tasks. */
 export interface PlainCall {
@@ -10,8 +11,6 @@ export interface PlainCall {
   readonly args: Record<string, unknown>;
 }
 
-/** Revisions in which such a call has one form. Later ones tell more with each request. */
-const REVISIONS: readonly unknown[] = ["2025-06-18", "2025-11-25"];
 /** Headers of requests that belong to more than this one call. */
 const FURTHER = ["mcp-session-id", "last-event-id", "mcp-method", "mcp-name"];
 const MESSAGE_FIELDS = ["jsonrpc", "id", "method", "params"];

@@ -26,7 +26,16 @@ export class RequestFault extends Error {
 }
 
 export const INVALID_PARAMS = -32602;
-export const INTERNAL_ERROR = -32603;
+const INTERNAL_ERROR = -32603;
+
+/** A fault whose details a caller must not see. */
+export function internalFault(host: Pick<McpHost, "logInternal">, error: unknown): RequestFault {
+  host.logInternal(error, "");
+  return new RequestFault(INTERNAL_ERROR, "Internal error");
+}
+
+/** Protocol revisions in which tools and calls of them are the same, and that need no SDK. The last is offered to who asks for another. */
+export const REVISIONS: readonly unknown[] = ["2025-06-18", "2025-11-25"];
 
 /** A `tools/call` request. */
 export interface ToolRequest {
