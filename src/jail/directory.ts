@@ -48,13 +48,16 @@ export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): 
   return yield* sortYielding(names, rules.scope);
 }
 
-/** {@link readNames} of a small directory, without waiting. `undefined`: that one has to read it. */
+/**
+ * {@link readNames} of a small directory, without waiting. `undefined`: that one has to read it.
+ * @param rules.asParts see `parseEntries`: for who calls nothing by the names
+ */
 export function readNamesNow(
   sys: Sys,
   directory: Pinned,
-  rules: Pick<DirectoryRules, "foldsCase">,
+  rules: Pick<DirectoryRules, "foldsCase"> & { readonly asParts: boolean },
 ): Name[] | undefined {
-  const entries = directory.stat.size <= LARGE_BYTES ? sys.namesNow(directory) : undefined;
+  const entries = directory.stat.size <= LARGE_BYTES ? sys.namesNow(directory, rules.asParts) : undefined;
   if (entries === undefined) return undefined;
   const names: Name[] = [];
   for (const entry of entries) takeName(names, nameOf(entry), rules);

@@ -143,8 +143,8 @@ export class Sys {
   }
 
   /** The same by a native call; `undefined` where it cannot be made. */
-  namesNow(directory: OpenDirectory): DirectoryEntry[] | undefined {
-    const reading = this.native?.calls?.read(directory);
+  namesNow(directory: OpenDirectory, asParts?: boolean): DirectoryEntry[] | undefined {
+    const reading = this.native?.calls?.read(directory, asParts);
     if (reading === undefined) return undefined;
     try {
       const found = reading.next();

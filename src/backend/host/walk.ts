@@ -126,11 +126,13 @@ class EntryWalk {
   /** {@link #enterAt} where nothing has to be waited for. @returns `false`: that one has to do it */
   #enterNow(name: Name, isDenied: boolean): boolean {
     const { sys, handles, foldsCase } = this.#jail;
+    const { sizes, versions, content } = this.#options;
+    const asParts = !sizes && versions !== true && content === undefined;
     const child = handles.enterToRead?.(this.#descent.directory, name.raw);
     if (child === undefined) return false;
     let names: readonly Name[] | undefined;
     try {
-      names = this.#isOnDevice(child) ? readNamesNow(sys, child, { foldsCase }) : undefined;
+      names = this.#isOnDevice(child) ? readNamesNow(sys, child, { foldsCase, asParts }) : undefined;
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
     }

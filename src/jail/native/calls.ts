@@ -93,8 +93,8 @@ export interface NativeCalls {
   statOpen(fd: number): Stat | undefined;
   /** `true`: this process may write what a descriptor stands for. */
   mayWrite(fd: number): true | undefined;
-  /** Reads a directory: by its own descriptor where that can, so that none is opened. */
-  read(directory: OpenDirectory): DirectoryReading | undefined;
+  /** Reads a directory: by its own descriptor where that can, so that none is opened. @param asParts see {@link parseEntries} */
+  read(directory: OpenDirectory, asParts?: boolean): DirectoryReading | undefined;
   /**
    * Copies bytes of one open file to the position of another, in the kernel and the thread pool.
    * @returns how many; below 1: none could be copied this way
@@ -220,7 +220,7 @@ function callsOf(library: Library, numbers: Numbers, own: number): NativeCalls {
       statx(numbers.statx, fd, "", AT_EMPTY_PATH, ALL_FIELDS, statBytes) === 0 ? parseStat(stat) : undefined,
     mayWrite: (fd) =>
       fd >= 0 && access(FACCESSAT2, fd, "", fs.constants.W_OK, AT_EMPTY_PATH) === 0 ? true : undefined,
-    read: (directory) => {
+    read: (directory, asParts = false) => {
       const isOwn = directory.takeReading?.() === true;
       const fd = isOwn ? directory.fd : openAgain(directory.fd);
       if (fd === undefined) return undefined;
@@ -229,7 +229,7 @@ function callsOf(library: Library, numbers: Numbers, own: number): NativeCalls {
           for (;;) {
             const count = getdents(numbers.getdents64, fd, entries, entries.length);
             if (count < 0) throw systemError(library.errno(), "scandir");
-            const found = parseEntries(entries, count);
+            const found = parseEntries(entries, count, asParts);
             // A piece may hold nothing but "." and "..".
             if (count === 0 || found.length > 0) return found;
           }

@@ -130,15 +130,16 @@ const within = (events: readonly unknown[], kind: string): unknown[] =>
   events.filter((event) => Array.isArray(event) && event[0] === kind);
 
 describeWhere(new NativeSource(0).load() !== undefined, NO_CALLS)("a walk with native calls", () => {
-  test("sees what one without them sees, in the same order", () =>
+  test.each([true, false])("sees what one without them sees, in the same order (with sizes: %s)", (sizes) =>
     inArena(async (arena) => {
-      const events = await expectEqual(arena);
+      const events = await expectEqual(arena, () => ({ options: { sizes } }));
       expect(within(events, "visit").length).toBeGreaterThan(MANY);
       expect(events).toContainEqual(["rules", 1, ["one", "two"]]);
       expect(events).toContainEqual(["rules", 3, ["too large", null]]);
       expect(within(events, "visit").some((one) => JSON.stringify(one).includes(".venue-files"))).toBe(false);
       expect(within(events, "unreadable")).toEqual([]);
-    }));
+    }),
+  );
 
   test("does so where entries are denied, and tells of them alone", () =>
     inArena(async (arena) => {
