@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createFileAdapter, createProfile } from "venue-files";
 
-const ROUNDS = Number(process.argv[2] ?? 15);
+const ROUNDS = Number(process.argv[2] ?? 61);
 const TARGET = 1.25;
 
 const base = mkdtempSync(join(tmpdir(), "venue-bench-"));

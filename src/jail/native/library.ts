@@ -36,6 +36,9 @@ export function nativeLibrary(isOwnThread = false): Library | undefined {
   return loaded;
 }
 
+/** Whether it has been loaded: then to use it costs nothing more. */
+export const isNativeLoaded = (): boolean => loaded !== undefined;
+
 function load(): Library | undefined {
   if (!isLinux() || !PROCESSORS.has(process.arch)) return undefined;
   try {

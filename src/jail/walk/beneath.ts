@@ -1,7 +1,7 @@
 // Opens whole paths with one `openat2` call where the kernel and the native library allow it.
 
 import { identity, NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles } from "../handles.js";
-import { nativeLibrary } from "../native/library.js";
+import { isNativeLoaded, nativeLibrary } from "../native/library.js";
 import { statOfOpen } from "../stat.js";
 import { closeNow, type Sys } from "../sys.js";
 
@@ -15,7 +15,7 @@ const RESOLVE_BENEATH = 0x08;
 const EAGAIN = 11;
 /** Retries while the kernel reports EAGAIN because of concurrent renames. */
 const MAX_TRIES = 128;
-/** Walks after which loading the native library pays off. */
+/** Walks after which loading the native library pays off, unless it has been loaded for something else. */
 export const WALKS_BEFORE_LOADING = 1000;
 
 /**
@@ -24,25 +24,33 @@ export const WALKS_BEFORE_LOADING = 1000;
  */
 export type OpenBeneath = (directory: number, path: string) => number;
 
+interface BeneathOptions {
+  readonly after: number;
+  readonly load?: typeof loadOpenBeneath;
+  readonly isLoaded?: () => boolean;
+}
+
 /**
  * The handle walk, with a single `openat2` call for paths without links. Whatever that call does not find is walked, so
  * the results are those of the walk. Not for roots whose calls use the thread pool.
  */
 export class BeneathHandles extends ProcHandles {
   readonly #load: () => OpenBeneath | undefined;
+  readonly #isLoaded: () => boolean;
   #top: Pinned | undefined;
   #walksLeft: number;
   #open: OpenBeneath | undefined;
   #tried = false;
 
   /**
-   * @param options `after`: number of calls served by the walk first; `load`, for tests: loads the native call, if
-   * available
+   * @param options `after`: number of calls served by the walk first; for tests, `load`: loads the native call, if
+   * available, `isLoaded`: whether that costs nothing
    */
-  constructor(sys: Sys, { after, load = loadOpenBeneath }: { after: number; load?: typeof loadOpenBeneath }) {
+  constructor(sys: Sys, { after, load = loadOpenBeneath, isLoaded = isNativeLoaded }: BeneathOptions) {
     super(sys);
     this.#walksLeft = after;
     this.#load = load;
+    this.#isLoaded = isLoaded;
   }
 
   override openRoot(realPath: string): PinnedRoot {
@@ -59,7 +67,7 @@ export class BeneathHandles extends ProcHandles {
 
   reach(top: Pinned, names: readonly string[]): Pinned | undefined {
     if (!this.#tried) {
-      if (this.#walksLeft-- > 0) return undefined;
+      if (this.#walksLeft-- > 0 && !this.#isLoaded()) return undefined;
       this.#try();
     }
     if (this.#open === undefined) return undefined;
