@@ -1,7 +1,7 @@
 // Cuts text to a budget of bytes and lines, at line boundaries if possible.
 
 import { type TextCodec, UTF8 } from "./encoding.js";
-import { characterEnd, characterLength, LINE_FEED, lineEnd } from "./text.js";
+import { characterEnd, characterLength, lineEnd } from "./text.js";
 
 /** The budget of an answer. */
 export interface Room {
@@ -29,12 +29,7 @@ export interface Cut {
 
 /** Takes whole lines while they fit. If the first line does not fit, takes whole characters of it, at least one. */
 export function cutLines(window: Buffer, room: Room): Cut {
-  const { codec, maxBytes, maxLines, isLast, numberedFrom } = room;
-  // Most texts fit whole: then only their lines are counted.
-  if (isLast && codec === UTF8 && numberedFrom === undefined && window.length <= maxBytes) {
-    const whole = countLines(window, maxLines);
-    if (whole !== undefined) return { end: window.length, lines: whole, isTorn: false };
-  }
+  const { codec, maxBytes, maxLines, isLast } = room;
   let end = 0;
   let used = 0;
   let lines = 0;
@@ -53,16 +48,6 @@ export function cutLines(window: Buffer, room: Room): Cut {
     lines++;
   }
   return end >= window.length && isLast ? { end, lines, isTorn: false } : { end, lines, by: "limit", isTorn: false };
-}
-
-/** Number of lines, including a last one without terminator; `undefined`: more than `most`. */
-function countLines(bytes: Buffer, most: number): number | undefined {
-  let lines = 0;
-  for (let at = 0; at < bytes.length; lines++) {
-    if (lines === most) return undefined;
-    at = bytes.indexOf(LINE_FEED, at) + 1 || bytes.length;
-  }
-  return lines;
 }
 
 /** The text with `N<tab>` before each line. */

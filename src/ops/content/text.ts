@@ -9,7 +9,7 @@ export const NUL_WINDOW = 8192;
 const LONGEST = 4;
 /** A lower byte is a whole character in every encoding whose line feed is one byte. */
 const MIN_TRAIL = 0x30;
-export const LINE_FEED = 0x0a;
+const LINE_FEED = 0x0a;
 
 export interface TextRule {
   /** A NUL in the first 8,192 bytes does not mark the file as binary. */

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ReadBudget } from "../../../src/core/call/limits.js";
-import { cutLines } from "../../../src/ops/content/cut-to-budget.js";
-import { UTF8 } from "../../../src/ops/content/encoding.js";
 import { anyCharacter } from "../../any-character.js";
 import { failure, useGround } from "../ground.js";
 import { etagOfContent } from "./etags.js";
@@ -21,23 +19,6 @@ const tooLarge = (
     size,
     limit,
   });
-
-describe("the lines of a text that fits", () => {
-  test("are as many as those of one in an encoding whose lines are taken one by one", () => {
-    const texts = fc
-      .array(fc.constantFrom("\n", "\r\n", "a", "bc", ""), { maxLength: 30 })
-      .map((parts) => parts.join(""));
-    fc.assert(
-      fc.property(texts, fc.nat({ max: 12 }), (text, maxLines) => {
-        const room = { maxBytes: 1000, maxLines, isLast: true };
-        const window = Buffer.from(text);
-        // The same bytes in ASCII.
-        const oneByOne = cutLines(window, { ...room, codec: { ...UTF8, name: "ascii" } });
-        expect(cutLines(window, { ...room, codec: UTF8 })).toEqual(oneByOne);
-      }),
-    );
-  });
-});
 
 describe("a text under a budget", () => {
   const texts: readonly [string, Partial<ReadBudget>, string, string][] = [
