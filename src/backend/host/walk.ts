@@ -134,9 +134,13 @@ class EntryWalk {
     try {
       names = this.#isOnDevice(child) ? readNamesNow(sys, child, { foldsCase, asParts }) : undefined;
     } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
+      if (errnoOf(error) !== undefined) return false;
+      throw error;
+    } finally {
+      if (names === undefined) release(child);
     }
-    if (names === undefined || (!isDenied && this.#hasRules(names))) {
+    if (names === undefined) return false;
+    if (!isDenied && this.#hasRules(names)) {
       release(child);
       return false;
     }
