@@ -2,7 +2,7 @@
 
 import type { Page } from "../../core/call/page.js";
 
-/** A job among those of one caller: a link of a list, since to add to a set and to take out costs a small job ten times as much. */
+/** A job among those of one caller: a link of a list, which is quicker to add and to take out than an entry of a set. */
 export interface CallersJob {
   readonly caller: string;
   readonly id: string;
@@ -25,7 +25,7 @@ export class JobCallers {
     return this.#jobs.size;
   }
 
-  /** Adds a job as the newest of its caller. @returns removes it by {@link remove} */
+  /** Adds a job as the newest of its caller. @returns what {@link remove} takes */
   add(caller: string, id: string): CallersJob {
     let jobs = this.#jobs.get(caller);
     if (jobs === undefined) {

@@ -54,7 +54,7 @@ export class KeptJob implements RecordedJob {
   ) {
     this.id = id;
     this.isPrivate = isPrivate;
-    this.owners = maker === undefined ? [record.caller] : [record.caller, maker];
+    this.owners = maker === undefined || maker === record.caller ? [record.caller] : [record.caller, maker];
     this.#record = record;
     this.#hear = isPrivate ? undefined : hear;
     this.#onSettled = onSettled;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Caller } from "../../../src/core/call/caller.js";
+import type { Submission } from "../../../src/core/ports/job.js";
 import type { Jobs } from "../../../src/venue/jobs/jobs.js";
 import { gate } from "../catalogue/fake-adapter.js";
 import { ALICE, ANYONE, BOB, callBy, OPERATOR, store } from "./job-store.js";
@@ -35,6 +36,24 @@ describe("a list", () => {
     const ids = [0, 1, 2, 3, 4].map(() => jobs.submit(callBy(ALICE, "file:read")).id);
     const items = expected.map((index) => ids[index]);
     expect(jobs.list({ offset, limit }, ALICE)).toEqual({ items, total: 5, offset, limit });
+  });
+
+  test.each([
+    ["its caller's and its token's maker's", BOB.did, 2],
+    ["its caller's alone where that is the maker", ALICE.did, 1],
+  ])("has a job once among %s, and loses it everywhere", async (_whose, maker, callers) => {
+    const { jobs } = store({ read: () => 1 });
+    const access = { maker } as NonNullable<Submission["context"]["access"]>;
+    const by = (): string => jobs.submit(callBy(ALICE, "file:read", { context: { callerDID: ALICE.did, access } })).id;
+    const [first, second, third] = [by(), by(), by()] as const;
+    const makers = maker === ALICE.did ? [] : [third, second, first];
+    expect([listed(jobs, ALICE), listed(jobs, BOB), jobs.users]).toEqual([[third, second, first], makers, callers]);
+    expect(jobs.list(WHOLE, ALICE).total).toBe(3);
+    jobs.delete(second, ALICE);
+    jobs.delete(third, ALICE);
+    expect([listed(jobs, ALICE), listed(jobs, BOB)]).toEqual([[first], makers.slice(2)]);
+    jobs.delete(first, ALICE);
+    expect([listed(jobs, ALICE), listed(jobs, BOB), jobs.users]).toEqual([[], [], 0]);
   });
 
   test("loses what was deleted or dropped, and its caller when nothing is left", async () => {
