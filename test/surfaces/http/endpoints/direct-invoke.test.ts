@@ -5,7 +5,7 @@ import { Overloaded } from "../../../../src/core/errors/errors.js";
 import { notFound } from "../../../../src/core/errors/texts.js";
 import { Admission } from "../../../../src/surfaces/http/admission/admit.js";
 import { gate } from "../../../venue/catalogue/fake-adapter.js";
-import { type Answer, as, closeAll, rawRequest, readAnswer, type Served, sendRaw, serve } from "../fixture.js";
+import { type Answer, as, closeAll, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
 
 const LARGE = "x".repeat(1_500_000);
 const MIDDLE = "y".repeat(100_000);
@@ -214,7 +214,7 @@ test("a private call ends its wait when the client is gone, and its job goes on"
   const slow = gate();
   const { port, venue } = await serve({ slow: () => slow.promise });
   const socket = connect(port, "127.0.0.1");
-  socket.write(rawRequest("POST /api/v1/invoke", JSON_TYPE, call("file:slow", { private: true })));
+  socket.write(rawRequest("POST /api/v1/invoke", JSON_TYPE, call("file:slow", { private: true, wait: true })));
   const jobs = (venue as unknown as { jobs: { running: number; size: number } }).jobs;
   while (jobs.running === 0) await sleep(1);
   socket.destroy();
@@ -226,13 +226,13 @@ test("a private call ends its wait when the client is gone, and its job goes on"
 
 test("calls on one connection are answered in their order", async () => {
   const slow = gate();
-  const { port } = await serve({ read: (input) => input, slow: () => slow.promise });
-  const socket = connect(port, "127.0.0.1");
-  const request = (operation: string) => rawRequest("POST /api/v1/invoke", JSON_TYPE, call(operation));
-  socket.write(request("file:slow") + request("file:read"));
-  setTimeout(() => slow.open({ first: true }), 30);
-  expect((await readAnswer(socket)).body).toContain('"first":true');
-  socket.destroy();
+  const { port } = await serve({ read: () => slow.open({ first: true }), slow: () => slow.promise });
+  const request = (operation: string, more: object) =>
+    rawRequest("POST /api/v1/invoke", { ...JSON_TYPE, ...more }, call(operation, { wait: true }));
+  const { body } = await sendWhole(port, request("file:slow", {}) + request("file:read", { Connection: "close" }));
+  expect(body.match(/"operation":"[^"]+"/g)).toEqual(
+    ["file/slow", "file/read"].map((name) => `"operation":"v/ops/${name}"`),
+  );
 });
 
 test.each([
@@ -247,7 +247,7 @@ test.each([
     admitted = jest.spyOn(Admission.prototype, "admitCall");
     await sendRaw(port, rawRequest("POST /api/v1/invoke", JSON_TYPE, call("file:none")));
     const admission = admitted.mock.contexts[0] as Admission;
-    const answered = sendRaw(port, rawRequest("POST /api/v1/invoke", type, call(name)));
+    const answered = sendRaw(port, rawRequest("POST /api/v1/invoke", type, call(name, { wait: true })));
     const { jobs } = venue as unknown as { jobs: { running: number } };
     while (name === "file:slow" && jobs.running === 0) await sleep(1);
     admission.closing = true;
