@@ -42,18 +42,36 @@ export async function measureThroughput(folder, { rounds, seconds, warmUpSeconds
   return { connections: CONNECTIONS, ours, bare: theirs, ratio: middleOf(ratios) };
 }
 
-/** The same call as a tool, over MCP by HTTP, in the protocol of 2025. The SDK serves what has a field besides the call itself. */
+/** The same call as a tool, over MCP by HTTP. */
 const TOOL = { name: "file_stat", arguments: { path: "a.txt" } };
-const messageOf = (params) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
-const MCP = {
-  path: "/mcp",
-  headers: { ...HEADERS, accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25" },
+const META = Object.fromEntries(
+  [
+    ["protocolVersion", "2026-07-28"],
+    ["clientInfo", { name: "bench", version: "1" }],
+    ["clientCapabilities", {}],
+  ].map(([name, value]) => [`io.modelcontextprotocol/${name}`, value]),
+);
+/** What its request has besides, by revision: headers, and the `_meta` of what is served without the SDK and by it. */
+const REVISIONS = {
+  "2025-11-25": { headers: {}, plain: {}, traced: { _meta: {} } },
+  "2026-07-28": {
+    headers: { "mcp-method": "tools/call", "mcp-name": TOOL.name },
+    plain: { _meta: META },
+    traced: { _meta: { ...META, traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" } },
+  },
 };
 
 /** Calls per second of a tool over MCP by HTTP, beside those that the SDK serves in the same venue. */
-export async function measureToolCalls(folder, { rounds, seconds, warmUpSeconds }) {
+export async function measureToolCalls(folder, revision, { rounds, seconds, warmUpSeconds }) {
   const venue = await serveFile(folder);
-  const ways = { ours: { ...MCP, body: messageOf(TOOL) }, bySdk: { ...MCP, body: messageOf({ ...TOOL, _meta: {} }) } };
+  const { headers: more, plain, traced } = REVISIONS[revision];
+  const accept = "application/json, text/event-stream";
+  const headers = { ...HEADERS, accept, "mcp-protocol-version": revision, ...more };
+  const requestOf = (meta) => ({
+    ...{ path: "/mcp", headers },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...TOOL, ...meta } }),
+  });
+  const ways = { ours: requestOf(plain), bySdk: requestOf(traced) };
   const results = { ours: [], bySdk: [] };
   for (const [way, request] of Object.entries(ways)) {
     const answer = await fetch(`${venue.url}/mcp`, { method: "POST", headers: request.headers, body: request.body });

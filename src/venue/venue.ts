@@ -279,7 +279,7 @@ function lazily(make: (venue: VenueHost) => Promise<McpHandler>, venue: VenueHos
       }
       return handler.serve(request, context);
     },
-    call: (headers, context) => handler?.call?.(headers, context),
+    call: (headers, context, hangUp) => handler?.call?.(headers, context, hangUp),
   };
 }
 

@@ -1,6 +1,7 @@
 // The port between the HTTP surface and the venue.
 
 import type { IncomingHttpHeaders } from "node:http";
+import type { Abortable } from "../../core/call/abortable.js";
 import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
@@ -59,15 +60,23 @@ export interface McpContext {
   readonly memory: MemoryLease;
 }
 
+/** A message that answers a request to `/mcp`. */
+export interface McpMessage {
+  readonly message: Promise<object>;
+  /** Sent as a stream of this one event, else as JSON. */
+  readonly isEvent: boolean;
+}
+
 /** The MCP endpoint. */
 export interface McpHandler {
   /** Serves a web-standard request, whose signal is aborted when the client disconnects. */
   serve(request: Request, context: McpContext): Promise<Response>;
   /**
-   * Answers what needs no more than a message: a plain call of a tool. It goes on when the client disconnects.
-   * @returns the message; `undefined`: {@link serve} the request
+   * Answers what needs no more than a message: a plain call of a tool.
+   * @param hangUp gives a signal that is aborted when the client disconnects
+   * @returns `undefined`: {@link serve} the request
    */
-  call?(headers: IncomingHttpHeaders, context: McpContext): Promise<object> | undefined;
+  call?(headers: IncomingHttpHeaders, context: McpContext, hangUp: () => Abortable): McpMessage | undefined;
 }
 
 /** Whom a request counts against: an authenticated caller, or without `did` an address. */

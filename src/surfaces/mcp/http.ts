@@ -1,7 +1,13 @@
 // MCP over streamable HTTP, stateless: each request stands alone.
 
 import type { IncomingHttpHeaders } from "node:http";
-import { createMcpHandler, type McpRequestContext } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  createMcpHandler,
+  type McpRequestContext,
+  SERVER_INFO_META_KEY,
+} from "@modelcontextprotocol/server";
+import type { Abortable } from "../../core/call/abortable.js";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { DetachedCalls } from "./detached-calls.js";
@@ -31,9 +37,14 @@ export interface McpEndpoint {
   serve(request: Request, exchange: McpExchange): Promise<Response>;
   /**
    * Answers a request that is nothing but a call of a tool, at a fifth of the time that the SDK takes.
-   * @returns the JSON-RPC message; `undefined`: {@link serve} the request
+   * @param hangUp gives a signal that is aborted when the client disconnects
+   * @returns the JSON-RPC message, to be sent as an event or as JSON; `undefined`: {@link serve} the request
    */
-  call(headers: IncomingHttpHeaders, exchange: McpExchange): Promise<object> | undefined;
+  call(
+    headers: IncomingHttpHeaders,
+    exchange: McpExchange,
+    hangUp: () => Abortable,
+  ): { readonly message: Promise<object>; readonly isEvent: boolean } | undefined;
 }
 
 /**
@@ -45,15 +56,20 @@ export function createMcpEndpoint(
   { onError, onRefusal }: McpReports,
 ): McpEndpoint {
   const calls = new DetachedCalls();
-  const call = async ({ id, name, args }: PlainCall, { caller, memory }: McpExchange): Promise<object> => {
+  const call = async (
+    { id, name, args, era }: PlainCall,
+    { caller, memory }: McpExchange,
+    hangUp: () => Abortable,
+  ): Promise<object> => {
     const host = hostFor(caller);
-    const { signal, end } = calls.start(caller, id);
+    const detached = era === "legacy" ? calls.start(caller, id) : undefined;
     try {
-      const request = { id, name, args, signal, ended: end };
-      return { result: await createToolCalls(host, () => memory).call(request), jsonrpc: "2.0", id };
+      const request = { id, name, args, signal: detached?.signal ?? hangUp(), ended: detached?.end };
+      const result = await createToolCalls(host, () => memory).call(request);
+      return { result: era === "legacy" ? result : modernResult(result, host), jsonrpc: "2.0", id };
     } catch (error) {
       // Nothing was started.
-      end();
+      detached?.end();
       const { code, message } = error instanceof RequestFault ? error : internalFault(host, error);
       return { jsonrpc: "2.0", id, error: { code, message } };
     }
@@ -78,9 +94,16 @@ export function createMcpEndpoint(
   };
   return {
     serve,
-    call(headers, exchange) {
+    call(headers, exchange, hangUp) {
       const plain = plainCall(exchange.parsedBody, headers);
-      return plain && call(plain, exchange);
+      return plain && { message: call(plain, exchange, hangUp), isEvent: plain.era === "legacy" };
     },
   };
 }
+
+/** With what each result of revision 2026-07-28 tells besides. */
+const modernResult = (result: CallToolResult, { serverInfo }: McpHost): object => ({
+  ...result,
+  _meta: { ...result._meta, [SERVER_INFO_META_KEY]: serverInfo },
+  resultType: "complete",
+});

@@ -2,7 +2,6 @@
 
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { type Abortable, Aborter } from "../../../core/call/abortable.js";
 import { attribute, type CallerContext } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
 import { type Awaitable, after, isPending } from "../../../core/io.js";
@@ -13,6 +12,7 @@ import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost } from "../host.js";
 import { outputJson, publicPath, recordText, sendJson } from "../plumbing/answer.js";
+import { abortOnClose } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 
@@ -72,7 +72,7 @@ export function startCall(
     const call = parseInvoke(parsed);
     const job = submitCall(host, { caller, memory }, call);
     const ms = call.wait || asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
-    return { job, record: job.settled(ms, call.private ? hangUpOf(response) : undefined) };
+    return { job, record: job.settled(ms, call.private ? abortOnClose(response) : undefined) };
   });
 }
 
@@ -85,7 +85,7 @@ export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyRe
   const parsed = parseJson(exchange.request.body, { json5: true });
   const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
   const job = submitCall(host, exchange, call);
-  const record = await job.settled(host.limits.maxWaitMs, call.private ? hangUpOf(reply.raw) : undefined);
+  const record = await job.settled(host.limits.maxWaitMs, call.private ? abortOnClose(reply.raw) : undefined);
   const location = jobUrl(host, job);
   reply.header("location", location);
   if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
@@ -164,11 +164,3 @@ function parseInvoke(body: unknown): InvokeRequest {
 
 /** Clients may send null for an absent field. */
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
-
-/** A signal aborted when the client disconnects before it has the response. */
-function hangUpOf(response: ServerResponse): Abortable {
-  const gone = new Aborter();
-  if (response.destroyed) gone.abort();
-  else response.once("close", () => gone.abort());
-  return gone;
-}

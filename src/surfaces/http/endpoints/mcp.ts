@@ -9,7 +9,7 @@ import { fieldsOf } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost, McpHandler } from "../host.js";
 import { COMMON_HEADERS, EVENT_HEADERS, headersOf, sendJson } from "../plumbing/answer.js";
-import { hangUpOf } from "../plumbing/connection.js";
+import { abortOnClose, hangUpOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { HttpError } from "../plumbing/http-error.js";
 
@@ -32,13 +32,15 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
     if (!(error instanceof HttpError)) throw error;
     return sendJson(reply, error.status, parseError(error.message));
   }
-  const called = mcp.call?.(request.raw.headers, { caller, memory, ...parsed });
-  if (called !== undefined) return sendMessage(host, exchange, called);
+  const context = { caller, memory, ...parsed };
+  const called = mcp.call?.(request.raw.headers, context, () => abortOnClose(reply.raw));
+  if (called?.isEvent === true) return sendMessage(host, exchange, called.message);
+  if (called !== undefined) return sendJson(reply, 200, JSON.stringify(await called.message));
   const signal = hangUpOf(reply);
   const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
   let response: Response;
   try {
-    response = await mcp.serve(webRequest, { caller, memory, ...parsed });
+    response = await mcp.serve(webRequest, context);
   } catch (error) {
     // After a disconnect nobody is left to be told, and an aborted request is not a fault.
     if (signal.aborted) return reply.hijack();
@@ -59,7 +61,7 @@ const parseError = (message: string): string =>
 /** How long the head of an answer waits for the rest of it, in milliseconds. Clients and proxies wait longer for a head. */
 const HEAD_MS = 500;
 
-/** Sends a message as a stream of one event, which is what the SDK answers in. */
+/** Sends a message as a stream of one event, which is what the SDK answers the revisions of 2025 in. */
 async function sendMessage(
   host: HttpHost,
   { request, reply }: Exchange,

@@ -1,6 +1,8 @@
 // What becomes of the connection of a request: noticing that the client has gone, and beginning a stream on it.
 
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
+import { type Abortable, Aborter } from "../../../core/call/abortable.js";
 import type { Cancellation } from "../../../core/call/scope.js";
 
 /** Notices that the client disconnects before it has the response. */
@@ -37,6 +39,14 @@ export class HangUp implements Cancellation {
 
 /** A signal aborted when the client disconnects before it has the response. */
 export const hangUpOf = (reply: FastifyReply): AbortSignal => new HangUp(reply).signal;
+
+/** The same for one listener, which may hear of it after the response as well. */
+export function abortOnClose(response: ServerResponse): Abortable {
+  const gone = new Aborter();
+  if (response.destroyed) gone.abort();
+  else response.once("close", () => gone.abort());
+  return gone;
+}
 
 /** Takes over the connection of a reply and sends the head of a stream that goes on until one side ends it. */
 export function beginStream(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {

@@ -119,8 +119,13 @@ describe("the answer of /mcp", () => {
 });
 
 describe("a call that is answered by a message", () => {
-  const serveCall = (message: () => Promise<object> | undefined): Promise<Served> =>
-    serve({ read: () => 1 }, { mcp: async () => ({ serve: async () => new Response("served"), call: message }) });
+  const serveCall = (make: () => Promise<object> | undefined, isEvent = true): Promise<Served> => {
+    const call = () => {
+      const message = make();
+      return message && { message, isEvent };
+    };
+    return serve({ read: () => 1 }, { mcp: async () => ({ serve: async () => new Response("served"), call }) });
+  };
   /** The first request goes another way, since it loads the endpoint. */
   const post = async (served: Served) => {
     await postText(served, "/mcp", "{}");
@@ -132,6 +137,17 @@ describe("a call that is answered by a message", () => {
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     expect(await response.text()).toBe('event: message\ndata: {"id":1}\n\n');
     expect(await (await post(await serveCall(() => undefined))).text()).toBe("served");
+  });
+
+  test("is JSON, where the revision has that; if it fails it is 500 without detail", async () => {
+    const response = await post(await serveCall(async () => ({ id: 1 }), false));
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.text()).toBe('{"id":1}');
+    const served = await serveCall(async () => {
+      throw new Error("/home/alice");
+    }, false);
+    const { status, body } = await outcome(post(served));
+    expect([status, body]).toEqual([500, { error: `Internal error (${served.logged[0]?.requestId})` }]);
   });
 
   test("and fails is 500 without detail; if its head has been sent, the connection ends", async () => {

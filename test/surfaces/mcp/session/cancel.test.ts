@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { readRecords } from "../../../audit/records.js";
 import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
+import { modernCall, TRACED } from "../modern.js";
 import { startRaw } from "../raw.js";
 import { type ClientName, closeSessions, connect, textOf } from "../sessions.js";
 
@@ -46,14 +47,14 @@ const jobsOf = async (url: string): Promise<number> => {
 };
 
 interface SendOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | null;
   readonly token?: string;
   /** Absent: the SDK serves the message. */
   readonly revision?: string | undefined;
 }
 
 /** A message of the 2025 protocol without any client. */
-const send = (url: string, message: object, { signal, token, revision }: SendOptions = {}) =>
+const send = (url: string, message: object, { signal = null, token, revision }: SendOptions = {}) =>
   fetch(`${url}/mcp`, {
     method: "POST",
     headers: {
@@ -62,7 +63,7 @@ const send = (url: string, message: object, { signal, token, revision }: SendOpt
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     body: JSON.stringify({ jsonrpc: "2.0", ...message }),
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   }).then((response) => response.text());
 
 const callOf = (id: number, args: object) => ({
@@ -121,18 +122,29 @@ describe("a client that", () => {
     expect(outcomes()).toEqual(["OK", "ABORTED"]);
   });
 
-  test.each([
-    ["newest", "aborts its call", ["ABORTED", "OK", "OK"], undefined],
-    ["2025", "leaves its call running", ["OK", "OK", "OK"], undefined],
-    ["2025", "leaves its call running, if it is served without the SDK", ["OK", "OK", "OK"], "2025-11-25"],
-  ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected, revision) => {
+  /** By the official client, by what only the SDK serves, or in a revision of 2025: without one by the SDK. */
+  type Way = { readonly client?: true; readonly meta?: object; readonly revision?: string };
+  test.each<[string, string, string[], Way]>([
+    ["newest", "aborts its call", ["ABORTED", "OK", "OK"], { client: true }],
+    ["newest", "aborts its call, if it is served by the SDK", ["ABORTED", "OK", "OK"], { meta: TRACED }],
+    ["2025", "leaves its call running", ["OK", "OK", "OK"], {}],
+    [
+      "2025",
+      "leaves its call running, if it is served without the SDK",
+      ["OK", "OK", "OK"],
+      { revision: "2025-11-25" },
+    ],
+  ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected, { client, meta, revision }) => {
     const { config, outcomes } = slowRoot();
     const served = await serve(["--config", config]);
     const session = await connect("client 2, newest protocol", { url: served.url });
-    const watch = (args: object, signal?: AbortSignal): Promise<object | string> =>
-      era === "newest"
-        ? session.call("file_watch", { ...args }, signal)
-        : send(served.url, callOf(signal === undefined ? 2 : 1, args), { revision, ...(signal && { signal }) });
+    const watch = async (args: object, signal: AbortSignal | null = null): Promise<object | string> => {
+      if (client === true) return session.call("file_watch", { ...args }, signal ?? undefined);
+      if (meta === undefined) return send(served.url, callOf(signal === null ? 2 : 1, args), { revision, signal });
+      const { headers, message } = modernCall({ name: "file_watch", args }, meta);
+      const body = JSON.stringify(message);
+      return (await fetch(`${served.url}/mcp`, { method: "POST", headers, body, signal })).text();
+    };
     const input = waiting(await watch(look));
     const cancelling = new AbortController();
     const call = watch(input, cancelling.signal);

@@ -3,8 +3,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+} from "@modelcontextprotocol/server";
 import { plainCall } from "../../../../src/surfaces/mcp/plain-call.js";
 import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
+import { MODERN_META, modernCall, TRACED } from "../modern.js";
 
 const HEADERS = {
   "content-type": "application/json",
@@ -24,12 +30,53 @@ describe("a plain call", () => {
     ["of an older revision", CALL, { ...HEADERS, "mcp-protocol-version": "2025-06-18" }],
   ])("is one %s", (_, message, headers) => {
     const { name, arguments: args = {} }: { name: string; arguments?: object } = message.params;
-    expect(plainCall(message, headers)).toEqual({ id: message.id, name, args });
+    expect(plainCall(message, headers)).toEqual({ id: message.id, name, args, era: "legacy" });
+  });
+
+  const MODERN = modernCall({ name: "file_stat", args: { path: "a.txt" } });
+  const withMeta = (_meta: unknown) => ({ ...CALL, params: { ...CALL.params, _meta } });
+  const { [CLIENT_INFO_META_KEY]: _, ...anonymous } = MODERN_META;
+
+  test.each([
+    ["", MODERN.message],
+    ["of a client that does not tell its name", withMeta(anonymous)],
+  ])("of revision 2026-07-28 is one %s", (_, message) => {
+    const call = { id: 1, name: "file_stat", args: { path: "a.txt" }, era: "modern" };
+    expect(plainCall(message, MODERN.headers)).toEqual(call);
+  });
+
+  test.each<[string, unknown, Record<string, string>]>([
+    ["without what each request has", CALL, {}],
+    ["with null for that", withMeta(null), {}],
+    ["that asks for progress", withMeta({ ...MODERN_META, progressToken: 1 }), {}],
+    ["of another revision in its body", withMeta({ ...MODERN_META, [PROTOCOL_VERSION_META_KEY]: "2025-11-25" }), {}],
+    ["of another revision in its header", MODERN.message, { "mcp-protocol-version": "2025-11-25" }],
+    [
+      "of a client that can do more",
+      withMeta({ ...MODERN_META, [CLIENT_CAPABILITIES_META_KEY]: { elicitation: {} } }),
+      {},
+    ],
+    ["of a client with a list of what it can", withMeta({ ...MODERN_META, [CLIENT_CAPABILITIES_META_KEY]: [] }), {}],
+    ["of a client without a version", withMeta({ ...MODERN_META, [CLIENT_INFO_META_KEY]: { name: "x" } }), {}],
+    [
+      "of a client with a title",
+      withMeta({ ...MODERN_META, [CLIENT_INFO_META_KEY]: { name: "", version: "", title: "" } }),
+      {},
+    ],
+    [
+      "of a client whose name is a number",
+      withMeta({ ...MODERN_META, [CLIENT_INFO_META_KEY]: { name: 1, version: "" } }),
+      {},
+    ],
+    ["whose header names another tool", MODERN.message, { "mcp-name": "file_read" }],
+    ["whose header names another method", MODERN.message, { "mcp-method": "tools/list" }],
+    ["of a session", MODERN.message, { "mcp-session-id": "1" }],
+  ])("of revision 2026-07-28 is none %s", (_, message, headers) => {
+    expect(plainCall(message, { ...MODERN.headers, ...headers })).toBeUndefined();
   });
 
   test.each<[string, unknown, Record<string, string>]>([
     ["without a revision", CALL, { accept: HEADERS.accept }],
-    ["of a revision with more in each request", CALL, { ...HEADERS, "mcp-protocol-version": "2026-07-28" }],
     ["whose client takes no events", CALL, { ...HEADERS, accept: "application/json" }],
     ["whose client takes nothing else", CALL, { ...HEADERS, accept: "text/event-stream" }],
     ["of a session", CALL, { ...HEADERS, "mcp-session-id": "1" }],
@@ -65,14 +112,13 @@ describe("both ways", () => {
   });
   afterAll(cleanUp);
 
-  const send = (message: object) =>
-    fetch(`${url}/mcp`, { method: "POST", headers: HEADERS, body: JSON.stringify(message) });
+  const send = (message: object, headers: Record<string, string> = HEADERS) =>
+    fetch(`${url}/mcp`, { method: "POST", headers, body: JSON.stringify(message) });
 
   /** The answer, without what is new in each, and whether it came in one piece. */
-  async function answerTo(message: object): Promise<{ answer: unknown; isWhole: boolean; headers: object }> {
-    const response = await send(message);
+  async function read(response: Response): Promise<{ answer: unknown; isWhole: boolean; headers: object }> {
     const text = await response.text();
-    const [, data = ""] = /^event: message\ndata: (.*)\n\n$/.exec(text) ?? [];
+    const [, data = text] = /^event: message\ndata: (.*)\n\n$/.exec(text) ?? [];
     const answer: unknown = JSON.parse(data, (key, value) => (key === "venue-files/job" ? "job" : value));
     const { "content-length": length, ...headers } = Object.fromEntries(response.headers);
     for (const name of ["date", "x-request-id", "transfer-encoding"]) delete headers[name];
@@ -96,12 +142,21 @@ describe("both ways", () => {
     ["file_nothing", {}],
     ["file_list", { limit: 2 ** 53 }],
   ])("%s %j is answered alike", async (name, args) => {
-    const message = { ...CALL, params: { name, arguments: args } };
-    const plain = await answerTo(message);
-    const bySdk = await answerTo({ ...message, params: { ...message.params, _meta: {} } });
-    expect([plain.isWhole, bySdk.isWhole]).toEqual([true, false]);
-    expect(plain.answer).toEqual(bySdk.answer);
-    expect(plain.headers).toEqual(bySdk.headers);
+    const params = { name, arguments: args };
+    const ways = {
+      "text/event-stream": [send({ ...CALL, params }), send({ ...CALL, params: { ...params, _meta: {} } })],
+      "application/json": [{}, TRACED].map((more) => {
+        const { message, headers } = modernCall({ name, args }, more);
+        return send(message, headers);
+      }),
+    };
+    for (const [type, responses] of Object.entries(ways)) {
+      const [plain, bySdk] = await Promise.all(responses.map(async (response) => read(await response)));
+      expect([plain?.isWhole, bySdk?.isWhole]).toEqual([true, false]);
+      expect(plain?.answer).toEqual(bySdk?.answer);
+      expect(plain?.headers).toEqual(bySdk?.headers);
+      expect(plain?.headers).toMatchObject({ status: 200, "content-type": type });
+    }
   });
 
   test("a call that takes long is begun to be answered before it ends", async () => {
