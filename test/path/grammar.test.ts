@@ -62,7 +62,7 @@ describe("parsePath: what is accepted, and its canonical form", () => {
 });
 
 describe("isPlainPath: what is its own canonical form", () => {
-  test.each(["a", "a.txt", "docs/a.txt", "a-b/c_d/e..f", "-", "_/0", "a.", "x/".repeat(600) + "x"])("%j is", (text) => {
+  test.each(["a", "a.txt", "docs/a.txt", "a-b/c_d/e..f", "-", "_/0", "a.", `${"x/".repeat(600)}x`])("%j is", (text) => {
     expect(isPlainPath(text)).toBe(true);
     if (text.length < 100) expect(parsePath("r", text).text).toBe(text);
   });

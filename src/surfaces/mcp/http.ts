@@ -12,7 +12,7 @@ import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { DetachedCalls } from "./detached-calls.js";
 import type { McpHost } from "./host.js";
-import { type PlainCall, plainCall } from "./plain-call.js";
+import { type PlainCall, type PlainClient, plainCall } from "./plain-call.js";
 import { createMcpServer } from "./server.js";
 import { createToolCalls, internalFault, RequestFault } from "./tool-calls.js";
 
@@ -47,6 +47,10 @@ export interface McpEndpoint {
   ): { readonly message: Promise<object>; readonly isEvent: boolean } | undefined;
 }
 
+/** Most kinds of clients that are remembered, and characters of what one tells of itself. */
+const MAX_CLIENTS = 100;
+const MAX_CLIENT_CHARS = 1000;
+
 /**
  * Creates the endpoint. Each request stands alone: what the SDK serves gets a server of its own, bound to its caller.
  * @param hostFor returns the MCP host as seen by a caller
@@ -56,17 +60,24 @@ export function createMcpEndpoint(
   { onError, onRefusal }: McpReports,
 ): McpEndpoint {
   const calls = new DetachedCalls();
+  /** What clients tell of themselves and the SDK has accepted. */
+  const accepted = new Set<string>();
+  const accept = ({ text }: PlainClient): void => {
+    if (text.length > MAX_CLIENT_CHARS) return;
+    if (accepted.size >= MAX_CLIENTS) accepted.clear();
+    accepted.add(text);
+  };
   const call = async (
-    { id, name, args, era }: PlainCall,
+    { id, name, args, client }: PlainCall,
     { caller, memory }: McpExchange,
     hangUp: () => Abortable,
   ): Promise<object> => {
     const host = hostFor(caller);
-    const detached = era === "legacy" ? calls.start(caller, id) : undefined;
+    const detached = client === undefined ? calls.start(caller, id) : undefined;
     try {
       const request = { id, name, args, signal: detached?.signal ?? hangUp(), ended: detached?.end };
       const result = await createToolCalls(host, () => memory).call(request);
-      return { result: era === "legacy" ? result : modernResult(result, host), jsonrpc: "2.0", id };
+      return { result: client === undefined ? result : modernResult(result, host), jsonrpc: "2.0", id };
     } catch (error) {
       // Nothing was started.
       detached?.end();
@@ -90,13 +101,19 @@ export function createMcpEndpoint(
     const isRefused = response.status >= 400 && response.status < 500;
     for (const error of reported) (isRefused ? onRefusal : onError)(error);
     reported = undefined;
+    const { client } = plainCall(parsedBody, Object.fromEntries(request.headers)) ?? {};
+    if (client !== undefined && response.ok) accept(client);
     return response;
   };
   return {
     serve,
     call(headers, exchange, hangUp) {
       const plain = plainCall(exchange.parsedBody, headers);
-      return plain && { message: call(plain, exchange, hangUp), isEvent: plain.era === "legacy" };
+      if (plain === undefined) return undefined;
+      const { client } = plain;
+      if (client !== undefined && !accepted.has(client.text)) return undefined;
+      if (client?.elicits === true && hostFor(exchange.caller).asksUsers === true) return undefined;
+      return { message: call(plain, exchange, hangUp), isEvent: client === undefined };
     },
   };
 }

@@ -14,8 +14,15 @@ export interface PlainCall {
   readonly id: string | number;
   readonly name: string;
   readonly args: Record<string, unknown>;
-  /** `modern`: revision 2026-07-28. */
-  readonly era: "legacy" | "modern";
+  /** What the client tells of itself with each call of revision 2026-07-28. Absent: the revision is an earlier one. */
+  readonly client?: PlainClient;
+}
+
+export interface PlainClient {
+  /** Name, version and capabilities as JSON; whether they are well formed only the SDK knows. */
+  readonly text: string;
+  /** It can ask its user. */
+  readonly elicits: boolean;
 }
 
 const MODERN = "2026-07-28";
@@ -25,7 +32,6 @@ const FURTHER = ["mcp-session-id", "last-event-id"];
 const MESSAGE_FIELDS = ["jsonrpc", "id", "method", "params"];
 const PARAM_FIELDS = ["name", "arguments", "_meta"];
 const META_FIELDS = [PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY];
-const INFO_FIELDS = ["name", "version"];
 
 /**
  * The call that a request makes, if it is nothing but a call.
@@ -40,29 +46,23 @@ export function plainCall(message: unknown, headers: IncomingHttpHeaders): Plain
   if (!isObject(params) || !hasOnly(params, PARAM_FIELDS)) return undefined;
   const { name, arguments: args = {}, _meta: meta } = params;
   if (typeof name !== "string" || !isObject(args)) return undefined;
-  const era = eraOf(headers, { name, meta });
-  return era && { id, name, args, era };
+  const { "mcp-protocol-version": revision, "mcp-method": methodHeader, "mcp-name": nameHeader } = headers;
+  if (revision === MODERN) {
+    const client = methodHeader === METHOD && nameHeader === name ? clientOf(meta) : undefined;
+    return client && { id, name, args, client };
+  }
+  const isNamed = methodHeader !== undefined || nameHeader !== undefined;
+  return REVISIONS.includes(revision) && !isNamed && meta === undefined ? { id, name, args } : undefined;
 }
 
-/** @returns `undefined`: the revision is another, or something beside the call is not as every client has it */
-function eraOf(
-  headers: IncomingHttpHeaders,
-  { name, meta }: { readonly name: string; readonly meta: unknown },
-): PlainCall["era"] | undefined {
-  const { "mcp-protocol-version": revision, "mcp-method": method, "mcp-name": named } = headers;
-  if (revision === MODERN) return method === METHOD && named === name && isPlainMeta(meta) ? "modern" : undefined;
-  const isNamed = method !== undefined || named !== undefined;
-  return REVISIONS.includes(revision) && !isNamed && meta === undefined ? "legacy" : undefined;
-}
-
-/** The revision, and a client that can do nothing which a call could ask of it. */
-function isPlainMeta(meta: unknown): boolean {
-  if (!isObject(meta) || !hasOnly(meta, META_FIELDS) || meta[PROTOCOL_VERSION_META_KEY] !== MODERN) return false;
-  const { [CLIENT_INFO_META_KEY]: info = { name: "", version: "" }, [CLIENT_CAPABILITIES_META_KEY]: capabilities } =
-    meta;
-  if (!isObject(info) || !hasOnly(info, INFO_FIELDS) || INFO_FIELDS.some((field) => typeof info[field] !== "string"))
-    return false;
-  return isObject(capabilities) && Object.keys(capabilities).length === 0;
+/** @returns `undefined` if a client tells of something else than itself */
+function clientOf(meta: unknown): PlainClient | undefined {
+  if (!isObject(meta) || !hasOnly(meta, META_FIELDS) || meta[PROTOCOL_VERSION_META_KEY] !== MODERN) return undefined;
+  const { [CLIENT_INFO_META_KEY]: info, [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta;
+  return {
+    text: JSON.stringify({ info, capabilities }),
+    elicits: isObject(capabilities) && "elicitation" in capabilities,
+  };
 }
 
 /** As the transport demands of every client. */

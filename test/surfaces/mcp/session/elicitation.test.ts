@@ -245,6 +245,8 @@ describe("a client by URL", () => {
     await open({ for: ["overwrite"], elicit: true });
     const { token } = await issue({ label: "agent", caps: [ALL] });
     const call = await connect(token, () => YES);
+    // From its second call on the client is known, and asked nevertheless.
+    await call("file_stat", { root: "docs", path: "sub/a.txt" });
     expect((await call("file_write", DOCS_WRITE)).isError).not.toBe(true);
     expect(fileOf("sub/a.txt")).toBe("new\n");
     const listed = await ground.call("approval:list", { state: "all" }, { bearer: await logIn() });

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
-  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_CAPABILITIES_META_KEY as CAPABILITIES,
   CLIENT_INFO_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/server";
@@ -30,19 +30,32 @@ describe("a plain call", () => {
     ["of an older revision", CALL, { ...HEADERS, "mcp-protocol-version": "2025-06-18" }],
   ])("is one %s", (_, message, headers) => {
     const { name, arguments: args = {} }: { name: string; arguments?: object } = message.params;
-    expect(plainCall(message, headers)).toEqual({ id: message.id, name, args, era: "legacy" });
+    expect(plainCall(message, headers)).toEqual({ id: message.id, name, args });
   });
 
   const MODERN = modernCall({ name: "file_stat", args: { path: "a.txt" } });
   const withMeta = (_meta: unknown) => ({ ...CALL, params: { ...CALL.params, _meta } });
-  const { [CLIENT_INFO_META_KEY]: _, ...anonymous } = MODERN_META;
+  const { [CLIENT_INFO_META_KEY]: info, ...anonymous } = MODERN_META;
 
   test.each([
-    ["", MODERN.message],
-    ["of a client that does not tell its name", withMeta(anonymous)],
-  ])("of revision 2026-07-28 is one %s", (_, message) => {
-    const call = { id: 1, name: "file_stat", args: { path: "a.txt" }, era: "modern" };
-    expect(plainCall(message, MODERN.headers)).toEqual(call);
+    ["", MODERN.message, { info, capabilities: {} }, false],
+    ["of a client without a name", withMeta(anonymous), { capabilities: {} }, false],
+    [
+      "of a client with null for it",
+      withMeta({ ...MODERN_META, [CLIENT_INFO_META_KEY]: null }),
+      { info: null, capabilities: {} },
+      false,
+    ],
+    [
+      "of a client that asks",
+      withMeta({ ...anonymous, [CAPABILITIES]: { elicitation: {} } }),
+      { capabilities: { elicitation: {} } },
+      true,
+    ],
+    ["of a client that makes no sense", withMeta({ ...anonymous, [CAPABILITIES]: 5 }), { capabilities: 5 }, false],
+  ])("of revision 2026-07-28 is one %s", (_, message, told, elicits) => {
+    const client = { text: JSON.stringify(told), elicits };
+    expect(plainCall(message, MODERN.headers)).toEqual({ id: 1, name: "file_stat", args: { path: "a.txt" }, client });
   });
 
   test.each<[string, unknown, Record<string, string>]>([
@@ -51,23 +64,6 @@ describe("a plain call", () => {
     ["that asks for progress", withMeta({ ...MODERN_META, progressToken: 1 }), {}],
     ["of another revision in its body", withMeta({ ...MODERN_META, [PROTOCOL_VERSION_META_KEY]: "2025-11-25" }), {}],
     ["of another revision in its header", MODERN.message, { "mcp-protocol-version": "2025-11-25" }],
-    [
-      "of a client that can do more",
-      withMeta({ ...MODERN_META, [CLIENT_CAPABILITIES_META_KEY]: { elicitation: {} } }),
-      {},
-    ],
-    ["of a client with a list of what it can", withMeta({ ...MODERN_META, [CLIENT_CAPABILITIES_META_KEY]: [] }), {}],
-    ["of a client without a version", withMeta({ ...MODERN_META, [CLIENT_INFO_META_KEY]: { name: "x" } }), {}],
-    [
-      "of a client with a title",
-      withMeta({ ...MODERN_META, [CLIENT_INFO_META_KEY]: { name: "", version: "", title: "" } }),
-      {},
-    ],
-    [
-      "of a client whose name is a number",
-      withMeta({ ...MODERN_META, [CLIENT_INFO_META_KEY]: { name: 1, version: "" } }),
-      {},
-    ],
     ["whose header names another tool", MODERN.message, { "mcp-name": "file_read" }],
     ["whose header names another method", MODERN.message, { "mcp-method": "tools/list" }],
     ["of a session", MODERN.message, { "mcp-session-id": "1" }],
@@ -107,8 +103,10 @@ describe("both ways", () => {
     const config = { mcp: { tools: "full", maxReadBytes: 4_000_000 }, file: { roots: { docs: folder } } };
     const path = join(makeFolder({ "c.json5": JSON.stringify(config) }), "c.json5");
     ({ url } = await serve(["--config", path]));
-    // The first request loads what the others need.
+    // The first requests load what the others need, and make the client known.
     await send(CALL);
+    const { message, headers } = modernCall({ name: "file_stat", args: { path: "a.txt" } });
+    await send(message, headers);
   });
   afterAll(cleanUp);
 
@@ -157,6 +155,22 @@ describe("both ways", () => {
       expect(plain?.headers).toEqual(bySdk?.headers);
       expect(plain?.headers).toMatchObject({ status: 200, "content-type": type });
     }
+  });
+
+  test("a client of 2026-07-28 is served by the SDK until that has accepted it", async () => {
+    const ask = async (told: object) => {
+      const { message, headers } = modernCall({ name: "file_stat", args: { path: "a.txt" } }, told);
+      const { isWhole, headers: found } = await read(await send(message, headers));
+      return { isWhole, ...found };
+    };
+    for (const isWhole of [false, true, true]) {
+      const able = { [CAPABILITIES]: { roots: { listChanged: true }, elicitation: { form: {} } } };
+      expect(await ask(able)).toMatchObject({ isWhole, status: 200 });
+      for (const wrong of [{ [CAPABILITIES]: { roots: { listChanged: 5 } } }, { [CLIENT_INFO_META_KEY]: null }])
+        expect(await ask(wrong)).toMatchObject({ isWhole: false, status: 400 });
+    }
+    const long = { [CAPABILITIES]: { experimental: { long: { text: "x".repeat(1000) } } } };
+    for (let time = 0; time < 2; time += 1) expect(await ask(long)).toMatchObject({ isWhole: false, status: 200 });
   });
 
   test("a call that takes long is begun to be answered before it ends", async () => {
