@@ -18,6 +18,7 @@ export interface PlainCall {
   readonly client?: PlainClient;
 }
 
+/** A client of revision 2026-07-28. */
 export interface PlainClient {
   /** Name, version and capabilities as JSON; whether they are well formed only the SDK knows. */
   readonly text: string;
@@ -59,10 +60,13 @@ export function plainCall(message: unknown, headers: IncomingHttpHeaders): Plain
 function clientOf(meta: unknown): PlainClient | undefined {
   if (!isObject(meta) || !hasOnly(meta, META_FIELDS) || meta[PROTOCOL_VERSION_META_KEY] !== MODERN) return undefined;
   const { [CLIENT_INFO_META_KEY]: info, [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta;
-  return {
-    text: JSON.stringify({ info, capabilities }),
-    elicits: isObject(capabilities) && "elicitation" in capabilities,
-  };
+  const elicits = isObject(capabilities) && "elicitation" in capabilities;
+  try {
+    return { text: JSON.stringify({ info, capabilities }), elicits };
+  } catch {
+    // Too deep, or with a number that JSON would not keep.
+    return undefined;
+  }
 }
 
 /** As the transport demands of every client. */

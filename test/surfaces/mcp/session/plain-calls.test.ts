@@ -36,6 +36,7 @@ describe("a plain call", () => {
   const MODERN = modernCall({ name: "file_stat", args: { path: "a.txt" } });
   const withMeta = (_meta: unknown) => ({ ...CALL, params: { ...CALL.params, _meta } });
   const { [CLIENT_INFO_META_KEY]: info, ...anonymous } = MODERN_META;
+  const nested = (levels: number): object => JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`) as object;
 
   test.each([
     ["", MODERN.message, { info, capabilities: {} }, false],
@@ -64,6 +65,12 @@ describe("a plain call", () => {
     ["that asks for progress", withMeta({ ...MODERN_META, progressToken: 1 }), {}],
     ["of another revision in its body", withMeta({ ...MODERN_META, [PROTOCOL_VERSION_META_KEY]: "2025-11-25" }), {}],
     ["of another revision in its header", MODERN.message, { "mcp-protocol-version": "2025-11-25" }],
+    [
+      "with a number that JSON would not keep",
+      withMeta({ ...MODERN_META, [CAPABILITIES]: { experimental: 2n ** 60n } }),
+      {},
+    ],
+    ["that is nested too deeply", withMeta({ ...MODERN_META, [CAPABILITIES]: nested(100_000) }), {}],
     ["whose header names another tool", MODERN.message, { "mcp-name": "file_read" }],
     ["whose header names another method", MODERN.message, { "mcp-method": "tools/list" }],
     ["of a session", MODERN.message, { "mcp-session-id": "1" }],
@@ -169,6 +176,12 @@ describe("both ways", () => {
       for (const wrong of [{ [CAPABILITIES]: { roots: { listChanged: 5 } } }, { [CLIENT_INFO_META_KEY]: null }])
         expect(await ask(wrong)).toMatchObject({ isWhole: false, status: 400 });
     }
+    const exact = modernCall(
+      { name: "file_stat", args: { path: "a.txt" } },
+      { [CAPABILITIES]: { experimental: { x: "N" } } },
+    );
+    const body = JSON.stringify(exact.message).replace('"N"', '{"n":9007199254740993}');
+    expect((await fetch(`${url}/mcp`, { method: "POST", headers: exact.headers, body })).status).toBe(400);
     const long = { [CAPABILITIES]: { experimental: { long: { text: "x".repeat(1000) } } } };
     for (let time = 0; time < 2; time += 1) expect(await ask(long)).toMatchObject({ isWhole: false, status: 200 });
   });
