@@ -60,9 +60,9 @@ export function plainCall(message: unknown, headers: IncomingHttpHeaders): Plain
 function clientOf(meta: unknown): PlainClient | undefined {
   if (!isObject(meta) || !hasOnly(meta, META_FIELDS) || meta[PROTOCOL_VERSION_META_KEY] !== MODERN) return undefined;
   const { [CLIENT_INFO_META_KEY]: info, [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta;
-  const elicits = isObject(capabilities) && "elicitation" in capabilities;
   try {
-    return { text: JSON.stringify({ info, capabilities }), elicits };
+    const text = JSON.stringify({ info, capabilities });
+    return { text, elicits: isObject(capabilities) && "elicitation" in capabilities };
   } catch {
     // Too deep, or with a number that JSON would not keep.
     return undefined;
