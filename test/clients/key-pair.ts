@@ -18,8 +18,10 @@ export function newKeyPair(): KeyPair {
   const token = (claims: Record<string, unknown>) => signed(privateKey, multikey, claims);
   return {
     did,
-    identity: (aud) =>
-      token({ sub: did, iss: did, iat: now(), exp: now() + 300, ...(aud === undefined ? {} : { aud }) }),
+    identity: (aud) => {
+      const iat = now();
+      return token({ sub: did, iss: did, iat, exp: iat + 300, ...(aud === undefined ? {} : { aud }) });
+    },
     delegation: (aud, att) => token({ iss: did, aud, ucv: "0.10.0", att, prf: [], exp: now() + 300 }),
   };
 }

@@ -28,6 +28,8 @@ export interface Job {
 }
 
 const now = () => Math.floor(Date.now() / 1000);
+/** One end for all, so that a token made a second after its proof does not outlive it. */
+const END = now() + 1800;
 
 /** A venue with two roots that belong to the operator and to Alice, where nobody else may do anything; and its tokens. */
 export class UcanVenue {
@@ -64,12 +66,13 @@ export class UcanVenue {
 
   /** A UCAN as the SDK makes it; for the venue unless it says otherwise. */
   ucan(by: Signer, claims: Claims = {}, header: Claims = {}): string {
-    const payload = { iss: by.did, aud: this.venue.did, ucv: "0.10.0", att: [], prf: [], exp: now() + 300, ...claims };
+    const payload = { iss: by.did, aud: this.venue.did, ucv: "0.10.0", att: [], prf: [], exp: END, ...claims };
     return signed({ header: { alg: "EdDSA", typ: "JWT", kid: by.multikey, ...header }, payload }, by.privateKey);
   }
 
   identity(by: Signer, claims: Claims = {}): string {
-    const payload = { sub: by.did, iss: by.did, aud: this.venue.did, iat: now(), exp: now() + 300, ...claims };
+    const iat = now();
+    const payload = { sub: by.did, iss: by.did, aud: this.venue.did, iat, exp: iat + 300, ...claims };
     return signed({ header: { alg: "EdDSA", typ: "JWT", kid: by.multikey }, payload }, by.privateKey);
   }
 

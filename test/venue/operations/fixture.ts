@@ -17,7 +17,7 @@ export const READ_DOCS: Capability = { with: "file://docs/", can: "crud/read" };
 
 /** Somebody with a key. */
 export interface Person extends SigningKey {
-  /** Passes capabilities on, by default for five minutes. */
+  /** Passes capabilities on, by default for five minutes, or until the proof ends. */
   grant(to: { did: string } | string, att: readonly Capability[], more?: Partial<MintRequest>): Promise<Minted>;
 }
 
@@ -27,7 +27,8 @@ export function newPerson(seed: Uint8Array = newSeed()): Person {
     ...key,
     grant: (to, capabilities, more = {}) => {
       const audience = typeof to === "string" ? to : to.did;
-      return mintUcan({ key, audience, capabilities, lifetimeSeconds: 300, ...more });
+      const end = more.proofs === undefined ? { lifetimeSeconds: 300 } : {};
+      return mintUcan({ key, audience, capabilities, ...end, ...more });
     },
   };
 }
