@@ -23,6 +23,11 @@ export class Turns {
     });
     return turn;
   }
+
+  /** Whether work of the key would begin at once. */
+  isFree(key: string): boolean {
+    return !this.#last.has(key);
+  }
 }
 
 /** @throws ABORTED as soon as `signal` aborts, without waiting for `work` */

@@ -19,7 +19,7 @@ import {
   type PathCall,
   type PlaceRequest,
 } from "../core/ports/operation.js";
-import { deferred, settleWithin } from "../core/turns.js";
+import { deferred, settleWithin, Turns } from "../core/turns.js";
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
 import { ApprovalGate, splitApproval } from "./approvals/approval-gate.js";
@@ -37,6 +37,7 @@ import {
   limitsOf,
   type Preparing,
   parseInput,
+  type SharedState,
   scopeOf,
   type ValidCall,
 } from "./call/parts.js";
@@ -58,7 +59,7 @@ export class Dispatcher {
   #roots: ReadonlyMap<string, OpenRoot>;
   readonly #scheme: Scheme;
   readonly #gates: Gates;
-  readonly #versions: VersionCache;
+  readonly #shared: SharedState;
   readonly #repeats: Repeats;
   readonly #watches: Watches | undefined;
   #calls = 0;
@@ -69,7 +70,7 @@ export class Dispatcher {
     this.#options = options;
     this.#roots = byName(options.roots);
     this.#scheme = options.drives === undefined ? "file" : "dlfs";
-    this.#versions = options.versions ?? new VersionCache();
+    this.#shared = { versions: options.versions ?? new VersionCache(), turns: new Turns() };
     this.#repeats = options.repeats ?? new Repeats(options.clock);
     const { feed } = options;
     const rootOf = (name: string) => this.#roots.get(name);
@@ -195,7 +196,7 @@ export class Dispatcher {
           const authoriser = this.#authoriser(name, context);
           const anew = { ...state, authoriser };
           progress.authoriser = authoriser;
-          const call = callOf(anew, this.#options, this.#versions);
+          const call = callOf(anew, this.#options, this.#shared);
           for (const { request, real } of first)
             this.#place(operation, { request, state: anew, call }).access.real(real);
         },
@@ -215,7 +216,7 @@ export class Dispatcher {
     // The record of the call names neither what is looked up here nor by which token.
     const progress = { resource: [], others: [], bytes: 0 };
     const separate = { ...state, progress, authoriser: state.authoriser.copy() };
-    const call = callOf(separate, this.#options, this.#versions);
+    const call = callOf(separate, this.#options, this.#shared);
     throw await withSuggestions(error, {
       at: (request) => this.#place(operation, { request, state: separate, call }),
       roots: this.#options.drives === undefined ? this.#visible(separate.authoriser) : [],
@@ -226,7 +227,7 @@ export class Dispatcher {
   /** Does everything that needs no disk. @returns runs the operation */
   #prepare(operation: AnyOperation, state: Preparing): () => Awaitable<unknown> {
     const { given, authoriser, progress } = state;
-    const call = callOf(state, this.#options, this.#versions);
+    const call = callOf(state, this.#options, this.#shared);
     if (operation.on === "roots") {
       progress.resource = [];
       authoriser.requireAnyRead([...this.#roots.keys()]);

@@ -8,6 +8,7 @@ import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { EditInput, EditOutput } from "../schema/types.js";
 import { placeKey, sha256Of, versionOf } from "./content/file-etag.js";
 import { lineAt } from "./content/terminators.js";
+import { inTurn } from "./editing/in-turn.js";
 import { editsOf } from "./editing/input.js";
 import type { Replacement } from "./editing/match.js";
 import { type NewContent, newContent } from "./editing/new-content.js";
@@ -34,7 +35,8 @@ export const edit: Operation<EditInput, EditOutput> = {
   run(input, call) {
     const { root, path, dryRun } = input;
     const abilities = dryRun === true ? (["crud/write", "crud/read"] as const) : (["crud/write"] as const);
-    return editFile(input, call.at({ root, path, abilities, changes: true }));
+    const at = call.at({ root, path, abilities, changes: true });
+    return dryRun === true ? editFile(input, at) : inTurn([at], () => editFile(input, at));
   },
   bytes: ({ size, dryRun, diff }) => (dryRun === true || diff === "" ? 0 : size),
   render,

@@ -7,6 +7,7 @@ import type { GroupEffect, ReadBackend } from "../core/ports/backend.js";
 import type { FileCall, Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import type { PatchInput, PatchOutput } from "../schema/types.js";
 import { versionOf } from "./content/file-etag.js";
+import { inTurn } from "./editing/in-turn.js";
 import { yieldIfDue } from "./editing/plan.js";
 import { diffLines } from "./editing/unified-diff.js";
 import { sectionsOf } from "./patching/envelope.js";
@@ -38,22 +39,30 @@ export const patch: Operation<PatchInput, PatchOutput> = {
     requireKnown(input, placed);
     const [first] = placed;
     if (first === undefined) throw new TypeError("A patch has sections");
-    const { backend } = first.call.root;
-    const plan = (state: ReadBackend) => collect(placed, (one) => planOn(state, one));
-    const planned = await (backend.onOneState?.(
-      placed.map(({ call: at }) => at),
-      plan,
-    ) ?? plan(backend));
-    const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
-    if (kept > MAX_KEPT_BYTES) throw tooMuchToKeep(first.call.access.place, kept, MAX_KEPT_BYTES);
-    const changes = planned.flatMap((one) => one.changes);
-    const effects = input.dryRun === true ? [] : await first.call.root.backend.changeAll(changes);
-    return answer(placed, planned, { effects, isDry: input.dryRun === true });
+    const isDry = input.dryRun === true;
+    const work = () => apply(placed, first.call, isDry);
+    const places = placed.flatMap(({ call: at, to = at }) => [at, to]);
+    return isDry ? work() : inTurn([first.call, ...places], work);
   },
   render,
 };
 
 type Placed = PlacedSection<PathCall>;
+
+/** Plans the sections on one state of their root, and changes it. */
+async function apply(placed: readonly Placed[], first: PathCall, isDry: boolean): Promise<PatchOutput> {
+  const { backend } = first.root;
+  const plan = (state: ReadBackend) => collect(placed, (one) => planOn(state, one));
+  const planned = await (backend.onOneState?.(
+    placed.map(({ call: at }) => at),
+    plan,
+  ) ?? plan(backend));
+  const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
+  if (kept > MAX_KEPT_BYTES) throw tooMuchToKeep(first.access.place, kept, MAX_KEPT_BYTES);
+  const changes = planned.flatMap((one) => one.changes);
+  const effects = isDry ? [] : await backend.changeAll(changes);
+  return answer(placed, planned, { effects, isDry });
+}
 
 /** Plans a section by what is read from one state of its root. */
 async function planOn(backend: ReadBackend, placed: Placed): Promise<PlannedSection> {

@@ -11,6 +11,7 @@ import type { VersionCache } from "../etag-cache.js";
 import type { QuotaFacts } from "../file-config.js";
 import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
+import type { Turns } from "../turns.js";
 import type { Annotations, OperationMetadata, Rendering, ResolveAsset } from "./adapter.js";
 import type { ApprovalRules } from "./approval.js";
 import type { Access, Backend, ReadBackend, RootKind } from "./backend.js";
@@ -93,6 +94,8 @@ export interface Call {
   readonly resolveAsset: ResolveAsset | undefined;
   readonly cancellation: Cancellation | undefined;
   readonly versions: VersionCache;
+  /** In which changes that depend on what a file holds are made. */
+  readonly turns: Turns;
   /** DID of the caller; `undefined`: the operator. */
   readonly caller: string | undefined;
   readonly scanners: Scanners | undefined;

@@ -6,7 +6,6 @@ import type { Limits } from "../../core/call/limits.js";
 import { CallScope, type Cancellation } from "../../core/call/scope.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, rootRequired, unknownOperation } from "../../core/errors/texts.js";
-import type { VersionCache } from "../../core/etag-cache.js";
 import { type Awaitable, isPending } from "../../core/io.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { AnyOperation, Call, OpenRoot, PathCall, PlaceRequest, RootFacts } from "../../core/ports/operation.js";
@@ -46,6 +45,9 @@ export interface JudgedPlace {
   readonly access: CallAccess;
 }
 
+/** What all calls of a dispatcher share. */
+export interface SharedState extends Pick<Call, "versions" | "turns"> {}
+
 /** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
 export function findOperation(
   operations: ReadonlyMap<string, RegisteredOperation>,
@@ -63,7 +65,7 @@ export function findOperation(
 export function callOf(
   { context, cancellation }: Pick<Preparing, "context" | "cancellation">,
   { limits, tickets, scanners, pdf }: DispatchOptions,
-  versions: VersionCache,
+  { versions, turns }: SharedState,
 ): Call {
   const { budget, takesBytes = false, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
   const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
@@ -75,6 +77,7 @@ export function callOf(
     resolveAsset,
     cancellation,
     versions,
+    turns,
     caller,
     scanners,
     pdf,
@@ -96,7 +99,7 @@ export function createPathCall(
     pollChanges,
   }: Pick<PathCall, "root" | "path" | "access" | "limits" | "at" | "pollChanges">,
 ): PathCall {
-  const { budget, takesBytes, memory, resolveAsset, cancellation, versions, caller } = call;
+  const { budget, takesBytes, memory, resolveAsset, cancellation, versions, turns, caller } = call;
   const { scanners, pdf, terms, transfer, issueTicket } = call;
   // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
   return {
@@ -107,6 +110,7 @@ export function createPathCall(
     resolveAsset,
     cancellation,
     versions,
+    turns,
     caller,
     scanners,
     pdf,
