@@ -1,8 +1,7 @@
 import { etagOf, expectedOf } from "../core/etag.js";
-import type { Operation, PathCall } from "../core/ports/operation.js";
+import type { Operation } from "../core/ports/operation.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
 import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
-import { inTurn } from "./editing/in-turn.js";
 
 /** `append`: adds content to the end of a file. */
 export const append: Operation<AppendInput, AppendOutput> = {
@@ -16,21 +15,19 @@ export const append: Operation<AppendInput, AppendOutput> = {
     checkOneSource(input);
     expectedOf(input);
   },
-  run: (input, call) => inTurn([call], () => appendTo(input, call)),
+  async run(input, call) {
+    const { parents = false, expectedSize } = input;
+    const options = { parents, expectedSize, expected: expectedOf(input) };
+    const written = await call.root.backend.append(call.path, bodyOf(input, call), options, call.access);
+    const { bytes, created, sha256, isRepeated } = written;
+    const size = written.size ?? (await call.root.backend.stat(call.path, call.access))?.size ?? bytes;
+    // The etag is a hash of the whole file: a caller that may not read it must learn nothing about its content.
+    const isTold = sha256 !== undefined && call.access.holds("crud/read");
+    return {
+      ...{ appended: bytes, created, size },
+      ...(isTold ? { etag: etagOf(sha256) } : {}),
+      ...(isRepeated === true ? { alreadyApplied: true } : {}),
+    };
+  },
   bytes: ({ appended }) => appended,
 };
-
-async function appendTo(input: AppendInput, call: PathCall): Promise<AppendOutput> {
-  const { parents = false, expectedSize } = input;
-  const options = { parents, expectedSize, expected: expectedOf(input) };
-  const written = await call.root.backend.append(call.path, bodyOf(input, call), options, call.access);
-  const { bytes, created, sha256, isRepeated } = written;
-  const size = written.size ?? (await call.root.backend.stat(call.path, call.access))?.size ?? bytes;
-  // The etag is a hash of the whole file: a caller that may not read it must learn nothing about its content.
-  const isTold = sha256 !== undefined && call.access.holds("crud/read");
-  return {
-    ...{ appended: bytes, created, size },
-    ...(isTold ? { etag: etagOf(sha256) } : {}),
-    ...(isRepeated === true ? { alreadyApplied: true } : {}),
-  };
-}
