@@ -7,20 +7,24 @@ export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /**
-   * Runs `work` after all earlier work of the key, even if that failed.
+   * Runs `work` after all earlier work of the key, even if that failed; at once if there is none and no signal.
    *
    * @param signal cancels the wait, not work that has begun
    * @throws ABORTED
    */
   run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve();
-    const turn = (signal === undefined ? before : rejectOnAbort(before, signal)).then(work);
-    // Later work also waits for the predecessors of a turn that was aborted.
-    const settled = Promise.allSettled([before, turn]);
-    this.#last.set(key, settled);
-    void settled.then(() => {
+    const before = this.#last.get(key);
+    const turn = before === undefined && signal === undefined ? work() : waitFor(before, signal).then(work);
+    // Before whoever waits for the turn goes on: its next work of the key need not wait then.
+    const forget = () => {
       if (this.#last.get(key) === settled) this.#last.delete(key);
-    });
+    };
+    // Later work also waits for the predecessors of a turn that was aborted.
+    const settled: Promise<void> = (before === undefined ? turn : Promise.allSettled([before, turn])).then(
+      forget,
+      forget,
+    );
+    this.#last.set(key, settled);
     return turn;
   }
 
@@ -29,6 +33,9 @@ export class Turns {
     return !this.#last.has(key);
   }
 }
+
+const waitFor = (before: Promise<unknown> = Promise.resolve(), signal?: AbortSignal): Promise<unknown> =>
+  signal === undefined ? before : rejectOnAbort(before, signal);
 
 /** @throws ABORTED as soon as `signal` aborts, without waiting for `work` */
 export function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -14,13 +14,13 @@ export function inTurn<T>(places: readonly [FileCall, ...FileCall[]], work: () =
   // In the same order for all, so that no two calls wait for each other.
   const keys = [...new Set(places.map(turnKey))].toSorted();
   const [first = ""] = keys;
-  const mustWait = keys.length > 1 || !turns.isFree(first);
-  const begin = () => {
+  if (keys.length === 1 && turns.isFree(first)) return turns.run(first, work);
+  const begin = async () => {
     access.scope.checkpoint();
     return work();
   };
   const run = keys.reduceRight<() => Promise<T>>((next, key) => () => turns.run(key, next), begin);
-  return mustWait ? access.scope.race(run()) : run();
+  return access.scope.race(run());
 }
 
 const turnKey = (call: FileCall): string => `${call.root.owner ?? ""} ${placeKey(call)}`;

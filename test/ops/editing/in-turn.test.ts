@@ -145,9 +145,9 @@ describe("turns", () => {
     const gate = deferred();
     const held = inTurn([at("a", "did:key:alice")], () => gate.promise);
     await inTurn([at("a", "did:key:bob")], async () => {});
+    expect(turns.isFree("did:key:alice mine/a")).toBe(false);
     gate.resolve();
     await held;
-    await turn();
     expect(turns.isFree("did:key:alice mine/a")).toBe(true);
   });
 
