@@ -176,7 +176,8 @@ export class Dispatcher {
     const explain = (error: unknown) => this.#explain(error, operation, state);
     let output: Awaitable<unknown>;
     try {
-      output = runAdmitted(work, { gate: this.#gates.of(operation), scope, memory: context.memory });
+      const { memory, callerDID: caller } = context;
+      output = runAdmitted(work, { gate: this.#gates.of(operation), scope, memory, caller });
     } catch (error) {
       return explain(error);
     }

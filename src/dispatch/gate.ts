@@ -1,46 +1,86 @@
 // Bounds the calls that run at once. Streams and commands have gates of their own.
 
+import { CALLER_SHARE } from "../core/call/limits.js";
 import type { CallScope } from "../core/call/scope.js";
+import { FairQueue } from "../core/fair-queue.js";
 import type { AnyOperation } from "../core/ports/operation.js";
 import { deferred } from "../core/turns.js";
 
-/** A FIFO semaphore: at most `max` calls run at once; the others wait in order, until their deadline. */
+/** How long a caller must have been the only one, in milliseconds, to take all places. */
+const ALONE_MS = 10_000;
+
+/**
+ * A semaphore: at most `max` calls run at once, and beside other callers one gets {@link CALLER_SHARE} of the places, so
+ * that another's call finds one at once. The others wait until their deadline; their callers take turns.
+ */
 export class Gate {
   readonly #max: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new FairQueue<() => void>();
   #running = 0;
+  readonly #runningOf = new Map<string | undefined, number>();
+  readonly #nowMs: () => number;
+  #lastCaller: string | undefined;
+  /** When the last caller came after another. */
+  #aloneSince: number;
 
-  constructor(max: number) {
+  constructor(max: number, nowMs = (): number => performance.now()) {
     this.#max = max;
+    this.#nowMs = nowMs;
+    this.#aloneSince = nowMs();
   }
 
-  /** @returns `undefined` if admitted at once, which avoids a promise @throws ABORTED, TIMEOUT while waiting */
-  enter(scope: CallScope): Promise<void> | undefined {
-    if (this.#running < this.#max) {
-      this.#running++;
-      return undefined;
+  /**
+   * @param caller `undefined`: the operator of an embedder, who may take all places
+   * @returns `undefined` if admitted at once, which avoids a promise
+   * @throws ABORTED, TIMEOUT while waiting
+   */
+  enter(scope: CallScope, caller?: string): Promise<void> | undefined {
+    if (caller !== this.#lastCaller) [this.#lastCaller, this.#aloneSince] = [caller, this.#nowMs()];
+    this.#admitWaiting();
+    if (this.#running >= this.#max || !this.#hasRoom(caller)) return this.#wait(scope, caller);
+    this.#count(caller, 1);
+    return undefined;
+  }
+
+  leave(caller?: string): void {
+    this.#count(caller, -1);
+    this.#admitWaiting();
+  }
+
+  #admitWaiting(): void {
+    while (this.#waiting.size > 0 && this.#running < this.#max) {
+      const admit = this.#waiting.take(this.#hasRoom);
+      if (admit === undefined) return;
+      admit();
     }
-    return this.#wait(scope);
   }
 
-  leave(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#running--;
-    else next();
-  }
-
-  async #wait(scope: CallScope): Promise<void> {
-    const { promise: admitted, resolve: admit } = deferred();
-    this.#waiting.push(admit);
+  async #wait(scope: CallScope, caller: string | undefined): Promise<void> {
+    const { promise: admitted, resolve } = deferred();
+    const admit = () => {
+      this.#count(caller, 1);
+      resolve();
+    };
+    this.#waiting.push(caller, admit);
     try {
       await scope.race(admitted);
     } catch (error) {
-      const place = this.#waiting.indexOf(admit);
       // Admitted in the same moment: pass the slot to the next in line.
-      if (place < 0) this.leave();
-      else this.#waiting.splice(place, 1);
+      if (!this.#waiting.remove(caller, admit)) this.leave(caller);
       throw error;
     }
+  }
+
+  readonly #hasRoom = (caller: string | undefined): boolean =>
+    caller === undefined ||
+    (this.#runningOf.get(caller) ?? 0) < this.#max * CALLER_SHARE ||
+    this.#nowMs() - this.#aloneSince > ALONE_MS;
+
+  #count(caller: string | undefined, change: 1 | -1): void {
+    this.#running += change;
+    const running = (this.#runningOf.get(caller) ?? 0) + change;
+    if (running === 0) this.#runningOf.delete(caller);
+    else this.#runningOf.set(caller, running);
   }
 }
 

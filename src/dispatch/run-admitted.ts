@@ -9,6 +9,7 @@ interface Turn {
   readonly gate: Gate;
   readonly scope: CallScope;
   readonly memory: AnswerMemory | undefined;
+  readonly caller: string | undefined;
 }
 
 /**
@@ -19,7 +20,7 @@ interface Turn {
  * @throws ABORTED, TIMEOUT while waiting; whatever `work` throws
  */
 export function runAdmitted(work: () => Awaitable<unknown>, turn: Turn): Awaitable<unknown> {
-  const waiting = turn.gate.enter(turn.scope);
+  const waiting = turn.gate.enter(turn.scope, turn.caller);
   return waiting === undefined ? runInside(work, turn) : waiting.then(() => runInside(work, turn));
 }
 
@@ -29,11 +30,11 @@ function runInside(work: () => Awaitable<unknown>, turn: Turn): Awaitable<unknow
   try {
     result = work();
   } catch (error) {
-    turn.gate.leave();
+    turn.gate.leave(turn.caller);
     return runLater(error, work, turn);
   }
   if (isPending(result)) return leaveAfter(result, work, turn);
-  turn.gate.leave();
+  turn.gate.leave(turn.caller);
   return result;
 }
 
@@ -44,7 +45,7 @@ async function leaveAfter(result: Promise<unknown>, work: () => Awaitable<unknow
   } catch (error) {
     fault = error;
   } finally {
-    turn.gate.leave();
+    turn.gate.leave(turn.caller);
   }
   return runLater(fault, work, turn);
 }

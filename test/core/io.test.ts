@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "@jest/globals";
-import { after as goOn, type Io, isPending, runIo, wait } from "../../src/core/io.js";
+import { after as goOn, type Io, isPending, runIo, wait, yieldToLoop } from "../../src/core/io.js";
 
 const later = <T>(value: T): Promise<T> => new Promise((resolve) => setImmediate(() => resolve(value)));
 
@@ -115,5 +115,42 @@ describe("what has to be waited for", () => {
     expect(await goOn(foreign, double)).toBe(2);
     expect(await goOn(2, (value) => later(value))).toBe(2);
     await expect(goOn(Promise.reject(new Error("x")), double)).rejects.toThrow("x");
+  });
+});
+
+describe("long work that yields", () => {
+  test("goes on one piece in a turn of the loop, all by turns, however many are at work", async () => {
+    const pieces: string[] = [];
+    const work = async (name: string) => {
+      for (let piece = 0; piece < 3; piece++) {
+        await yieldToLoop();
+        pieces.push(name);
+      }
+    };
+    const all = Promise.all(["a", "b", "c"].map(work));
+    for (let turn = 1; turn <= 9; turn++) {
+      await later(undefined);
+      expect(pieces).toHaveLength(turn);
+    }
+    await all;
+    expect(pieces.join("")).toBe("abcabcabc");
+  });
+
+  test("that begins later waits for no more than one piece of each of the others", async () => {
+    let isOver = false;
+    const pieces: number[] = [];
+    const work = async (name: number) => {
+      while (!isOver) {
+        await yieldToLoop();
+        pieces.push(name);
+      }
+    };
+    const others = [0, 1, 2].map(work);
+    for (let turn = 0; turn < 5; turn++) await later(undefined);
+    pieces.length = 0;
+    await yieldToLoop();
+    expect([...pieces].sort()).toEqual([0, 1, 2]);
+    isOver = true;
+    await Promise.all(others);
   });
 });

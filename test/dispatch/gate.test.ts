@@ -83,6 +83,78 @@ describe("a gate", () => {
   });
 });
 
+describe("a gate between callers", () => {
+  /** Calls that enter under names like `a1`, of the caller `a`; a clock that the test moves. */
+  function openGate(max: number) {
+    let nowMs = 0;
+    const gate = new Gate(max, () => nowMs);
+    const inside: string[] = [];
+    return {
+      inside,
+      enter: (...names: readonly string[]) => {
+        for (const name of names) {
+          const waiting = gate.enter(scopeOf(), name[0]);
+          if (waiting === undefined) inside.push(name);
+          else void waiting.then(() => inside.push(name));
+        }
+      },
+      leave: async (caller: string) => {
+        gate.leave(caller);
+        await turn();
+      },
+      pass: (ms: number) => {
+        nowMs += ms;
+      },
+    };
+  }
+
+  test("gives one caller three quarters of the places, and another finds one at once", async () => {
+    const { enter, leave, inside } = openGate(4);
+    enter("a1", "a2", "a3", "a4", "a5");
+    expect(inside).toEqual(["a1", "a2", "a3"]);
+    enter("b1");
+    expect(inside).toEqual(["a1", "a2", "a3", "b1"]);
+    await leave("b");
+    expect(inside).toHaveLength(4);
+    await leave("a");
+    expect(inside).toEqual(["a1", "a2", "a3", "b1", "a4"]);
+  });
+
+  test("lets callers take turns where all wait", async () => {
+    const { enter, leave, inside } = openGate(2);
+    enter("a1", "b1", "a2", "a3", "a4", "b2", "c1");
+    for (const caller of ["a", "a", "b", "b", "a", "a"]) await leave(caller);
+    expect(inside).toEqual(["a1", "b1", "a2", "b2", "c1", "a3", "a4"]);
+  });
+
+  test("gives who has been alone for ten seconds all places, until another comes", async () => {
+    const { enter, leave, inside, pass } = openGate(4);
+    enter("a1", "a2", "a3", "a4");
+    pass(10_000);
+    enter("a5");
+    expect(inside).toHaveLength(3);
+    pass(1);
+    enter("a6");
+    await turn();
+    // First come, first served: the call that waited goes before the one that came now.
+    expect(inside).toEqual(["a1", "a2", "a3", "a4"]);
+    enter("b1");
+    await leave("a");
+    expect(inside.at(-1)).toBe("b1");
+    await leave("b");
+    expect(inside).toHaveLength(5);
+    await leave("a");
+    expect(inside.at(-1)).toBe("a5");
+  });
+
+  test("gives an operator without a name all places", () => {
+    const gate = new Gate(4);
+    const entered = Array.from({ length: 5 }, () => gate.enter(scopeOf()));
+    expect(entered.map((waiting) => waiting === undefined)).toEqual([true, true, true, true, false]);
+    for (let index = 0; index < 5; index++) gate.leave();
+  });
+});
+
 /** A root on which reads take until they are told to end. */
 function slowReads(limits: { maxConcurrent: number; timeoutMs?: number }, clock: Clock = systemClock) {
   const started: string[] = [];
@@ -120,6 +192,21 @@ describe("calls at the same time", () => {
       "c",
       "d",
     ]);
+  });
+
+  test("of one caller, however many, leave room for another's", async () => {
+    const { call, started, end } = slowReads({ maxConcurrent: 4 });
+    const [flood, other] = [{ callerDID: "did:key:zFlood" }, { callerDID: "did:key:zOther" }];
+    const calls = Array.from({ length: 20 }, (_, index) => call("read", { path: `f${index}` }, flood));
+    const answer = call("stat", { path: "none" }, other);
+    expect(await answer).toEqual({ exists: false });
+    expect(started).toEqual(["f0", "f1", "f2"]);
+    for (let index = 0; index < 20; index++) {
+      end(`f${index}`);
+      await calls[index];
+      await turn();
+    }
+    expect(started).toHaveLength(20);
   });
 
   test("that fail make room too", async () => {

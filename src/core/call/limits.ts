@@ -23,6 +23,9 @@ export const DEFAULT_LIMITS: Limits = {
   maxConcurrent: 64,
 };
 
+/** Fraction of the operations and jobs at once that one caller may have, so that others find room beside its flood. */
+export const CALLER_SHARE = 0.75;
+
 /** Tighter limits on reads, set by surfaces whose answers go into a model's context. */
 export interface ReadBudget {
   /** A text read without a range is truncated to this many bytes… */

@@ -1,7 +1,6 @@
 // Reads cells from a store, and lets synchronous code of `drive/cad3` and `drive/dlfs` run on them.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Awaitable, isPending } from "../../core/io.js";
+import { type Awaitable, isPending, yieldToLoop } from "../../core/io.js";
 import { codeOf } from "../../core/unknown.js";
 import type { Source } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
@@ -204,7 +203,7 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
       if (hash === undefined || held.has(hash)) throw error;
       await hold([hash]);
       if (performance.now() - since > MAX_MS_PER_TURN) {
-        await nextTurn();
+        await yieldToLoop();
         since = performance.now();
       }
       if (!held.has(hash)) throw error;

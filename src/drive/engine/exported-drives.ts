@@ -1,6 +1,6 @@
 // Recognises the drives in an export.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { yieldToLoop } from "../../core/io.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { ParsedCell, ParsedIndex, ParsedMap } from "../cad3/encoding/parsed.js";
 import { textOf } from "../cad3/encoding/parsed.js";
@@ -73,7 +73,7 @@ async function findInOwners(owners: ParsedMap, cells: ImportCells): Promise<Foun
   let [refused, seen] = [0, 0];
   for await (const [key, value] of entriesOf(owners, cells)) {
     seen += 1;
-    if (seen % OWNERS_PER_TURN === 0) await nextTurn();
+    if (seen % OWNERS_PER_TURN === 0) await yieldToLoop();
     const account = parseCell(await cells.read(key));
     const bytes = await cells.read(value);
     try {

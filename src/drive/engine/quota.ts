@@ -1,6 +1,6 @@
 // Counts the bytes of an owner's files, mostly by difference.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { yieldToLoop } from "../../core/io.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { ParsedCell, ParsedIndex } from "../cad3/encoding/parsed.js";
@@ -121,7 +121,7 @@ async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<Sum
   const turn = createTurn();
   for (let some = bag.take(); some !== undefined; some = bag.take()) {
     const { kind, parts } = some;
-    await nextTurn();
+    await yieldToLoop();
     // A separate scope, so that cells are not kept for later.
     const scope = createScope(pool, overlay);
     if (kind === "data") {

@@ -1,6 +1,6 @@
 // Yields to the event loop during long work.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { yieldToLoop } from "../../core/io.js";
 
 /** Called per unit of work; returns a promise after several units or some time, to let other work run. */
 export type Turn = () => Promise<void> | undefined;
@@ -17,7 +17,7 @@ const MAX_MS_PER_TURN = 10;
 export function createTurn(perTurn = CELLS_PER_TURN, now = (): number => performance.now()): Turn {
   let [done, since] = [0, now()];
   const yieldToOthers = async (): Promise<void> => {
-    await nextTurn();
+    await yieldToLoop();
     [done, since] = [0, now()];
   };
   return () => {

@@ -1,6 +1,6 @@
 // The mark phase of garbage collection.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { yieldToLoop } from "../../core/io.js";
 import { asBuffer } from "../cad3/ref.js";
 import { branchHashes } from "./cell-refs.js";
 import type { RootRecord } from "./cell-store.js";
@@ -40,7 +40,7 @@ export async function markTrees(roots: Iterable<Uint8Array>, marks: Marks, load:
     if (waiting === undefined) missing += 1;
     for (let hash = waiting?.pop(); hash !== undefined; hash = waiting?.pop()) {
       steps += 1;
-      if (steps % CELLS_PER_TURN === 0) await nextTurn();
+      if (steps % CELLS_PER_TURN === 0) await yieldToLoop();
       if (marks.has(hash)) continue;
       marks.add(hash);
       const found = load(hash);

@@ -48,8 +48,6 @@ export function createJobs(options: JobsOptions): Jobs {
   return new Jobs(options);
 }
 
-/** Minimum limit on running jobs, where fewer records than this are kept. */
-const LEAST_RUNNING = 64;
 /** Maximum open event streams; each occupies a connection. */
 const MAX_WATCHERS = 512;
 const MAX_WATCHERS_OF_JOB = 32;
@@ -74,7 +72,7 @@ export class Jobs implements CallerJobs {
 
   constructor(options: JobsOptions) {
     this.#options = options;
-    this.#running = new RunningJobs(Math.max(LEAST_RUNNING, options.limits.max));
+    this.#running = new RunningJobs(options.limits.max);
     const jobs = this.#jobs;
     this.#retention = new JobRetention(options.clock, options.limits, {
       get size() {
@@ -209,9 +207,9 @@ export class Jobs implements CallerJobs {
   }
 
   /** @throws Overloaded */
-  #start({ input, context, signal = context.signal }: Submission): JobRun {
+  #start({ input, caller, context, signal = context.signal }: Submission): JobRun {
     if (this.#closing !== undefined) throw new Overloaded("The venue is closing", RETRY_MS);
-    return this.#running.start(this.#nextId(this.#options.clock.nowMs()), input, signal);
+    return this.#running.start(this.#nextId(this.#options.clock.nowMs()), { input, caller, signal });
   }
 
   /** Runs the operation and records its outcome. @throws FileAdapterError */

@@ -1,26 +1,33 @@
 // The running jobs: admission by number and input size, cancellation, and draining at close.
 
 import type { Abortable } from "../../core/call/abortable.js";
+import { CALLER_SHARE } from "../../core/call/limits.js";
 import type { Cancellation } from "../../core/call/scope.js";
 import { Overloaded } from "../../core/errors/errors.js";
+import type { Submission } from "../../core/ports/job.js";
 import type { KeptJob } from "./kept-job.js";
 import { estimateBytes } from "./record-size.js";
 
+/** Minimum limit on running jobs, where fewer records than this are kept, and on those of one caller. */
+const LEAST_RUNNING = 64;
 /** Maximum bytes of input of all running jobs; a single job may always exceed it if it runs alone. */
 const MAX_INPUT_BYTES = 256 * 1024 * 1024;
 /** Suggested delay before retrying, in milliseconds: jobs are short. */
 const RETRY_MS = 1000;
 
-/** The running jobs, with or without a record: bounded in number and input size, and all of them can be aborted. */
+/** The running jobs, with or without a record: bounded in number, also of one caller, and input size; all can be aborted. */
 export class RunningJobs {
   readonly #most: number;
+  readonly #mostOfCaller: number;
   readonly #runs = new Map<string, JobRun>();
+  readonly #callers = new Map<string, number>();
   #inputBytes = 0;
   #onIdle: () => void = () => {};
 
-  /** @param most maximum number of concurrent jobs */
+  /** @param most maximum number of concurrent jobs, at least {@link LEAST_RUNNING} */
   constructor(most: number) {
-    this.#most = most;
+    this.#most = Math.max(LEAST_RUNNING, most);
+    this.#mostOfCaller = Math.max(LEAST_RUNNING, this.#most * CALLER_SHARE);
   }
 
   get size(): number {
@@ -28,19 +35,25 @@ export class RunningJobs {
   }
 
   /** @throws Overloaded */
-  start(id: string, input: unknown, submitter: Abortable | undefined): JobRun {
+  start(id: string, { input, caller, signal }: Pick<Submission, "input" | "caller" | "signal">): JobRun {
     // Capped, so that a larger input can run when nothing else does.
     const inputBytes = Math.min(estimateBytes(input), MAX_INPUT_BYTES);
     const isHeavy = this.#inputBytes + inputBytes > MAX_INPUT_BYTES;
     if (isHeavy || this.#runs.size >= this.#most) throw new Overloaded("Too many jobs are running", RETRY_MS);
-    const run = new JobRun(id, inputBytes, submitter);
+    const own = this.#callers.get(caller) ?? 0;
+    if (own >= this.#mostOfCaller) throw new Overloaded("Too many jobs of this caller are running", RETRY_MS);
+    const run = new JobRun({ id, caller, inputBytes }, signal);
     this.#runs.set(id, run);
+    this.#callers.set(caller, own + 1);
     this.#inputBytes += inputBytes;
     return run;
   }
 
   end(run: JobRun): void {
     this.#runs.delete(run.id);
+    const left = (this.#callers.get(run.caller) ?? 1) - 1;
+    if (left === 0) this.#callers.delete(run.caller);
+    else this.#callers.set(run.caller, left);
     this.#inputBytes -= run.inputBytes;
     run.end();
     if (this.#runs.size === 0) this.#onIdle();
@@ -75,6 +88,7 @@ export class RunningJobs {
 /** A run of an operation. The venue and the submitter can each abort it. */
 export class JobRun implements Cancellation {
   readonly id: string;
+  readonly caller: string;
   /** Bytes the input keeps in memory until the run ends. */
   readonly inputBytes: number;
   /** The job with its record, if it has one; it may have been deleted. */
@@ -84,9 +98,10 @@ export class JobRun implements Cancellation {
   readonly #submitter: Abortable | undefined;
   readonly #onAbort = () => this.abort();
 
-  constructor(id: string, inputBytes: number, submitter: Abortable | undefined) {
-    this.id = id;
-    this.inputBytes = inputBytes;
+  constructor(facts: Pick<JobRun, "id" | "caller" | "inputBytes">, submitter: Abortable | undefined) {
+    this.id = facts.id;
+    this.caller = facts.caller;
+    this.inputBytes = facts.inputBytes;
     this.#submitter = submitter;
     if (submitter?.aborted === true) this.#aborted = true;
     else submitter?.addEventListener("abort", this.#onAbort, { once: true });

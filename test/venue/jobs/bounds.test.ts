@@ -15,8 +15,8 @@ describe("running jobs", () => {
   ])("of a store for %d records are at most %d, with or without one", async (max, most) => {
     const slow = gate();
     const { jobs, adapter } = store({ slow: () => slow.promise, read: () => 1 }, { max });
-    const started = Array.from({ length: most }, (_, i) => (i % 2 === 0 ? jobs.submit : jobs.run).bind(jobs)).map(
-      (start) => start(call("file:slow")),
+    const started = Array.from({ length: most }, (_, i) =>
+      i % 2 === 0 ? jobs.submit(call("file:slow")) : jobs.run(callBy(BOB, "file:slow")),
     );
     expect(jobs.running).toBe(most);
     expect(() => jobs.submit(call("file:read"))).toThrow(tooMany);
@@ -25,6 +25,22 @@ describe("running jobs", () => {
     slow.open(1);
     await Promise.all(started.map((job) => job.result));
     expect(jobs.running).toBe(0);
+    await expect(jobs.submit(call("file:read")).result).resolves.toBe(1);
+  });
+
+  test.each([
+    [10, 64],
+    [80, 64],
+    [100, 75],
+  ])("of one caller in a store for %d records are at most %d, so that others find room", async (max, most) => {
+    const slow = gate();
+    const { jobs } = store({ slow: () => slow.promise, read: () => 1 }, { max });
+    const started = Array.from({ length: most }, () => jobs.submit(call("file:slow")));
+    const refusal = max > most ? overloaded("Too many jobs of this caller are running") : tooMany;
+    expect(() => jobs.submit(call("file:read"))).toThrow(refusal);
+    if (max > most) await expect(jobs.submit(callBy(BOB, "file:read")).result).resolves.toBe(1);
+    slow.open(1);
+    await Promise.all(started.map((job) => job.result));
     await expect(jobs.submit(call("file:read")).result).resolves.toBe(1);
   });
 

@@ -172,7 +172,7 @@ describe("a job", () => {
   });
 
   test("has an id of its time, a counter and random bytes, and ids of one millisecond sort in order", () => {
-    const { jobs, clock } = store({ read: () => 1 }, { max: 600 });
+    const { jobs, clock } = store({ read: () => 1 }, { max: 800 });
     const ids = Array.from({ length: 600 }, () => jobs.submit(call("file:read")).id);
     for (const id of ids) {
       expect(id).toMatch(/^[0-9a-f]{32}$/);

@@ -1,6 +1,6 @@
 // A batch of the embedded store.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { yieldToLoop } from "../../../core/io.js";
 import { isLeafBlob } from "../cell-refs.js";
 import { checkCell } from "../checks.js";
 import type { LiveBatch } from "../live-batches.js";
@@ -145,7 +145,7 @@ export class EmbeddedBatch {
     for (let to = endOf(rows, from); to < rows.length; to = endOf(rows, from)) {
       const some = rows.slice(from, to);
       await committer.run(() => this.#putRows(some));
-      await nextTurn();
+      await yieldToLoop();
       from = to;
     }
     return committer.run(() => {

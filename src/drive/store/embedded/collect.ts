@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { open } from "lmdb";
+import { yieldToLoop } from "../../../core/io.js";
 import type { Table } from "../../../database/shared-database.js";
 import { isHashOf } from "../../cad3/ref.js";
 import type { CollectOptions, CollectReport } from "../cell-store.js";
@@ -113,7 +113,7 @@ async function sweepTable(
     }
     after = found.at(-1)?.key;
     if (found.length < ROWS_PER_TURN) return;
-    await nextTurn();
+    await yieldToLoop();
   }
 }
 
@@ -126,7 +126,7 @@ export async function forgetRetired({ env, retired }: Tables, before: number): P
     const old = page(retired, undefined, ROWS_PER_TURN).filter(({ key }) => uint(key) < before);
     if (old.length > 0) env.transactionSync(() => old.forEach(({ key }) => void retired.removeSync(key)));
     if (old.length < ROWS_PER_TURN) return;
-    await nextTurn();
+    await yieldToLoop();
   }
 }
 

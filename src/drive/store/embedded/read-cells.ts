@@ -1,6 +1,6 @@
 // Reads and verifies cells of the embedded store.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { yieldToLoop } from "../../../core/io.js";
 import { codeOf } from "../../../core/unknown.js";
 import { asBuffer, isHashOf } from "../../cad3/ref.js";
 import { checkHash } from "../checks.js";
@@ -133,7 +133,7 @@ function createPlaces(
 function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<void> | undefined {
   let [done, cells, since] = [0, 0, performance.now()];
   const yieldToOthers = async (): Promise<void> => {
-    await nextTurn();
+    await yieldToLoop();
     [done, cells, since] = [0, 0, performance.now()];
     checkGoesOn();
   };

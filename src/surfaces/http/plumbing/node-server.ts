@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { FairQueue } from "../../../core/fair-queue.js";
 import { type PaceRule, watchPace } from "../admission/body-pace.js";
 import type { Connections } from "../admission/connections.js";
 import { awaitContinue } from "../admission/expect.js";
@@ -91,11 +92,12 @@ interface Arrival {
  * take turns: each step of a request is followed by the same step of the next, whose code is still in the caches of the
  * processor, and the answers are written one after another. With 16 connections that halves the time of a small call.
  * The longer the last ones took, the fewer are handled together: the answer to the first waits for the work of all.
+ * Senders take turns, so that nobody's request waits behind all those of another.
  */
 class Arrivals {
   readonly #handler: RequestHandler;
   readonly #bodies: BodyLimits;
-  readonly #waiting: Arrival[] = [];
+  readonly #waiting = new FairQueue<Arrival>();
   /** One, until it is known that more are short. */
   #most = 1;
 
@@ -105,14 +107,19 @@ class Arrivals {
   }
 
   add(arrival: Arrival): void {
-    if (this.#waiting.push(arrival) === 1) setImmediate(this.#handleSome);
+    this.#waiting.push(senderOf(arrival.request), arrival);
+    if (this.#waiting.size === 1) setImmediate(this.#handleSome);
   }
 
   readonly #handleSome = (): void => {
-    const together = this.#waiting.splice(0, this.#most);
+    const together: Arrival[] = [];
+    for (let next = this.#waiting.take(); next !== undefined; next = this.#waiting.take()) {
+      together.push(next);
+      if (together.length === this.#most) break;
+    }
     const begunMs = performance.now();
     if (together.length > 1 || this.#most === 1) setImmediate(() => this.#adapt(together.length, begunMs));
-    if (this.#waiting.length > 0) setImmediate(this.#handleSome);
+    if (this.#waiting.size > 0) setImmediate(this.#handleSome);
     for (const { request, response } of together) this.#handler(request, response);
     for (const { request } of together) this.#bodies.limit(request);
   };
@@ -170,3 +177,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
   const [status, text] = CLIENT_ERRORS[error.code ?? ""] ?? [400, "Malformed request"];
   answerSocket(socket, new HttpError(status, text));
 }
+
+/** Cheap to tell, since it is not checked yet: who gets several credentials gets as many turns. */
+const senderOf = ({ headers, socket }: IncomingMessage): string | undefined =>
+  headers.authorization ?? socket.remoteAddress;

@@ -20,7 +20,7 @@ interface Handling {
 type Send = (names: readonly string[]) => Promise<string[]>;
 
 /** A server that notes when it begins and ends to work on each request, in two steps of a promise. @returns connects to it */
-async function serve({ busyMs = () => 0, onArrival = () => {} }: Handling): Promise<() => Send> {
+async function serve({ busyMs = () => 0, onArrival = () => {} }: Handling): Promise<(credential?: string) => Send> {
   const notes: string[] = [];
   const server = createNodeServer(
     async (request, response) => {
@@ -36,12 +36,13 @@ async function serve({ busyMs = () => 0, onArrival = () => {} }: Handling): Prom
   server.prependListener("request", onArrival);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closing.push(() => server.close());
-  return () => {
+  return (credential) => {
+    const head = `HTTP/1.1\r\nHost: x\r\n${credential === undefined ? "" : `Authorization: ${credential}\r\n`}\r\n`;
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
     closing.push(() => socket.destroy());
     return async (names) => {
       notes.length = 0;
-      socket.write(names.map((name) => `GET /${name} HTTP/1.1\r\nHost: x\r\n\r\n`).join(""));
+      socket.write(names.map((name) => `GET /${name} ${head}`).join(""));
       let text = "";
       while (text.split("done").length <= names.length) {
         text += await new Promise<string>((resolve) => socket.once("data", (data) => resolve(data.toString("latin1"))));
@@ -88,6 +89,22 @@ test("of many, the last begin when the first have been answered", async () => {
   expect(notes.filter((note) => note.startsWith("end"))).toEqual(names.map((name) => `end /${name}`));
   expect(notes.indexOf("end /n0")).toBeGreaterThan(1);
   expect(notes.indexOf("end /n0")).toBeLessThanOrEqual(32);
+});
+
+test.each([
+  ["with its own credential waits for one of each", "Bearer b", [0, 1, 2]],
+  ["with the same credential waits for all that came before", "Bearer a", [40]],
+])("beside many requests of a client, another's %s", async (_name, credential, places) => {
+  const open = await serve({ busyMs: () => 3 });
+  const [many, other] = [open("Bearer a"), open(credential)];
+  // The connections are open, and requests known to be long.
+  await many(["a"]);
+  await other(["b"]);
+  const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
+  const flood = many(names);
+  const beginning = (notes: readonly string[]) => notes.filter((note) => note.startsWith("begin")).indexOf("begin /b");
+  expect(places).toContain(beginning(await other(["b"])));
+  await flood;
 });
 
 test("a request whose client has gone before it is handled harms no other one", async () => {
