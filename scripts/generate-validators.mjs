@@ -20,10 +20,16 @@ for (const entry of readdirSync(SCHEMAS, { recursive: true, withFileTypes: true 
   const digest = schemaDigest(input);
   const target = join(TARGET, `${digest}.js`);
   mkdirSync(dirname(target), { recursive: true });
-  const { code } = minifySync(moduleText(standalone.default(ajv, ajv.compile(input))), {
+  const { code } = minifySync(moduleText(standalone.default(ajv, ajv.compile(withoutDescriptions(input)))), {
     ...{ module: true, compress: { toplevel: true }, mangle: { topLevel: true } },
   });
   writeFileSync(target, `// Generated from schemas/${path.slice(SCHEMAS.length)}.\n${code}`);
+}
+
+/** A validator carries its schema, for its errors, which say nothing of descriptions. */
+function withoutDescriptions(schema) {
+  const isText = (key, value) => key === "description" && typeof value === "string";
+  return JSON.parse(JSON.stringify(schema), (key, value) => (isText(key, value) ? undefined : value));
 }
 
 /** Ajv requires its run-time helpers; a module imports them. */
