@@ -66,6 +66,8 @@ rmSync(`${DIST}bundle`, { recursive: true, force: true });
 await build({ ...together, plugins: [chunks] });
 await build({ ...options, entryPoints: STARTED.map(source) });
 
+/** From this length on, a line ends before the next statement. */
+const LINE_CHARS = 1000;
 const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
 // Variables get short names; functions and classes keep theirs, so that stack traces tell something.
 for (const file of [...code, ...readdirSync(`${DIST}bundle`).map((name) => `bundle/${name}`)]) {
@@ -74,7 +76,26 @@ for (const file of [...code, ...readdirSync(`${DIST}bundle`).map((name) => `bund
     compress: false,
     mangle: { topLevel: false, keep_fnames: true, keep_classnames: true },
   });
-  writeFileSync(DIST + file, minified.code);
+  writeFileSync(DIST + file, inLines(minified.code));
+}
+
+/** Shorter lines: Node prints the line of an error that nobody catches. */
+function inLines(text) {
+  const starts = [];
+  const visit = (node) => {
+    if (ts.isStatement(node) || ts.isClassElement(node)) starts.push(node.getStart(tree));
+    ts.forEachChild(node, visit);
+  };
+  const tree = ts.createSourceFile("", text, ts.ScriptTarget.Latest);
+  visit(tree);
+  const lines = [];
+  let from = 0;
+  for (const start of starts) {
+    if (start - from < LINE_CHARS) continue;
+    lines.push(text.slice(from, start));
+    from = start;
+  }
+  return [...lines, text.slice(from)].join("\n");
 }
 
 /** Declaration files that these reach by import, themselves included. */

@@ -65,6 +65,14 @@ describe("the library, built, under plain Node", () => {
     ]);
   });
 
+  test("tells of a mistake that its user does not catch without pages of its own code", async () => {
+    const text = 'import { createVenue } from "venue-files"; await createVenue({ prot: 1 });';
+    const running = startNode(["--input-type=module", "--eval", text], { cwd: PACKAGE });
+    const { status, stderr } = await running.ended;
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining("Unknown config key 'prot'") });
+    expect(stderr.length).toBeLessThan(8000);
+  });
+
   test("has drives as values, on their own", async () => {
     const found = await evaluate(`
       import { applyOp, dir, hashOf, merge } from "venue-files/drive";
