@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
 import { describeMachine } from "./machine.mjs";
 import { measureCrowd } from "./venue/crowd.mjs";
+import { measureFloods } from "./venue/flood.mjs";
 import { measureIdleBodies } from "./venue/idle-bodies.mjs";
 import { measureHttpReads, measureStdioReads } from "./venue/memory.mjs";
 import { measureStart } from "./venue/start.mjs";
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     quick: { type: "boolean", default: false },
     memory: { type: "boolean", default: false },
     crowd: { type: "boolean", default: false },
+    flood: { type: "boolean", default: false },
     alone: { type: "boolean", default: false },
   },
 });
@@ -64,6 +66,18 @@ async function loadRows() {
   ];
 }
 
+/** Reads of one caller beside slow calls of another. */
+async function floodRows() {
+  const floods = await measureFloods(temporaryDirectory(), { seconds: values.quick ? 3 : 10, inFlight: 200 });
+  return floods.map(({ what, inFlight, alone, beside }) => [
+    `a read of 1 KB beside ${inFlight} ${what} of another caller, median`,
+    `${beside.p50Ms.toFixed(1)} ms`,
+    `p99 ${beside.p99Ms.toFixed(1)} ms; alone ${alone.p50Ms.toFixed(1)} and ${alone.p99Ms.toFixed(1)} ms`,
+    "at most 50 ms",
+    verdict(beside.p50Ms <= 50),
+  ]);
+}
+
 const CROWD_CALLS = { list: "`file:list` of 1,000", tree: "`file:tree` of 5,000" };
 
 const besideReference = (ratio) => (ratio === undefined ? "" : `reference venue: ${ratio.toFixed(2)}x; `);
@@ -95,6 +109,10 @@ async function main() {
     for (const row of crowdRows(crowd)) process.stdout.write(`| ${row.join(" | ")} |\n`);
     return;
   }
+  if (values.flood) {
+    for (const row of await floodRows()) process.stdout.write(`| ${row.join(" | ")} |\n`);
+    return;
+  }
   if (values.memory) {
     for (const row of await loadRows()) process.stdout.write(`| ${row.join(" | ")} |\n`);
     return;
@@ -110,6 +128,7 @@ async function main() {
   const { ours, bare, ratio, connections } = throughput;
   const spread = ours.p99Ms / ours.p50Ms;
   const growthMB = streaming.growth / 1e6;
+  const floods = await floodRows();
   const load = await loadRows();
   const rows = [
     [
@@ -150,6 +169,7 @@ async function main() {
       "under 400 ms",
       verdict(start.statusMs < 400),
     ],
+    ...floods,
     ...load,
   ];
   const lines = [
@@ -165,7 +185,7 @@ async function main() {
     "median of the ratios of the rounds. Memory is the resident set of the server process; the pieces are read by private calls",
     "of 1 MiB, whose records are not kept (those of others are, up to `jobs.maxBytes`, 64 MiB). `npm run soak` loads a venue",
     "with 64 clients. `npm run bench:venue -- --memory` prints the last four rows alone,",
-    "`-- --crowd` the three of many callers, and with `--alone` only the memory after them.",
+    "`-- --flood` the three of floods, `-- --crowd` the three of many callers, and with `--alone` only the memory after them.",
     "`VENUE_FILES_BENCH_REFERENCE` may hold the command line of a reference venue, with `{config}` for the file that it reads: then it is asked in turns too.",
     "",
     `${machine.cores} cores (${machine.cpu}), ${machine.kernel}, Node ${machine.node}, ${machine.fileSystem}; load ${machine.load.toFixed(1)} before.`,
