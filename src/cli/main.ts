@@ -6,7 +6,7 @@ import { packageVersion } from "../version.js";
 import { type Command, parseCommandLine } from "./arguments/arguments.js";
 import { helpCommand } from "./arguments/command-name.js";
 import { UsageError } from "./arguments/options.js";
-import { type CommandContext, EXIT, Unavailable } from "./context.js";
+import { type CommandContext, EXIT, OutputClosed, Unavailable } from "./context.js";
 
 /** Runs a command; errors are told on standard error. @param argv without program and script @returns the exit status */
 export async function main(argv: readonly string[], context: CommandContext): Promise<number> {
@@ -123,6 +123,7 @@ function explain(error: unknown, argv: readonly string[], { stderr }: CommandCon
     say(error.message);
     return EXIT.unavailable;
   }
+  if (error instanceof OutputClosed) return EXIT.outputClosed;
   say(`Internal error: ${JSON.stringify(describeError(error))}`);
   return EXIT.software;
 }

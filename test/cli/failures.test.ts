@@ -2,7 +2,7 @@ import { chmodSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { runHere } from "./in-process.js";
-import { cleanUp, type Finished, makeFolder, run, tempRootsIn } from "./process.js";
+import { cleanUp, type Finished, makeFolder, run, start, tempRootsIn } from "./process.js";
 
 afterAll(cleanUp);
 
@@ -166,5 +166,29 @@ describe("69, an address that is not to be had:", () => {
     expect(stderr).toMatch(
       /^Cannot listen on no-such-host\.invalid:0: (?:no such host name|the host name cannot be looked up)\n$/,
     );
+  });
+});
+
+describe("141, nobody reads the output any more:", () => {
+  /** Runs a command whose output is closed before it writes. */
+  async function unread(line: string): Promise<Finished> {
+    const { child, ended } = start(line.split(" "), { cwd: folder });
+    child.stdout.destroy();
+    return await ended;
+  }
+
+  test.each(["tree d: --root d=.", "grep a d: --root d=.", `call file:roots --root d=.`])(
+    "%s ends without a word",
+    async (line) => {
+      expect(await unread(line)).toEqual({ ...nothing, status: 141, stderr: "" });
+    },
+  );
+
+  test("but serve goes on, and ends well", async () => {
+    const { child, ended, until } = start(["serve", "--port", "0", "--root", "d=."], { cwd: folder });
+    await until(/listens on/);
+    child.stdout.destroy();
+    child.kill("SIGTERM");
+    expect(await ended).toMatchObject({ status: 0, stderr: "" });
   });
 });

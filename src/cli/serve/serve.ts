@@ -56,7 +56,8 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
     await Promise.all(venues.map((venue) => venue.close()));
     for (const log of logs) log.close();
   }
-  await print(context, "Stopped.\n");
+  // Nobody needs to read it.
+  await print(context, "Stopped.\n").catch(() => {});
   return EXIT.ok;
 }
 
