@@ -58,7 +58,11 @@ export const grep: Operation<GrepInput, GrepOutput> = {
     for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
     const { pattern, literal = false, ignoreCase = false } = input;
     const answer: GrepAnswer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
-    const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(MIN_START_MS, patience.remainingMs));
+    const opening = scanners.open(
+      { pattern, literal, ignoreCase },
+      Math.max(MIN_START_MS, patience.remainingMs),
+      call.caller,
+    );
     const scanner = await openInTime(opening, base.access.scope);
     if (scanner === undefined) {
       answer.stop("timeout");

@@ -5,6 +5,7 @@ import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { PdfReader, PdfRequest, PdfText } from "../core/call/pdf.js";
 import { aborted } from "../core/errors/texts.js";
+import { FairQueue } from "../core/fair-queue.js";
 import { compiledFile } from "../core/package-files.js";
 import { spawnAlone } from "../process/spawn-alone.js";
 import type { PdfBounds, ProcessAnswer } from "./messages.js";
@@ -28,7 +29,7 @@ const ENVIRONMENT = { ELECTRON_RUN_AS_NODE: "1" };
 export class PdfProcesses implements PdfReader {
   readonly #program: string;
   readonly #running = new Set<ChildProcess>();
-  readonly #waiting = new Set<(isAdmitted: boolean) => void>();
+  readonly #waiting = new FairQueue<(isAdmitted: boolean) => void>();
   #places = MAX_PROCESSES;
   #isMissing = false;
   #isClosed = false;
@@ -54,7 +55,7 @@ export class PdfProcesses implements PdfReader {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const admit of [...this.#waiting]) admit(false);
+    for (let admit = this.#waiting.take(); admit !== undefined; admit = this.#waiting.take()) admit(false);
     await Promise.all(
       [...this.#running].map((child) => {
         const closed = new Promise((resolve) => child.once("close", resolve));
@@ -65,7 +66,7 @@ export class PdfProcesses implements PdfReader {
   }
 
   /** Takes a place. @returns `false`: none was free in time */
-  async #enter({ withinMs, signal }: PdfRequest): Promise<boolean> {
+  async #enter({ withinMs, signal, caller }: PdfRequest): Promise<boolean> {
     const isOver = () => this.#isClosed || signal?.aborted === true;
     if (isOver()) throw aborted();
     if (this.#places > 0) {
@@ -76,22 +77,22 @@ export class PdfProcesses implements PdfReader {
       const settle = (got: boolean) => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", refuse);
-        this.#waiting.delete(settle);
+        this.#waiting.remove(caller, settle);
         resolve(got);
       };
       const refuse = () => settle(false);
       const timer = setTimeout(refuse, withinMs);
       signal?.addEventListener("abort", refuse, { once: true });
-      this.#waiting.add(settle);
+      this.#waiting.push(caller, settle);
     });
     if (isAdmitted && isOver()) this.#leave();
     if (isOver()) throw aborted();
     return isAdmitted;
   }
 
-  /** Gives the place to whoever has waited longest. */
+  /** Gives the place to the next that waits; callers take turns. */
   #leave(): void {
-    const [admit] = this.#waiting;
+    const admit = this.#waiting.take();
     if (admit === undefined) this.#places++;
     else admit(true);
   }

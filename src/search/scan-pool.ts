@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { LineQuery, LineScanner, Scan, ScanJob, Scanners } from "../core/call/scan.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, invalidPattern, timedOut } from "../core/errors/texts.js";
+import { FairQueue } from "../core/fair-queue.js";
 import { type Awaitable, isPending, yieldToLoop } from "../core/io.js";
 import { compiledFile } from "../core/package-files.js";
 import type { PatternFault } from "./scan-expression.js";
@@ -30,15 +31,15 @@ interface Waiting {
 export class ScanPool implements Scanners {
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting = new FairQueue<Waiting>();
   #isClosed = false;
 
-  async open(query: LineQuery, withinMs: number): Promise<LineScanner> {
+  async open(query: LineQuery, withinMs: number, caller?: string): Promise<LineScanner> {
     if (this.#isClosed) throw aborted();
     const literal = literalOf(query);
     if (literal !== undefined && literal.length <= MAX_LITERAL_CHARS) return scanInline(literal);
     const started = performance.now();
-    const worker = await this.#take(withinMs);
+    const worker = await this.#take(withinMs, caller);
     const thread = new Thread(worker, (isSound) => this.#give(worker, isSound));
     try {
       const left = Math.max(1, withinMs - (performance.now() - started));
@@ -55,11 +56,11 @@ export class ScanPool implements Scanners {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { refuse } of this.#waiting.splice(0)) refuse(aborted());
+    for (let one = this.#waiting.take(); one !== undefined; one = this.#waiting.take()) one.refuse(aborted());
     await Promise.all([...this.#all].map((worker) => worker.terminate()));
   }
 
-  async #take(withinMs: number): Promise<Worker> {
+  async #take(withinMs: number, caller: string | undefined): Promise<Worker> {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
     if (this.#all.size < MAX_THREADS) return this.#start();
@@ -72,10 +73,10 @@ export class ScanPool implements Scanners {
       };
       const waiting = { admit: settled(resolve), refuse: settled(reject) };
       const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        this.#waiting.remove(caller, waiting);
         reject(timedOut(Math.round(withinMs)));
       }, withinMs);
-      this.#waiting.push(waiting);
+      this.#waiting.push(caller, waiting);
     });
   }
 
@@ -101,7 +102,7 @@ export class ScanPool implements Scanners {
       void worker.terminate();
     }
     if (this.#isClosed) return;
-    const next = this.#waiting.shift();
+    const next = this.#waiting.take();
     if (next !== undefined) next.admit(isAlive ? worker : this.#start());
     else if (isAlive) this.#idle.push(worker);
   }

@@ -137,6 +137,22 @@ describe("the processes", () => {
     expect(await waiting).toEqual({ count: 1, pages: ["third"] });
   });
 
+  test("are given to callers by turns", async () => {
+    const reader = readerOf();
+    const cancels = [new AbortController(), new AbortController()];
+    const endless = cancels.map(({ signal }) => requestOf(doublingPdf(60), { signal, caller: "a" }));
+    const running = endless.map((request) => expect(reader.read(request)).rejects.toMatchObject({ code: "ABORTED" }));
+    const served: string[] = [];
+    const waiting = ["a", "a", "a", "b"].map((caller) =>
+      reader.read(requestOf(pdfWith(caller), { caller })).then((found) => served.push(...(found?.pages ?? []))),
+    );
+    cancels[0]?.abort();
+    await Promise.all(waiting);
+    expect(served).toEqual(["a", "b", "a", "a"]);
+    cancels[1]?.abort();
+    await Promise.all(running);
+  });
+
   test("refuse whoever waits too long or is cancelled meanwhile, and stay usable", async () => {
     const reader = readerOf();
     const cancel = new AbortController();

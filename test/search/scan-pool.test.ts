@@ -54,6 +54,24 @@ describe("threads for expressions", () => {
     second.close();
   });
 
+  test("are given to callers by turns", async () => {
+    const threads = pool();
+    const [first, second] = [
+      await threads.open(query("a+"), LONG_MS, "a"),
+      await threads.open(query("a+"), LONG_MS, "a"),
+    ];
+    const served: string[] = [];
+    const waiting = ["a", "a", "a", "b"].map(async (caller) => {
+      const scanner = await threads.open(query("a+"), LONG_MS, caller);
+      served.push(caller);
+      scanner.close();
+    });
+    first.close();
+    await Promise.all(waiting);
+    expect(served).toEqual(["a", "b", "a", "a"]);
+    second.close();
+  });
+
   test("serve nobody whose search has ended, so that no answer comes to somebody else", async () => {
     const threads = pool();
     const ended = await threads.open(query("a+"), LONG_MS);

@@ -11,6 +11,8 @@ export interface PdfRequest {
   /** Maximum time in milliseconds, waiting included. */
   readonly withinMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Callers take turns where files have to wait. */
+  readonly caller?: string | undefined;
 }
 
 /** The text of a PDF, page by page. */

@@ -53,7 +53,7 @@ export interface LineScanner {
 
 /** Factory of scanners. */
 export interface Scanners {
-  /** @throws INVALID_PATTERN, TIMEOUT if none is free within `withinMs` */
-  open(query: LineQuery, withinMs: number): Promise<LineScanner>;
+  /** Callers take turns. @throws INVALID_PATTERN, TIMEOUT if none is free within `withinMs` */
+  open(query: LineQuery, withinMs: number, caller?: string): Promise<LineScanner>;
   close(): Promise<void>;
 }

@@ -44,7 +44,7 @@ export async function readPdf(reading: Reading): Promise<ReadOutput | undefined>
       source: bytesOf(file, (bytes) => digest.update(bytes)),
       ...{ size, maxBytes: mostCut },
       withinMs: Math.min(MAX_MS, scope.remainingMs() * SHARE_OF_TIME),
-      signal: call.cancellation?.signal,
+      ...{ signal: call.cancellation?.signal, caller: call.caller },
     });
     await runIo(scope.breathe(), scope);
     if (text === undefined || text.pages.every((page) => page === "")) return undefined;
