@@ -107,6 +107,7 @@ export class PdfProcesses implements PdfReader {
     const kill = () => void child.kill("SIGKILL");
     const timer = setTimeout(kill, withinMs);
     signal?.addEventListener("abort", kill, { once: true });
+    if (signal?.aborted === true) kill();
     try {
       const said = answerOf(child, maxBytes * ANSWER_FACTOR + ANSWER_BYTES);
       await feed(child, source);
