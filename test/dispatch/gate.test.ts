@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { CallScope, cancelledBy } from "../../src/core/call/scope.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
 import type { ReadBytes } from "../../src/core/ports/backend.js";
@@ -84,18 +84,30 @@ describe("a gate", () => {
 });
 
 describe("a gate between callers", () => {
+  const ends: AbortController[] = [];
+  afterEach(() => {
+    for (const end of ends.splice(0)) end.abort();
+  });
+
   /** Calls that enter under names like `a1`, of the caller `a`; a clock that the test moves. */
   function openGate(max: number) {
     let nowMs = 0;
     const gate = new Gate(max, () => nowMs);
     const inside: string[] = [];
+    const end = new AbortController();
+    ends.push(end);
     return {
       inside,
       enter: (...names: readonly string[]) => {
         for (const name of names) {
-          const waiting = gate.enter(scopeOf(), name[0]);
+          const waiting = gate.enter(scopeOf({ signal: end.signal }), name[0]);
           if (waiting === undefined) inside.push(name);
-          else void waiting.then(() => inside.push(name));
+          // Those that still wait at the end of a test give up.
+          else
+            void waiting.then(
+              () => inside.push(name),
+              () => {},
+            );
         }
       },
       leave: async (caller: string) => {
