@@ -76,6 +76,12 @@ function Mounted({
   return <div class="editor" ref={place} />;
 }
 
+/** A new editor that does not know yet that it is to be seen misses the event, and would show an empty place. */
+function scrollTo(view: ReturnType<Parts["createView"]>, top: number): void {
+  view.scrollDOM.scrollTop = top;
+  view.requestMeasure();
+}
+
 function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boolean, onSave: () => void) {
   const revision = buffer.revision.value;
   const kept = buffer.editorState as { state: ReturnType<Parts["createState"]>; scrollTop: number } | undefined;
@@ -106,7 +112,7 @@ function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boole
     view.dispatch({ selection: { anchor: Math.min(place.at, view.state.doc.length) } });
     if (place.hasFocus) view.focus();
   }
-  if (scrollTop !== undefined) requestAnimationFrame(() => (view.scrollDOM.scrollTop = scrollTop));
+  if (scrollTop !== undefined) requestAnimationFrame(() => scrollTo(view, scrollTop));
   view.scrollDOM.addEventListener("scroll", () => (scroll.top = view.scrollDOM.scrollTop), { passive: true });
   return {
     view,
