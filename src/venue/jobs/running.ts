@@ -10,17 +10,24 @@ import { estimateBytes } from "./record-size.js";
 
 /** Minimum limit on running jobs, where fewer records than this are kept, and on those of one caller. */
 const LEAST_RUNNING = 64;
-/** Maximum bytes of input of all running jobs; a single job may always exceed it if it runs alone. */
+/** Maximum bytes of input of all running jobs, and of those of one caller; a single job may exceed either if it runs alone. */
 const MAX_INPUT_BYTES = 256 * 1024 * 1024;
+const MAX_CALLER_INPUT_BYTES = MAX_INPUT_BYTES * CALLER_SHARE;
 /** Suggested delay before retrying, in milliseconds: jobs are short. */
 const RETRY_MS = 1000;
 
-/** The running jobs, with or without a record: bounded in number, also of one caller, and input size; all can be aborted. */
+/** What runs of one caller. */
+interface Load {
+  runs: number;
+  inputBytes: number;
+}
+
+/** The running jobs, with or without a record: bounded in number and input size, in all and by caller; all can be aborted. */
 export class RunningJobs {
   readonly #most: number;
   readonly #mostOfCaller: number;
   readonly #runs = new Map<string, JobRun>();
-  readonly #callers = new Map<string, number>();
+  readonly #callers = new Map<string, Load>();
   #inputBytes = 0;
   #onIdle: () => void = () => {};
 
@@ -40,21 +47,29 @@ export class RunningJobs {
     const inputBytes = Math.min(estimateBytes(input), MAX_INPUT_BYTES);
     const isHeavy = this.#inputBytes + inputBytes > MAX_INPUT_BYTES;
     if (isHeavy || this.#runs.size >= this.#most) throw new Overloaded("Too many jobs are running", RETRY_MS);
-    const own = this.#callers.get(caller) ?? 0;
-    if (own >= this.#mostOfCaller) throw new Overloaded("Too many jobs of this caller are running", RETRY_MS);
+    const own = this.#callers.get(caller);
+    if (own !== undefined && (own.runs >= this.#mostOfCaller || own.inputBytes + inputBytes > MAX_CALLER_INPUT_BYTES))
+      throw new Overloaded("Too many jobs of this caller are running", RETRY_MS);
     const run = new JobRun({ id, caller, inputBytes }, signal);
     this.#runs.set(id, run);
-    this.#callers.set(caller, own + 1);
     this.#inputBytes += inputBytes;
+    if (own === undefined) this.#callers.set(caller, { runs: 1, inputBytes });
+    else {
+      own.runs += 1;
+      own.inputBytes += inputBytes;
+    }
     return run;
   }
 
   end(run: JobRun): void {
     this.#runs.delete(run.id);
-    const left = (this.#callers.get(run.caller) ?? 1) - 1;
-    if (left === 0) this.#callers.delete(run.caller);
-    else this.#callers.set(run.caller, left);
     this.#inputBytes -= run.inputBytes;
+    const own = this.#callers.get(run.caller);
+    if (own === undefined || own.runs === 1) this.#callers.delete(run.caller);
+    else {
+      own.runs -= 1;
+      own.inputBytes -= run.inputBytes;
+    }
     run.end();
     if (this.#runs.size === 0) this.#onIdle();
   }

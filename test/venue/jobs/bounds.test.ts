@@ -6,8 +6,12 @@ import { ALICE, BOB, call, callBy, store } from "./job-store.js";
 
 const overloaded = (message: string) => expect.objectContaining({ name: "Overloaded", message, retryAfterMs: 1000 });
 
+const MEGABYTES = 1024 * 1024;
+const contentOf = (bytes: number) => ({ input: { content: new Uint8Array(bytes) } });
+
 describe("running jobs", () => {
   const tooMany = overloaded("Too many jobs are running");
+  const tooManyOfCaller = overloaded("Too many jobs of this caller are running");
 
   test.each([
     [10, 64],
@@ -36,7 +40,7 @@ describe("running jobs", () => {
     const slow = gate();
     const { jobs } = store({ slow: () => slow.promise, read: () => 1 }, { max });
     const started = Array.from({ length: most }, () => jobs.submit(call("file:slow")));
-    const refusal = max > most ? overloaded("Too many jobs of this caller are running") : tooMany;
+    const refusal = max > most ? tooManyOfCaller : tooMany;
     expect(() => jobs.submit(call("file:read"))).toThrow(refusal);
     if (max > most) await expect(jobs.submit(callBy(BOB, "file:read")).result).resolves.toBe(1);
     slow.open(1);
@@ -47,19 +51,41 @@ describe("running jobs", () => {
   test("hold a bounded amount of input, but one alone may have any", async () => {
     const gates = [gate(), gate(), gate()];
     const { jobs, adapter } = store({ slow: () => gates[adapter.calls.length - 1]?.promise, read: () => 1 });
-    const submit = (bytes: number) => jobs.submit(call("file:slow", { content: new Uint8Array(bytes) }));
-    const megabytes = 1024 * 1024;
-    const huge = submit(300 * megabytes);
+    const submit = (bytes: number, caller = ALICE) => jobs.submit(callBy(caller, "file:slow", contentOf(bytes)));
+    const huge = submit(300 * MEGABYTES);
     expect(() => submit(1)).toThrow(tooMany);
     gates[0]?.open(1);
     await huge.result;
-    const half = submit(150 * megabytes);
-    expect(() => submit(150 * megabytes)).toThrow(tooMany);
-    const rest = submit(100 * megabytes);
+    const half = submit(150 * MEGABYTES);
+    expect(() => submit(150 * MEGABYTES)).toThrow(tooMany);
+    expect(() => submit(150 * MEGABYTES, BOB)).toThrow(tooMany);
+    const rest = submit(100 * MEGABYTES, BOB);
     gates[1]?.open(1);
     gates[2]?.open(1);
     await Promise.all([half.result, rest.result]);
     await expect(jobs.submit(call("file:read")).result).resolves.toBe(1);
+  });
+
+  test("of one caller hold three quarters of that, so that others find room; one alone may have more", async () => {
+    const gates = [gate(), gate(), gate(), gate()];
+    const { jobs, adapter } = store({ slow: () => gates[adapter.calls.length - 1]?.promise });
+    const submit = (megabytes: number, caller = ALICE) =>
+      jobs.submit(callBy(caller, "file:slow", contentOf(megabytes * MEGABYTES)));
+    const first = submit(150);
+    expect(() => submit(45)).toThrow(tooManyOfCaller);
+    const second = submit(40);
+    expect(() => submit(5)).toThrow(tooManyOfCaller);
+    const other = submit(60, BOB);
+    for (const index of [0, 2]) gates[index]?.open(1);
+    await Promise.all([first.result, other.result]);
+    expect(() => submit(200)).toThrow(tooManyOfCaller);
+    gates[1]?.open(1);
+    await second.result;
+    const alone = submit(200);
+    expect(() => submit(1)).toThrow(tooManyOfCaller);
+    gates[3]?.open(1);
+    await alone.result;
+    expect(jobs.running).toBe(0);
   });
 });
 
