@@ -5,6 +5,7 @@ import { etagOf, expectedOf, hashText } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Written } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
+import type { HashedContent } from "../core/recent-contents.js";
 import type { EditInput, EditOutput } from "../schema/types.js";
 import { placeKey, sha256Of, versionOf } from "./content/file-etag.js";
 import { lineAt } from "./content/terminators.js";
@@ -109,20 +110,26 @@ async function refuseReadOnly({ root, path, access }: PathCall): Promise<void> {
 
 /** Writes the new content if the file is still as it was read. @throws CONFLICT */
 async function commit(
-  { bytes }: NewContent,
+  { bytes, unchangedBytes }: NewContent,
   { input, original, call, mayRead }: { input: EditInput; original: HeldOriginal; call: PathCall; mayRead: boolean },
 ): Promise<Written> {
   const { root, path, access, versions } = call;
   const content = hashText(original.sha256);
   const options = { parents: false, expected: { content, stamp: original.stamp, bytes: original.bytes } };
+  const key = placeKey(call);
   let isLent = false;
+  let hashed: HashedContent | undefined;
   const lend = (): Buffer => {
     isLent = true;
     return bytes;
   };
+  const hash = () => {
+    hashed = versions.recent.hash(key, bytes, unchangedBytes);
+    return hashed?.sha256;
+  };
   try {
-    const written = await root.backend.write(path, { load: () => bytes, borrow: lend }, options, access);
-    if (isLent && written.sha256 !== undefined) versions.recent.keep(placeKey(call), bytes, written.sha256);
+    const written = await root.backend.write(path, { load: () => bytes, borrow: lend, hash }, options, access);
+    if (isLent && written.sha256 !== undefined) versions.recent.keep(key, hashed ?? { bytes, sha256: written.sha256 });
     return written;
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "CONFLICT" || error.data["expected"] !== content)

@@ -225,6 +225,8 @@ export interface Body {
   load(): Awaitable<Buffer | AsyncIterable<Uint8Array>>;
   /** Like `load`, but the buffer is lent: its owner uses it again once the operation has ended. */
   borrow?(): Awaitable<Buffer>;
+  /** The hash of what was lent, if its owner knows it. */
+  hash?(): Sha256 | undefined;
 }
 
 /** What a backend can tell of single entries. */

@@ -10,6 +10,8 @@ export interface NewContent {
   readonly bytes: Buffer;
   /** Position of the first difference, in characters of the original. */
   readonly first: number;
+  /** About as many bytes are before it; at most all. */
+  readonly unchangedBytes: number;
 }
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -23,7 +25,9 @@ export function newContent(
   if (isAscii(original) && plan.every(({ text }) => ASCII.test(text))) return splicedBytes(original, plan, call);
   const text = textAfter(original, plan, call);
   const first = firstDifference(original.text, text, plan[0]?.start ?? 0);
-  return first === undefined ? undefined : { bytes: bytesOf(text, original, call), first };
+  if (first === undefined) return undefined;
+  const bytes = bytesOf(text, original, call);
+  return { bytes, first, unchangedBytes: Math.min(bytes.length, Buffer.byteLength(text.slice(0, first))) };
 }
 
 /** In UTF-8, only ASCII has as many bytes as characters. */
@@ -45,5 +49,5 @@ function splicedBytes(original: HeldOriginal, plan: readonly Replacement[], call
   const most = Math.min(before.length, bytes.length);
   let first = plan[0]?.start ?? 0;
   while (first < most && before[first] === bytes[first]) first++;
-  return { bytes, first };
+  return { bytes, first, unchangedBytes: first };
 }

@@ -35,6 +35,25 @@ describe("a large file edited again and again", () => {
     }
   });
 
+  test.each([
+    ["utf-8", ""],
+    ["utf-8", "\ufeff"],
+    ["utf-16le", "\ufeff"],
+    ["latin1", ""],
+  ] as const)("has the right etags wherever it is edited next, in %s %j", async (encoding, bom) => {
+    const text = bom + textOf("thé");
+    ground.put("a", Buffer.from(text, encoding));
+    const marked: number[] = [];
+    for (const line of [700, 900, 1400, 20, 699, 0, 1499]) {
+      const previousEtag = etagIn("a");
+      const edit = { oldText: `old line ${line} of`, newText: `new line ${line} of` };
+      const edited = await ground.run("edit", { path: "a", encoding, ...edit });
+      marked.push(line);
+      expect(edited).toMatchObject({ previousEtag, etag: etagIn("a"), firstChangedLine: line + 1 });
+      expect(ground.get("a").equals(Buffer.from(bom + textOf("thé", marked), encoding))).toBe(true);
+    }
+  });
+
   test("is seen as others have left it in between", async () => {
     ground.put("a", textOf("one"));
     await mark("a", 0);

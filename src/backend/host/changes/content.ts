@@ -14,14 +14,15 @@ const MAX_FREED = 64;
 
 export type Content = Buffer | AsyncIterable<Uint8Array>;
 
-/** Writes content to a new file as it arrives. */
+/** Writes content to a new file as it arrives. @param known its hash, where that is known */
 export function* fill(
   change: Pick<Change, "jail" | "access" | "journal">,
   fd: number,
   content: Content,
+  known?: Sha256,
 ): Io<{ bytes: number; sha256: Sha256 }> {
   if (Buffer.isBuffer(content)) {
-    const sha256 = sha256Of(content);
+    const sha256 = known ?? sha256Of(content);
     yield* writeAll(change, fd, content);
     return { bytes: content.length, sha256: yield* wait(sha256) };
   }

@@ -43,7 +43,7 @@ interface Replacement {
 // keeps all that it refers to until the next full collection.
 function* replaceBy(change: Change, file: StagedFile, replacement: Replacement): Io<Written> {
   const { target, options, content, mayBeStale } = replacement;
-  const { bytes, sha256 } = yield* fill(change, file.fd, content);
+  const { bytes, sha256 } = yield* fill(change, file.fd, content, options.body.hash?.());
   if (options.modified !== undefined) yield* setTimeOfOpen(change.jail.sys, file.fd, options.modified);
   if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
   change.access.scope.checkpoint();
