@@ -4,6 +4,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { CommandContext } from "./cli/context.js";
 import { main } from "./cli/main.js";
+import { optimizeSooner } from "./cli/optimize-sooner.js";
 
 const isInteractive = process.stdin.isTTY === true || process.stdout.isTTY === true;
 
@@ -26,6 +27,7 @@ const context: CommandContext = {
     new Promise((resolve) => {
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
     }),
+  onServing: optimizeSooner,
   onReload: (reload) => {
     // SIGHUP also means that the terminal was closed; then it must end the process, as it does by default.
     process.on("SIGHUP", () => (isInteractive && !hasTerminal() ? process.kill(process.pid, "SIGTERM") : reload()));

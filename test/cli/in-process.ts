@@ -16,25 +16,24 @@ import "../../src/venue/start/state/place.js";
 
 let last: Promise<unknown> = Promise.resolve();
 
+interface HereOptions extends StartOptions {
+  readonly input?: string;
+  readonly onServing?: () => void;
+}
+
 /**
  * Runs a command to its end, as `run` does. `tmp` is its home alone: temp roots go where those of the test go.
  *
  * One after the other, since each has the current directory to itself. Not from `test.concurrent`, where Jest lets nothing be
  * imported.
  */
-export function runHere(
-  args: readonly string[],
-  options: StartOptions & { readonly input?: string } = {},
-): Promise<Finished> {
+export function runHere(args: readonly string[], options: HereOptions = {}): Promise<Finished> {
   const finished = last.then(() => runNext(args, options));
   last = finished.catch(() => {});
   return finished;
 }
 
-async function runNext(
-  args: readonly string[],
-  options: StartOptions & { readonly input?: string },
-): Promise<Finished> {
+async function runNext(args: readonly string[], options: HereOptions): Promise<Finished> {
   const home = options.tmp ?? makeFolder();
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const written = Promise.all([text(stdout), text(stderr)]);
@@ -49,6 +48,7 @@ async function runNext(
       stdout: stdout as unknown as NodeJS.WriteStream,
       stderr: stderr as unknown as NodeJS.WriteStream,
       untilStopped: () => new Promise(() => {}),
+      onServing: options.onServing ?? (() => {}),
       onReload: () => {},
     });
     stdout.end();

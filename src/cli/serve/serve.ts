@@ -44,6 +44,7 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
       });
     });
     for (const venue of venues) warn(venue, context);
+    context.onServing();
     for (const venue of venues) await listen(venue);
     for (const venue of venues) announced.push(announce(venue, context));
     for (const venue of venues) context.stdout.write(`${linkOf(venue, context)}${bannerOf(venue, context)}\n`);
