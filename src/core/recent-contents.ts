@@ -1,6 +1,5 @@
 // The contents of files that were edited last, so that the next edit need not hash again what this process has written.
 
-import { createHash, type Hash } from "node:crypto";
 import type { Sha256 } from "./etag.js";
 
 /** Hashing less takes about as long as looking it up. */
@@ -24,7 +23,14 @@ export interface HashedContent {
 interface HashedStart {
   readonly length: number;
   /** Copied before each use. */
-  readonly state: Hash;
+  readonly state: GrowingHash;
+}
+
+/** A hash that bytes are added to, as `node:crypto` has it. */
+export interface GrowingHash {
+  update(bytes: Uint8Array): unknown;
+  copy(): GrowingHash;
+  digest(encoding: "hex"): string;
 }
 
 /**
@@ -34,7 +40,13 @@ interface HashedStart {
 export class RecentContents {
   readonly #contents = new Map<string, HashedContent>();
   readonly #spare: Buffer[] = [];
+  readonly #newHash: () => GrowingHash;
   #size = 0;
+
+  /** @param newHash begins a SHA-256 */
+  constructor(newHash: () => GrowingHash) {
+    this.#newHash = newHash;
+  }
 
   /** The hash of what a file holds, if that is what was kept. */
   hashOf(key: string, bytes: Buffer): Sha256 | undefined {
@@ -51,14 +63,15 @@ export class RecentContents {
     if (!isKept(bytes.length)) return undefined;
     let start = this.#startOf(key, bytes);
     if (bytes.length - (start?.length ?? 0) > MAX_HASHED_BYTES) return undefined;
-    const digest = start?.state.copy() ?? createHash("sha256");
+    const digest = start?.state.copy() ?? this.#newHash();
     let done = start?.length ?? 0;
     if (unchanged > done) {
       digest.update(bytes.subarray(done, unchanged));
       start = { length: unchanged, state: digest.copy() };
       done = unchanged;
     }
-    return { bytes, sha256: digest.update(bytes.subarray(done)).digest("hex"), start };
+    digest.update(bytes.subarray(done));
+    return { bytes, sha256: digest.digest("hex"), start };
   }
 
   /** A buffer for new content, with arbitrary bytes. New memory for each would cost more than filling it. */

@@ -1,6 +1,6 @@
 // The flow of every call: look up, validate, normalise, authorise, open, run. Each is audited once, whatever the outcome.
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { Authoriser } from "../authz/authorise.js";
 import { capsOf } from "../authz/caps-list.js";
 import type { Scheme } from "../authz/grant.js";
@@ -70,7 +70,7 @@ export class Dispatcher {
     this.#options = options;
     this.#roots = byName(options.roots);
     this.#scheme = options.drives === undefined ? "file" : "dlfs";
-    this.#shared = { versions: options.versions ?? new VersionCache(), turns: new Turns() };
+    this.#shared = { versions: options.versions ?? new VersionCache(() => createHash("sha256")), turns: new Turns() };
     this.#repeats = options.repeats ?? new Repeats(options.clock);
     const { feed } = options;
     const rootOf = (name: string) => this.#roots.get(name);

@@ -57,7 +57,7 @@ describe("what a change expects", () => {
 
 describe("hashes that are known", () => {
   test("are known by root and stamp, and not for a file that may still change unseen", () => {
-    const cache = new VersionCache();
+    const cache = new VersionCache(() => createHash("sha256"));
     cache.put("a", "1:2", "x");
     cache.put("a", undefined, "y");
     expect([cache.get("a", "1:2"), cache.get("b", "1:2"), cache.get("a", undefined)]).toEqual([
@@ -68,7 +68,7 @@ describe("hashes that are known", () => {
   });
 
   test("are bounded in number; the oldest go first", () => {
-    const cache = new VersionCache();
+    const cache = new VersionCache(() => createHash("sha256"));
     for (let index = 0; index <= 50_000; index += 1) cache.put("a", String(index), "x");
     expect([cache.get("a", "0"), cache.get("a", "1"), cache.get("a", "50000")]).toEqual([undefined, "x", "x"]);
   });

@@ -13,7 +13,7 @@ function keep(recent: RecentContents, key: string, { length, fill }: { length: n
 
 describe("contents that were kept", () => {
   test("are known by their bytes, and only under their key", () => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     const bytes = keep(recent, "a", { length: 20 * KB, fill: "x" });
     expect(recent.hashOf("a", bytes)).toBe("hash of a");
     expect(recent.hashOf("b", bytes)).toBeUndefined();
@@ -23,7 +23,7 @@ describe("contents that were kept", () => {
   });
 
   test("stay as they were while other contents are written", () => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     const first = keep(recent, "a", { length: 20 * KB, fill: "1" });
     for (const fill of ["2", "3", "4"]) keep(recent, "b", { length: 20 * KB, fill });
     recent.room(20 * KB).fill("5");
@@ -31,7 +31,7 @@ describe("contents that were kept", () => {
   });
 
   test("give their memory to the next content of their file", () => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     const buffers = new Set<unknown>();
     for (let turn = 0; turn < 20; turn++) {
       const bytes = recent.room(100 * KB + turn).fill(turn);
@@ -42,7 +42,7 @@ describe("contents that were kept", () => {
   });
 
   test("are at most 8 MiB in all, the oldest forgotten first, and none above 1 MiB", () => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     const kept = ["a", "b", "c", "d", "e", "g", "h", "i", "j"].map((key) =>
       keep(recent, key, { length: 1024 * KB, fill: key }),
     );
@@ -55,7 +55,7 @@ describe("contents that were kept", () => {
   });
 
   test("are forgotten when the file gets too short to be worth it", () => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     const bytes = keep(recent, "a", { length: 20 * KB, fill: "x" });
     keep(recent, "a", { length: 100, fill: "x" });
     expect(recent.hashOf("a", bytes)).toBeUndefined();
@@ -79,7 +79,7 @@ describe("the hash of new content", () => {
     ["at one place", [50_000, 50_000, 50_000]],
     ["to and fro", [50_000, 99_999, 10, 60_000, 20, 99_998, 0, 70_000]],
   ])("is right when a file is edited %s", (_, places) => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     let before = Buffer.alloc(100_000, "some text ");
     for (const at of places) {
       const { bytes, unchanged } = editAt(recent, before, at);
@@ -95,7 +95,7 @@ describe("the hash of new content", () => {
     ["too many", 90_000],
     ["all", 100_000],
   ])("is right where %s bytes are said to be unchanged, also the next time", (_, unchanged) => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     let before = Buffer.alloc(100_000, "some text ");
     for (const at of [50_000, 95_000, 20_000]) {
       const { bytes } = editAt(recent, before, at);
@@ -107,7 +107,7 @@ describe("the hash of new content", () => {
   });
 
   test("is right after others have changed the file, and when it gets shorter than what was hashed", () => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     const first = recent.room(100_000).fill("x");
     const kept = recent.hash("a", first, 90_000);
     if (kept !== undefined) recent.keep("a", kept);
@@ -121,7 +121,7 @@ describe("the hash of new content", () => {
   });
 
   test("goes on from the bytes before the last change: what is behind it is all that is hashed here", () => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     const bytes = recent.room(1_000_000).fill("x");
     // Too much at once: somebody else hashes that.
     expect(recent.hash("a", bytes, 900_000)).toBeUndefined();
@@ -134,7 +134,7 @@ describe("the hash of new content", () => {
   });
 
   test("is not computed for content that is not kept", () => {
-    const recent = new RecentContents();
+    const recent = new RecentContents(() => createHash("sha256"));
     expect(recent.hash("a", Buffer.alloc(16_383), 100)).toBeUndefined();
     expect(recent.hash("a", Buffer.alloc(1_048_577), 100)).toBeUndefined();
   });
