@@ -96,8 +96,10 @@ describe("a large directory", () => {
     const [rested, starting] = [threadOf(() => false), threadOf(() => true)];
     for (const thread of [rested, starting]) {
       expect((await filesBy(thread).list("large", { offset: 0, limit: ENTRIES })).entries).toHaveLength(ENTRIES);
-      expect(thread.asked).toEqual([]);
     }
+    expect(rested.asked).toEqual([]);
+    // Names come first. On a busy machine it may have started by the time that they are known.
+    expect(starting.asked.filter((work) => !starting.isRunning || work === "names")).toEqual([]);
   });
 
   test.each(linux ? ["openat2" as const] : [])(
