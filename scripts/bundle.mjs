@@ -28,13 +28,16 @@ const STARTED = [
 const CORE = ["venue/start/open-venue", "surfaces/mcp/stdio", "cli/mcp/mcp"];
 /** What must start with little more than it needs. */
 const SMALL = [
-  ...["cli", "drive/index", "surfaces/acp/index", "backend-suite/index"],
+  ...["cli/main", "drive/index", "surfaces/acp/index", "backend-suite/index"],
   ...["cli/files/complete", "cli/help/help", "cli/help/files", "cli/help/completion", "cli/checks/health"],
   ...["cli/load-config", "cli/tokens/key"],
 ];
 
 const source = (name) => `${name}.ts`;
-const entries = ["cli", ...LIBRARY].map(source);
+/** What `bin` names, and what it loads once Node may keep what it compiles. */
+const [BIN, PROGRAM] = ["cli", "cli/main"];
+
+const entries = [PROGRAM, ...LIBRARY].map(source);
 const options = {
   absWorkingDir: SRC,
   outdir: DIST,
@@ -56,19 +59,26 @@ const together = { ...options, entryPoints: entries, splitting: true };
 const { inputs } = (await build({ ...together, write: false, metafile: true })).metafile;
 const chunks = sharedChunks(inputs, {
   entries,
-  program: source("cli"),
+  program: source(PROGRAM),
   core: CORE.map(source),
   settings: source("cli/load-config"),
   small: SMALL.map(source),
   directory: SRC,
 });
-rmSync(`${DIST}bundle`, { recursive: true, force: true });
+// What Node made of the files that are replaced.
+for (const folder of ["bundle", "../.compiled"]) rmSync(DIST + folder, { recursive: true, force: true });
 await build({ ...together, plugins: [chunks] });
 await build({ ...options, entryPoints: STARTED.map(source) });
+const programApart = {
+  name: "program-apart",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: new RegExp(`/${PROGRAM}\\.js$`) }, ({ path }) => ({ path, external: true })),
+};
+await build({ ...options, entryPoints: [source(BIN)], plugins: [programApart] });
 
 /** From this length on, a line ends before the next statement. */
 const LINE_CHARS = 1000;
-const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
+const code = [BIN, PROGRAM, ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
 // Variables get short names; functions and classes keep theirs, so that stack traces tell something.
 for (const file of [...code, ...readdirSync(`${DIST}bundle`).map((name) => `bundle/${name}`)]) {
   const minified = await minify(readFileSync(DIST + file, "utf8"), {

@@ -1,10 +1,36 @@
 #!/usr/bin/env node
-// Entry point of the command line: signals, environment and exit codes.
+// Entry point of the command line: compiled code, signals, environment and exit codes.
 
-import { closeSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import module from "node:module";
+import { fileURLToPath } from "node:url";
 import type { CommandContext } from "./cli/context.js";
-import { main } from "./cli/main.js";
 import { optimizeSooner } from "./cli/optimize-sooner.js";
+import { packageFile } from "./core/package-files.js";
+
+const PRIVATE = 0o700;
+
+/**
+ * Has Node 22 and later keep what V8 makes of the program, in `.compiled/` of the package or where NODE_COMPILE_CACHE says. Whoever can
+ * write there decides what runs, so it lies beside the code itself, and only in a package of the user's own.
+ */
+function keepCompiledCode(): void {
+  const { enableCompileCache } = module as { readonly enableCompileCache?: (folder: string) => unknown };
+  if (enableCompileCache === undefined) return;
+  const folder = packageFile(".compiled/");
+  try {
+    const owner = statSync(packageFile("package.json")).uid;
+    if (owner !== (process.geteuid?.() ?? owner)) return;
+    mkdirSync(folder, { recursive: true, mode: PRIVATE });
+  } catch {
+    // The package need not be writable.
+    return;
+  }
+  enableCompileCache(fileURLToPath(folder));
+}
+
+// Before anything else is loaded.
+keepCompiledCode();
 
 const isInteractive = process.stdin.isTTY === true || process.stdout.isTTY === true;
 
@@ -37,4 +63,5 @@ const context: CommandContext = {
 // A closed output pipe (EPIPE) must not stop the server.
 for (const stream of [process.stderr, process.stdout]) stream.on("error", () => {});
 
+const { main } = await import("./cli/main.js");
 main(process.argv.slice(2), context).then((status) => process.exit(status));
