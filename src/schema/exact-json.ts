@@ -49,6 +49,41 @@ export function parseExact(text: string): unknown {
   }
 }
 
+/** A text that says so much that reading it would keep others waiting. */
+export class TooManyValues extends Error {
+  constructor() {
+    super(
+      `it holds more than some ${MAX_PARTS} fields, objects and lists, or ${MAX_COST} items. Send it as text, in one string`,
+    );
+  }
+}
+
+/** From this length on, a text is looked at before it is parsed. */
+const LONG = 65_536;
+/** Most values of a text, in items of lists. V8 takes some 20 ms for as many, on a slow machine. */
+const MAX_COST = 250_000;
+/** Most fields, objects and lists: each takes as long as this many items. */
+const MAX_PARTS = 10_000;
+const PART_COST = MAX_COST / MAX_PARTS;
+
+/** As {@link parseExact}, for what a caller sends. @throws SyntaxError, UnkeptNumber, TooManyValues */
+export function parseInput(text: string): unknown {
+  if (text.length > LONG && costOf(text) > MAX_COST) throw new TooManyValues();
+  return parseExact(text);
+}
+
+/** What a text costs to parse, valid or not; counts no further than it may. */
+function costOf(text: string): number {
+  let cost = 0;
+  for (let at = 0; at < text.length && cost <= MAX_COST; ) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA) cost++;
+    else if (code === COLON || code === BRACKET || code === BRACE) cost += PART_COST;
+    at = code === QUOTE ? stringEnd(text, at) : at + 1;
+  }
+  return cost;
+}
+
 /**
  * As `JSON.stringify`, but a `bigint` is written as an integer. @throws if a value cannot be serialised
  * @param replacing creates a replacer, a new one for each attempt
@@ -82,14 +117,20 @@ function changesNumber(text: string): boolean {
 const QUOTE = 0x22;
 const MINUS = 0x2d;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
+/** Behind the string that starts here. In a text that is no JSON it may not end. */
 function stringEnd(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
     while (text.charCodeAt(before) === BACKSLASH) before--;
     if ((end - 1 - before) % 2 === 0) return end + 1;
   }
+  return text.length;
 }
 
 const NUMBER = /[-+.\deE]+/y;

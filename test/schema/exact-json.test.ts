@@ -1,6 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { MAX_EXACT_CHARS, parseExact, stringifyExact, UnkeptNumber } from "../../src/schema/exact-json.js";
+import {
+  MAX_EXACT_CHARS,
+  parseExact,
+  parseInput,
+  stringifyExact,
+  TooManyValues,
+  UnkeptNumber,
+} from "../../src/schema/exact-json.js";
 
 const refusal = (text: string): unknown => {
   try {
@@ -96,6 +103,51 @@ describe("reading exactly", () => {
     expect(parseExact(text)).toEqual(JSON.parse(text));
     const deep = `${"[".repeat(500)}"9007199254740993"${"]".repeat(500)}`;
     expect(stringifyExact(parseExact(deep))).toBe(deep);
+  });
+});
+
+describe("what a caller sends", () => {
+  const fields = (count: number): string => `{${Array.from({ length: count }, (_, at) => `"k${at}":""`).join(",")}}`;
+  const list = (item: string, count: number): string => `[${Array(count).fill(item).join(",")}]`;
+
+  test.each([
+    ["fields", fields(100_000)],
+    ["objects", list("{}", 100_000)],
+    ["lists", list("[]", 100_000)],
+    ["lists in lists", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+    ["items", list('"a"', 300_000)],
+    ["fields below a text", `{"text":"\\\\","more":${fields(100_000)}}`],
+    ["brackets that nobody closes", "[".repeat(100_000)],
+    ["brackets before a text that does not end", `${"[".repeat(50_000)}"${"\\".repeat(50_000)}`],
+  ])("is refused before it is parsed with too many %s", (_, text) => {
+    expect(() => parseInput(text)).toThrow(TooManyValues);
+  });
+
+  test.each([
+    ["as many fields as calls have", fields(9_000)],
+    ["many items", list("1", 200_000)],
+    ["a text that looks like fields", JSON.stringify({ content: `${fields(100_000)}"\\`, path: "a" })],
+    ["spaces", `${" ".repeat(100_000)}1`],
+  ])("is taken with %s", (_, text) => {
+    expect(parseInput(text)).toEqual(JSON.parse(text));
+  });
+
+  test("is no JSON where it is none", () => {
+    expect(() => parseInput(`["${"a".repeat(100_000)}`)).toThrow(SyntaxError);
+  });
+
+  test("is counted right whatever its texts hold", () => {
+    const content = fc.string({ minLength: 1, unit: fc.constantFrom('"', "\\", ":", "[", "{", ",", "a") });
+    const texts = fc.array(content, { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(texts, (parts) => {
+        const value = { parts, long: ":[{,".repeat(17_000), more: Array(9_000).fill([]) };
+        expect(parseInput(JSON.stringify(value))).toEqual(value);
+        const tooMany = { ...value, more: Array(10_001).fill([]) };
+        expect(() => parseInput(JSON.stringify(tooMany))).toThrow(TooManyValues);
+      }),
+      { numRuns: 10 },
+    );
   });
 });
 

@@ -3,7 +3,7 @@
 
 import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 import { isObject } from "../../core/unknown.js";
-import { parseExact } from "../../schema/exact-json.js";
+import { parseInput } from "../../schema/exact-json.js";
 import type { ToolInput } from "../../surfaces/mcp/host.js";
 
 /**
@@ -99,7 +99,7 @@ function readInteger(value: unknown): unknown {
 function parsed(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
-    return parseExact(value);
+    return parseInput(value);
   } catch {
     return value;
   }

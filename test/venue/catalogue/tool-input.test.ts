@@ -60,6 +60,7 @@ describe("a string in the arguments of a tool", () => {
     ["either", "12"],
     ["list", '{"n":1}'],
     ["list", "[1"],
+    ["list", `[${"[],".repeat(30_000)}[]]`],
     ["list", [{ newText: "1" }]],
     ["names", '["a"]'],
     ["object", "[1]"],
