@@ -3,6 +3,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
+import { deferred, settleWithin } from "../../core/turns.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 import { Intake } from "../streams/intake.js";
@@ -25,6 +26,8 @@ const ID_WINDOW_BYTES = 256;
 const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")/;
 const ID_LAST = /"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$/;
 const INVALID_REQUEST = -32600;
+/** How long calls may take whose client has ended its input and may still read. */
+const LAST_ANSWERS_MS = 5000;
 /** Copies counted for each byte of an answer: one in the output of the call, one in its message. */
 const WEIGHT = 2;
 
@@ -57,6 +60,7 @@ export class LineTransport implements Transport {
   readonly #memory: MemoryBudget;
   /** Leases of the requests that have not been answered yet. */
   readonly #leases = new Map<RequestId, MemoryLease>();
+  #whenAllAnswered: () => void = () => {};
   readonly #writer: LineWriter;
   readonly #intake: Intake<JSONRPCMessage>;
 
@@ -97,8 +101,8 @@ export class LineTransport implements Transport {
       if (id !== undefined) this.#intake.answered((request) => "id" in request && request.id === id);
       await writing;
     } finally {
-      if (id !== undefined) this.#leases.delete(id);
       lease?.release();
+      if (id !== undefined) this.#end(id);
       this.#intake.startNext();
       this.#resume();
     }
@@ -107,9 +111,14 @@ export class LineTransport implements Transport {
   /** Ends the account of a request that gets no answer. */
   forget(id: RequestId): void {
     this.#leases.get(id)?.release();
-    this.#leases.delete(id);
+    this.#end(id);
     this.#intake.startNext();
     this.#resume();
+  }
+
+  #end(id: RequestId): void {
+    this.#leases.delete(id);
+    if (this.#leases.size === 0) this.#whenAllAnswered();
   }
 
   /** Delivers no further requests until every `hold` has its `letGo`. */
@@ -141,6 +150,11 @@ export class LineTransport implements Transport {
       await Promise.race([letGo, this.closed]);
     }
     await this.#intake.finish();
+    if (this.#leases.size > 0) {
+      const { promise: allAnswered, resolve } = deferred();
+      this.#whenAllAnswered = resolve;
+      await settleWithin(Promise.race([allAnswered, this.closed]), LAST_ANSWERS_MS);
+    }
     await this.close();
   }
 

@@ -29,6 +29,16 @@ describe.each(ERAS)("in the protocol of %s", (era) => {
     }
   });
 
+  test.each([1, 5, 200])("%d calls that came before the end of the input are answered", async (count) => {
+    const raw = await startRaw([], { era });
+    const names = Array.from({ length: count }, (_, at) => `${at}.txt`);
+    const answers = names.map((path) => raw.call("file_write", { root: "tmp", path, content: "a" }));
+    raw.process.child.stdin.end();
+    for (const { result } of await Promise.all(answers))
+      expect(result.structuredContent).toMatchObject({ created: true });
+    expect(await raw.process.ended).toMatchObject({ status: 0, signal: null });
+  });
+
   test.each<[string, (running: Running) => unknown]>([
     ["the input ends", ({ child }) => child.stdin.end()],
     ["it is told to end", ({ child }) => child.kill("SIGTERM")],
@@ -40,6 +50,25 @@ describe.each(ERAS)("in the protocol of %s", (era) => {
     expect(await raw.process.ended).toMatchObject({ status: 0, signal: null, stderr: NO_FOLDER });
     expect(tempRootsIn(raw.process.tmp)).toEqual([]);
   });
+});
+
+test("a session that comes in one piece, with its end, is served whole", async () => {
+  const process = start(["mcp"]);
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+  const call = { name: "file_write", arguments: { root: "tmp", path: "a.txt", content: "a" } };
+  const messages = [
+    { id: 1, method: "initialize", params },
+    { method: "notifications/initialized" },
+    { id: 2, method: "tools/call", params: call },
+  ];
+  process.child.stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""));
+  const { status, stdout } = await process.ended;
+  expect(status).toBe(0);
+  const ids = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { id: number }).id);
+  expect(ids).toEqual([1, 2]);
 });
 
 test("the process ends when nobody reads its answers any more", async () => {
