@@ -2,15 +2,19 @@
 
 import type { FileCommandName } from "../arguments/files/options.js";
 
+export const GUARD_OPTIONS = `  --read-only             no root may be changed
+  --deny GLOB             hides names in every root; --protect GLOB keeps them from changes: globs, @secrets, @git,
+                          @clients; may be repeated`;
 const COMMON = `  --config FILE           JSON5 configuration (see config.example.json5); none is searched for
   --root [NAME=]PATH[:ro] a root, without any file, named like its folder unless you say; may be repeated; ':ro' makes
                           it read-only
+${GUARD_OPTIONS}
   --caps FILE             JSON5 list of capabilities that narrows every call
   --key KEY, --proof FILE call as who holds this key, in place of the operator
   --url URL, --token FILE a venue that runs elsewhere, in place of --config and --root, and the bearer token for it
   --color WHEN            always, auto (on a terminal, unless NO_COLOR is set) or never
   --json                  the answers of the operations as JSON, one a line; failures too, on standard error`;
-const STATUS = "64 usage, 66 file not readable, 78 invalid configuration";
+const STATUS = "64 usage, 66 file not readable, 69 no venue at --url, 78 invalid configuration";
 
 /** Help for one file command. */
 interface Topic {

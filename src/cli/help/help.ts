@@ -5,13 +5,14 @@ import { ACCESS_HELP } from "./access.js";
 import { BACKUP_TOPICS } from "./backup.js";
 import { BEGIN_TOPICS } from "./begin.js";
 import { DRIVE_TOPICS, DRIVES } from "./drives.js";
-import { FILES } from "./files.js";
+import { FILES, GUARD_OPTIONS } from "./files.js";
 import { TOKEN_TOPICS } from "./tokens.js";
 
 const CONFIG_OPTION = "  --config FILE           JSON5 configuration (see config.example.json5); none is searched for";
 const ROOT_OPTIONS = `${CONFIG_OPTION}
   --root [NAME=]PATH[:ro] a root, without any file, named like its folder unless you say; may be repeated; ':ro' makes
-                          it read-only`;
+                          it read-only
+${GUARD_OPTIONS}`;
 
 const CAPS_OPTION = "  --caps FILE             JSON5 list of capabilities that narrows every call";
 const LISTEN_OPTIONS = `  --host NAME             address to listen on, in place of that of the configuration; default localhost
@@ -146,8 +147,7 @@ Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
                 [--key KEY [--proof FILE]…]
 
 Each FOLDER is a root, named like it; .git and settings of MCP clients (.mcp.json and the like) in it may be read, not
-changed, unless --no-protect. --deny hides, --protect keeps from changes, in every root: globs, @secrets, @git,
-@clients.
+changed, unless --no-protect.
 
 Serves MCP on standard input and output, for clients that start their servers themselves. The caller acts as the
 operator: everything in every root, unless --caps narrows it. With --key it is the DID of that key, with the rights that
@@ -193,7 +193,7 @@ Operations: file:roots file:list file:tree file:read file:readMany file:stat fil
 Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root docs=.
 
 Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as
-ever), 64 usage, 66 file not readable, 78 invalid configuration
+ever), 64 usage, 66 file not readable, 69 no venue at --url, 78 invalid configuration
 `,
   acp: `venue-files acp [--yes | --deny-writes] [--snapshot] [--prompt TEXT] [--config FILE] [--root [NAME=]PATH[:ro]]…
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
