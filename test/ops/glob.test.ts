@@ -114,7 +114,9 @@ describe("file:glob", () => {
     put("file");
     const call = (path: string) => ground.fail("glob", { pattern: "*", path });
     expect(await call("none")).toEqual(failure("NOT_FOUND", "Not found: r:none", "none"));
-    expect(await call("file")).toEqual(failure("NOT_A_DIRECTORY", "Not a directory: file", "file"));
+    expect(await call("file")).toEqual(
+      failure("NOT_A_DIRECTORY", "Not a directory: file. Read it with file:read, or choose another path", "file"),
+    );
     expect(await ground.fail("glob", { pattern: "[" })).toMatchObject({
       code: "INVALID_PATTERN",
       data: { position: 0 },

@@ -71,8 +71,18 @@ describe("file:mkdir is refused, and makes nothing", () => {
       true,
       failure("EXISTS_NOT_DIRECTORY", "Path exists and is not a directory: to-file", "to-file"),
     ],
-    ["below a file", "file/x", true, failure("NOT_A_DIRECTORY", "Not a directory: file", "file")],
-    ["further below a file", "file/x/y", true, failure("NOT_A_DIRECTORY", "Not a directory: file", "file")],
+    [
+      "below a file",
+      "file/x",
+      true,
+      failure("NOT_A_DIRECTORY", "Not a directory: file. Read it with file:read, or choose another path", "file"),
+    ],
+    [
+      "further below a file",
+      "file/x/y",
+      true,
+      failure("NOT_A_DIRECTORY", "Not a directory: file. Read it with file:read, or choose another path", "file"),
+    ],
     [
       "on a link to nothing",
       "dangling",

@@ -337,7 +337,11 @@ describe("file:tree is refused", () => {
   const refused = [
     ["where nothing is", "none", failure("NOT_FOUND", "Not found: r:none", "none")],
     ["below a file", "file/x", failure("NOT_FOUND", "Not found: r:file/x", "file/x")],
-    ["on a file", "file", failure("NOT_A_DIRECTORY", "Not a directory: file", "file")],
+    [
+      "on a file",
+      "file",
+      failure("NOT_A_DIRECTORY", "Not a directory: file. Read it with file:read, or choose another path", "file"),
+    ],
     ["through a link that leads out", "out", failure("SYMLINK_ESCAPE", "Path escapes root via symlink: out", "out")],
     [
       "through a link to nothing",

@@ -9,7 +9,7 @@ import {
   type FileAdapterError,
 } from "../../core/errors/errors.js";
 import { aborted, escapeText, unknownOperation } from "../../core/errors/texts.js";
-import { option, type Sentence, tool } from "../../core/errors/wording.js";
+import { field, option, type Sentence, tool } from "../../core/errors/wording.js";
 import { isObject } from "../../core/unknown.js";
 import { parsePath } from "../../path/grammar.js";
 import { parseExact, stringifyExact } from "../../schema/exact-json.js";
@@ -256,18 +256,23 @@ function failureOf({ error, errorCode, errorData }: Json): FileAdapterError {
 
 /** Codes whose texts name operations and fields, which the command line says in its own words; the start, if not all. */
 const REPHRASED: Partial<Readonly<Record<ErrorCode, RegExp>>> = {
-  ...{ PARENT_MISSING: /^/, NOT_EMPTY: /^/, IS_A_DIRECTORY: /^/, ALREADY_EXISTS: /^/ },
+  ...{ PARENT_MISSING: /^/, NOT_EMPTY: /^/, IS_A_DIRECTORY: /^/, NOT_A_DIRECTORY: /^/, ALREADY_EXISTS: /^/ },
+  ...{ NOT_TEXT: /^/, AMBIGUOUS_MATCH: /^/, OVERLAPPING_EDITS: /^/ },
   NOT_FOUND: /^No(?: change|thing to undo)/,
   NOT_SUPPORTED: /: groups of changes/,
-  INVALID_INPUT: /^'\w+' must be an entry id/,
+  INVALID_INPUT: /^'\w+' must (?:be an entry id|name a change)/,
 };
+/** What these texts name: operations, options, and other fields where they stand. */
+const NAMES =
+  /(file:[a-z]+|\b[a-z]+: true\b|(?<=^')\w+(?=' must)|(?<=(?: it to|Make its) )oldText|(?<=, or set )expect$|(?<=pass its )encoding)/;
 
 /** The text in pieces, as it was before it was sent. */
 function sentenceOf(code: ErrorCode, text: string): Sentence {
   if (REPHRASED[code]?.test(text) !== true) return [text];
-  return text.split(/(file:[a-z]+|\b[a-z]+: true\b)/).map((part, index) => {
+  return text.split(NAMES).map((part, index) => {
     if (index % 2 === 0) return part;
-    return part.startsWith("file:") ? tool(part.slice("file:".length)) : option(part.slice(0, -": true".length));
+    if (part.startsWith("file:")) return tool(part.slice("file:".length));
+    return part.endsWith(": true") ? option(part.slice(0, -": true".length)) : field(part);
   });
 }
 

@@ -61,8 +61,7 @@ export async function checkFile(name: string, { cwd }: Pick<CommandContext, "cwd
   try {
     const handle = await open(resolve(cwd, name), "r");
     try {
-      if ((await handle.stat()).isDirectory())
-        throw Object.assign(new Error("EISDIR"), { code: "EISDIR", syscall: "read" });
+      if ((await handle.stat()).isDirectory()) throw isDirectoryHere(name);
     } finally {
       await handle.close();
     }
@@ -70,6 +69,9 @@ export async function checkFile(name: string, { cwd }: Pick<CommandContext, "cwd
     throw toConfigError("read", name, error);
   }
 }
+
+const isDirectoryHere = (name: string): ConfigError =>
+  new ConfigError([`Cannot read "${escapeText(name)}": it is a directory; say -r to copy it`], EXIT.noInput);
 
 /** Whether a local name is a directory. */
 export const isLocalDirectory = (name: string, { cwd }: Pick<CommandContext, "cwd">): Promise<boolean> =>

@@ -20,11 +20,15 @@ const COMMANDS: Readonly<Record<string, string>> = {
   ...{ list: "ls", read: "cat", glob: "find", write: "put", delete: "rm", move: "mv", copy: "cp" },
 };
 const FLAGS: Readonly<Record<string, string>> = { parents: "-p", recursive: "-r" };
+const FIELDS: Readonly<Record<string, string>> = { encoding: "--encoding", to: "ID", version: "ID" };
+/** A file of edits has the fields themselves. */
+const FIELDS_OF_EDIT: Readonly<Record<string, string>> = { ...FIELDS, oldText: "--old", expect: "--expect" };
 
-const WORDING: Wording = {
+const wordingOf = ({ values }: FileCommand): Wording => ({
   tool: (name) => `venue-files ${COMMANDS[name] ?? name}`,
   option: (name) => FLAGS[name] ?? PLAIN_WORDING.option(name),
-};
+  field: (name) => (values.has("edits") ? FIELDS : FIELDS_OF_EDIT)[name] ?? name,
+});
 
 /** Interactive transfers have no deadline; the user can interrupt them. */
 const NO_DEADLINE_MS = 2 ** 31;
@@ -141,12 +145,12 @@ function parseOutput<O extends Operation>(output: unknown): FileOutputs[O] {
   return output as FileOutputs[O];
 }
 
-function printFailure(error: unknown, { json }: FileCommand, { stderr }: CommandContext): void {
+function printFailure(error: unknown, command: FileCommand, { stderr }: CommandContext): void {
   if (!(error instanceof FileAdapterError)) throw error;
   const { message, code, data } = error;
-  const text = json
+  const text = command.json
     ? jsonText({ error: message, errorCode: code, errorData: data })
-    : `venue-files: ${failureText(error)}`;
+    : `venue-files: ${failureText(error, wordingOf(command))}`;
   stderr.write(`${text}\n`);
 }
 
@@ -174,9 +178,9 @@ export const printJson = (session: FileSession, output: unknown): Promise<void> 
 const NAME_A_KEY = "Name the key of its user: --key NAME. venue-files key new NAME makes one";
 
 /** One line about a failure, with its hint. */
-function failureText({ code, sentence, data }: FileAdapterError): string {
+function failureText({ code, sentence, data }: FileAdapterError, wording: Wording): string {
   // `mv` and `cp` know directories as targets and overwrite by themselves, so its advice does not apply.
-  const text = phrase(code === "ALREADY_EXISTS" ? sentence.slice(0, 1) : sentence, WORDING);
+  const text = phrase(code === "ALREADY_EXISTS" ? sentence.slice(0, 1) : sentence, wording);
   const { hint = code === "DRIVE_REQUIRES_AUTH" ? NAME_A_KEY : undefined } = data;
   return typeof hint === "string" ? `${text}${text.endsWith(".") ? "" : "."} ${hint}` : text;
 }

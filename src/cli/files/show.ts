@@ -4,6 +4,7 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
+import { UsageError } from "../arguments/options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
 import { escapeMatch as escapeLine } from "../output/grep-lines.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";
@@ -67,15 +68,23 @@ export async function tree(session: FileSession): Promise<number> {
   const { command } = session;
   const [word = ""] = wordsOf(command, "ROOT:PATH");
   const level = numberOf(command, "level");
+  if (level !== undefined && (level < 1 || level > DEEPEST)) throw new UsageError(`-L takes 1 to ${DEEPEST}`);
   const output = await session.invoke("file:tree", {
     ...placeOf(word),
     maxEntries: MAX_ENTRIES,
-    ...(level === undefined ? {} : { maxDepth: Math.min(level, DEEPEST) }),
+    ...(level === undefined ? {} : { maxDepth: level }),
     ...(command.flags.has("size") || command.flags.has("human-readable") ? { info: "size" as const } : {}),
   });
   if (command.json) await printJson(session, output);
   else await session.out(treeLines(escapeLines(output.tree), session.paint));
-  if (output.truncated) session.context.stderr.write(`venue-files: cut at ${output.entries} entries\n`);
+  const { stderr } = session.context;
+  if (output.truncated) stderr.write(`venue-files: cut at ${output.entries} entries; name a deeper path\n`);
+  // Whoever asks for fewer levels knows that there may be more.
+  else if (output.depthLimited && (level ?? DEEPEST) === DEEPEST) {
+    stderr.write(
+      `venue-files: there is more below; ${level === undefined ? "pass -L 10, or" : "name"} a deeper path\n`,
+    );
+  }
   return 0;
 }
 

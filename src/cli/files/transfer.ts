@@ -2,7 +2,8 @@
 
 import { join, resolve } from "node:path";
 import { basename } from "node:path/posix";
-import { escapeText, invalidPath } from "../../core/errors/texts.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText, invalidPath, isADirectory } from "../../core/errors/texts.js";
 import { type FilePlace, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { EXIT, STREAM } from "../context.js";
@@ -65,7 +66,7 @@ export async function get(session: FileSession): Promise<number> {
       inTrees = Math.max(inTrees, await getTree(place, directory, session));
       return;
     }
-    const content = progress.through(contentOf(place, session));
+    const content = progress.through(fileContent(place, session));
     if (local === STREAM) {
       for await (const piece of content) await session.out(piece);
       return;
@@ -75,6 +76,16 @@ export async function get(session: FileSession): Promise<number> {
     if (command.json) await printJson(session, { path: place.path, file: target });
   });
   return Math.max(status, inTrees);
+}
+
+/** The content of a file. @throws IS_A_DIRECTORY, with how to have all of it */
+async function* fileContent(place: FilePlace, session: FileSession): AsyncGenerator<Buffer> {
+  try {
+    yield* contentOf(place, session);
+  } catch (error) {
+    const isOfDirectory = error instanceof FileAdapterError && error.code === "IS_A_DIRECTORY";
+    throw isOfDirectory ? isADirectory(place, ["It is a directory: say -r to copy it"]) : error;
+  }
 }
 
 /** Splits the words into places in roots, and an optional local target at the end. */

@@ -41,7 +41,7 @@ const TOPICS: Readonly<Record<FileCommandName, Topic>> = {
     usage: "tree [-L DEPTH] [-s] ROOT:PATH",
     example: "tree -L 2 docs:",
     text: "Shows a directory and what is below it.",
-    options: `  -L, --level DEPTH       at most that deep; default 3
+    options: `  -L, --level DEPTH       at most that deep, 1 to 10; default 3
   -s, --size, -h, --human-readable   sizes of files too, for people`,
   },
   cat: {

@@ -2,6 +2,7 @@
 
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { escapeText, type Place } from "./texts.js";
+import { field, type Sentence, tool } from "./wording.js";
 
 /** Maximum characters of a path in a message; the error data has the full path. */
 const BRIEF = 40;
@@ -58,6 +59,8 @@ export interface AmbiguousMatch extends EditPlace {
 
 /** Maximum line numbers in a message; the error data has more. */
 const LINES_SHOWN = 5;
+/** The largest number that an edit can expect. */
+const MAX_EXPECT = 1000;
 
 export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapterError {
   const { edit, of, found, expected, lines } = match;
@@ -65,7 +68,11 @@ export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapter
   const where = lines === undefined ? "Add" : `Lines ${lines.slice(0, LINES_SHOWN).join(", ")}${more}: add`;
   return adapterError(
     "AMBIGUOUS_MATCH",
-    `Edit ${edit + 1} of ${of} matches "${brief(place)}" ${found} times, expected ${expected}. ${where} lines around it to oldText, or set expect`,
+    [
+      `Edit ${edit + 1} of ${of} matches "${brief(place)}" ${found} times, expected ${expected}. ${where} lines around it to `,
+      field("oldText"),
+      ...(found > MAX_EXPECT ? [] : [", or set ", field("expect")]),
+    ],
     { ...at(place), edit: edit + 1, found, expected, ...(lines === undefined ? {} : { lines }) },
   );
 }
@@ -73,15 +80,17 @@ export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapter
 /** @param edits the two indexes, 0-based; equal if occurrences of one edit overlap */
 export function overlappingEdits(place: Place, edits: readonly [number, number]): FileAdapterError {
   const [first, second] = edits.map((edit) => edit + 1);
-  const advice = first === second ? "Make its oldText longer" : "Make one edit of both";
-  return adapterError("OVERLAPPING_EDITS", `Edits ${first} and ${second} overlap in "${brief(place)}". ${advice}`, {
+  const advice = first === second ? ["Make its ", field("oldText"), " longer"] : ["Make one edit of both"];
+  return adapterError("OVERLAPPING_EDITS", [`Edits ${first} and ${second} overlap in "${brief(place)}". `, ...advice], {
     ...at(place),
     edits: [first, second],
   });
 }
 
 /** @param why advice that follows the standard text */
-export const notTextToEdit = (
-  place: Place,
-  why = "If it is text, pass its encoding, such as latin1. Else replace it whole with file_write",
-): FileAdapterError => adapterError("NOT_TEXT", `File is not valid UTF-8 text. ${why}`, at(place));
+export const notTextToEdit = (place: Place, why: Sentence = NOT_TEXT_ADVICE): FileAdapterError =>
+  adapterError("NOT_TEXT", ["File is not valid UTF-8 text. ", ...why], at(place));
+
+const NOT_TEXT_ADVICE: Sentence = [
+  ...["If it is text, pass its ", field("encoding"), ", such as latin1. Else replace it whole with ", tool("write")],
+];

@@ -68,7 +68,9 @@ export type PathFault =
   | "reserved name";
 
 export const invalidPath = (place: Place, reason: PathFault): FileAdapterError =>
-  adapterError("INVALID_PATH", `Invalid path '${p(place)}': ${reason}`, at(place));
+  adapterError("INVALID_PATH", `Invalid path '${p(place)}': ${reason}${PATH_ADVICE[reason] ?? ""}`, at(place));
+
+const PATH_ADVICE: Partial<Readonly<Record<PathFault, string>>> = { "backslash not allowed": ". Use /" };
 
 export const pathNotRelative = (place: Place): FileAdapterError =>
   adapterError("PATH_NOT_RELATIVE", `Path must be relative to root '${r(place)}': ${p(place)}`, at(place));
@@ -92,7 +94,11 @@ export const notFound = (place: Place): FileAdapterError =>
   adapterError("NOT_FOUND", `Not found: ${rp(place)}`, at(place));
 
 export const notADirectory = (place: Place): FileAdapterError =>
-  adapterError("NOT_A_DIRECTORY", `Not a directory: ${p(place)}`, at(place));
+  adapterError(
+    "NOT_A_DIRECTORY",
+    [`Not a directory: ${p(place)}. Read it with `, tool("read"), ", or choose another path"],
+    at(place),
+  );
 
 /** @param advice the next useful call */
 export const isADirectory = (place: Place, advice: Sentence = DIRECTORY_ADVICE): FileAdapterError =>
@@ -171,12 +177,14 @@ export interface Conflict {
   readonly currentSize?: number;
 }
 
+const IS_THERE = "It is there already: read it before you replace it, or choose another name";
+
 /** The target does not meet the precondition; nothing has been changed. */
 export function conflict(place: Place, { verb, expected, current, currentSize }: Conflict): FileAdapterError {
   const found = current === undefined && currentSize !== undefined ? `${currentSize} bytes` : current;
   return adapterError(
     "CONFLICT",
-    `Cannot ${verb} "${p(place)}": it changed since you read it (expected ${expected === "*" ? "nothing" : expected}${found === undefined ? "" : `, now ${found ?? "missing"}`}). Read it again`,
+    `Cannot ${verb} "${p(place)}": it changed since you read it (expected ${expected === "*" ? "nothing" : expected}${found === undefined ? "" : `, now ${found ?? "missing"}`}). ${expected === "*" ? IS_THERE : "Read it again"}`,
     {
       ...at(place),
       expected,

@@ -1,8 +1,8 @@
 // Error texts that name a tool or an option: each surface says it in the words of its callers.
 
-/** A tool (`mkdir`) or an option (`parents`) of the operations, to be named by the surface that shows the text. */
+/** A tool (`mkdir`), option (`parents`) or other field (`oldText`) of the operations, named by the surface that shows it. */
 export interface Named {
-  readonly kind: "tool" | "option";
+  readonly kind: "tool" | "option" | "field";
   readonly name: string;
 }
 
@@ -15,16 +15,20 @@ export interface Wording {
   tool(name: string): string;
   /** @param name of a boolean input field: `parents` */
   option(name: string): string;
+  /** @param name of any other input field: `oldText` */
+  field(name: string): string;
 }
 
 /** The words of the library, of HTTP and of records: names of operations and of input fields. */
 export const PLAIN_WORDING: Wording = {
   tool: (name) => `file:${name}`,
   option: (name) => `${name}: true`,
+  field: (name) => name,
 };
 
 export const tool = (name: string): Named => ({ kind: "tool", name });
 export const option = (name: string): Named => ({ kind: "option", name });
+export const field = (name: string): Named => ({ kind: "field", name });
 
 /** The text of a sentence in the words of a surface. */
 export const phrase = (sentence: Sentence, wording: Wording): string =>

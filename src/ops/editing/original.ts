@@ -110,7 +110,7 @@ export function bytesOf(text: string, { form, size }: Original, call: FileCall):
   const { place } = call.access;
   const bytes = encodeText(text.slice(form.bom ? BOM.length : 0), form);
   if (bytes === undefined)
-    throw notTextToEdit(place, `Its encoding, ${form.encoding}, has no way to write the new text`);
+    throw notTextToEdit(place, [`Its encoding, ${form.encoding}, has no way to write the new text`]);
   const limit = Math.max(call.limits.maxWriteBytes, size);
   if (bytes.length > limit) throw contentTooLarge(place, bytes.length, limit);
   return bytes;

@@ -3,7 +3,7 @@
 import { isSamePath } from "../../core/call/path.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, invalidInput, notFound } from "../../core/errors/texts.js";
-import { tool } from "../../core/errors/wording.js";
+import { field, tool } from "../../core/errors/wording.js";
 import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
@@ -26,19 +26,23 @@ export async function atVersion(call: PathCall, version: string): Promise<FileCa
 /**
  * The content of the requested path on one side of an entry.
  *
- * @param field the field of the input that names the version
+ * @param name the field of the input that names the version
  * @throws INVALID_INPUT, NOT_FOUND if it was not kept
  */
-export async function contentAt(call: PathCall, version: string, field = "version"): Promise<PastContent> {
-  const { id, side } = parseVersion(version, field);
+export async function contentAt(call: PathCall, version: string, name = "version"): Promise<PastContent> {
+  const { id, side } = parseVersion(version, name);
   const { segments } = call.path;
   const journal = await call.root.journal?.open();
   const entry = await journal?.entry(id);
   // The same answer for a change of another path: it would tell that there was one.
   if (journal === undefined || entry === undefined || !concerns(entry, call.root.name, segments)) {
     throw invalidInput(
-      `'${field}' must name a change of this path. No entry ${id} of "${escapeText(call.path.text)}" is in the history`,
-      `/${field}`,
+      [
+        ...["'", field(name), "' must name a change of this path. "],
+        `No entry ${id} of "${escapeText(call.path.text)}" is in the history. Take one from `,
+        tool("history"),
+      ],
+      `/${name}`,
       "<entry id>:before or :after",
     );
   }
@@ -49,12 +53,12 @@ export async function contentAt(call: PathCall, version: string, field = "versio
 }
 
 /** @throws INVALID_INPUT */
-function parseVersion(text: string, field: string): { readonly id: string; readonly side: Side } {
+function parseVersion(text: string, name: string): { readonly id: string; readonly side: Side } {
   const [, id, side] = VERSION.exec(text) ?? [];
   if (id === undefined) {
     throw invalidInput(
-      [`'${field}' must be an entry id and :before or :after, from `, tool("history")],
-      `/${field}`,
+      ["'", field(name), "' must be an entry id and :before or :after, from ", tool("history")],
+      `/${name}`,
       "<entry id>:before or :after",
     );
   }

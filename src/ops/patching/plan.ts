@@ -82,7 +82,7 @@ async function planWhole(placed: PlacedSection, content: string, action: "add" |
   const { place } = call.access;
   const before = action === "add" ? undefined : await textBefore(placed);
   const bytes = encodeText(content, { encoding: call.root.encoding ?? "utf-8", bom: false });
-  if (bytes === undefined) throw notTextToEdit(place, "Its encoding has no way to write the new text");
+  if (bytes === undefined) throw notTextToEdit(place, ["Its encoding has no way to write the new text"]);
   if (bytes.length > call.limits.maxWriteBytes) throw contentTooLarge(place, bytes.length, call.limits.maxWriteBytes);
   const expected = action === "add" ? ("nothing" as const) : expectedIn(placed);
   const text = before?.text ?? "";

@@ -63,7 +63,7 @@ export function textOf(error: FileAdapterError, failed: FailedCall, paths: Sessi
     case "INVALID_PATTERN":
       return `Invalid regex pattern: ${patternFault(error, argument(failed, "pattern"))}`;
     case "INVALID_PATH":
-      return `path traversal rejected: ${requestedPath(failed)} (${message.slice(message.lastIndexOf(": ") + 2)})`;
+      return `path traversal rejected: ${requestedPath(failed)} (${message.slice(message.lastIndexOf(": ") + 2).replace(". Use /", "")})`;
     case "PATH_NOT_RELATIVE":
     case "PATH_ESCAPES_ROOT":
       return `path traversal rejected: ${requestedPath(failed)}`;

@@ -58,6 +58,42 @@ describe("looking", () => {
     expect(await says("mkdir", "d:a/b")).toMatch(/Pass -p or call venue-files mkdir\n$/);
     expect(await says("undo", "none")).toMatch(/Take an id from venue-files history\n$/);
     expect(await says("undo")).toMatch(/See venue-files history\n$/);
+    expect(await says("tree", "d:a.txt")).toBe(
+      "venue-files: Not a directory: a.txt. Read it with venue-files cat, or choose another path\n",
+    );
+    expect(await says("get", "d:sub")).toBe(
+      "venue-files: Not a regular file: sub. It is a directory: say -r to copy it\n",
+    );
+    expect(await says("put", "docs", "d:")).toBe('Cannot read "docs": it is a directory; say -r to copy it\n');
+    expect(await says("restore", "d:a.txt", "abc")).toMatch(
+      /: 'ID' must name a change of this path\. No entry abc of "a\.txt" .* Take one from venue-files history\n$/,
+    );
+  });
+
+  test("a failed edit names the options of its command", async () => {
+    const edit = async (...more: string[]) => (await on(["edit", ...more])).stderr;
+    const [old, edits] = [["--old", "e\n", "--new", "E\n"], '[{"oldText":"e\\n","newText":"E\\n"}]'];
+    expect(await edit("d:a.txt", ...old)).toMatch(/add lines around it to --old, or set --expect\n$/);
+    writeFileSync(join(folder, "edits.json"), edits);
+    expect(await edit("d:a.txt", "--edits", "edits.json")).toMatch(/around it to oldText, or set expect\n$/);
+    writeFileSync(join(folder, "docs/bin"), Buffer.from([0xff, 0x0a]));
+    expect(await edit("d:bin", ...old)).toMatch(
+      /pass its --encoding, such as latin1\. Else replace it whole with venue-files put\n$/,
+    );
+  });
+
+  test("tree says that there is more below, and refuses depths that it does not have", async () => {
+    mkdirSync(join(folder, "docs/sub/c/d/e"), { recursive: true });
+    const more = "venue-files: there is more below; pass -L 10, or a deeper path\n";
+    expect(await on(["tree", "d:"])).toMatchObject({ status: 0, stderr: more });
+    await ok("tree", "-L", "2", "d:");
+    await ok("tree", "-L", "10", "d:");
+    mkdirSync(join(folder, "docs/sub/c/d/e/f/g/h/i/j/k/l"), { recursive: true });
+    const deeper = "venue-files: there is more below; name a deeper path\n";
+    expect(await on(["tree", "-L", "10", "d:"])).toMatchObject({ status: 0, stderr: deeper });
+    for (const level of ["0", "11", "99"]) {
+      await expect(on(["tree", "-L", level, "d:"])).resolves.toMatchObject({ status: 64, stdout: "" });
+    }
   });
 
   test("cat, head and tail give bytes as they are", async () => {
@@ -154,7 +190,7 @@ describe("transfer", () => {
     expect(inRoot("typed")).toBe("typed");
     expect((await on(["put", "-n", "x", "d:typed"])).status).toBe(1);
     expect(inRoot("typed")).toBe("typed");
-    expect(await on(["put", "docs", "d:typed"])).toMatchObject({ stderr: 'Cannot read "docs": it is a directory\n' });
+    expect(await on(["put", "docs", "d:typed"])).toMatchObject({ status: 66 });
     expect(await on(["put", "none", "d:typed"])).toMatchObject({
       status: 66,
       stderr: 'Cannot read "none": no such file or directory\n',

@@ -79,7 +79,12 @@ const PLACED: readonly [string, (place: texts.Place) => FileAdapterError, string
   ],
   ["READ_ONLY_ROOT", texts.readOnlyRoot, "Root 'r' is read-only", "Root 'r' is read-only"],
   ["NOT_FOUND", texts.notFound, "Not found: r:a/b", "Not found: r:/"],
-  ["NOT_A_DIRECTORY", texts.notADirectory, "Not a directory: a/b", "Not a directory: /"],
+  [
+    "NOT_A_DIRECTORY",
+    texts.notADirectory,
+    "Not a directory: a/b. Read it with file:read, or choose another path",
+    "Not a directory: /. Read it with file:read, or choose another path",
+  ],
   [
     "IS_A_DIRECTORY",
     texts.isADirectory,

@@ -16,7 +16,7 @@ const conflict = (verb: string, expected: string, current?: string | null) =>
     "CONFLICT",
     `Cannot ${verb} "a": it changed since you read it (expected ${expected === "*" ? "nothing" : expected}${
       current === undefined ? "" : `, now ${current ?? "missing"}`
-    }). Read it again`,
+    }). ${expected === "*" ? "It is there already: read it before you replace it, or choose another name" : "Read it again"}`,
     "a",
     { expected, ...(current === undefined ? {} : { current }) },
   );

@@ -207,7 +207,12 @@ function refusals() {
   return [
     ["where the parent is missing", "none/x", false, missing("none")],
     ["where more is missing", "none/none/x", false, missing("none/none")],
-    ["below a file", "file/x", true, failure("NOT_A_DIRECTORY", "Not a directory: file", "file")],
+    [
+      "below a file",
+      "file/x",
+      true,
+      failure("NOT_A_DIRECTORY", "Not a directory: file. Read it with file:read, or choose another path", "file"),
+    ],
     [
       "on a directory",
       "dir",

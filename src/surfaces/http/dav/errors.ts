@@ -67,13 +67,14 @@ const STATUSES: Readonly<Record<string, Mapped>> = {
   PATH_NOT_RELATIVE: sameMapping(400),
 };
 
-const TOOLS: Readonly<Record<string, string>> = { list: "PROPFIND", mkdir: "MKCOL" };
+const TOOLS: Readonly<Record<string, string>> = { list: "PROPFIND", mkdir: "MKCOL", read: "GET" };
 const OPTIONS: Readonly<Record<string, string>> = {
   overwrite: "Overwrite: T",
   parents: "a path whose collection exists",
 };
 /** Errors in the words of WebDAV, whose clients have no operations. */
 const WORDING: Wording = {
+  ...PLAIN_WORDING,
   tool: (name) => TOOLS[name] ?? PLAIN_WORDING.tool(name),
   option: (name) => OPTIONS[name] ?? PLAIN_WORDING.option(name),
 };
