@@ -6,7 +6,7 @@ const target = new URL("../docs/configuration.md", import.meta.url);
 
 const INTRODUCTION = `# Configuration
 
-JSON5, given with \`--config FILE\`; none is searched for. Relative paths are relative to the file's folder. An unknown key, a
+JSON5, given with \`--config FILE\`; none is searched for. No object has a key twice. Relative paths are relative to the file's folder. An unknown key, a
 wrong type or a key of a later version stops the start, and all problems are told at once, in the order of the file, each
 as \`file:line:column: problem\`. \`venue-files check\` also tells what a start would find: folders that are missing or cannot be written, secrets that
 cannot be trusted, an address that is none of this machine. It makes nothing, and asks neither whether a port or folder is in use now nor

@@ -1,7 +1,7 @@
 // Grants: parsing, covering and intersecting capabilities on `file://` and `dlfs://` resources.
 
 import { type Ability, APPROVE, type Capability } from "../core/call/capability.js";
-import { isObject } from "../core/unknown.js";
+import { fieldsOf, isObject } from "../core/unknown.js";
 import type { GrantSemantics } from "../ucan/verify/proof.js";
 
 /** `file`: a root; `dlfs`: one of the caller's own drives. Neither ever covers the other. */
@@ -136,6 +136,20 @@ export const covers = (grant: Need, need: Need): boolean =>
 /** Words are a prefix; but every ability (no words) does not include approval, which has to be named. */
 const grantsWords = (held: readonly string[], needed: readonly string[]): boolean =>
   isPrefix(held, needed) && (needed[0] !== APPROVE || held[0] === APPROVE);
+
+/** What `can` may be, besides `*`. */
+export const ABILITY_NAMES = "crud/read, crud/write, crud/delete, crud (all three), exec/run or approve";
+
+/** Whether any operation needs what a grant gives; else its ability is misspelt. */
+export const isOfUse = ({ words }: Grant): boolean => Object.values(WORDS).some((needed) => grantsWords(words, needed));
+
+/** Whether an entry of a caps list may grant anything; those of other schemes are for other adapters. */
+export function mayGrant(value: unknown): boolean {
+  const { with: resource } = fieldsOf(value);
+  if (typeof resource === "string" && !/^(?:file|dlfs):/i.test(resource)) return true;
+  const grant = parseGrant(value);
+  return grant !== undefined && isOfUse(grant);
+}
 
 /** Semantics of the capabilities in UCANs, for the verifier. */
 export const FILE_SEMANTICS: GrantSemantics<Grant> = { parse: parseGrant, covers };

@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import { grantsFiles } from "../authz/grant.js";
 import { ConfigError } from "../config/errors.js";
 import { locate, type Problem } from "../config/lines.js";
-import { loadConfigFile, locateKeys, parseConfig, parseJson5 } from "../config/load.js";
+import { loadConfigFile, locateKeys, parseCapsList, parseConfig } from "../config/load.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import { compileDeny } from "../path/deny.js";
@@ -62,19 +62,19 @@ const READ_FAILURES: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
 };
 
-/** Reads a caps list (`--caps`). Anything but a list would deny every call, so it is a ConfigError instead. */
+/** Reads a caps list (`--caps`). What grants nothing would deny without a word, so it is a ConfigError instead. */
 export function loadCaps(file: string | undefined): readonly unknown[] | undefined {
   if (file === undefined) return undefined;
   const name = `"${escapeText(basename(file))}"`;
-  let caps: unknown;
+  let caps: readonly unknown[] | undefined;
   try {
-    caps = parseJson5(file, readFileSync(file, "utf8"));
+    caps = parseCapsList(file, readFileSync(file, "utf8"));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const code = codeOf(error);
     throw new ConfigError([`Cannot read ${name}: ${READ_FAILURES[code] ?? code}`], EXIT.noInput);
   }
-  if (Array.isArray(caps)) return caps;
+  if (caps !== undefined) return caps;
   throw new ConfigError([`${name} must hold a list such as [{ with: "file://docs/", can: "crud/read" }]`], EXIT.config);
 }
 

@@ -26,6 +26,13 @@ export interface Problem {
   readonly above?: string;
 }
 
+/** A key that an object has twice; to a parser the last one counts. */
+interface Duplicate {
+  readonly key: string;
+  readonly first: Position;
+  readonly again: Position;
+}
+
 /**
  * Finds the positions of all keys.
  *
@@ -33,9 +40,18 @@ export interface Problem {
  * @param unquote parses a quoted key
  */
 export function positionsOf(text: string, unquote: (quoted: string) => unknown): Positions {
+  return scan(text, unquote).positions;
+}
+
+/** Finds the keys that an object has twice. @param text valid JSON5 @param unquote parses a quoted key */
+export function duplicatesIn(text: string, unquote: (quoted: string) => unknown): readonly Duplicate[] {
+  return scan(text, unquote).duplicates;
+}
+
+function scan(text: string, unquote: (quoted: string) => unknown): Scanner {
   const scanner = new Scanner(text, unquote);
   scanner.value([]);
-  return scanner.positions;
+  return scanner;
 }
 
 /**
@@ -61,13 +77,20 @@ function compare(one: Position | undefined, other: Position | undefined): number
 function positionOf({ text, above = "" }: Problem, positions: Positions): Position | undefined {
   // A mistake on the command line, not in the file.
   if (text.endsWith(" by --root")) return undefined;
-  for (const [, quoted = ""] of text.matchAll(/'([^']+)'/g)) {
-    // Messages about a root that cannot be opened contain only its name.
-    const key = text.startsWith("Root '") ? `file.roots.${quoted}` : quoted;
+  if (text.startsWith("Config must ")) return { line: 1, column: 1 };
+  for (const key of keysIn(text)) {
     const found = nearestPosition(above + key, positions);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The keys that a message is about. */
+function keysIn(text: string): readonly string[] {
+  // Messages about a listener contain none of its keys, those about a root that cannot be opened only its name.
+  if (text.startsWith("Refusing to start: ")) return text.includes("'") ? ["hostname"] : ["baseUrl", "trustProxy"];
+  const quoted = [...text.matchAll(/'([^']+)'/g)].map(([, key = ""]) => key);
+  return text.startsWith("Root '") ? quoted.map((name) => `file.roots.${name}`) : quoted;
 }
 
 /** For a missing key, the position of its parent. */
@@ -87,6 +110,7 @@ const BARE = /[^\s\uFEFF,:{}[\]/"']+/y;
 
 class Scanner {
   readonly positions = new Map<string, Position>();
+  readonly duplicates: Duplicate[] = [];
   readonly #text: string;
   readonly #unquote: (quoted: string) => unknown;
   #at = 0;
@@ -101,7 +125,8 @@ class Scanner {
 
   value(path: KeyPath): void {
     this.#blank();
-    if (this.#takes("{")) this.#all("}", () => this.#member(path));
+    const names = new Map<string, Position>();
+    if (this.#takes("{")) this.#all("}", () => this.#member(path, names));
     else if (this.#takes("[")) this.#all("]", (index) => this.#item([...path, index]));
     else this.#scalar();
   }
@@ -116,10 +141,16 @@ class Scanner {
     }
   }
 
-  #member(path: KeyPath): void {
+  /** @param names those of the same object so far */
+  #member(path: KeyPath, names: Map<string, Position>): void {
     const position = this.#position();
     const key = this.#scalar();
-    const name = /^["']/.test(key) ? String(this.#unquote(key)) : key;
+    // Bare keys may hold escapes too.
+    const quoted = /^["']/.test(key) ? key : key.includes("\\") ? `"${key}"` : undefined;
+    const name = quoted === undefined ? key : String(this.#unquote(quoted));
+    const first = names.get(name);
+    if (first === undefined) names.set(name, position);
+    else this.duplicates.push({ key: keyText([...path, name]), first, again: position });
     this.positions.set(keyText([...path, name]), position);
     this.#blank();
     this.#takes(":");

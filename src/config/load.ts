@@ -3,13 +3,17 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, resolve } from "node:path";
+import { mayGrant } from "../authz/grant.js";
+import type { Capability } from "../core/call/capability.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { FileConfig } from "../core/file-config.js";
 import { packageFile } from "../core/package-files.js";
 import { fieldsOf } from "../core/unknown.js";
-import type { JsonSchema } from "./checks/check-schema.js";
+import type { Draft } from "./checked-venue.js";
+import { checkValue, type JsonSchema } from "./checks/check-schema.js";
+import { checkCaps } from "./checks/relations.js";
 import { ConfigError } from "./errors.js";
-import { type Located, locate, place, positionsOf } from "./lines.js";
+import { duplicatesIn, type Located, locate, place, positionsOf } from "./lines.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";
 import type { VenueParseOptions } from "./parse-venue.js";
 import { parseVenue, parseVenues } from "./parse-venues.js";
@@ -88,6 +92,32 @@ export function readConfigSchema(): JsonSchema {
   return configSchema;
 }
 
+/**
+ * Parses a caps list.
+ *
+ * @param path name of the file, for messages
+ * @returns `undefined` for anything but a list
+ * @throws ConfigError with every entry that is no capability, or grants nothing
+ */
+export function parseCapsList(path: string, text: string): readonly unknown[] | undefined {
+  const caps = parseJson5(path, text);
+  if (!Array.isArray(caps)) return undefined;
+  const problems: string[] = [];
+  const check = { document: readConfigSchema(), above: [], hiddenKeys: 0, baseDir: "", problems };
+  const top = { check, path: [] };
+  const capabilities = checkValue(top, { type: "array", items: { $ref: "#/$defs/capability" } }, caps);
+  checkCaps(top, capabilities as Draft<readonly Capability[]>, mayGrant);
+  if (problems.length === 0) return caps;
+  const positions = positionsOf(text, json5().parse);
+  throw new ConfigError(
+    locate(
+      problems.map((problem) => ({ text: problem })),
+      { file: path, positions },
+    ),
+    78,
+  );
+}
+
 const READ_FAILURES: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
   ENOTDIR: "no such file",
@@ -116,14 +146,26 @@ function textOf(quotedName: string, bytes: Uint8Array): string {
 /** The message of the JSON5 parser without its position; it shows one character of the text at most. */
 const PARSER_TEXT = /^JSON5: (.*?)(?: at \d+:\d+)?$/s;
 
-/** Parses JSON5. @param path name of the file, for the message @throws ConfigError that says where it is invalid */
-export function parseJson5(path: string, text: string): unknown {
+/**
+ * Parses JSON5 whose objects have each key once.
+ *
+ * @param path name of the file, for the message
+ * @throws ConfigError that says where it is invalid
+ */
+function parseJson5(path: string, text: string): unknown {
+  let value: unknown;
   try {
-    return json5().parse(text);
+    value = json5().parse(text);
   } catch (error) {
     const { lineNumber: line = 1, columnNumber: column = 1 } = error as { lineNumber?: number; columnNumber?: number };
     const [, reason = ""] = PARSER_TEXT.exec(error instanceof Error ? error.message : "") ?? [];
     const why = reason === "" ? "" : `: ${escapeText(reason)}`;
     throw new ConfigError([`${place(path, { line, column })}: not valid JSON5${why}`], 78);
   }
+  const twice = duplicatesIn(text, json5().parse).map(
+    ({ key, first, again }) =>
+      `${place(path, again)}: '${key}' is set at ${place(path, first)} already. Remove one of them`,
+  );
+  if (twice.length > 0) throw new ConfigError(twice, 78);
+  return value;
 }

@@ -26,6 +26,13 @@ export function isLoopbackHost(hostname: string): boolean {
   return bare.toLowerCase() === "localhost" || isLoopbackAddress(bare);
 }
 
+/** Where programs of this machine reach a listener, whatever name a proxy gives to it. */
+export function localUrl({ hostname }: Pick<Reach, "hostname">, port: number): string {
+  const bare = bareHost(hostname);
+  const host = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[bare] ?? (bare.includes(":") ? `[${bare}]` : bare);
+  return `http://${host}:${port}`;
+}
+
 /** The config keys that determine from where a venue is reachable. */
 export interface Reach {
   readonly hostname: string;

@@ -110,6 +110,7 @@ describe("a problem", () => {
     ["Root 'docs' does not exist or cannot be reached: /docs", "14:20"],
     ["Root 'a b' is not a directory: /a", "14:37"],
     ["Root 'port' does not exist or cannot be reached: /port", "14:11"],
+    ["Config must be an object, not an array", "1:1"],
   ])("%s is told with its file, line and column", (text, at) => {
     expect(locate([{ text }], { file, positions })).toEqual([`etc/venue.json5:${at}: ${text}`]);
   });
@@ -117,10 +118,16 @@ describe("a problem", () => {
   test.each([
     "Root 'docs' is given twice: in the config and by --root",
     "'seed' is missing",
-    "Config must be an object",
     "Refusing to start: '0.0.0.0' is not a loopback address",
   ])("%s is told as it is", (text) => {
     expect(locate([{ text }], { file, positions })).toEqual([text]);
+  });
+
+  test("with a listener is told where it is set", () => {
+    const settings = positionsIn("{ trustProxy: true,\n hostname: '0.0.0.0' }");
+    const place = (text: string) => locate([{ text }], { file: "v", positions: settings })[0];
+    expect(place("Refusing to start: '0.0.0.0' is not a loopback address.")).toMatch(/^v:2:2: Refusing/);
+    expect(place("Refusing to start: this venue is reachable from outside.")).toMatch(/^v:1:3: Refusing/);
   });
 
   test("of one of several venues is found there", () => {

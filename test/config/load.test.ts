@@ -59,8 +59,7 @@ describe("a config file", () => {
     expect(problemsOf(() => loadConfigFile(path))).toEqual([]);
   });
 
-  test("takes the last of two equal keys, and __proto__ as a name", () => {
-    expect(only(loadConfigFile(file(`{ port: 1, port: 2 }`))).port).toBe(2);
+  test("takes __proto__ as a name", () => {
     expect(problemsOf(() => loadConfigFile(file(`{ __proto__: { port: 1 } }`)))).toEqual([
       expect.stringMatching(/venue\.json5:1:3: Unknown config key '__proto__'$/),
     ]);
@@ -108,10 +107,10 @@ describe("an invalid file ends with status 78", () => {
     ["{\n  name: 'a',\n  port: }", "FILE:3:9: not valid JSON5: invalid character '}'"],
     ["", "FILE:1:1: not valid JSON5: invalid end of input"],
     [Uint8Array.of(0x27, 0xff, 0x27), 'Cannot read "venue.json5": not valid UTF-8'],
-    ["[]", "Config must be an object, not an array"],
-    ["null", "Config must be an object, not null"],
-    ["'name'", "Config must be an object, not a string"],
-    ["7", "Config must be an object, not 7"],
+    ["[]", "FILE:1:1: Config must be an object, not an array"],
+    ["null", "FILE:1:1: Config must be an object, not null"],
+    ["'name'", "FILE:1:1: Config must be an object, not a string"],
+    ["7", "FILE:1:1: Config must be an object, not 7"],
   ])("%j", (content, text) => {
     const path = file(content);
     const message = text.replace("FILE", path);
@@ -127,5 +126,26 @@ describe("an invalid file ends with status 78", () => {
       `${path}:1:3: 'port' must be an integer from 0 to 65535, not a string`,
       `${path}:1:17: Unknown config key 'nmae' - did you mean 'name'?`,
     ]);
+  });
+});
+
+describe("a key that an object has twice", () => {
+  const problemsIn = (text: string) => problemsOf(() => loadConfigFile(file(text)));
+
+  test("is refused with both places", () => {
+    expect(
+      problemsIn(`{ port: 1,\n  "p\\u006frt": 2, file: { roots: {\n docs: "a",\n d\\u006fcs: "b", 'docs': "c" } } }`),
+    ).toEqual([
+      expect.stringMatching(/venue\.json5:2:3: 'port' is set at .*venue\.json5:1:3 already\. Remove one of them$/),
+      expect.stringMatching(/:4:2: 'file\.roots\.docs' is set at .*:3:2 already/),
+      expect.stringMatching(/:4:18: 'file\.roots\.docs' is set at .*:3:2 already/),
+    ]);
+  });
+
+  test("is not one of another object, nor one with a point in its name", () => {
+    expect(problemsIn(`{ auth: { tokens: [] }, audit: {}, log: {}, file: { roots: { a: "a", log: "b" } } }`)).toEqual(
+      [],
+    );
+    expect(problemsIn(`{ log: { level: "info" }, "log.level": 1 }`).join()).toMatch(/Unknown config key/);
   });
 });

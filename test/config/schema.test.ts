@@ -137,7 +137,7 @@ describe("schemas/config.json", () => {
       expect(parseConfigs(named, options)).toEqual([parseConfig({}, options)]);
       expect(validate({ ...value, $schema: 5 })).toBe(false);
       expect(problemsOf(() => parseConfigs({ ...value, $schema: 5 }, options))).toEqual([
-        "'$schema' must be a string, not 5",
+        "'$schema' must be a string, not a number",
       ]);
     },
   );

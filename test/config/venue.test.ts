@@ -105,7 +105,7 @@ describe("a full config", () => {
       public: { enabled: false, caps: [{ with: "file://docs/", can: "crud/read" }] },
       localToken: true,
       tokens: [
-        { name: "ci", token: { env: "CI_TOKEN" }, caps: [{ with: "file://docs/", can: "crud" }] },
+        { name: "ci", token: { env: "CI_TOKEN" }, caps: [{ with: "file://tmp/", can: "crud" }] },
         { name: "b.2", token: { file: "/token" }, did: "did:web:b.example", caps: [] },
         { name: "c", token: { sha256: "0b".repeat(32) }, caps: [] },
       ],
@@ -302,7 +302,7 @@ describe("a wrong value is named with its key and what was expected", () => {
   const venueDid = "a DID such as did:web:files.example.com, or the did:key of the seed";
   const webUrl = "an http or https URL without credentials, query or fragment";
   test.each([
-    ["name", 5, "a string that is not empty, not 5"],
+    ["name", 5, "a string that is not empty, not a number"],
     ["name", "", "a string that is not empty"],
     ["hostname", "my host", "a host name or an IP address"],
     ["hostname", "http://localhost", "a host name or an IP address"],
@@ -323,7 +323,7 @@ describe("a wrong value is named with its key and what was expected", () => {
     ["baseUrl", "https:///a.example", webUrl],
     ["baseUrl", "https://a.example\\@b.example", webUrl],
     ["baseUrl", " https://a.example", webUrl],
-    ["baseUrl", 5, `${webUrl}, not 5`],
+    ["baseUrl", 5, `${webUrl}, not a number`],
     ["trustProxy", "true", "true or false, not a string"],
     ["trustProxy", 1, "true or false, not 1"],
     ["seed", "00", "64 hex digits"],
@@ -405,7 +405,7 @@ describe("a wrong value is named with its key and what was expected", () => {
     ["audit.keep", 0, `${atLeast(1)}, not 0`],
     ["log", "info", "an object, not a string"],
     ["log.level", "trace", `"debug" or "info" or "warn" or "error" or "silent"`],
-    ["log.file", 2, "a path that is not empty, not 2"],
+    ["log.file", 2, "a path that is not empty, not a number"],
     ["metrics", true, `"operator" or "public" or false, not true`],
     ["metrics", "all", `"operator" or "public" or false`],
     ["audit", "audit.jsonl", "an object, not a string"],

@@ -95,7 +95,7 @@ describe("a problem in one of several venues", () => {
     expect(error?.problems).toEqual([
       "Unknown config key 'nmae'",
       "Unknown config key 'venues[0].prot' - did you mean 'port'?",
-      "'venues[1].name' must be a string that is not empty, not 5",
+      "'venues[1].name' must be a string that is not empty, not a number",
       "'venues[2].hostname' must be a host name or an IP address",
       "'venues[0]' and 'venues[1]' both listen on localhost:8080",
     ]);

@@ -132,7 +132,7 @@ Exit status: 0 stopped, 64 usage, 66 file not readable, 69 port or address not t
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
 
 Reads the configuration and says what serve would run: addresses, identity, roots, and who may do what in them. Nothing
-is started, and nothing is made. Everything that is wrong is told at once.
+is started, and nothing is made. All that is wrong in the file is told at once; then all that a start would miss.
 
 ${ROOT_OPTIONS}
 ${LISTEN_OPTIONS}

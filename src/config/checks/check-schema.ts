@@ -75,7 +75,8 @@ function foundType(schema: JsonSchema | undefined, value: unknown): string {
   if (typeof value === "string") return schema?.type === "string" || schema?.enum !== undefined ? "" : ", not a string";
   if (Array.isArray(value)) return schema?.type === "array" ? "" : ", not an array";
   if (isObject(value)) return ", not an object";
-  return schema?.writeOnly === true && value !== null ? `, not a ${typeof value}` : `, not ${String(value)}`;
+  const isHidden = schema?.writeOnly === true || (typeof value === "number" && schema?.type === "string");
+  return isHidden && value !== null ? `, not a ${typeof value}` : `, not ${String(value)}`;
 }
 
 type Members = Readonly<Record<string, unknown>>;

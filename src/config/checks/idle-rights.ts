@@ -1,6 +1,7 @@
 // Warns of owners, grants and public capabilities that have no effect.
 
-import { parseGrant } from "../../authz/grant.js";
+import { ABILITY_NAMES, isOf, isOfUse, parseGrant } from "../../authz/grant.js";
+import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { VenueConfig } from "../types.js";
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
@@ -12,10 +13,11 @@ const ED25519_DID = /^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/;
  * Warns about rights in a config that have no effect: a mistake, but no reason not to start.
  *
  * @param config checked and complete
- * @returns one line each, with key paths and root names, but no other values
+ * @returns one line each, with key paths, root names and abilities, but no other values
  */
 export function warnOfIdleRights(venue: Place, config: VenueConfig): readonly string[] {
-  return [...idleOwners(venue, config), ...idleGrants(venue, config), ...idlePublicCaps(venue, config)];
+  const idle = [idleOwners, idleGrants, idleTokens, idlePublicCaps];
+  return idle.flatMap((warnings) => [...warnings(venue, config)]);
 }
 
 const pathAt = (place: Place, ...keys: readonly (string | number)[]): string =>
@@ -31,14 +33,30 @@ function* idleOwners(venue: Place, { did, operator, file }: VenueConfig): Genera
 
 function* idleGrants(venue: Place, config: VenueConfig): Generator<string> {
   for (const [index, { did, with: resource, can }] of config.auth.grants.entries()) {
-    const root = rootOfCapability({ with: resource, can });
-    if (root !== undefined && !Object.hasOwn(config.file.roots, root)) {
-      yield `${pathAt(venue, "auth", "grants", index)} names root '${escapeText(root)}', which does not exist`;
-    }
+    yield* idleCapability(pathAt(venue, "auth", "grants", index), { with: resource, can }, config);
     if (canBeProved(did, config)) continue;
     const place = pathAt(venue, "auth", "grants", index, "did");
     yield `${place} is neither the did:key of an Ed25519 key nor the DID of a token: nobody can prove to be it`;
   }
+}
+
+function* idleTokens(venue: Place, config: VenueConfig): Generator<string> {
+  for (const [index, { caps }] of config.auth.tokens.entries()) {
+    for (const [at, capability] of caps.entries()) {
+      yield* idleCapability(pathAt(venue, "auth", "tokens", index, "caps", at), capability, config);
+    }
+  }
+}
+
+/** What is misspelt in a capability: its root, or its ability. */
+function* idleCapability(path: string, capability: Capability, { file }: VenueConfig): Generator<string> {
+  const grant = parseGrant(capability);
+  if (grant === undefined) return;
+  const [root] = grant.segments;
+  if (isOf("file", grant) && root !== undefined && !Object.hasOwn(file.roots, root)) {
+    yield `${path} names root '${escapeText(root)}', which does not exist`;
+  }
+  if (!isOfUse(grant)) yield `${path} gives nothing: no operation needs '${capability.can}'. Use ${ABILITY_NAMES}`;
 }
 
 function canBeProved(did: string, config: VenueConfig): boolean {
@@ -51,7 +69,8 @@ function canBeProved(did: string, config: VenueConfig): boolean {
   });
 }
 
-function* idlePublicCaps(venue: Place, { auth, file }: VenueConfig): Generator<string> {
+function* idlePublicCaps(venue: Place, config: VenueConfig): Generator<string> {
+  const { auth, file } = config;
   const { enabled, caps = [] } = auth.public;
   if (enabled === false || caps.length === 0) return;
   const roots = Object.entries(file.roots);
@@ -60,12 +79,10 @@ function* idlePublicCaps(venue: Place, { auth, file }: VenueConfig): Generator<s
     return;
   }
   for (const [index, capability] of caps.entries()) {
-    const [name, root] = roots.find(([each]) => each === rootOfCapability(capability)) ?? [];
-    if (root?.owner === undefined) continue;
     const place = pathAt(venue, "auth", "public", "caps", index);
+    yield* idleCapability(place, capability, config);
+    const [name, root] = roots.find(([each]) => each === parseGrant(capability)?.segments[0]) ?? [];
+    if (root?.owner === undefined) continue;
     yield `${place} gives nothing: root '${name}' has an owner, and public access ends there`;
   }
 }
-
-/** The root of a capability, parsed as for authorisation. */
-const rootOfCapability = (capability: unknown): string | undefined => parseGrant(capability)?.segments[0];

@@ -68,7 +68,8 @@ function checkNotPublic(place: Place, given: string | undefined, { did }: DraftV
 
 type Capabilities = Draft<readonly Capability[]> | undefined;
 
-function checkCaps(place: Place, caps: Capabilities, isGrant: IsGrant | undefined): void {
+/** Reports the capabilities that grant nothing. */
+export function checkCaps(place: Place, caps: Capabilities, isGrant: IsGrant | undefined): void {
   if (isGrant === undefined) return;
   for (const [index, capability] of (caps ?? []).entries()) {
     const { with: resource, can } = capability ?? {};

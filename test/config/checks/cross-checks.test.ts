@@ -57,7 +57,7 @@ describe("URLs that only look like one", () => {
     [{ corsOrigins: ["https://a.example/b"] }, `'corsOrigins[0]' ${exact}`],
     [{ corsOrigins: ["https://user@a.example"] }, `'corsOrigins[0]' ${exact}`],
     [{ corsOrigins: ["a.example", "null", "*"] }, ...[0, 1, 2].map((index) => `'corsOrigins[${index}]' ${exact}`)],
-    [{ corsOrigins: [5] }, `'corsOrigins[0]' ${exact}, not 5`],
+    [{ corsOrigins: [5] }, `'corsOrigins[0]' ${exact}, not a number`],
   ]);
 });
 
@@ -72,7 +72,7 @@ describe('corsOrigins "*"', () => {
     [{ corsOrigins: "*", auth: { public: { enabled: true } } }, problem],
     [{ corsOrigins: "*", auth: { public: { enabled: true } }, hostname: "0.0.0.0" }, problem],
     // What is wrong itself says nothing about who is served.
-    [{ corsOrigins: "*", hostname: 5 }, "'hostname' must be a host name or an IP address, not 5"],
+    [{ corsOrigins: "*", hostname: 5 }, "'hostname' must be a host name or an IP address, not a number"],
     [{ corsOrigins: "*", auth: 5 }, "'auth' must be an object, not 5"],
     [
       { corsOrigins: "*", auth: { public: { enabled: "no" } } },
@@ -183,7 +183,7 @@ describe("who owns a root", () => {
   const did = "a DID such as did:key:z6Mk… or did:web:example.com";
   refuses([
     [rooted("me"), `'file.roots.docs.owner' must be ${did}`],
-    [rooted(5), `'file.roots.docs.owner' must be ${did}, not 5`],
+    [rooted(5), `'file.roots.docs.owner' must be ${did}, not a number`],
     [{ ...rooted("did:web:v:public"), did: "did:web:v" }, stranger],
     // The DID of the key is not known yet, but of this form there is nothing else.
     [rooted("did:key:z6Mkx:public"), stranger],

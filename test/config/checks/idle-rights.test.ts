@@ -34,6 +34,51 @@ describe("a grant for a root that does not exist is pointed out", () => {
   });
 });
 
+describe("what is misspelt in a capability is pointed out", () => {
+  const roots = { docs: { path: "/docs" }, drive: { dlfs: "drive" } };
+  const open = { file: { roots }, drives: { store: "memory" } } as const;
+  const CAPS = [
+    { with: "file://docs/", can: "crud/raed" },
+    { with: "file://docs/", can: "read" },
+    { with: "file://dosc/", can: "crud/read" },
+  ];
+  const ability = (can: string) =>
+    `gives nothing: no operation needs '${can}'. Use crud/read, crud/write, crud/delete, crud (all three), exec/run or approve`;
+  const told = (place: string, at = "") => [
+    `'${place}[0]${at}' ${ability("crud/raed")}`,
+    `'${place}[1]${at}' ${ability("read")}`,
+    `'${place}[2]${at}' names root 'dosc', which does not exist`,
+  ];
+
+  test("of everybody, of a token, and of a grant", () => {
+    expect(warningsOf({ ...open, auth: { public: { caps: CAPS } } })).toEqual(told("auth.public.caps"));
+    const tokens = [{ name: "ci", token: { env: "CI" }, caps: CAPS }];
+    expect(warningsOf({ ...open, auth: { tokens } })).toEqual(told("auth.tokens[0].caps"));
+    const grants = CAPS.map((capability) => ({ did: KEY, ...capability }));
+    expect(warningsOf({ ...open, auth: { grants } })).toEqual(told("auth.grants"));
+  });
+
+  test("and nothing of what means something", () => {
+    const all = [
+      "*",
+      "crud",
+      "crud/*",
+      "crud/read",
+      "crud/read/*",
+      "crud/write",
+      "crud/delete",
+      "exec",
+      "exec/run",
+      "approve",
+    ];
+    const caps = ["file://", "file://docs", "file://docs/a/b", "file://drive/x", "dlfs://notes/"].flatMap((resource) =>
+      all.map((can) => ({ with: resource, can })),
+    );
+    const tokens = [{ name: "ci", token: { env: "CI" }, caps }];
+    expect(warningsOf({ ...open, auth: { public: { caps }, tokens } })).toEqual([]);
+  });
+});
+
 describe("a grant for somebody whom nobody can prove to be is pointed out", () => {
   const token = (name: string, did?: string) => ({
     name,

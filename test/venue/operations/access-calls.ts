@@ -14,6 +14,7 @@ export interface Issued {
   readonly expires: number;
   readonly token: string;
   readonly url: string;
+  readonly note?: string;
 }
 
 export function accessOf(ground: Ground) {

@@ -1,12 +1,12 @@
 // auth:issue: makes an access token, a session, or a link to either.
 
-import { parseGrant } from "../../../authz/grant.js";
+import { ABILITY_NAMES, isOf, isOfUse, parseGrant } from "../../../authz/grant.js";
 import { APPROVE, type Capability } from "../../../core/call/capability.js";
-import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
+import { escapeText, invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
-import { accessDid } from "../../identity/access-entry.js";
+import { accessDid, type TokenMaker } from "../../identity/access-entry.js";
 import { SESSION_MS } from "../../identity/access-tokens.js";
-import type { VenueOperation } from "../operation.js";
+import type { OperationParts, VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
 import { didOfMaker, makingBy } from "../tokens/issue-rights.js";
 import { publishToken } from "./list.js";
@@ -50,11 +50,12 @@ export const authIssue: VenueOperation<IssueInput> = {
     const { entry, secret } = made;
     trail.resource = `access:${entry.id}`;
     publishToken("issued", { entry, isLink: input.link === true, state: "live" }, venue);
+    const note = noteOf(caps ?? [], making.maker, venue);
     const did = caps === undefined ? didOfMaker(making.maker, venue) : accessDid(venue.access, entry.id);
     return {
       ...{ id: entry.id, did, expires: entry.expires },
       ...(input.link === true ? { url: `${base}/workspace/#login=${secret}` } : { token: secret }),
-      ...(venue.keyLasts ? {} : { note: KEY_ENDS }),
+      ...(note === "" ? {} : { note }),
     };
   },
 };
@@ -66,10 +67,31 @@ const KEY_ENDS =
 function parseCaps(caps: readonly unknown[]): readonly Capability[] {
   return caps.map((entry, index) => {
     const grant = parseGrant(entry);
-    if (grant !== undefined) return grant.written;
+    if (grant !== undefined && isOfUse(grant)) return grant.written;
+    if (grant !== undefined) {
+      const text = `'caps[${index}].can' must be an ability: ${ABILITY_NAMES}, not '${grant.written.can}'`;
+      throw invalidInput(text, `/caps/${index}/can`, ABILITY_NAMES);
+    }
     const expected = "{ with: 'file://<root>/<path>', can: 'crud/read' } and nothing else";
     throw invalidInput(`'caps[${index}]' grants nothing here: expected ${expected}`, `/caps/${index}`, expected);
   });
+}
+
+/** What the operator would want to know; nobody else learns from it which roots there are. */
+function noteOf(caps: readonly Capability[], { kind }: TokenMaker, { keyLasts, files }: OperationParts): string {
+  const missing = caps.find((capability) => {
+    const grant = parseGrant(capability);
+    const [root] = grant?.segments ?? [];
+    return (
+      grant !== undefined && isOf("file", grant) && root !== undefined && !files.roots.some(({ name }) => name === root)
+    );
+  });
+  return [
+    ...(missing === undefined || kind !== "operator"
+      ? []
+      : [`There is no root for ${escapeText(missing.with)}, which leads nowhere`]),
+    ...(keyLasts ? [] : [KEY_ENDS]),
+  ].join(". ");
 }
 
 /** Without a wish, an hour for a token, and as long as sessions last for a session. */

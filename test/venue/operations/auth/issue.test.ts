@@ -66,12 +66,21 @@ describe("an access token", () => {
     [{ caps: [] }, "/caps"],
     [{ caps: [{ with: "file://../", can: "crud" }] }, "/caps/0"],
     [{ caps: [{ with: "file://docs/", can: "crud", nb: {} }] }, "/caps/0"],
+    [{ caps: [SUB, { with: "file://docs/", can: "crud/raed" }] }, "/caps/1/can"],
+    [{ caps: [{ with: "file://docs/", can: "read" }] }, "/caps/0/can"],
     [{ label: "" }, "/label"],
     [{ lifetimeSeconds: 604_801 }, "/lifetimeSeconds"],
     [{ caps: [SUB], lifetimeSeconds: 31_622_401 }, "/lifetimeSeconds"],
   ])("is refused for %j", async (input, pointer) => {
     const answer = await ground.byOperator("auth:issue", { label: "test", ...input });
     expect(answer).toMatchObject({ errorCode: "INVALID_INPUT", errorData: { pointer } });
+  });
+
+  test("tells the operator, and nobody else, that there is no such root", async () => {
+    const caps = [SUB, { with: "file://dosc/", can: "crud/read" }, { with: "dlfs://notes/", can: "crud" }];
+    expect((await issue({ caps })).note).toBe("There is no root for file://dosc/, which leads nowhere");
+    expect((await issue({ caps: [SUB, { with: "file://", can: "*" }] })).note).toBeUndefined();
+    expect((await issue({ caps }, { as: ground.bob })).note).toBeUndefined();
   });
 
   test("is told once: neither job, list, audit nor disk hold it", async () => {
