@@ -81,7 +81,7 @@ function characterFault(text: string): PathFault | undefined {
   if (!text.isWellFormed()) return "not valid Unicode";
   if (!CONTROL_OR_BACKSLASH.test(text)) return undefined;
   if (text.includes("\0")) return "Nul character not allowed";
-  return /[\u0001-\u001f\u007f]/.test(text) ? "control character not allowed" : "backslash not allowed";
+  return /[\u0001-\u001f\u007f]/.test(text) ? "control character not allowed" : "backslash not allowed. Use /";
 }
 
 function lengthFault(text: string, segments: readonly string[]): PathFault | undefined {

@@ -60,7 +60,7 @@ export const invalidInput = (message: string | Sentence, pointer: string, expect
 export type PathFault =
   | "Nul character not allowed"
   | "control character not allowed"
-  | "backslash not allowed"
+  | "backslash not allowed. Use /"
   | "not valid Unicode"
   | "too long"
   | "too deep"
@@ -68,9 +68,7 @@ export type PathFault =
   | "reserved name";
 
 export const invalidPath = (place: Place, reason: PathFault): FileAdapterError =>
-  adapterError("INVALID_PATH", `Invalid path '${p(place)}': ${reason}${PATH_ADVICE[reason] ?? ""}`, at(place));
-
-const PATH_ADVICE: Partial<Readonly<Record<PathFault, string>>> = { "backslash not allowed": ". Use /" };
+  adapterError("INVALID_PATH", `Invalid path '${p(place)}': ${reason}`, at(place));
 
 export const pathNotRelative = (place: Place): FileAdapterError =>
   adapterError("PATH_NOT_RELATIVE", `Path must be relative to root '${r(place)}': ${p(place)}`, at(place));
@@ -193,13 +191,6 @@ export function conflict(place: Place, { verb, expected, current, currentSize }:
     },
   );
 }
-
-export const notKept = (place: Place): FileAdapterError =>
-  adapterError(
-    "CONFLICT",
-    `Cannot undo the write of "${p(place)}": what it overwrote was not kept. Undo goes no further back`,
-    at(place),
-  );
 
 /** @param advice what to do about it, after the path */
 export const alreadyExists = (place: Place, advice: Sentence = TARGET_ADVICE): FileAdapterError =>

@@ -45,6 +45,13 @@ const REASONS: Readonly<Record<string, string>> = {
   partial: "you may not see every member of this group. Undo the ones you see by their ids",
 };
 
+export const notKept = ({ root, path }: Place): FileAdapterError =>
+  adapterError(
+    "CONFLICT",
+    `Cannot undo the write of "${pathText(path)}": what it overwrote was not kept. Undo goes no further back`,
+    { root, path },
+  );
+
 /** The same whether there never was such an entry, or the caller may not know of it. */
 export const unknownEntry = (id: string): FileAdapterError =>
   adapterError("NOT_FOUND", [`No change ${escapeText(id)} in the history. Take an id from `, tool("history")], { id });

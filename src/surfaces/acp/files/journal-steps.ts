@@ -1,6 +1,6 @@
 // Undo and redo by the journal of a root: what was too large to hold comes back too, and the history tells of an undo.
 
-import { notKept } from "../../../core/errors/texts.js";
+import { notKept } from "../../../core/errors/undo-texts.js";
 import { etagOf } from "../../../core/etag.js";
 import type { HistoryOutput, UndoOutput } from "../../../schema/types.js";
 import type { FileSession } from "../protocol/session.js";

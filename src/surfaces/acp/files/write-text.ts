@@ -1,7 +1,7 @@
 // Approved writes for `fs/write_text_file`, and undo and redo. Every write is conditional on the content that was
 // approved.
 
-import { notKept } from "../../../core/errors/texts.js";
+import { notKept } from "../../../core/errors/undo-texts.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
 import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
 import type { Change } from "../review/changes.js";
