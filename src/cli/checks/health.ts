@@ -2,6 +2,7 @@
 
 import { type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
+import { localUrl } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Command } from "../arguments/arguments.js";
@@ -30,9 +31,7 @@ type Target = URL | { readonly socketPath: string; readonly path: string };
 
 function targetOf({ listen, hostname, port }: VenueConfig): Target {
   if (listen !== undefined) return { socketPath: listen.socket, path: "/healthz" };
-  const host =
-    { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[hostname] ?? (hostname.includes(":") ? `[${hostname}]` : hostname);
-  return new URL(`http://${host}:${port}/healthz`);
+  return new URL("/healthz", localUrl({ hostname }, port));
 }
 
 /** @returns what is wrong */

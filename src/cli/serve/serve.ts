@@ -1,7 +1,7 @@
 // The `serve` command: opens every venue of a configuration, listens, and reloads on SIGHUP.
 
 import { ConfigError } from "../../config/errors.js";
-import { checkListener } from "../../config/loopback.js";
+import { checkListener, localUrl } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { silentLog } from "../../core/ports/log.js";
@@ -45,8 +45,9 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
     });
     for (const venue of venues) warn(venue, context);
     context.onServing();
-    for (const venue of venues) await listen(venue);
-    for (const venue of venues) announced.push(announce(venue, context));
+    const ports: (number | undefined)[] = [];
+    for (const venue of venues) ports.push(await listen(venue));
+    for (const [index, venue] of venues.entries()) announced.push(announce(venue, ports[index], context));
     for (const venue of venues) context.stdout.write(`${linkOf(venue, context)}${bannerOf(venue, context)}\n`);
     context.stdout.write("Stop with Ctrl-C.\n");
     await supervisor.ready(summaryOf(venues));
@@ -88,20 +89,25 @@ async function openAll(
   }
 }
 
-async function listen({ config, host }: OpenVenue): Promise<void> {
+/** @returns the port; `undefined` on a socket */
+async function listen({ config, host }: OpenVenue): Promise<number | undefined> {
   try {
-    await host.listen();
+    return (await host.listen()).port;
   } catch (error) {
     if (!isSystemError(error)) throw error;
     throw new Unavailable(listenFailure(config, codeOf(error)));
   }
 }
 
-/** Says where commands find the venue. Only where there is a state directory already: nothing is made for this alone. */
-function announce({ config, host, access }: OpenVenue, { env }: CommandContext): () => void {
+/**
+ * Says where commands find the venue: where it listens, since `baseUrl` may lead around the world. Only where there is a
+ * state directory already: nothing is made for this alone.
+ */
+function announce({ config, host, access }: OpenVenue, port: number | undefined, { env }: CommandContext): () => void {
   if (access.localToken === undefined) return () => {};
   const base = config.stateBase ?? stateDirOf(config, env);
-  const where = config.listen === undefined ? { url: host.url } : { socket: config.listen.socket };
+  const where =
+    config.listen === undefined ? { url: localUrl(config, port ?? config.port) } : { socket: config.listen.socket };
   return announceRunning(runningFile(base, config.name), { pid: process.pid, ...where, did: host.did });
 }
 

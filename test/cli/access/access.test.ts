@@ -102,6 +102,33 @@ describe("a venue that runs", () => {
     await expect(run("token", "ls")).rejects.toThrow(Unavailable);
   });
 
+  test("behind a proxy is called where it listens, and its links have the URL of the proxy", async () => {
+    const more = `hostname: "127.0.0.1", baseUrl: "https://files.invalid/below", trustProxy: true, workspace: true,
+      auth: { localToken: true, public: { enabled: false } },`;
+    const { folder, run, close } = await start(false, more);
+    expect(JSON.parse(readFileSync(join(folder, "state/venue-files/running.json"), "utf8"))).toMatchObject({
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/),
+    });
+    expect(await run("token", "issue", ...RIGHTS)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^vft_/) });
+    expect(await run("approvals")).toMatchObject({ code: 0 });
+    expect((await run("link")).stdout).toMatch(/^https:\/\/files\.invalid\/below\/workspace\/#login=/);
+    await close();
+  });
+
+  test("refuses misspelt abilities, and tells of a root that is not there", async () => {
+    const { run, close } = await start();
+    const issue = (resource: string, can: string) => run("token", "issue", "--with", resource, "--can", can);
+    expect(await issue("file://docs/", "crud/raed")).toMatchObject({
+      ...{ code: 1, stdout: "" },
+      stderr: expect.stringMatching(/must be an ability: crud\/read, .* not 'crud\/raed'\n$/),
+    });
+    expect(await issue("file://dosc/", "crud/read")).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/There is no root for file:\/\/dosc\/, which leads nowhere\n$/),
+    });
+    await close();
+  });
+
   test("is found by its address too, from anywhere", async () => {
     const { folder, url, close } = await start();
     const T = readFileSync(join(folder, "state/local-token"), "utf8").trim();

@@ -12,7 +12,7 @@ const NAME = "running.json";
 /** A running venue. */
 export interface RunningVenue {
   readonly pid: number;
-  /** Absent on a socket. */
+  /** Where it listens, not its `baseUrl`. Absent on a socket. */
   readonly url?: string;
   readonly socket?: string;
   readonly did: string;
