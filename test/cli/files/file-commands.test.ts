@@ -167,6 +167,36 @@ describe("changing", () => {
   });
 });
 
+describe("a caps list", () => {
+  const withCaps = async (text: string) => {
+    const file = join(folder, "own.json5");
+    writeFileSync(file, text);
+    const { status, stderr } = await on(["ls", "d:", "--caps", file]);
+    return { status, stderr: stderr.replaceAll(file, "own.json5") };
+  };
+
+  test.each([
+    ['[\n{ with: "file://d/", cn: "crud/read" }]', "2:22: Unknown config key '[0].cn' - did you mean 'can'?"],
+    [
+      '[{ with: "file://d/", can: "crud/raed" }]',
+      "1:2: '[0]' grants nothing: expected 'with' to be a resource such as",
+    ],
+    ['[{ with: "file://d/", can: "crud/read", nb: {} }]', "1:41: Unknown config key '[0].nb'"],
+    ['[{ with: "file://../", can: "crud/read" }]', "1:2: '[0]' grants nothing"],
+    ['["crud/read"]', "1:2: '[0]' must be an object, not a string"],
+    ['[{ with: "file://d/", can: "crud", can: "*" }]', "1:36: '[0].can' is set at own.json5:1:23 already"],
+  ])("with %s is refused with its place", async (text, problem) => {
+    const { status, stderr } = await withCaps(text);
+    expect([status, stderr.slice(0, "own.json5:".length + problem.length)]).toEqual([78, `own.json5:${problem}`]);
+  });
+
+  test("may hold what is for others", async () => {
+    const text = `[{ with: "my:thing", can: "x/y" }, { with: "*", can: "*" }, { with: "dlfs://d/", can: "crud" },
+      { with: "file://d/", can: "crud/read" }]`;
+    expect(await withCaps(text)).toMatchObject({ status: 0, stderr: "" });
+  });
+});
+
 describe("transfer", () => {
   const hashOf = (path: string): string =>
     createHash("sha256")

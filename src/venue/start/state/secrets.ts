@@ -22,6 +22,7 @@ const BECOME = "whose readers could act as this venue or its operator";
 const REPLACE = "whose writers could change what assets hold";
 const READ_ALL = "whose callers could read or change everybody's drives";
 const UNREVOKE = "whose writers could take revocations back";
+const UNRECORD = "whose writers could change what it records";
 
 /**
  * Refuses roots that contain secrets of the venue. With the local token anyone can act as the operator, with the seed
@@ -71,7 +72,7 @@ export function touchesSecrets(path: string, config: VenueConfig, env: Environme
 const placesOf = (path: string): string[] => [realPath(path), join(realPath(dirname(path)), basename(path))];
 
 function secretsOf(config: VenueConfig, env: Environment): Secret[] {
-  const { auth, seedFile, storage, drives } = config;
+  const { auth, seedFile, storage, drives, audit, log } = config;
   const { revocations } = auth.ucan;
   const stateDir = knownStateDir(config, env);
   const files = auth.tokens.flatMap(({ token }, index) =>
@@ -85,6 +86,8 @@ function secretsOf(config: VenueConfig, env: Environment): Secret[] {
     ...(typeof drives.store === "object" && "path" in drives.store
       ? [{ key: "drives.store.path", path: drives.store.path, danger: READ_ALL }]
       : []),
+    ...(audit.file === undefined ? [] : [{ key: "audit.file", path: audit.file, danger: UNRECORD }]),
+    ...(log.file === undefined ? [] : [{ key: "log.file", path: log.file, danger: UNRECORD }]),
     ...(revocations === undefined ? [] : [{ key: "auth.ucan.revocations", path: revocations, danger: UNREVOKE }]),
     ...files,
   ];

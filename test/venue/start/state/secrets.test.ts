@@ -48,6 +48,8 @@ describe("a root with a secret of the venue in it is refused:", () => {
       "storage.path",
       "whose writers could change what assets hold",
     ],
+    ["the audit", { audit: { file: "docs/audit.jsonl" } }, "audit.file", "whose writers could change what it records"],
+    ["the log", { log: { file: "docs/sub/log" } }, "log.file", "whose writers could change what it records"],
     [
       "the revocation list",
       { auth: { ucan: { revocations: "docs/revoked.txt" } } },
@@ -72,6 +74,8 @@ test.each<[string, VenueConfigInput]>([
       seedFile: "venue.seed",
       stateDir: "state",
       storage: { content: "file", path: "assets" },
+      audit: { file: "audit.jsonl" },
+      log: { file: "docs.log" },
       auth: { ucan: { revocations: "revoked.txt" } },
     },
   ],
