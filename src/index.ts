@@ -247,5 +247,7 @@ export async function createVenue(config: VenueConfigInput = {}, options: VenueO
 
 async function openLogOf(config: VenueConfig): Promise<Log> {
   const { openConfiguredLog } = await import("./venue/start/open-parts.js");
-  return openConfiguredLog(config, process.stderr);
+  const log = openConfiguredLog(config, process.stderr);
+  log.prepare();
+  return log;
 }

@@ -51,6 +51,7 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
     for (const venue of venues) context.stdout.write(`${linkOf(venue, context)}${bannerOf(venue, context)}\n`);
     context.stdout.write("Stop with Ctrl-C.\n");
     await supervisor.ready(summaryOf(venues));
+    for (const log of logs) log.prepare();
     await stopped;
     await supervisor.stopping();
   } finally {

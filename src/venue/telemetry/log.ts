@@ -22,6 +22,8 @@ export interface LogStreams {
 
 /** The log of a venue, with control over its file. */
 export interface OpenLog extends Log {
+  /** Loads what a line needs: once no descriptor is left, that cannot be done. */
+  prepare(): void;
   /** Reopens the file by name, for log rotation by rename. On failure the old file stays in use. */
   reopen(): void;
   /** Closes the file; later lines go to standard error. */
@@ -63,24 +65,29 @@ const MAX_TEXT_CHARS = 2000;
 /**
  * Opens a structured log: one JSON line per event, with `level`, `time` (milliseconds since the epoch), the fields, and
  * `msg`. Log failures as the field `err`. A file is created with mode 0600 and appended to; a line that cannot be
- * written to it goes to standard error.
+ * written to it goes to standard error. Writing a line never throws.
  *
  * @throws the system's error when the file cannot be opened
  */
 export function openLog(options: LogOptions, streams: LogStreams): OpenLog {
   const { stderr, clock = systemClock } = streams;
   const file = options.file === undefined ? undefined : new LogFile(options.file, stderr);
+  const destination = file ?? stderr;
   let logger: Logger | undefined;
   const least = RANKS[options.level];
+  // Loaded with the first line, so that a silent start does not wait for the library.
+  const load = (): Logger => (logger ??= createLogger(options.level, destination, clock));
   const line =
     (level: Exclude<LogLevel, "silent">) =>
     (fields: LogFields, text: string): void => {
       if (RANKS[level] < least) return;
-      // Loaded with the first line, so that a silent start does not wait for the library.
-      logger ??= createLogger(options.level, file ?? stderr, clock);
-      logger[level]({ ...fields }, text);
+      if (attempt(() => load()[level]({ ...fields }, text))) return;
+      attempt(() => destination.write(plainLine(level, fields, text)));
     };
+  const plainLine = (level: LogLevel, { err }: LogFields, msg: string): string =>
+    `${JSON.stringify({ level, time: clock.nowMs(), err: err === undefined ? err : describeError(err), msg })}\n`;
   const log: OpenLog = {
+    prepare: () => void (options.level === "silent" || attempt(load)),
     debugs: options.level === "debug",
     debug: line("debug"),
     info: line("info"),
@@ -93,6 +100,16 @@ export function openLog(options: LogOptions, streams: LogStreams): OpenLog {
     close: () => file?.close(),
   };
   return log;
+}
+
+/** Whether it did not throw. */
+function attempt(act: () => unknown): boolean {
+  try {
+    act();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function createLogger(level: LogLevel, destination: { write(line: string): unknown }, clock: Clock): Logger {

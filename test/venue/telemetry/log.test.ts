@@ -100,6 +100,35 @@ describe("the log", () => {
     expect(spawnSync(process.execPath, [program], { encoding: "utf8" }).stdout).toBe("[false,true]");
   });
 
+  const limited = needs(spawnSync("prlimit", ["--version"]).status === 0, "there is no prlimit here");
+  limited.each([
+    ["and its library was loaded before, has whole lines", "log.prepare();", { port: 1 }],
+    ["has short lines, and ends no process", "", {}],
+  ])("where no descriptor is left %s", (_, before, fields) => {
+    const program = logProgram(`
+      import { openSync } from "node:fs";
+      const log = openLog({ level: "info" }, { stderr: process.stderr });
+      ${before}
+      process.stderr.write("");
+      const take = () => { for (;;) openSync("/dev/null"); };
+      try { take(); } catch (error) { log.error({ err: error, port: 1, token: "SECRET" }, "full"); }`);
+    const { stderr, status } = spawnSync("prlimit", ["--nofile=64", process.execPath, program], { encoding: "utf8" });
+    expect(status).toBe(0);
+    expect(parse(stderr.trim().split("\n"))).toMatchObject([
+      { level: "error", time: expect.any(Number), err: { code: "EMFILE" }, msg: "full", ...fields },
+    ]);
+    expect(stderr).not.toContain("SECRET");
+  });
+
+  test("never throws, even where nothing can be written", () => {
+    const stderr = {
+      write: () => {
+        throw new Error("EIO");
+      },
+    };
+    expect(() => openLog({ level: "info" }, { stderr, clock }).info({}, "x")).not.toThrow();
+  });
+
   test("describes failures without paths and contents", () => {
     const error = Object.assign(new Error("EIO: i/o error, open '/srv/private'"), {
       code: "EIO",
