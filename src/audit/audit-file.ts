@@ -108,6 +108,11 @@ export class AuditFile implements AuditSink {
     return settleWithin(this.#parts.file.settled(), WRITTEN_MS);
   }
 
+  /** Finds out before the next record whether somebody has renamed or removed the file. */
+  look(): void {
+    this.#parts.file.look();
+  }
+
   /** Writes the queued records, waiting five seconds at most; what is not written by then is lost. */
   close(): Promise<void> {
     this.#closing ??= this.#close();

@@ -12,12 +12,14 @@ export interface RotationOptions {
   readonly maxWaitingBytes?: number;
   /** Delay before a failed write is retried, in milliseconds. Default 1000. */
   readonly retryMs?: number;
+  /** How often it is looked whether the path still names the file, in milliseconds. Default 1000. */
+  readonly lookMs?: number;
 }
 
 /** bigint stats: inode numbers can exceed 2^53. */
 const EXACT = { bigint: true } as const;
 
-const DEFAULTS = { maxBytes: 67_108_864, keep: 5, maxWaitingBytes: 16_777_216, retryMs: 1000 } as const;
+const DEFAULTS = { maxBytes: 67_108_864, keep: 5, maxWaitingBytes: 16_777_216, retryMs: 1000, lookMs: 1000 } as const;
 
 /** Maximum bytes per write call. */
 const BATCH_BYTES = 65_536;
@@ -31,9 +33,10 @@ const MODE = 0o600;
 /**
  * Opens a file for appending. A full file is renamed to `<name>.1`, the old `.1` to `.2`, and so on.
  *
- * A line is never split between two files. Lines that cannot be written are queued and retried. Two processes may share
- * a file: whichever finds it full renames it, and the other moves to the new one at its own next rotation. Devices,
- * pipes and anything below `/dev` or `/proc` are never renamed, but files in `/dev/shm` are: it is a file system.
+ * A line is never split between two files. Lines that cannot be written are queued and retried. Where the path names
+ * another file, or none, it is opened anew: another process that shares it, or logrotate, has renamed or removed it.
+ * Devices, pipes and anything below `/dev` or `/proc` are never renamed, but files in `/dev/shm` are: it is a file
+ * system.
  *
  * @param onError called with the first failure of every series
  * @throws the system's error when the file cannot be opened
@@ -77,9 +80,10 @@ interface Batch {
   readonly written: OnWritten[];
 }
 
-/** A batch being written: `rest` holds the bytes not yet in the file. */
+/** A batch being written, of which so many bytes are in the file. */
 interface Sending {
-  rest: Uint8Array;
+  readonly bytes: Buffer;
+  sent: number;
   readonly lines: number;
   readonly written: readonly OnWritten[];
 }
@@ -98,6 +102,7 @@ export class RotatingFile {
   #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #failing = false;
+  #lookedMs = Number.NEGATIVE_INFINITY;
   #closing: Promise<number> | undefined;
 
   constructor(settings: Settings, file: { handle: FileHandle; size: number }) {
@@ -149,6 +154,11 @@ export class RotatingFile {
     if (this.#retry === undefined && this.#closing === undefined) this.#start();
   }
 
+  /** Has it looked before the next write whether the path still names the file. */
+  look(): void {
+    this.#lookedMs = Number.NEGATIVE_INFINITY;
+  }
+
   /** Writes the queued lines, waiting five seconds at most. @returns number of lines that are lost */
   close(): Promise<number> {
     this.#closing ??= this.#close();
@@ -164,6 +174,7 @@ export class RotatingFile {
     await Promise.resolve();
     try {
       while (this.#sending !== undefined || this.#waiting.length > 0) {
+        await this.#follow();
         this.#sending ??= await this.#next();
         await this.#send(this.#sending);
         for (const onWritten of this.#sending.written) onWritten();
@@ -172,6 +183,7 @@ export class RotatingFile {
       }
     } catch (error) {
       this.#tell(error);
+      this.look();
       if (this.#closing === undefined) this.#retry = setTimeout(() => this.#tryAgain(), this.#settings.retryMs).unref();
     }
     // Reset in the turn that found the queue empty: a line added later must start a new run.
@@ -188,16 +200,25 @@ export class RotatingFile {
     const { bytes: most = 0 } = this.#waiting[0] ?? {};
     if (this.#settings.rotates && this.#size > 0 && this.#size + most > this.#fullAt) await this.#rotate();
     const { text = "", lines = 0, written = [] } = this.#waiting.shift() ?? {};
-    return { rest: Buffer.from(text), lines, written };
+    return { bytes: Buffer.from(text), sent: 0, lines, written };
   }
 
   async #send(sending: Sending): Promise<void> {
-    while (sending.rest.length > 0) {
-      const { bytesWritten } = await this.#handle.write(sending.rest);
-      sending.rest = sending.rest.subarray(bytesWritten);
+    while (sending.sent < sending.bytes.length) {
+      const { bytesWritten } = await this.#handle.write(sending.bytes, sending.sent);
+      sending.sent += bytesWritten;
       this.#size += bytesWritten;
       this.#waitingBytes -= bytesWritten;
     }
+  }
+
+  /** Opens the path anew where it does not name the file any more. @throws the system's error; then lines wait */
+  async #follow(): Promise<void> {
+    const { rotates, lookMs } = this.#settings;
+    const nowMs = performance.now();
+    if (!rotates || nowMs - this.#lookedMs < lookMs) return;
+    this.#lookedMs = nowMs;
+    if (!(await this.#isStillNamed())) await this.#openAnew();
   }
 
   /** Renames the full file and opens a new one; on failure the full file stays in use. */
@@ -206,18 +227,33 @@ export class RotatingFile {
     try {
       // Another process that holds the lock for long is left alone: records go on into the full file.
       if ((await this.#isStillNamed()) && !(await rotate(name, keep, () => this.#isStillNamed()))) return;
-      const next = await open(name, "a", MODE);
-      const full = this.#handle;
-      this.#handle = next;
-      this.#size = 0;
-      this.#fullAt = maxBytes;
-      await full.close();
-      // Not 0 if another process rotated first and has already written.
-      this.#size = (await next.stat()).size;
+      await this.#openAnew();
     } catch (error) {
       this.#fullAt = this.#size + maxBytes;
       this.#tell(error);
     }
+  }
+
+  async #openAnew(): Promise<void> {
+    const { name, keep, maxBytes } = this.#settings;
+    const next = await open(name, "a", MODE);
+    const old = this.#handle;
+    this.#handle = next;
+    this.#size = 0;
+    this.#fullAt = maxBytes;
+    const sending = this.#sending;
+    if (sending !== undefined) {
+      // A line that broke off in the old file begins anew.
+      const whole = sending.bytes.subarray(0, sending.sent).lastIndexOf("\n") + 1;
+      this.#waitingBytes += sending.sent - whole;
+      sending.sent = whole;
+    }
+    const isGone = (await old.stat()).nlink === 0;
+    await old.close();
+    if (isGone && keep > 0)
+      this.#tell(new Error("The audit file was removed, perhaps with records just written to it"));
+    // Not 0 if another process has written to it already.
+    this.#size = (await next.stat()).size;
   }
 
   /** Whether the path still names the open file; another process may have renamed it. */
@@ -235,6 +271,7 @@ export class RotatingFile {
 
   async #close(): Promise<number> {
     clearTimeout(this.#retry);
+    this.look();
     let patience: NodeJS.Timeout | undefined;
     const hangs = new Promise<void>((resolve) => {
       patience = setTimeout(resolve, CLOSE_PATIENCE_MS);

@@ -151,9 +151,13 @@ export async function listLogFiles(path: string): Promise<readonly string[]> {
   return found;
 }
 
-/** Orders files of one log: rotated ones oldest first, then the current one. Others keep their order. */
+/**
+ * Orders files of one log: rotated ones oldest first, then the current one. Those that logrotate names by their date
+ * (`<name>-20260131`) come before the current one. Others keep their order.
+ */
 export function sortOldestFirst(paths: readonly string[]): readonly string[] {
-  const ageOf = (path: string): number => Number(/\.(\d+)$/.exec(path)?.[1] ?? 0);
+  const ageOf = (path: string): number =>
+    Number(/\.(\d+)$/.exec(path)?.[1] ?? paths.some((one) => path.startsWith(`${one}-`)));
   return [...paths].sort((a, b) => ageOf(b) - ageOf(a));
 }
 

@@ -39,6 +39,7 @@ async function open(path = file, options: RotationOptions = {}) {
   const sink = {
     lost: 0,
     write: (one: AuditRecord) => rotating.append(`${JSON.stringify(one)}\n`),
+    look: () => rotating.look(),
     close: async () => {
       sink.lost = await rotating.close();
     },
@@ -313,6 +314,98 @@ describe("an audit file that is full", () => {
     const all = names().flatMap((name) => numbers(join(dir, name)));
     expect(all.sort()).toEqual(range(1000, 100).flatMap((number) => [number, number]));
     expect(errors).toEqual([]);
+  });
+});
+
+describe("an audit file that somebody else renames or removes", () => {
+  const [one, two, three] = [1, 2, 3].map((bytes) => record({ bytes })) as [AuditRecord, AuditRecord, AuditRecord];
+
+  test("is followed to its name, also where nobody has made a new one", async () => {
+    const sink = await open(file, { lookMs: 0 });
+    sink.write(one);
+    await until(() => lines().length === 1);
+    renameSync(file, `${file}-1`);
+    writeFileSync(file, "", { mode: 0o640 });
+    sink.write(two);
+    await until(() => lines().length === 1);
+    renameSync(file, `${file}-2`);
+    sink.write(three);
+    await sink.close();
+    expect([`${file}-1`, `${file}-2`, file].map((path) => lines(path))).toEqual([[one], [two], [three]]);
+    expect([sink.lost, errors]).toEqual([0, []]);
+  });
+
+  test("is looked for when it is asked to, and at the end, and else once in a while", async () => {
+    const sink = await open(file, { lookMs: Number.POSITIVE_INFINITY });
+    sink.write(one);
+    await until(() => lines().length === 1);
+    renameSync(file, `${file}-1`);
+    sink.write(two);
+    await until(() => lines(`${file}-1`).length === 2);
+    sink.look();
+    sink.write(three);
+    await until(() => existsSync(file) && lines().length === 1);
+    renameSync(file, `${file}-2`);
+    sink.write(one);
+    await sink.close();
+    expect(lines()).toEqual([one]);
+  });
+
+  test("with its folder is told of, and its lines wait for it; they are lost if that does not come back", async () => {
+    const folder = join(dir, "log");
+    mkdirSync(folder);
+    const path = join(folder, "audit.jsonl");
+    const sink = await open(path, { lookMs: 0, retryMs: 1 });
+    rmSync(folder, { recursive: true });
+    sink.write(one);
+    await until(() => errors.length > 0);
+    mkdirSync(folder);
+    await until(() => existsSync(path) && lines(path).length === 1);
+    rmSync(folder, { recursive: true });
+    sink.write(two);
+    sink.write(three);
+    await sink.close();
+    expect(sink.lost).toBe(2);
+    expect(errors).toMatchObject([{ code: "ENOENT" }, { code: "ENOENT" }]);
+  });
+
+  test("and that is removed is told of, and made anew", async () => {
+    const sink = await open(file, { lookMs: 0 });
+    sink.write(one);
+    await until(() => lines().length === 1);
+    rmSync(file);
+    sink.write(two);
+    await sink.close();
+    expect(errors).toMatchObject([{ message: expect.stringContaining("The audit file was removed") }]);
+    expect(lines()).toEqual([two]);
+  });
+
+  test("while a line is written has it whole in the new file", async () => {
+    const probe = await openHandle(join(dir, "probe"), "a");
+    const prototype = Object.getPrototypeOf(probe);
+    const { write } = prototype;
+    const sink = await open(file, { lookMs: 0, retryMs: 1 });
+    const width = `${JSON.stringify(one)}\n`.length;
+    try {
+      // The disk is full after one line and a half, until the file is renamed.
+      let room = width + 10;
+      prototype.write = async function (this: unknown, bytes: Buffer, offset: number) {
+        if (!existsSync(`${file}-1`) && room === 0) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+        const length = Math.min(room, bytes.length - offset);
+        room = room === 0 ? 0 : room - length;
+        return write.call(this, bytes, offset, existsSync(`${file}-1`) ? bytes.length - offset : length);
+      };
+      for (const each of [one, two, three]) sink.write(each);
+      await until(() => errors.length > 0);
+      renameSync(file, `${file}-1`);
+      await sink.close();
+    } finally {
+      prototype.write = write;
+      await probe.close();
+    }
+    expect(lines(`${file}-1`)).toEqual([one]);
+    expect(readFileSync(`${file}-1`)).toHaveLength(width + 10);
+    expect([lines(), sink.lost]).toEqual([[two, three], 0]);
   });
 });
 

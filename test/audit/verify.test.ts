@@ -1,5 +1,5 @@
 import { hash, verify } from "node:crypto";
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
@@ -13,6 +13,7 @@ import {
   listLogFiles,
   readLines,
   realFile,
+  sortOldestFirst,
   type VerifyOptions,
   verifyAudit,
 } from "../../src/audit/verify.js";
@@ -309,6 +310,28 @@ describe("several files", () => {
     expect(await check(file)).toMatchObject({ intact: true, chains: [{ from: length + 1, to: 302 }] });
     save(others[1] ?? "", []);
     expect((await check(file)).findings).toMatchObject([{ verdict: "removed" }]);
+  });
+
+  test("that logrotate renamed by date hold one chain, given as a shell lists them", async () => {
+    const file = newFile();
+    const audit = await openAuditFile(file, () => {}, { signer });
+    const names = [`${file}-20260130`, `${file}-20260131`];
+    for (const name of names) {
+      audit.write(record(1));
+      await audit.written();
+      renameSync(file, name);
+      audit.look();
+    }
+    audit.write(record(2));
+    await audit.close();
+    const files = sortOldestFirst([file, ...names]);
+    expect(files).toEqual([...names, file]);
+    const report = await verifyAudit(
+      files.map((name) => ({ name, lines: readLines(name) })),
+      { verifySignature },
+    );
+    expect(report).toMatchObject({ intact: true, lines: 5, chains: [{ chain: audit.chain, from: 1, to: 5 }] });
+    expect(await check(file)).toMatchObject({ intact: true, chains: [{ from: 4, to: 5, end: "ended" }] });
   });
 
   test("that two processes write at once hold two chains", async () => {

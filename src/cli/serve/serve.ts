@@ -37,6 +37,7 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
     context.onReload(() => {
       // Log rotation sends SIGHUP as well.
       for (const log of logs) log.reopen();
+      for (const venue of venues) venue.lookForAudit();
       reloaded = reloaded.then(async () => {
         await supervisor.reloading();
         await reload(venues, command, context);

@@ -28,6 +28,8 @@ export interface OpenVenue {
   ownContext(): SurfaceContext;
   /** Prepares changed roots, public capabilities and static tokens. @throws ConfigError; nothing has changed then */
   prepareReload(config: VenueConfig): PreparedReload;
+  /** Looks whether the audit file was renamed, for log rotation. */
+  lookForAudit(): void;
   close(): Promise<void>;
 }
 

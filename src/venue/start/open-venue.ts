@@ -88,7 +88,7 @@ class VenueOpener {
       operations: () => host.catalogue.all(),
       ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
     });
-    const venue = this.#venue({ access, assets, adapter, host, sink, approvals });
+    const venue = this.#venue({ access, assets, adapter, host, sink, audit, approvals });
     await this.#hostOwnOperations(venue, { sink, audit }, approvals);
     await this.#hostProfiles(venue);
     return venue;
@@ -210,8 +210,8 @@ class VenueOpener {
     for (const adapter of await openProfiles(parts)) host.catalogue.add(this.#keep(adapter));
   }
 
-  #venue(parts: Omit<McpSources, "config"> & Pick<AdapterSources, "sink">): OpenVenue {
-    const { access, adapter, host, sink } = parts;
+  #venue(parts: Omit<McpSources, "config"> & AuditEnds): OpenVenue {
+    const { access, adapter, host, sink, audit } = parts;
     const opened = this.#opened;
     let config = this.#config;
     let closing: Promise<void> | undefined;
@@ -251,6 +251,7 @@ class VenueOpener {
           discard: () => change.discard(),
         };
       },
+      lookForAudit: () => audit?.look(),
       close() {
         // Their clients may be gone, and would be waited for.
         adapter.endPolls();

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, type Running, serve, start } from "../process.js";
@@ -142,6 +142,26 @@ test("SIGHUP changes all of several venues, or none of them", async () => {
   const both = /configuration reloaded[\s\S]*configuration reloaded/;
   expect(await reload(config(`other: "docs"`, `more: "docs"`), both)).toEqual([["other"], ["more"]]);
   await served.stop();
+});
+
+test("SIGHUP has the audit go on in a new file where the old one was renamed", async () => {
+  const config = `{ port: 0, seedFile: "seed", audit: { file: "audit.jsonl" }, file: { roots: { tmp: { temp: true } } } }`;
+  const folder = makeFolder({ "venue.json5": config });
+  const served = await serve(["--config", "venue.json5"], { cwd: folder });
+  const file = join(folder, "audit.jsonl");
+  const call = async () => {
+    const headers = { "content-type": "application/json" };
+    await fetch(`${served.url}/api/v1/run`, { method: "POST", headers, body: '{"operation":"file:roots"}' });
+  };
+  const calls = (path: string) => readFileSync(path, "utf8").match(/"operation":"file:roots"/g)?.length ?? 0;
+  await call();
+  while (calls(file) === 0) await new Promise(setImmediate);
+  renameSync(file, `${file}-1`);
+  served.child.kill("SIGHUP");
+  await served.until(/configuration reloaded/, "stderr");
+  await call();
+  await served.stop();
+  expect([`${file}-1`, file].map(calls)).toEqual([1, 1]);
 });
 
 interface Job {
