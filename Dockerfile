@@ -1,6 +1,6 @@
 # A venue in a container: `docker build -t venue-files .`
 #
-#   docker run --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
+#   docker run --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp --stop-timeout 15 \
 #     -p 127.0.0.1:8080:8080 -v ./venue.json5:/etc/venue-files/venue.json5:ro -v ./files:/data -v state:/var/lib/venue-files venue-files
 #
 # The configuration needs `hostname: "0.0.0.0"` and says who may call (`auth.public.enabled`); roots lie below /data. See docs/operating.md.

@@ -1,7 +1,7 @@
 // Appends lines to a file in batches and rotates it by size. Slow or failing disks never fail or delay the caller.
 
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
-import { rotate } from "./rotation.js";
+import { endsWithinLine, rotate } from "./rotation.js";
 
 export interface RotationOptions {
   /** Maximum bytes per file; only a single longer line exceeds it. Default 64 MiB. */
@@ -250,8 +250,7 @@ export class RotatingFile {
     }
     const isGone = (await old.stat()).nlink === 0;
     await old.close();
-    if (isGone && keep > 0)
-      this.#tell(new Error("The audit file was removed, perhaps with records just written to it"));
+    if (isGone && keep > 0) this.#tell(new Error("The audit file was removed, perhaps with new records"));
     // Not 0 if another process has written to it already.
     this.#size = (await next.stat()).size;
   }
@@ -289,16 +288,5 @@ export class RotatingFile {
     this.#start();
     await this.#running;
     await this.#handle.close().catch((error: unknown) => this.#tell(error));
-  }
-}
-
-/** Whether the last line lacks its newline. A file that is writable but not readable counts as complete. */
-async function endsWithinLine(name: string, size: number): Promise<boolean> {
-  const handle = size === 0 ? undefined : await open(name, "r").catch(() => undefined);
-  try {
-    const last = await handle?.read({ buffer: new Uint8Array(1), position: size - 1 });
-    return last !== undefined && last.bytesRead === 1 && last.buffer[0] !== 0x0a;
-  } finally {
-    await handle?.close();
   }
 }

@@ -1,7 +1,7 @@
 // Rotation of the audit file: renames `<name>` to `<name>.1`, `<name>.1` to `<name>.2` and so on, one process at a
-// time.
+// time. Also whether a file ends within a line.
 
-import { lstat, mkdir, rename, rmdir, unlink } from "node:fs/promises";
+import { lstat, mkdir, open, rename, rmdir, unlink } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** How a process waits for another that rotates: a few renames, so not for long. */
@@ -57,4 +57,15 @@ async function shift(name: string, keep: number): Promise<void> {
 function ignoreMissing(error: unknown): void {
   if (typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT") return;
   throw error;
+}
+
+/** Whether the last line lacks its newline. A file that is writable but not readable counts as complete. */
+export async function endsWithinLine(name: string, size: number): Promise<boolean> {
+  const handle = size === 0 ? undefined : await open(name, "r").catch(() => undefined);
+  try {
+    const last = await handle?.read({ buffer: new Uint8Array(1), position: size - 1 });
+    return last !== undefined && last.bytesRead === 1 && last.buffer[0] !== 0x0a;
+  } finally {
+    await handle?.close();
+  }
 }

@@ -131,9 +131,10 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
   let known: { readonly address: HttpAddress | undefined; readonly url: string } | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
+    const begunMs = performance.now();
     options.events?.close();
     await jobs.close(graceMs);
-    await surface?.close();
+    await surface?.close(performance.now() - begunMs);
   };
   const venue: VenueHost = {
     name,

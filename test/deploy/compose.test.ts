@@ -30,6 +30,7 @@ const OPTIONS = {
   "--cap-drop": ["ALL"],
   "--security-opt": ["no-new-privileges"],
   "--tmpfs": ["/tmp"],
+  "--stop-timeout": ["15"],
   "-p": ["127.0.0.1:8080:8080"],
   "-v": ["./venue.json5:/etc/venue-files/venue.json5:ro", "./files:/data", "state:/var/lib/venue-files"],
 };
@@ -47,6 +48,7 @@ describe("the compose file", () => {
       build: "..",
       image: "venue-files",
       restart: "unless-stopped",
+      stop_grace_period: `${OPTIONS["--stop-timeout"]}s`,
       read_only: true,
       cap_drop: OPTIONS["--cap-drop"],
       security_opt: ["no-new-privileges:true"],

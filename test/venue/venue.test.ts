@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { aborted } from "../../src/core/errors/texts.js";
 import type { McpHandler } from "../../src/surfaces/http/host.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
@@ -149,6 +149,42 @@ describe("closing", () => {
     await started.promise;
     await venue.close();
     socket.destroy();
+  });
+
+  test("gives what is open no more time than is left by the jobs that ran", async () => {
+    const started = gate();
+    const venue = venueOf(
+      {
+        stuck: (_input, { signal }) =>
+          new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(aborted()))),
+      },
+      {
+        mcp: async () => ({
+          serve: async () => {
+            started.open(1);
+            return new Response(new ReadableStream());
+          },
+        }),
+        http: { timeouts: { closeMs: 321 } },
+        jobs: {
+          ...{ inlineWaitMs: 4000, maxWaitMs: 5000, max: 100, maxBytes: 1_000_000, ttlMs: 60_000 },
+          ...{ listsAnonymous: true, graceMs: 20 },
+        },
+      },
+    );
+    const { port = 0 } = await venue.listen();
+    const socket: Socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await started.promise;
+    venue.submit({ operation: "file:stuck", input: {}, caller: "did:x", context: {} });
+    const timers = jest.spyOn(globalThis, "setTimeout");
+    await venue.close();
+    const delays = timers.mock.calls.map(([, ms]) => ms ?? 0);
+    timers.mockRestore();
+    socket.destroy();
+    expect(delays).not.toContain(321);
+    expect(delays.some((ms) => ms >= 32 && ms < 321 - 15)).toBe(true);
   });
 
   test("cancels what does not end by itself, and answers its callers", async () => {

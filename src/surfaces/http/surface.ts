@@ -53,6 +53,8 @@ export class HttpSurface {
   readonly #servers: Server[] = [];
   readonly #connections: Connections;
   readonly #sockets = new Set<Socket>();
+  /** The answer to the latest request on a connection. */
+  readonly #latest = new WeakMap<Socket, ServerResponse>();
   readonly #admission: Admission;
   readonly #answersDirectly: DirectInvoke;
   readonly #app: FastifyInstance;
@@ -102,17 +104,31 @@ export class HttpSurface {
     return this.#address;
   }
 
-  /** Stops listening, waits a while for open requests, then closes their connections. */
-  async close(): Promise<void> {
+  /**
+   * Stops listening, waits a while for open requests, then closes their connections.
+   *
+   * @param spentMs of that while, what has passed already; a tenth is left in any case, for answers
+   */
+  async close(spentMs = 0): Promise<void> {
     this.#admission.closing = true;
-    // Browsers open connections in advance; Node would wait for a request on them.
-    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
-    const cutOff = setTimeout(() => {
-      for (const server of this.#servers) server.closeAllConnections();
-    }, this.#timeouts.closeMs);
+    // Browsers open connections in advance, and some clients send half a head; Node would wait for the request.
+    for (const socket of this.#sockets) if (this.#isIdle(socket)) socket.destroy();
+    const { closeMs } = this.#timeouts;
+    const cutOff = setTimeout(
+      () => {
+        for (const server of this.#servers) server.closeAllConnections();
+      },
+      Math.max(closeMs - spentMs, closeMs / 10),
+    );
     const [, ...others] = this.#servers;
     await Promise.all([this.#app.close(), ...others.map(closeServer)]);
     clearTimeout(cutOff);
+  }
+
+  /** Whether no request is complete on it that has not been answered. */
+  #isIdle(socket: Socket): boolean {
+    const latest = this.#latest.get(socket);
+    return latest === undefined || (latest.writableFinished && latest.req.complete);
   }
 
   #build(): FastifyInstance {
@@ -166,6 +182,9 @@ export class HttpSurface {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
+    for (const event of ["request", "checkContinue"]) {
+      server.on(event, ({ socket }: IncomingMessage, response: ServerResponse) => this.#latest.set(socket, response));
+    }
     return server;
   }
 

@@ -284,7 +284,12 @@ test("a client that hangs up during invoke does not lose its write", async () =>
   await venue.close();
 });
 
-test("closing does not wait for a connection on which nothing was ever asked", async () => {
+const HEAD = "GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\n";
+test.each([
+  ["nothing was ever asked", ""],
+  ["half a request has come", HEAD],
+  ["half a request has come after a whole one", `${HEAD}\r\n${HEAD}`],
+])("closing does not wait for a connection on which %s", async (_, sent) => {
   const { venue, port } = await serveFake(
     {},
     { http: { listen: { hostname: "localhost", port: 0 }, timeouts: { closeMs: 600_000 } } },
@@ -292,6 +297,8 @@ test("closing does not wait for a connection on which nothing was ever asked", a
   for (const address of ["127.0.0.1", "::1"]) {
     const socket = connect(port, address).on("error", () => {});
     await once(socket, "connect");
+    socket.write(sent);
+    if (sent.length > HEAD.length) await once(socket, "data");
   }
   // The server has seen both once it has answered on a third.
   await fetch(`http://localhost:${port}/api/v1/status`);
