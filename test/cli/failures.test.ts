@@ -77,7 +77,7 @@ describe("78, an invalid configuration:", () => {
     ["call file:roots --root all=/", "Root 'all' cannot be a root: it is the whole file system: /"],
     [
       "serve --config open.json5",
-      "Refusing to start: '0.0.0.0' is not a loopback address. Set auth.public.enabled to true or false explicitly.",
+      "open.json5:1:3: Refusing to start: '0.0.0.0' is not a loopback address. Set auth.public.enabled to true or false explicitly.",
     ],
     [
       "call file:roots --config no-audit.json5",
