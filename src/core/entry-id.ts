@@ -24,6 +24,12 @@ export function newEntryId(nowMs: number): string {
   return digits(lastMs, TIME_DIGITS) + digits(count, COUNT_DIGITS) + PROCESS;
 }
 
+/** Has all further ids come after one of an earlier process: the clock may have been set back since. */
+export function beginAfter(id: string): void {
+  const ms = timeOfId(id);
+  if (ms >= lastMs) [lastMs, count] = [ms, MAX_COUNTED];
+}
+
 /** An id of 22 characters for a group of entries. */
 export const newGroupId = (nowMs: number): string => GROUP + newEntryId(nowMs);
 

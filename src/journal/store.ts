@@ -1,6 +1,7 @@
 // The entries of one root in LMDB, shared by all processes with one state directory. Writes wait a moment for others.
 
 import { join } from "node:path";
+import { beginAfter } from "../core/entry-id.js";
 import type { EntryNote } from "../core/ports/changes/journal.js";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { hasDamaged, INDEX, keepTrashKey, markClosed } from "./check-tables.js";
@@ -88,6 +89,8 @@ export class JournalStore {
     }
     keepTrashKey(folder, this.trashKey);
     this.#isDamaged = hasDamaged(folder);
+    const [newest] = this.ids(undefined);
+    if (newest !== undefined) beginAfter(newest);
   }
 
   join(user: StoreUser): void {

@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { newEntryId } from "../../src/core/entry-id.js";
+import { newEntryId, timeOfId } from "../../src/core/entry-id.js";
 import { type JournalStore, openStore, type StoreUser } from "../../src/journal/store.js";
 
 let home = "";
@@ -65,4 +65,21 @@ test("a note alone is written, and the last one counts; entries that are gone ar
   expect(store.entry(a)).toMatchObject({ id: a, path: ["a"] });
   expect(store.entry(a)).not.toHaveProperty("undoneBy");
   expect([store.entry("none"), store.totals.entries]).toEqual([undefined, 1]);
+});
+
+test("entries of a process that begins with a clock set back come after those that are there", async () => {
+  // An id of an hour from now: this process itself has made none as late.
+  const digits = "0123456789abcdefghjkmnpqrstvwxyz";
+  const ms = Date.now() + 3_600_000;
+  const time = Array.from({ length: 9 }, (_, at) => digits[Math.floor(ms / 32 ** (8 - at)) % 32]).join("");
+  const later = `${time}0005${"a".repeat(8)}`;
+  expect(timeOfId(later)).toBe(ms);
+  const origin = { root: "r", scheme: "file", op: "write", actor: "operator", via: "p", surface: "library" } as const;
+  const change = { action: "created", kind: "file", path: ["a"], before: null, after: null } as const;
+  store.add({ ...origin, ...change, time: Date.now(), id: later }, undefined, false);
+  await store.leave(user);
+  store = openStore(home, user);
+  const next = add("b");
+  store.flush();
+  expect([...store.ids(undefined)]).toEqual([next, later]);
 });
