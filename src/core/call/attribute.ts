@@ -6,7 +6,7 @@ import type { Caller, NameCaller } from "./caller.js";
 /** The part of a caller that adapters get. */
 export interface CallerContext
   extends Required<Pick<SurfaceContext, "callerDID" | "authentication">>,
-    Pick<SurfaceContext, "credential" | "tokenCaps" | "identityTokens" | "ambiguousCaller" | "access"> {}
+    Pick<SurfaceContext, "credential" | "tokenCaps" | "identityTokens" | "narrowedTo" | "ambiguousCaller" | "access"> {}
 
 /** The caller of one call, and what its adapter learns about the caller. */
 export interface Attribution {
@@ -26,7 +26,7 @@ export function attribute(sender: Caller, ucans: unknown, nameCaller: NameCaller
 
 /** The part of a caller that adapters get. */
 export function contextOf(caller: Caller): CallerContext {
-  const { did, authentication, credential, tokenCaps, identityTokens, access } = caller;
+  const { did, authentication, credential, tokenCaps, identityTokens, narrowedTo, access } = caller;
   // Most callers have nothing else, and copies of nothing take time too.
   if ((credential ?? tokenCaps ?? identityTokens ?? access) === undefined) return { callerDID: did, authentication };
   return {
@@ -35,6 +35,7 @@ export function contextOf(caller: Caller): CallerContext {
     ...(credential === undefined ? {} : { credential }),
     ...(tokenCaps === undefined ? {} : { tokenCaps }),
     ...(identityTokens === undefined ? {} : { identityTokens }),
+    ...(narrowedTo === undefined ? {} : { narrowedTo }),
     ...(access === undefined ? {} : { access }),
   };
 }

@@ -51,6 +51,8 @@ export interface Caller {
   readonly tokenCaps?: readonly Capability[];
   /** The UCANs it authenticated with. Their capabilities bound its own authority, and they may carry proofs. */
   readonly identityTokens?: readonly string[];
+  /** Present where those restrict it: stands for them and its DID. It sees only what was made with the same tokens. */
+  readonly narrowedTo?: string;
   /** Present for an access token: the rights of its bearer come from its maker. */
   readonly access?: AccessRights;
 }

@@ -22,6 +22,7 @@ export function extendContext(context: SurfaceContext, more: Partial<SurfaceCont
     tokenCaps: more.tokenCaps ?? context.tokenCaps,
     credential: more.credential ?? context.credential,
     identityTokens: more.identityTokens ?? context.identityTokens,
+    narrowedTo: more.narrowedTo ?? context.narrowedTo,
     access: more.access ?? context.access,
     ambiguousCaller: more.ambiguousCaller ?? context.ambiguousCaller,
     cancellation: more.cancellation ?? context.cancellation,

@@ -56,6 +56,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly credential?: Credential | undefined;
   /** The UCANs the caller authenticated with; see `Caller`. */
   readonly identityTokens?: readonly string[] | undefined;
+  /** Stands for the UCANs that restrict the caller; see `Caller`. */
+  readonly narrowedTo?: string | undefined;
   /** Present for the bearer of an access token: its rights come from the token's maker; see `Caller`. */
   readonly access?: AccessRights | undefined;
   /** The tokens sent with the call name several callers, so it is refused. */

@@ -39,4 +39,4 @@ export class DetachedCalls {
   }
 }
 
-const keyOf = ({ did }: Caller, id: RequestId): string => JSON.stringify([did, id]);
+const keyOf = ({ did, narrowedTo = did }: Caller, id: RequestId): string => JSON.stringify([narrowedTo, id]);

@@ -95,8 +95,12 @@ export class Approvals implements ApprovalDesk {
     this.#sweep();
     const { clock, callerOf, driveOwnerOf: ownerOf, credentialsOf } = this.#options;
     const caller = callerOf(request.context);
+    const credentials = credentialsOf(request.context);
+    // A caller that UCANs narrow is not shown what was asked for without them.
+    const isShown = (one: Approval): boolean =>
+      request.context.narrowedTo === undefined || isDeepStrictEqual(one.credentials, credentials);
     const pending = [...this.#all.values()].filter(({ state }) => state === "pending");
-    const same = pending.find((one) => one.caller === caller && isSame(one.request, request));
+    const same = pending.find((one) => one.caller === caller && isShown(one) && isSame(one.request, request));
     // A model that calls again and again asks once.
     if (same !== undefined) return { id: same.id, expires: same.expires };
     if (pending.length >= MAX_PENDING || this.#all.size >= MAX_KEPT) return undefined;
@@ -106,7 +110,7 @@ export class Approvals implements ApprovalDesk {
     const approval: Approval = {
       ...{ id: randomBytes(16).toString("hex"), request: kept, caller, created, state: "pending" },
       driveOwner: ownerOf(request.context),
-      credentials: credentialsOf(request.context),
+      credentials,
       code: String(randomInt(10_000)).padStart(4, "0"),
       expires: created + request.minutes * MINUTE_MS,
     };

@@ -10,7 +10,6 @@ import type { VenueEvent, VenueTopic } from "../../core/ports/changes/events.js"
 import type { EventLog } from "../../feed/event-log.js";
 import type { Access } from "../identity/access.js";
 import { accessDid } from "../identity/access-entry.js";
-import { actsInFull } from "../operations/caller.js";
 import type { VenueHostOptions } from "../venue.js";
 import type { EventBus } from "./event-bus.js";
 import { createVenueEvents } from "./venue-events.js";
@@ -41,7 +40,7 @@ interface EventParts {
   readonly bus: EventBus;
   readonly config: VenueConfig;
   readonly adapter: HostedFileAdapter;
-  readonly access: Pick<Access, "rejudge" | "verifier">;
+  readonly access: Pick<Access, "rejudge">;
 }
 
 /** The events of a venue, for its host. */
@@ -58,7 +57,7 @@ export function eventsOf({
       servesAnonymous: isLoopbackListener(config),
       watch: (input, context) => adapter.watchPlace(input, context),
       rejudge: (context) => access.rejudge(context),
-      sight: visibilityIn(access),
+      sight: visibilityOf,
     }),
     onJob: (record, audience) => {
       if (!bus.wants("job")) return;
@@ -70,14 +69,16 @@ export function eventsOf({
 
 // Which events a caller may see: what the lists of the same things would show it.
 
-/** As `audit:query`, `auth:list`, `approval:list` and the list of jobs judge, at the time of the delivery. */
-const visibilityIn =
-  (access: Pick<Access, "verifier">) =>
-  (topic: VenueTopic, { did, isOperator }: Caller, context: SurfaceContext): ((event: VenueEvent) => boolean) => {
-    const isOwn = ({ audience }: VenueEvent): boolean => audience.includes(did);
-    if (topic === "approval") return (event) => event.maySee?.(context) ?? isOwn(event);
-    const isNarrowed = (topic === "audit" || topic === "auth") && !actsInFull(context, { access });
-    // An access token has a DID of its own. Others who are narrowed would see what their DID does elsewhere.
-    if (isNarrowed) return context.authentication === "access-token" ? isOwn : () => false;
-    return isOperator ? () => true : isOwn;
-  };
+/**
+ * As `audit:query`, `auth:list`, `approval:list` and the list of jobs judge, at the time of the delivery. UCANs that narrow
+ * their DID are in the audience of their jobs alone: they would see what their DID does elsewhere.
+ */
+function visibilityOf(
+  topic: VenueTopic,
+  { did, isOperator, narrowedTo = did }: Caller,
+  context: SurfaceContext,
+): (event: VenueEvent) => boolean {
+  const isOwn = ({ audience }: VenueEvent): boolean => audience.includes(narrowedTo);
+  if (topic === "approval") return (event) => event.maySee?.(context) ?? isOwn(event);
+  return isOperator ? () => true : isOwn;
+}

@@ -81,12 +81,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   const callerOf = (issuer: string, tokens: readonly UcanToken<Grant>[]): Caller => {
     const did = canonicalDid(identity, issuer);
+    const isWhole = tokens.every(isUnbounded);
+    const ids = new Set(tokens.map(({ id }) => id));
     return {
       did,
       authentication: "ucan",
       // A caller restricted to less than everything must not see the jobs and metrics of others.
-      isOperator: did === operatorDid && tokens.every(isUnbounded),
+      isOperator: did === operatorDid && isWhole,
       identityTokens: [...new Set(tokens.map(({ text }) => text))],
+      ...(isWhole ? {} : { narrowedTo: [did, ...[...ids].toSorted()].join(" ") }),
     };
   };
 

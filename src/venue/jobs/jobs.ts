@@ -56,6 +56,9 @@ const RETRY_MS = 1000;
 /** Time that closing waits for cancelled jobs, in milliseconds: a commit in progress may need a flush. */
 const STOP_MS = 1000;
 
+/** Whose jobs a caller sees. */
+const ownerOf = ({ did, narrowedTo = did }: Caller): string => narrowedTo;
+
 const NOWHERE: readonly CallersJob[] = [];
 
 /** The job store of a venue, in memory only: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */
@@ -116,8 +119,9 @@ export class Jobs implements CallerJobs {
     const run = this.#start(submission);
     const { id } = run;
     const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
-    const maker = submission.context.access?.maker;
-    const facts = { id, isPrivate: submission.private === true, maker, hear: this.#options.onChange };
+    const { access, narrowedTo } = submission.context;
+    const others = [access?.maker, narrowedTo];
+    const facts = { id, isPrivate: submission.private === true, others, hear: this.#options.onChange };
     const job = new KeptJob(record, facts, this.#onSettled);
     job.hidesOutput = operation.metadata.hiddenOutput !== undefined;
     run.job = job;
@@ -138,7 +142,8 @@ export class Jobs implements CallerJobs {
     const { publicDid, listsAnonymous } = this.#options;
     // Anonymous callers share one DID, so a list would show each the jobs of the others.
     if (caller.did === publicDid && !listsAnonymous) return { items: [], total: 0, ...page };
-    return { items: this.#callers.newest(caller.did, page), total: this.#callers.count(caller.did), ...page };
+    const owner = ownerOf(caller);
+    return { items: this.#callers.newest(owner, page), total: this.#callers.count(owner), ...page };
   }
 
   find(id: string, caller: Caller): JobLookup {
@@ -256,7 +261,7 @@ export class Jobs implements CallerJobs {
     this.#retention.sweep();
     const job = this.#jobs.get(id);
     if (job === undefined) return { refused: "unknown" };
-    return job.owners.includes(caller.did) || caller.isOperator ? job : { refused: "denied" };
+    return job.owners.includes(ownerOf(caller)) || caller.isOperator ? job : { refused: "denied" };
   }
 
   /** Returns a record. The operator seeing another caller's finished private job does not count as delivery. */

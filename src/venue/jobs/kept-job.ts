@@ -11,7 +11,7 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 
 const MAX_TURNS = 8;
 
-/** Hears of each job that begins and ends, but for private ones. It must not throw. @param owners DIDs whose job it is */
+/** Hears of each job that begins and ends, but for private ones. It must not throw. @param owners as of {@link KeptJob} */
 export type HearJob = (record: JobRecord, owners: readonly string[]) => void;
 
 /** What goes with a job besides its record. */
@@ -19,8 +19,8 @@ export interface JobFacts {
   /** Bare hex. */
   readonly id: string;
   readonly isPrivate: boolean;
-  /** DID of the maker of the access token that it was called with. */
-  readonly maker?: string | undefined;
+  /** Who else owns it: the maker of the access token that it was called with, or the UCANs that narrow the caller. */
+  readonly others: readonly (string | undefined)[];
   readonly hear?: HearJob | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface JobFacts {
 export class KeptJob implements RecordedJob {
   readonly id: string;
   readonly isPrivate: boolean;
-  /** DIDs that may see it: the caller's, and that of the maker of the access token that it was called with. */
+  /** Who may see it: DIDs, and `narrowedTo` of a caller. */
   readonly owners: readonly string[];
   readonly #onSettled: (job: KeptJob, isDelivered: boolean) => void;
   #awaiting = 0;
@@ -49,12 +49,12 @@ export class KeptJob implements RecordedJob {
 
   constructor(
     record: JobRecord,
-    { id, isPrivate, maker, hear }: JobFacts,
+    { id, isPrivate, others, hear }: JobFacts,
     onSettled: (job: KeptJob, isDelivered: boolean) => void,
   ) {
     this.id = id;
     this.isPrivate = isPrivate;
-    this.owners = maker === undefined || maker === record.caller ? [record.caller] : [record.caller, maker];
+    this.owners = [...new Set([record.caller, ...others])].filter((one) => one !== undefined);
     this.#record = record;
     this.#hear = isPrivate ? undefined : hear;
     this.#onSettled = onSettled;

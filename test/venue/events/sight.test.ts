@@ -82,8 +82,8 @@ describe("events of approvals", () => {
   });
 });
 
-describe("events of the audit and of tokens", () => {
-  test("are not told to a UCAN that narrows its DID, as the lists of them are refused to it", async () => {
+describe("events of the audit, of tokens and of jobs", () => {
+  test("are not told to a UCAN that narrows its DID, but for those of its own jobs", async () => {
     await ground.open({ auth: { grants: [{ did: ground.bob.did, with: "file://docs/", can: "crud" }] } });
     const narrow = (await ground.bob.grant(ground.venue, [{ with: "file://docs/sub/", can: "crud/read" }])).token;
     const whole = (await issue({ label: "page" }, { as: ground.bob })).token;
@@ -94,6 +94,7 @@ describe("events of the audit and of tokens", () => {
     ];
     const issued = await issue({ label: "another", caps: [ALL] }, { as: ground.bob });
     await ground.call("file:stat", { root: "docs", path: "sub" }, { as: ground.bob });
+    const { id: others } = await ground.call("file:read", STAT, { as: ground.bob });
     const { id: job } = await ground.call("file:stat", STAT, { bearer: narrow });
     const isDone = (data: Data) => data["id"] === job && data["status"] === "COMPLETE";
     const seenInFull = await inFull(isDone);
@@ -101,6 +102,8 @@ describe("events of the audit and of tokens", () => {
     expect(seenInFull.some(({ outcome }) => outcome === "OK")).toBe(true);
     const seen = await narrowed(isDone);
     expect(seen.filter((data) => "outcome" in data || "change" in data)).toEqual([]);
+    expect(seenInFull.some(({ id }) => id === others)).toBe(true);
+    expect(new Set(seen.map(({ id }) => id))).toEqual(new Set([job]));
   });
 
   test("are told to an access token of itself alone", async () => {

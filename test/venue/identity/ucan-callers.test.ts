@@ -79,6 +79,46 @@ describe("a UCAN as bearer", () => {
   });
 });
 
+describe("jobs", () => {
+  const status = async (bearer: string, path: string, method = "GET"): Promise<number> =>
+    (await fetch(`${here.venue.url}/api/v1/jobs${path}`, { method, headers: { authorization: `Bearer ${bearer}` } }))
+      .status;
+  const list = async (bearer: string): Promise<unknown> => {
+    const response = await fetch(`${here.venue.url}/api/v1/jobs`, { headers: { authorization: `Bearer ${bearer}` } });
+    return ((await response.json()) as { items: unknown }).items;
+  };
+
+  test.each([
+    ["its issuer", alice, "owned", () => identity(alice)],
+    ["the operator", operator, "docs", () => here.venue.localToken ?? ""],
+  ])("of %s are not shown to a UCAN that gives less, nor touched by it", async (_whose, by, root, whole) => {
+    await here.open();
+    const { job } = await here.call({ bearer: whole(), root });
+    expect(job.output?.content).toBe(`of ${root}`);
+    const narrow = ucan(by, { att: [{ with: `file://${root}/b.txt`, can: "crud/read" }] });
+    expect(await here.outcome({ bearer: narrow, root })).toContain("CAPABILITY_DENIED");
+    for (const path of ["", "/sse"]) expect(await status(narrow, `/${job.id}${path}`)).toBe(403);
+    for (const path of ["/cancel", "/delete"]) expect(await status(narrow, `/${job.id}${path}`, "PUT")).toBe(403);
+    expect(await list(narrow)).not.toContain(job.id.slice(2));
+    expect(await status(whole(), `/${job.id}`)).toBe(200);
+  });
+
+  test("made with such a UCAN are that UCAN's, and its issuer's", async () => {
+    await here.open();
+    const att = [{ with: "file://owned/a.txt", can: "crud/read" }];
+    const narrow = ucan(alice, { att });
+    const ids = [
+      await here.call({ bearer: narrow, root: "owned" }),
+      await here.call({ ucans: [narrow], root: "owned" }),
+    ];
+    const own = ids.map(({ job }) => job.id.slice(2)).reverse();
+    expect(await list(narrow)).toEqual(own);
+    expect(await list(ucan(alice, { att, nnc: "another" }))).toEqual([]);
+    for (const bearer of [identity(alice), ucan(alice)]) expect(await list(bearer)).toEqual(own);
+    expect(await status(narrow, `/${own[0]}/delete`, "PUT")).toBe(200);
+  });
+});
+
 describe("UCANs in a call without credentials", () => {
   test("name the caller, to whom the job belongs", async () => {
     await here.open();

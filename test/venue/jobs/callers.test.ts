@@ -3,7 +3,7 @@ import type { Caller } from "../../../src/core/call/caller.js";
 import type { Submission } from "../../../src/core/ports/job.js";
 import type { Jobs } from "../../../src/venue/jobs/jobs.js";
 import { gate } from "../catalogue/fake-adapter.js";
-import { ALICE, ANYONE, BOB, callBy, OPERATOR, store } from "./job-store.js";
+import { ALICE, ANYONE, BOB, callBy, NARROWED, OPERATOR, OTHERWISE, store } from "./job-store.js";
 
 const WHOLE = { offset: 0, limit: 1000 };
 const listed = (jobs: Jobs, caller: Caller): readonly string[] => jobs.list(WHOLE, caller).items;
@@ -56,6 +56,15 @@ describe("a list", () => {
     expect([listed(jobs, ALICE), listed(jobs, BOB), jobs.users]).toEqual([[], [], 0]);
   });
 
+  test("of a caller whom tokens restrict holds what was made with the same ones, that of its DID all", () => {
+    const { jobs } = store({ read: () => 1 });
+    const [whole, one, two] = [ALICE, NARROWED, OTHERWISE].map((by) => jobs.submit(callBy(by, "file:read")).id);
+    expect([NARROWED, OTHERWISE].map((by) => jobs.list(WHOLE, by))).toEqual(
+      [one, two].map((id) => ({ items: [id], total: 1, ...WHOLE })),
+    );
+    expect(listed(jobs, ALICE)).toEqual([two, one, whole]);
+  });
+
   test("loses what was deleted or dropped, and its caller when nothing is left", async () => {
     const { jobs, clock } = store({ read: () => 1 });
     const [first, second] = [1, 2].map(() => jobs.submit(callBy(ALICE, "file:read")));
@@ -88,9 +97,9 @@ describe("a job", () => {
     ["cancel", (jobs, id, caller) => jobs.cancel(id, caller)],
     ["delete", (jobs, id, caller) => jobs.delete(id, caller)],
   ];
-  const submitted = () => {
+  const submitted = (by = ALICE) => {
     const { jobs, adapter } = store({ slow: () => gate().promise }, { inlineWaitMs: 1 });
-    const { id } = jobs.submit(callBy(ALICE, "file:slow"));
+    const { id } = jobs.submit(callBy(by, "file:slow"));
     return { jobs, id, signal: adapter.calls[0]?.context?.signal };
   };
 
@@ -103,10 +112,21 @@ describe("a job", () => {
 
   test.each(ways)("is neither shown to another, nor touched by it: %s", async (_name, reach) => {
     const { jobs, id, signal } = submitted();
-    for (const caller of [BOB, ANYONE]) expect(await reach(jobs, id, caller)).toEqual({ refused: "denied" });
+    for (const caller of [BOB, ANYONE, NARROWED]) expect(await reach(jobs, id, caller)).toEqual({ refused: "denied" });
     expect(signal?.aborted).toBe(false);
     expect(jobs.size).toBe(1);
   });
+
+  test.each(ways)(
+    "made by a caller whom a token restricts is there for that token and its DID: %s",
+    async (_name, reach) => {
+      for (const caller of [NARROWED, ALICE, OPERATOR]) {
+        const { jobs, id } = submitted(NARROWED);
+        expect(await reach(jobs, id, OTHERWISE)).toEqual({ refused: "denied" });
+        expect(await reach(jobs, id, caller)).toMatchObject({ found: { id: `0x${id}` } });
+      }
+    },
+  );
 
   test.each(ways)("that nobody knows is unknown to all: %s", async (_name, reach) => {
     const { jobs } = submitted();

@@ -9,6 +9,9 @@ const caller = (did: string, isOperator = false): Caller => ({ did, authenticati
 
 export const PUBLIC_DID = "did:key:zVenue:public";
 export const ALICE = caller("did:key:zAlice");
+/** Alice, restricted by a token, and by another one. */
+export const NARROWED: Caller = { ...ALICE, authentication: "ucan", narrowedTo: `${ALICE.did} one` };
+export const OTHERWISE: Caller = { ...NARROWED, narrowedTo: `${ALICE.did} two` };
 export const BOB = caller("did:key:zBob");
 export const OPERATOR = caller("did:key:zVenue", true);
 export const ANYONE: Caller = { did: PUBLIC_DID, authentication: "public", isOperator: false };
@@ -65,5 +68,5 @@ export const call = (operation: string, input: unknown = {}, more: Partial<Submi
 });
 
 /** The same for another caller. */
-export const callBy = ({ did }: Caller, operation: string, more: Partial<Submission> = {}): Submission =>
-  call(operation, {}, { caller: did, context: { callerDID: did }, ...more });
+export const callBy = ({ did, narrowedTo }: Caller, operation: string, more: Partial<Submission> = {}): Submission =>
+  call(operation, {}, { caller: did, context: { callerDID: did, narrowedTo }, ...more });

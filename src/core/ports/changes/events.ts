@@ -10,8 +10,8 @@ export interface VenueEvent {
   /** Sent as JSON as it is: without secrets, content and host paths. */
   readonly data: JsonObject;
   /**
-   * DIDs that may see it, besides the operator: whose call or token it is, and who made the token that was used. Judged
-   * when it is delivered.
+   * Who may see it, besides the operator: DIDs of whose call or token it is, and who made the token that was used, and
+   * `narrowedTo` of whose job it is. Judged when it is delivered.
    */
   readonly audience: readonly string[];
   /** Judged when it is delivered, in place of the audience: for what is seen by a right. */

@@ -123,7 +123,16 @@ function submitCall(
 
 /** The context of a call. Written out, absent fields as `undefined`: a copy by spreads takes microseconds. */
 function contextOfCall(
-  { callerDID, authentication, credential, tokenCaps, identityTokens, access, ambiguousCaller }: CallerContext,
+  {
+    callerDID,
+    authentication,
+    credential,
+    tokenCaps,
+    identityTokens,
+    narrowedTo,
+    access,
+    ambiguousCaller,
+  }: CallerContext,
   { caps: callCaps, ucans }: InvokeRequest,
   { host, memory }: { readonly host: HttpHost; readonly memory: MemoryLease },
 ): SurfaceContext {
@@ -134,6 +143,7 @@ function contextOfCall(
     credential,
     tokenCaps,
     identityTokens,
+    narrowedTo,
     access,
     ambiguousCaller,
     surface: "http",

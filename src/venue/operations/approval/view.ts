@@ -1,5 +1,6 @@
 // Who may see and decide an approval, and what they are shown.
 
+import { isDeepStrictEqual } from "node:util";
 import { type Effect, shownPart } from "../../../core/ports/effect.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { type Approval, driveOwnerOf } from "../../approvals/approvals.js";
@@ -38,8 +39,11 @@ const isOwnDrive = ({ request, driveOwner }: Approval, { context, venue }: Askin
   driveOwner === driveOwnerOf(context, venue.access) ||
   request.effects.every(({ root }) => venue.files.roots.find(({ name }) => name === root)?.drive === undefined);
 
+/** UCANs that narrow their DID own what was asked for with the same ones. */
 const isOwn = (approval: Approval, { context, venue }: Asking): boolean =>
-  !isAnonymous(context) && approval.caller === callerOf(context, venue);
+  !isAnonymous(context) &&
+  approval.caller === callerOf(context, venue) &&
+  (context.narrowedTo === undefined || isDeepStrictEqual(chainOf(context, venue.access), approval.credentials));
 
 export const maySee = (approval: Approval, asking: Asking): boolean =>
   isOwn(approval, asking) || holdsApproval(approval, asking);

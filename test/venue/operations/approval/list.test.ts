@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { useGround } from "../fixture.js";
+import { type CallOptions, useGround } from "../fixture.js";
 import { ALL, approvalsOf, asked, WRITE } from "./approval-calls.js";
 
 const ground = useGround();
@@ -28,4 +28,24 @@ test("each sees what it asked for, and whoever may decide sees all", async () =>
   expect(await listed(person)).toEqual([ids[1]]);
   expect(await listed(person, { state: "all" })).toEqual([...ids].reverse());
   expect(await listed(undefined)).toEqual([]);
+});
+
+test("a UCAN that narrows its DID sees what was asked for with it, and asks for itself", async () => {
+  await ground.open({
+    auth: { grants: [{ did: ground.bob.did, with: "file://docs/", can: "crud" }] },
+    file: { roots: { docs: { path: "docs", approve: { for: ["all"] } } } },
+  });
+  const narrow = (await ground.bob.grant(ground.venue, [{ with: "file://docs/sub/", can: "crud" }])).token;
+  const ask = async (by: CallOptions) => asked(await ground.call("file:write", WRITE, by)).approvalId;
+  const idOf = async (id: string, by: CallOptions) => (await ground.call("approval:get", { id }, by)).output?.["id"];
+  const [whole, own] = [{ as: ground.bob }, { bearer: narrow }];
+  const [first, second] = [await ask(whole), await ask(own)];
+  expect(second).not.toBe(first);
+  expect([await ask(whole), await ask(own)].toSorted()).toEqual([first, second].toSorted());
+  expect([
+    await idOf(first, own),
+    await idOf(second, own),
+    await idOf(first, whole),
+    await idOf(second, whole),
+  ]).toEqual([...[undefined, second, first, second]]);
 });
