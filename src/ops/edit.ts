@@ -10,7 +10,7 @@ import type { EditInput, EditOutput } from "../schema/types.js";
 import { placeKey, sha256Of, versionOf } from "./content/file-etag.js";
 import { lineAt } from "./content/terminators.js";
 import { inTurn } from "./editing/in-turn.js";
-import { editsOf } from "./editing/input.js";
+import { editsOf, mayCancelOut } from "./editing/input.js";
 import type { Replacement } from "./editing/match.js";
 import { type NewContent, newContent } from "./editing/new-content.js";
 import { type HeldOriginal, holdOriginal, type Original, WHAT_IT_FOUND } from "./editing/original.js";
@@ -35,7 +35,8 @@ export const edit: Operation<EditInput, EditOutput> = {
   },
   run(input, call) {
     const { root, path, dryRun } = input;
-    const abilities = dryRun === true ? (["crud/write", "crud/read"] as const) : (["crud/write"] as const);
+    const tells = dryRun === true || (call.terms?.edits === undefined && mayCancelOut(editsOf(input)));
+    const abilities = tells ? (["crud/write", "crud/read"] as const) : (["crud/write"] as const);
     const at = call.at({ root, path, abilities, changes: true });
     return dryRun === true ? editFile(input, at) : inTurn([at], () => editFile(input, at));
   },

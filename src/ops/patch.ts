@@ -12,7 +12,7 @@ import { yieldIfDue } from "./editing/plan.js";
 import { diffLines } from "./editing/unified-diff.js";
 import { sectionsOf } from "./patching/envelope.js";
 import { type PlacedSection, type PlannedSection, planSection } from "./patching/plan.js";
-import type { Section } from "./patching/section.js";
+import { mayLeaveAsIs, type Section } from "./patching/section.js";
 
 /** Most bytes of all files that a patch changes or deletes. */
 const MAX_KEPT_BYTES = 67_108_864;
@@ -94,7 +94,7 @@ function placeSection(
   { root, path: base = "", dryRun, ifMatch }: PatchInput,
   call: PlacesCall,
 ): Placed {
-  const read: readonly Ability[] = dryRun === true ? ["crud/read"] : [];
+  const read: readonly Ability[] = dryRun === true || mayLeaveAsIs(section) ? ["crud/read"] : [];
   const at = (path: string, abilities: readonly Ability[]): PathCall =>
     call.at({ root, path: joinPath(base, path), abilities: [...new Set([...abilities, ...read])], changes: true });
   const to = "to" in section ? section.to : undefined;

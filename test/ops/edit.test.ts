@@ -426,6 +426,56 @@ describe("file:edit by a caller that may not read", () => {
     ]);
   });
 
+  test.each<[string, object]>([
+    ["one whose old and new text are equal", { oldText: "b", newText: "b" }],
+    ["one that differs in line ends only", { oldText: "b\r\n", newText: "b\n" }],
+    ["one that takes a byte order mark away", { oldText: "\ufeffa", newText: "a" }],
+    [
+      "several that put back what another takes",
+      {
+        edits: [
+          { oldText: "a\n", newText: "a\nb" },
+          { oldText: "b\n", newText: "\n" },
+        ],
+      },
+    ],
+    ["one for several places", { oldText: "b", newText: "b", expect: 2 }],
+  ])("cannot ask for what is there by edits that change nothing: %s", async (_what, edits) => {
+    ground.put("a", ABC);
+    const denied = async (path: string) => ground.fail("edit", { path, ...edits }, { caps });
+    const failed = await denied("a");
+    expect([failed.code, failed.data["required"]]).toEqual([
+      "CAPABILITY_DENIED",
+      { with: "file://r/a", can: "crud/read" },
+    ]);
+    ground.put("a", "other");
+    expect(await denied("a")).toEqual(failed);
+    expect((await denied("none")).message.replace("none", "a")).toBe(failed.message);
+  });
+
+  test("may make several edits that change something", async () => {
+    ground.put("a", ABC);
+    const edits = [
+      { oldText: "a", newText: "b" },
+      { oldText: "b", newText: "c" },
+    ];
+    expect(await ground.run("edit", { path: "a", edits }, { caps })).toEqual({ path: "a", size: 6, applied: 2 });
+  });
+
+  test("is not asked for what is behind a link by edits that change nothing", async () => {
+    ground.put("a", ABC);
+    ground.mkdir("in");
+    symlinkSync("../a", join(ground.dir, "in/link"));
+    const mixed = [
+      { with: "file://r/in/", can: "crud" },
+      { with: "file://r/a", can: "crud/write" },
+    ];
+    for (const text of ["b", "none"]) {
+      const failed = await ground.fail("edit", { path: "in/link", oldText: text, newText: text }, { caps: mixed });
+      expect(failed.code).toBe("CAPABILITY_DENIED");
+    }
+  });
+
   test("says that it does not match, and nothing else", async () => {
     ground.put("a", "x\nx\n");
     expect(await ground.fail("edit", { ...input, oldText: "X" }, { caps })).toEqual(

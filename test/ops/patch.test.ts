@@ -216,6 +216,38 @@ describe("file:patch", () => {
     });
   });
 
+  test.each<[string, object]>([
+    ["a hunk that only keeps", { patch: patchOf("*** Update File: a", "@@", " one") }],
+    ["a hunk that adds what it takes away", { patch: patchOf("*** Update File: a", "@@", "-one", "+one  ") }],
+    ["lines in another order", { patch: patchOf("*** Update File: a", "@@", "-one", " two", "+one") }],
+    [
+      "hunks that take each other's lines",
+      { patch: patchOf("*** Update File: a", "@@", "-one", "+two", "@@", "-two", "+one") },
+    ],
+    ["an edit", { changes: [{ op: "edit", path: "a", edits: [{ oldText: "one", newText: "one" }] }] }],
+  ])("needs the right to read where it may leave a file as it is: %s", async (_what, input) => {
+    const caps = [{ with: "file://r", can: "crud/write" }];
+    const failures = [];
+    for (const content of ["one\ntwo\n", "other\n"]) {
+      ground.put("a", content);
+      failures.push(await ground.fail("patch", input, { caps }));
+    }
+    expect(failures[0]).toMatchObject({ code: "CAPABILITY_DENIED", data: { required: { can: "crud/read" } } });
+    expect(failures[1]).toEqual(failures[0]);
+  });
+
+  test("needs it for one file and not for the others", async () => {
+    for (const name of ["a", "b"]) ground.put(name, "one\n");
+    const patch = patchOf("*** Update File: a", "@@", "-one", "+two", "*** Update File: b", "@@", "-one", "+one");
+    const write = { with: "file://r", can: "crud/write" };
+    expect(await fail(patch, {}, { caps: [write, { with: "file://r/a", can: "crud/read" }] })).toMatchObject({
+      ...{ code: "CAPABILITY_DENIED", data: { required: { with: "file://r/b", can: "crud/read" } } },
+    });
+    const caps = [write, { with: "file://r/b", can: "crud/read" }];
+    expect(await ground.run("patch", { patch }, { caps })).toMatchObject({ applied: 2 });
+    expect(text("a")).toBe("two\n");
+  });
+
   test("follows no link out of the root, and replaces what a link inside leads to", async () => {
     ground.put("real", "a\n");
     mkdirSync(join(ground.outside, "there"));

@@ -23,6 +23,28 @@ export function editsOf({ edits, oldText, newText, expect, encoding }: EditInput
 export const editsIn = (edits: NonNullable<EditInput["edits"]>, pointer: string): readonly Edit[] =>
   edits.map((edit, index) => checked(edit, `${pointer}/${index}`));
 
+/**
+ * Whether edits may leave a text as it is, whatever is in it: line ends and byte order marks aside, they take away and add
+ * the same characters. To whoever may not read they would tell, without a trace, what is there.
+ */
+export function mayCancelOut(edits: readonly Edit[]): boolean {
+  const plain = edits.map(({ oldText, newText, expect }) => ({ from: plainOf(oldText), to: plainOf(newText), expect }));
+  // Most differ in length: to count all characters takes longer.
+  if (plain.reduce((sum, { from, to, expect }) => sum + expect * (to.length - from.length), 0) !== 0) return false;
+  const counts = new Map<string, number>();
+  const add = (text: string, count: number): void => {
+    for (const one of text) counts.set(one, (counts.get(one) ?? 0) + count);
+  };
+  for (const { from, to, expect } of plain) {
+    add(from, -expect);
+    add(to, expect);
+  }
+  return [...counts.values()].every((count) => count === 0);
+}
+
+/** A file with several kinds of line ends is matched with them and without. */
+const plainOf = (text: string): string => text.replace(/[\r\n\ufeff]/g, "");
+
 interface Shorthand {
   readonly oldText: string | undefined;
   readonly newText: string | undefined;

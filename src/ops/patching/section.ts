@@ -1,5 +1,6 @@
 // The parsed form of a patch, file by file.
 
+import { mayCancelOut } from "../editing/input.js";
 import type { Edit } from "../editing/match.js";
 
 /** Changes of some lines that follow each other. */
@@ -26,3 +27,20 @@ export type Section = { readonly path: string } & (
   | { readonly kind: "edit"; readonly edits: readonly Edit[] }
   | { readonly kind: "update"; readonly hunks: readonly Hunk[]; readonly to?: string }
 );
+
+/** As {@link mayCancelOut}; of hunks by their lines, but for the white space at their ends. A move is always a change. */
+export function mayLeaveAsIs(section: Section): boolean {
+  if (section.kind === "edit") return mayCancelOut(section.edits);
+  if (section.kind !== "update" || section.to !== undefined) return false;
+  const before = section.hunks.flatMap((hunk) => hunk.before);
+  const after = section.hunks.flatMap((hunk) =>
+    hunk.after.map((line) => ("kept" in line ? (hunk.before[line.kept] ?? "") : line.added)),
+  );
+  return before.length === after.length && sorted(before) === sorted(after);
+}
+
+const sorted = (lines: readonly string[]): string =>
+  lines
+    .map((line) => line.trimEnd())
+    .toSorted()
+    .join("\n");

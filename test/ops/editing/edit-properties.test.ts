@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { etagOf } from "../../../src/core/etag.js";
+import { mayCancelOut } from "../../../src/ops/editing/input.js";
 import { dispatchOn } from "../../dispatch/fake.js";
 import { failureOf } from "../ground.js";
 import { sha256Of } from "./edit-fixture.js";
@@ -68,4 +69,35 @@ describe("file:edit does what the plain way does", () => {
     );
     expect(internal).toEqual([]);
   });
+});
+
+/** A text, and two edits of neighbouring parts that put the same characters there again, cut in another place. */
+const recut = fc
+  .string({ unit: fc.constantFrom("a", "b", "c", "\n", "\r", "\r\n", "\ufeff"), minLength: 2, maxLength: 12 })
+  .chain((text) => fc.tuple(fc.constant(text), fc.array(fc.nat({ max: text.length }), { minLength: 4, maxLength: 4 })))
+  .map(([text, cuts]) => {
+    const [start, one, two, end] = cuts.toSorted((left, right) => left - right) as [number, number, number, number];
+    const cut = (at: number) => [text.slice(start, at), text.slice(at, end)] as const;
+    const [olds, news] = [cut(one), cut(two)];
+    const edits = olds.map((oldText, index) => ({ oldText, newText: news[index] ?? "", expect: 1 }));
+    return [text, edits.filter(({ oldText }) => oldText !== "")] as const;
+  })
+  .filter(([, edits]) => edits.length > 0);
+
+test("edits that leave a text as it is are known as such without it", async () => {
+  const { call, internal } = dispatchOn();
+  let unchanged = 0;
+  await fc.assert(
+    fc.asyncProperty(recut, async ([content, edits]) => {
+      await call("write", { content });
+      const answer = await call("edit", { edits }).catch(() => ({}));
+      const { etag, previousEtag } = answer as { etag?: string; previousEtag?: string };
+      if (etag === undefined || etag !== previousEtag) return;
+      unchanged++;
+      expect(mayCancelOut(edits)).toBe(true);
+    }),
+    { numRuns: 1000 },
+  );
+  expect(unchanged).toBeGreaterThan(100);
+  expect(internal).toEqual([]);
 });
