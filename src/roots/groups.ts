@@ -17,7 +17,7 @@ export interface RootsState {
   readonly stateDir?: { readonly path: string; prepare(): void } | undefined;
   /** Where journals lie. Absent: there are none. */
   readonly journals?: JournalPlace | undefined;
-  /** Told of groups of changes that a dead process left half done. */
+  /** Told of groups of changes that a dead process left half done, or that failed and could not be undone. */
   readonly onRecovery?: ((root: string, report: RecoveryReport) => void) | undefined;
 }
 
@@ -46,6 +46,10 @@ export class RootGroups {
     this.#register ??= new IntentRegister(join(stateDir.path, FOLDER, key), () => stateDir.prepare());
     return this.#register;
   }
+
+  /** As the rules of changes need it. */
+  readonly onRaced = (paths: RecoveryReport["paths"]): void =>
+    this.#state.onRecovery?.(this.#name, { outcome: "raced", paths });
 
   /** As a jail needs it: it runs before anything else in the root. */
   readonly recover = (jail: Jail, isLocked: boolean): Io<void> => {

@@ -179,6 +179,7 @@ export class OpenRoots {
       keepsDeleted: config.trash === "required",
       ...(config.kind === "temp" ? { lend: () => this.#temp.lend() } : {}),
       ...intentsPart(groups.registerOf(jail)),
+      onRaced: groups.onRaced,
       durable: durability === "flush",
       // Another name of a protected file would be a way to change it in place.
       hardLinks: hardLinks && config.protect.length === 0,

@@ -34,6 +34,8 @@ export interface WriteRules {
   readonly usage?: Usage;
   /** Ids of the groups of changes under way, outside of the root. Absent: groups are recognised by this boot. */
   readonly intents?: IntentRegister;
+  /** Told of the real paths that a group which failed has changed, and that could not be put back. */
+  readonly onRaced?: (paths: readonly (readonly string[])[]) => void;
   /** Nothing is deleted that the trash cannot keep. */
   readonly keepsDeleted?: boolean;
   /** Opens the journal of the root. Absent: it has none. */

@@ -17,7 +17,7 @@ import { MakeDirectoryStep, RemoveStep } from "./entry-steps.js";
 import { flushDirectories, Intent, type StepRecord } from "./intent.js";
 import { type Member, reportMember } from "./member.js";
 import { MoveStep, RestoreStep } from "./move-step.js";
-import { directoryFinder } from "./recovery.js";
+import { directoryFinder, pathsOf } from "./recovery.js";
 import { rollBack } from "./roll-back.js";
 import type { Enter, Step } from "./step.js";
 import { WriteStep } from "./write-step.js";
@@ -178,7 +178,7 @@ class Group {
       const { access } = (step.ends.at(-1) ?? { at: { access: this.#access } }).at;
       if (change !== undefined) this.#members.push({ access, change, kept: kept.get(step) });
     }
-    if (this.#rules.durable) yield* flushDirectories(jail, changedDirectories(batch));
+    if (this.#rules.durable) yield* mapErrors(this.#access.place, flushDirectories(jail, changedDirectories(batch)));
   }
 
   /** A single file that gets its content by one rename is never half done: there is nothing to undo after a crash. */
@@ -192,7 +192,7 @@ class Group {
     const open = new Map(ends.map((end) => [keyOf(end.real), end.change.walk]));
     const byWalk = directoryFinder(jail);
     const { durable } = this.#rules;
-    const left = yield* rollBack(
+    const rolling = rollBack(
       {
         ...{ jail, durable, folder: intent.folder, stage: intent.stage },
         // The directories that are open are the ones that were changed, even if they have been moved since.
@@ -204,12 +204,18 @@ class Group {
       },
       this.#recorded,
     );
-    // Entries that others have changed meanwhile are not restored; their former content stays in the intent for the
-    // operator.
-    if (left.length === 0) yield* intent.settle();
-    else if (!intent.isRecorded) yield* quietly(intent.record(this.#recorded));
+    const left = (yield* quietly(rolling)) ?? this.#recorded.flatMap(pathsOf);
     this.#isSettled = left.length === 0;
-    return left.length === 0 ? error : notPutBack(error, left);
+    if (left.length === 0) {
+      yield* intent.settle();
+      return error;
+    }
+    // Entries that others have changed meanwhile are not restored; their former content stays for the operator. The next
+    // start must not go on: by then they may have been deleted for good reason.
+    if (!intent.isRecorded) yield* quietly(intent.record(this.#recorded));
+    yield* intent.setAside();
+    this.#rules.onRaced?.(left);
+    return notPutBack(error, left);
   }
 }
 

@@ -9,9 +9,11 @@ import { pool } from "../../../jail/pool.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { INTENT_KIND } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
-import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import type { IntentRegister } from "./register.js";
 
+/** Prefix of the names of intents that are not used any more, and are left for the operator to look at. */
+export const ASIDE_KIND = "aside";
 const ATTEMPTS = 5;
 /** Files that are flushed together. */
 const MAX_UNFLUSHED = 32;
@@ -179,6 +181,12 @@ export class Intent {
     this.#ground.register?.remove(this.#name);
   }
 
+  /** Some of the group stays done: what was kept is left for the operator. If that fails, the next start goes on. */
+  *setAside(): Io<void> {
+    const { jail, register } = this.#ground;
+    if (yield* moveAside(jail, this.stage, this.#name)) register?.remove(this.#name);
+  }
+
   /** Removes the folder after the answer; one that could not be settled stays for the next start. */
   end(isSettled: boolean): Promise<void> | undefined {
     const { jail } = this.#ground;
@@ -200,6 +208,12 @@ export class Intent {
     jail.trackBackground(purging);
     return purging;
   }
+}
+
+/** Renames the folder of an intent that is not used any more. @returns whether it could */
+export function moveAside({ sys }: Jail, stage: Pinned, name: string): Io<boolean> {
+  const aside = `${ASIDE_KIND}${name.slice(INTENT_KIND.length)}`;
+  return succeeds(sys.rename(below(stage, name), below(stage, aside)));
 }
 
 /** Several at once cost a journalling file system little more than one. */

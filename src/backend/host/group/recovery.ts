@@ -12,7 +12,7 @@ import { errnoOf, quietly } from "../../../jail/sys.js";
 import { relPath } from "../../../path/grammar.js";
 import { withLockFile } from "../guard.js";
 import { readIntent } from "./found-intent.js";
-import { flushDirectories, type RealPath, recordName, type StepRecord } from "./intent.js";
+import { ASIDE_KIND, flushDirectories, moveAside, type RealPath, recordName, type StepRecord } from "./intent.js";
 import type { IntentRegister } from "./register.js";
 import { type Opened, rollBack } from "./roll-back.js";
 
@@ -20,21 +20,19 @@ import { type Opened, rollBack } from "./roll-back.js";
 const PATIENCE_MS = 600_000;
 /** Age (ms) after which a process of another container counts as dead: twice the maximum deadline of a call. */
 const FOREIGN_STALE_MS = 120_000;
-/** Prefix of the names of intents that are not used any more, and are left for the operator to look at. */
-const ASIDE_KIND = "aside";
 /** Most intents looked at in one go: a repository may bring any number. */
 const MOST = 100;
 /** Errors of a walk that say that a path no longer leads where it did. */
 const LED_ASTRAY: ReadonlySet<string> = new Set(["SYMLINK_ESCAPE", "INVALID_PATH", "OTHER_DEVICE"]);
 
-/** Outcome for the intent of a dead process. */
+/** Outcome for the intent of a dead process, or of a group that failed. */
 export interface RecoveryReport {
   /**
    * `undone`: everything is as before the group. `interrupted`: except for `paths`, which others had changed since, or
    * which are denied or protected. `foreign`: not an intent of this venue; it was moved aside. `failed`: by a system
-   * error, to be tried again at the next start.
+   * error, to be tried again at the next start. `raced`: a group of this process failed, and `paths` could not be put back.
    */
-  readonly outcome: "undone" | "interrupted" | "foreign" | "failed";
+  readonly outcome: "undone" | "interrupted" | "foreign" | "failed" | "raced";
   readonly paths: readonly RealPath[];
 }
 
@@ -112,7 +110,7 @@ function* recoverOne(jail: Jail, rules: RecoveryRules, found: Found): Io<void> {
   try {
     const intent = yield* readIntent(jail, folder, { id, register: rules.register });
     if (intent === "foreign") {
-      yield* setAside(jail, found);
+      if (!found.isAside) yield* moveAside(jail, stage.directory, name);
       rules.report?.({ outcome: "foreign", paths });
       return;
     }
@@ -120,7 +118,7 @@ function* recoverOne(jail: Jail, rules: RecoveryRules, found: Found): Io<void> {
     const left = intent === "done" ? [] : yield* undo(jail, rules, { stage, folder, steps: intent });
     rules.register?.remove(id);
     if (left.length === 0) yield* jail.staging.purge(stage, name);
-    else yield* setAside(jail, found);
+    else if (!found.isAside) yield* moveAside(jail, stage.directory, name);
     if (intent === "done") return;
     rules.report?.(left.length > 0 ? { outcome: "interrupted", paths: left } : { outcome: "undone", paths });
   } catch (error) {
@@ -143,13 +141,8 @@ function* undo(
   return left;
 }
 
-function* setAside(jail: Jail, { stage, name, id, isAside }: Found): Io<void> {
-  if (isAside) return;
-  const aside = `${ASIDE_KIND}${id.slice(INTENT_KIND.length)}`;
-  yield* quietly(jail.sys.rename(below(stage.directory, name), below(stage.directory, aside)));
-}
-
-const pathsOf = ({ put, taken, moved }: StepRecord): RealPath[] =>
+/** Paths that a step puts, takes, or moves something to. */
+export const pathsOf = ({ put, taken, moved }: StepRecord): RealPath[] =>
   [put?.path, taken?.path, moved?.to].filter((path) => path !== undefined);
 
 /** Walks to the directories of real paths, through no link. */

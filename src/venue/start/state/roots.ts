@@ -52,6 +52,11 @@ export function rootsStateOf(config: VenueConfig, { env, log, journals }: RootsS
       if (outcome === "undone") log.warn(fields, "a process died in a group of changes; they were undone");
       else if (outcome === "interrupted")
         log.error(fields, "a process died in a group of changes; these paths could not be put back and need a look");
+      else if (outcome === "raced")
+        log.error(
+          fields,
+          "a group of changes failed, and others had changed these paths: compare them with what was kept in .venue-files/aside-*",
+        );
       else if (outcome === "foreign")
         log.warn(fields, "a record of changes that this venue did not make was moved aside in .venue-files");
       else log.error(fields, "a group of changes could not be undone; the next start tries again");

@@ -16,10 +16,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { assembleAdapter } from "../../../../src/adapter/adapter.js";
 import type { RecoveryReport } from "../../../../src/backend/host/group/recovery.js";
 import { parseFileConfig } from "../../../../src/config/load.js";
+import { pool } from "../../../../src/jail/pool.js";
 import { ownIdentity, printIdentity } from "../../../../src/jail/staging/process-identity.js";
 
 let home = "";
@@ -31,7 +32,10 @@ beforeEach(() => {
   mkdirSync(root);
   reports = [];
 });
-afterEach(() => rmSync(home, { recursive: true, force: true }));
+afterEach(() => {
+  jest.restoreAllMocks();
+  rmSync(home, { recursive: true, force: true });
+});
 
 interface OpenOptions {
   readonly root?: object;
@@ -218,5 +222,55 @@ describe("a patch", () => {
     expect(readdirSync(outside)).toEqual([]);
     expect(codes.size).toBeGreaterThan(0);
     await files.close();
+  });
+});
+
+describe("a patch that fails when another has changed its files already", () => {
+  /** Changes `a` and deletes `b`, then fails; meanwhile another makes a new `b`. */
+  async function raced(options: OpenOptions = {}): Promise<{ code: string; data: object }> {
+    for (const name of ["a", "b"]) writeFileSync(join(root, name), `old ${name}`);
+    const files = await open({ ...options, root: { durability: "flush" } });
+    const flush = pool.fsync.bind(pool);
+    jest.spyOn(pool, "fsync").mockImplementation((fd) => {
+      if (existsSync(join(root, "b"))) return flush(fd);
+      writeFileSync(join(root, "b"), "by another");
+      return Promise.reject(Object.assign(new Error("io"), { code: "EIO", syscall: "fsync" }));
+    });
+    const changes = [
+      { op: "write", path: "a", content: "new" },
+      { op: "delete", path: "b" },
+    ];
+    const failed = files.invoke("file:patch", { root: "r", changes });
+    const error = await failed.then(
+      () => undefined,
+      (one: { code: string; data: object }) => one,
+    );
+    await files.close();
+    if (error === undefined) throw new Error("The patch was made");
+    return error;
+  }
+
+  test.each([false, true])("sets aside what it kept, and tells of it (state directory: %s)", async (withState) => {
+    const error = await raced({ withState });
+    expect(error).toMatchObject({ code: "IO_ERROR", data: { notPutBack: ["b"] } });
+    expect([text("a"), text("b")]).toEqual(["old a", "by another"]);
+    expect(reports).toEqual([{ outcome: "raced", paths: [["b"]] }]);
+    const [folder = "", ...others] = staged();
+    expect([folder, others]).toEqual([expect.stringMatching(/^aside-/), []]);
+    expect(readFileSync(join(root, ".venue-files", folder, "before-1"), "utf8")).toBe("old b");
+    const intents = join(home, "state", "intents");
+    if (withState) expect(readdirSync(join(intents, readdirSync(intents)[0] ?? ""))).toEqual([]);
+  });
+
+  test("is not undone by the next start, when what was in the way is gone", async () => {
+    await raced();
+    const [folder = ""] = staged();
+    // As if its process had died.
+    const dead = `${folder.slice(0, folder.indexOf("-"))}${deadName().slice("patch".length)}`;
+    renameSync(join(root, ".venue-files", folder), join(root, ".venue-files", dead));
+    unlinkSync(join(root, "b"));
+    reports = [];
+    await recover();
+    expect([existsSync(join(root, "b")), staged(), reports]).toEqual([false, [dead], []]);
   });
 });
