@@ -280,8 +280,7 @@ export class Dispatcher {
     const own = { verb, abilities, state, caller, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
     const access = new CallAccess(root, path, own);
     state.places?.push({ request, access });
-    const asking = { resource, authoriser, context: state.context, gate: state.gate };
-    const placed = changes || operation.runs ? askingRoot(root, asking) : root;
+    const placed = changes || operation.runs ? askingRoot(root, state) : root;
     const pollChanges = operation.watches && this.#watches?.createPoll({ root, path, access }, state.context);
     const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });
     return createPathCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });

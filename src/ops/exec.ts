@@ -48,7 +48,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     const noted = { removed: 0, returned: 0, tooManyProtected: 0 };
     let ended: Omit<ExecOutput, keyof typeof noted>;
     try {
-      const checked = places.map((place) => ({ ...place, isAllowed: isAllowedIn(place) }));
+      const checked: (ExecPlace & { readonly isAllowed: boolean })[] = [];
+      for (const place of places) checked.push({ ...place, isAllowed: await isAllowedIn(place) });
       for (const place of checked) shown.push(await show(place, call));
       mayHaveRun = true;
       const process = await start(shown, call);
@@ -117,7 +118,8 @@ function checkArguments({ argv, env }: ExecRequest): void {
 }
 
 /** Asks a person where the root does. @returns whether somebody has allowed it @throws APPROVAL_REQUIRED */
-const isAllowedIn = ({ writable, at }: ExecPlace): boolean => writable && at.root.askToRun?.(at.path) === true;
+const isAllowedIn = async ({ writable, at }: ExecPlace): Promise<boolean> =>
+  writable && (await at.root.askToRun?.(at)) === true;
 
 /** Opens a mount; creates the directory of a writable one if missing. @throws as the backend does; QUOTA_EXCEEDED */
 async function show(place: ExecPlace & { readonly isAllowed: boolean }, call: PlacesCall): Promise<Shown> {

@@ -22,7 +22,9 @@ export const move: Operation<MoveInput, MoveOutput> = {
     }
     const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input) };
     const paths = { path: from.path.text, to: to.path.text, moved: true };
-    const moved = isOneTree ? await from.root.backend.move(from, to, options) : undefined;
+    // Where one of two roots with the same tree asks a person, by that one.
+    const { backend } = ([from, to].find(({ root }) => root.askToRun !== undefined) ?? from).root;
+    const moved = isOneTree ? await backend.move(from, to, options) : undefined;
     if (moved !== undefined) {
       return { ...paths, overwritten: moved.overwritten, ...etagIn(from, moved), atomic: true };
     }

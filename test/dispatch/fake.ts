@@ -2,6 +2,7 @@ import type { AuditRecord } from "../../src/audit/record.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
+import type { ApprovalRules } from "../../src/core/ports/approval.js";
 import type { Backend } from "../../src/core/ports/backend.js";
 import type { Journal } from "../../src/core/ports/changes/journal.js";
 import type { Root } from "../../src/core/ports/operation.js";
@@ -24,6 +25,7 @@ export interface DispatchParts {
   /** What the root `r` does in place of a memory backend. */
   readonly backend?: Partial<Backend>;
   readonly journal?: Journal | undefined;
+  readonly approve?: ApprovalRules;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
   readonly repeats?: (clock: Clock) => Repeats;
@@ -43,9 +45,10 @@ export function dispatchOn(parts: DispatchParts = {}): Dispatch {
       return typeof method === "function" ? method.bind(replaced === undefined ? target : parts.backend) : method;
     },
   });
-  const { journal } = parts;
+  const { journal, approve } = parts;
   const root: Root = {
     ...{ name: "r", kind: "memory", readOnly: false, backend },
+    ...(approve === undefined ? {} : { approve }),
     ...(journal === undefined ? {} : { journal: { mode: journal.mode, open: () => journal } }),
   };
   const dispatcher = new Dispatcher({

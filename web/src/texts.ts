@@ -409,6 +409,7 @@ export const texts = {
     approve: "approve",
   } as Readonly<Record<string, string>>,
   approvals: "Approvals",
+  leadsTo: (path: string) => `leads to ${path}`,
   moreNotShown: (count: number) => `and ${count} more, which are not shown`,
   noApprovals: "Nothing waits for a decision.",
   allowOnce: "Allow once",

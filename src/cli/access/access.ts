@@ -123,8 +123,10 @@ interface Shown {
   readonly effect: readonly {
     readonly root: string;
     readonly path: string;
+    readonly real?: string;
     readonly action: string;
     readonly to?: string;
+    readonly toReal?: string;
   }[];
   /** Effects beyond those. */
   readonly more?: number;
@@ -187,9 +189,10 @@ async function ask(id: string, { calls, context }: Desk, question: (text: string
 }
 
 function lineOf({ operation, caller, effect, more }: Shown): string {
-  const what = effect.map(
-    ({ root, path, action, to }) => `${action} ${root}:${path}${to === undefined ? "" : ` → ${to}`}`,
-  );
+  const place = (path: string, real = path) => (real === path ? path : `${path} (leads to ${real})`);
+  const what = effect.map(({ root, path, real, action, to, toReal }) => {
+    return `${action} ${root}:${place(path, real)}${to === undefined ? "" : ` → ${place(to, toReal)}`}`;
+  });
   if (more !== undefined) what.push(`and ${more} more, which are not shown`);
   return escapeText(`${what.join(", ")}  (${operation} by ${caller})`);
 }

@@ -20,6 +20,10 @@ export interface Access {
    * @throws CAPABILITY_DENIED
    */
   real(segments: readonly string[]): void;
+  /** The path that {@link real} was last asked for. Absent: the requested one. */
+  readonly realPath?: readonly string[];
+  /** From now on {@link real} takes no other path, and throws CONFLICT; `undefined`: any. */
+  pin?(real: readonly string[] | undefined): void;
   /** Authorises one directory that `parents` is about to create. @throws CAPABILITY_DENIED */
   create(requested: readonly string[], real: readonly string[]): void;
   /** Deny patterns of the root; absent: none. {@link real} and {@link create} check it too. */

@@ -18,9 +18,13 @@ export interface EffectState {
 export interface Effect {
   readonly root: string;
   readonly path: string;
+  /** Where links lead to from `path`, if elsewhere. */
+  readonly real?: string;
   readonly action: ApprovedAction;
   /** Target of a move. */
   readonly to?: string;
+  /** Where links lead to from `to`, if elsewhere. */
+  readonly toReal?: string;
   /** First characters of the command. */
   readonly command?: string;
   /** Absent: nothing is there. */
@@ -28,6 +32,10 @@ export interface Effect {
   /** Absent: nothing will be there, or it is not known yet. */
   readonly after?: EffectState;
 }
+
+/** All paths that an effect concerns: whoever decides needs the ability on each. */
+export const pathsOf = ({ path, real = path, to = path, toReal = to }: Effect): readonly (readonly string[])[] =>
+  [...new Set([path, real, to, toReal])].map((one) => one.split("/").filter((name) => name !== ""));
 
 /** Most effects of a request that are shown. */
 const SHOWN_EFFECTS = 20;

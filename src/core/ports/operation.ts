@@ -14,7 +14,7 @@ import type { AnswerMemory } from "../memory.js";
 import type { Turns } from "../turns.js";
 import type { Annotations, OperationMetadata, Rendering, ResolveAsset } from "./adapter.js";
 import type { ApprovalRules } from "./approval.js";
-import type { Access, Backend, ReadBackend, RootKind } from "./backend.js";
+import type { Access, At, Backend, ReadBackend, RootKind } from "./backend.js";
 import type { ChangeOrigin, DriveMaker } from "./changes/change.js";
 import type { Journal, JournalFacts } from "./changes/journal.js";
 import type { PollChanges } from "./changes/watch.js";
@@ -65,7 +65,7 @@ export interface RootJournalAccess {
 export interface Root extends RootFacts {
   readonly backend: Backend;
   /** Asks before a command may change what is there; absent: nobody. @returns whether it was allowed @throws APPROVAL_REQUIRED */
-  askToRun?(path: RelPath): boolean;
+  askToRun?(at: At): Promise<boolean>;
   askToPurge?(paths: readonly string[]): void;
   /** Absent: its changes are not recorded. */
   readonly journal?: RootJournalAccess;

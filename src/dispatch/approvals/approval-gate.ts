@@ -45,6 +45,14 @@ interface Allowed {
   readonly diff: () => string | undefined;
 }
 
+/** A root that asks, as the caller sees it. */
+export interface AskingRoot {
+  /** `undefined`: the operator. */
+  readonly owner: string | undefined;
+  /** Whether the caller may allow an effect itself. */
+  mayApprove(effect: Effect): boolean;
+}
+
 /** What a root is about to be asked. */
 interface Question {
   readonly rules: ApprovalRules;
@@ -59,8 +67,8 @@ export class ApprovalGate {
   readonly #options: GateOptions;
   /** By root. */
   readonly #allowed = new Map<string, Allowed>();
-  /** Owners of the roots that ask about this call, by root. */
-  readonly #owners = new Map<string, string | undefined>();
+  /** Roots that ask about this call. */
+  readonly #roots = new Map<string, AskingRoot>();
   #held: Question | undefined;
   #hasUsed = false;
 
@@ -72,9 +80,9 @@ export class ApprovalGate {
     return this.#allowed.size > 0;
   }
 
-  /** A root that asks takes part in the call. @param owner `undefined`: the operator */
-  join(root: string, owner: string | undefined): void {
-    this.#owners.set(root, owner);
+  /** A root that asks takes part in the call. */
+  join(name: string, root: AskingRoot): void {
+    this.#roots.set(name, root);
   }
 
   /** @throws APPROVAL_REQUIRED, APPROVAL_DENIED; nothing has been changed then */
@@ -97,16 +105,18 @@ export class ApprovalGate {
     const question = { rules, intent };
     if (!this.#needsAsking(question)) return;
     const { root } = partOf(intent);
-    const isJoint = [...this.#owners].some(([other, owner]) => other !== root && owner === this.#owners.get(root));
+    const own = this.#roots.get(root)?.owner;
+    const isJoint = [...this.#roots].some(([other, { owner }]) => other !== root && owner === own);
     if (!isJoint) throw this.#ask([question]);
     this.#held = question;
   }
 
   /** Uses what has been allowed. @throws APPROVAL_DENIED */
-  #needsAsking({ rules, intent }: Question): boolean {
+  #needsAsking(question: Question): boolean {
+    const { rules, intent } = question;
     const { desk, approval, context } = this.#options;
     const isAllowed = (root: string): boolean => this.#allowed.has(root) || root === context.allowedRoot;
-    if (intent.effects.every(({ root }) => isAllowed(root)) || !isCovered(rules, intent.effects)) return false;
+    if (intent.effects.every(({ root }) => isAllowed(root)) || !this.#isCovered(question)) return false;
     if (this.#clientOf(rules)?.hasAllowed === true) {
       this.#approve(intent, BY_CLIENT);
       return false;
@@ -126,10 +136,10 @@ export class ApprovalGate {
   }
 
   /** As {@link pass}, for a command that may change what is there. @returns whether somebody has allowed it */
-  passRun(rules: ApprovalRules, { root, path }: Pick<Effect, "root" | "path">): boolean {
+  passRun(rules: ApprovalRules, place: Pick<Effect, "root" | "path" | "real">): boolean {
     const command = commandIn(this.#options.context)?.slice(0, MAX_COMMAND_CHARS);
-    this.pass(rules, { effects: [{ root, path, action: "exec", ...(command === undefined ? {} : { command }) }] });
-    return this.#allowed.has(root);
+    this.pass(rules, { effects: [{ ...place, action: "exec", ...(command === undefined ? {} : { command }) }] });
+    return this.#allowed.has(place.root);
   }
 
   /** As {@link pass}, for the removal of what was kept of these paths. */
@@ -142,6 +152,18 @@ export class ApprovalGate {
     const { approval } = this.#options;
     const isConflict = error instanceof FileAdapterError && error.code === "CONFLICT";
     return isConflict && this.isApproved && approval !== undefined ? approvalDenied(approval, "changed") : error;
+  }
+
+  /** Whether a root asks about something like this. */
+  #isCovered({ rules: { for: actions, over }, intent }: Question): boolean {
+    const isNamed = ({ action }: Effect): boolean => actions.includes("all") || actions.includes(action);
+    const covered = intent.effects.filter((one) => isNamed(one) && !this.#roots.get(one.root)?.mayApprove(one));
+    if (covered.length === 0) return false;
+    if (over === undefined) return true;
+    const sum = (amount: (effect: Effect) => number) => covered.reduce((total, effect) => total + amount(effect), 0);
+    const entries = sum(({ before }) => 1 + (before?.entries ?? 0));
+    const bytes = sum(({ before, after }) => before?.size ?? after?.size ?? 0);
+    return entries > (over.entries ?? Number.POSITIVE_INFINITY) || bytes > (over.bytes ?? Number.POSITIVE_INFINITY);
   }
 
   #approve(intent: Intent, by: string): void {
@@ -207,7 +229,7 @@ export class ApprovalGate {
 function partOf({ effects, state = "" }: Intent): ApprovalPart {
   return {
     root: effects[0]?.root ?? "",
-    before: JSON.stringify([state, effects.map(({ path, before }) => [path, before])]),
+    before: JSON.stringify([state, effects.map(({ path, real, toReal, before }) => [path, real, toReal, before])]),
     after: JSON.stringify(effects.map(({ action, to, after }) => [action, to, after])),
   };
 }
@@ -235,15 +257,4 @@ export function splitApproval(
   if (approval === undefined || approval === null) return { given: rest, approval: undefined };
   if (typeof approval === "string") return { given: rest, approval };
   throw invalidInput("'approval' must be a string", "/approval", "id of an approval");
-}
-
-/** Whether a root asks about something like this. */
-function isCovered({ for: actions, over }: ApprovalRules, effects: readonly Effect[]): boolean {
-  const covered = effects.filter(({ action }) => actions.includes("all") || actions.includes(action));
-  if (covered.length === 0) return false;
-  if (over === undefined) return true;
-  const sum = (amount: (effect: Effect) => number) => covered.reduce((total, effect) => total + amount(effect), 0);
-  const entries = sum(({ before }) => 1 + (before?.entries ?? 0));
-  const bytes = sum(({ before, after }) => before?.size ?? after?.size ?? 0);
-  return entries > (over.entries ?? Number.POSITIVE_INFINITY) || bytes > (over.bytes ?? Number.POSITIVE_INFINITY);
 }

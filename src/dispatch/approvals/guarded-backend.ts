@@ -1,7 +1,6 @@
 // The backend of a root that asks a person: every change of every operation and surface passes the gate of its call.
 
 import { createHash } from "node:crypto";
-import type { RelPath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { type Expected, etagOf, hashText, type Sha256 } from "../../core/etag.js";
 import type { ApprovalRules } from "../../core/ports/approval.js";
@@ -24,7 +23,7 @@ import type { Effect, EffectState } from "../../core/ports/effect.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { ApprovalGate, Intent } from "./approval-gate.js";
 import { planGroup } from "./guarded-group.js";
-import { contentDiff, readTarget, type TargetState } from "./target-state.js";
+import { contentDiff, namesOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
 
 type Wrapped = Pick<
   Backend,
@@ -132,9 +131,9 @@ class Guard {
   }
 
   move(from: At, to: At, options: MoveOptions): Promise<Moved | undefined> {
-    return this.#changePinned(to, { given: options.expected }, async (found, expected) => {
+    return this.#changePinned(to, { given: options.expected, itself: true }, async (found, expected) => {
       const source = await readTarget(this.#inner, from, true);
-      const moved = { action: "move", to: to.path.text, ...stateOf("before", source.state) } as const;
+      const moved = { action: "move", ...targetNamesOf(to), ...stateOf("before", source.state) } as const;
       this.#pass({
         effects: [this.#effect(from, moved), ...this.#replacedEffects(to, found, source.state)],
         ...(source.tree === undefined ? {} : { state: source.tree }),
@@ -157,7 +156,7 @@ class Guard {
   }
 
   place(at: At, source: TreeSource, options: CopyOptions): Promise<Copied> {
-    return this.#changePinned(at, { given: options.expected }, async (found, expected) => {
+    return this.#changePinned(at, { given: options.expected, itself: true }, async (found, expected) => {
       const after: EffectState = { type: source.top.type };
       const target = found.state === undefined ? [this.#effect(at, { action: "create", after })] : [];
       const effects = [...target, ...this.#replacedEffects(at, found, after)];
@@ -190,8 +189,8 @@ class Guard {
     return [this.#effect(at, { action: "overwrite", before: state, ...stateOf("after", after) })];
   }
 
-  #effect({ path }: { readonly path: RelPath }, effect: Omit<Effect, "root" | "path">): Effect {
-    return { root: this.#options.root, path: path.text, ...effect };
+  #effect(at: At, effect: Omit<Effect, "root" | "path" | "real">): Effect {
+    return { root: this.#options.root, ...namesOf(at), ...effect };
   }
 
   #pass(intent: Intent): void {

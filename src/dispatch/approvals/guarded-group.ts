@@ -5,7 +5,7 @@ import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
 import type { ApprovedAction, Effect, EffectState } from "../../core/ports/effect.js";
 import { sha256Of } from "../../ops/content/file-etag.js";
 import type { Intent } from "./approval-gate.js";
-import { contentDiff, joinDiffs, readTarget, type TargetState } from "./target-state.js";
+import { contentDiff, joinDiffs, namesOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
 
 interface Planned {
   readonly change: GroupChange;
@@ -85,7 +85,7 @@ async function planOne(root: string, change: GroupChange, places: Places): Promi
   // Renaming a file first makes replacing its content no less.
   const known = found ?? places.movedTo(change.at);
   const effect = (action: ApprovedAction, after?: EffectState): Effect => ({
-    ...{ root, path: change.at.path.text, action },
+    ...{ root, ...namesOf(change.at), action },
     ...(known?.state === undefined ? {} : { before: known.state }),
     ...(after === undefined ? {} : { after }),
   });
@@ -123,12 +123,12 @@ async function planMove(
 ): Promise<Planned> {
   const { from, to, options } = change;
   const source = await places.look(from, true);
-  const target = await places.look(to, false);
+  const target = await places.look(to, true);
   const replaced = target ?? places.movedTo(to);
   const before = source?.state === undefined ? {} : { before: source.state };
-  const effects: Effect[] = [{ root, path: from.path.text, action: "move", to: to.path.text, ...before }];
+  const effects: Effect[] = [{ root, ...namesOf(from), action: "move", ...targetNamesOf(to), ...before }];
   if (replaced?.state !== undefined) {
-    effects.push({ root, path: to.path.text, action: "overwrite", before: replaced.state });
+    effects.push({ root, ...namesOf(to), action: "overwrite", before: replaced.state });
   }
   places.move(from, to, source);
   const ofSource = source?.sha256 === undefined ? undefined : pinOf(source);

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { etagOf, type Sha256 } from "../../core/etag.js";
 import type { At, Backend, FileStat } from "../../core/ports/backend.js";
-import type { EffectState } from "../../core/ports/effect.js";
+import type { Effect, EffectState } from "../../core/ports/effect.js";
 import { unifiedDiff } from "../../ops/editing/unified-diff.js";
 
 /** State of a place. */
@@ -29,24 +29,57 @@ const CUT = "\\ The difference goes on: it is cut here\n";
 /** Entries of a tree that are counted; a larger one is told by this many. */
 const MAX_ENTRIES = 100_000;
 
+/** Finds where links lead to, without what is there. From then on the way must not change. */
+export async function readWay(backend: Backend, { path, access }: At): Promise<void> {
+  await backend.stat(path, access);
+  access.pin?.(access.realPath);
+}
+
+const LINK: TargetState = { state: { type: "link" } };
+
+/** How an effect names its place: as requested, and behind links. For a place that was looked at. */
+export function namesOf({ path, access }: At): Pick<Effect, "path" | "real"> {
+  const real = access.realPath?.join("/") ?? path.text;
+  return { path: path.text, ...(real === path.text ? {} : { real }) };
+}
+
+/** The same for the target of a move. */
+export function targetNamesOf(at: At): Pick<Effect, "to" | "toReal"> {
+  const { path: to, real: toReal } = namesOf(at);
+  return { to, ...(toReal === undefined ? {} : { toReal }) };
+}
+
 /**
- * @param itself a link is looked at, not what it leads to: for what removes or moves an entry
+ * From then on the way to the place must not change.
+ *
+ * @param itself a link is looked at, not what it leads to: for what removes, moves or replaces an entry
  * @throws what the operation itself would throw at this place
  */
 export async function readTarget(backend: Backend, at: At, itself = false): Promise<TargetState> {
+  const { access } = at;
+  access.pin?.(undefined);
+  const found = await lookAt(backend, at, itself);
+  // Where links count by their targets, the target is looked at when the link is removed.
+  if (found !== LINK || access.rules === undefined) access.pin?.(access.realPath);
+  return found;
+}
+
+async function lookAt(backend: Backend, at: At, itself: boolean): Promise<TargetState> {
   const { path, access } = at;
+  const kind = itself ? (await backend.state?.(path, access))?.kind : undefined;
+  if (kind === "link" || kind === "other") return LINK;
   let stat: FileStat | undefined;
   try {
     stat = await backend.stat(path, access);
   } catch (error) {
     // A link that leads nowhere can still be removed or moved.
-    if (itself && error instanceof FileAdapterError && isLinkFault(error.code)) return { state: { type: "link" } };
+    if (itself && error instanceof FileAdapterError && isLinkFault(error.code)) return LINK;
     throw error;
   }
   if (stat === undefined) return {};
-  if (itself && stat.symlink) return { state: { type: "link" } };
+  if (itself && stat.symlink) return LINK;
   if (stat.type === "directory") return readTree(backend, at);
-  if (stat.type !== "file") return { state: { type: "link" } };
+  if (stat.type !== "file") return LINK;
   const file = await backend.open(path, access);
   try {
     const sum = createHash("sha256");

@@ -52,6 +52,7 @@ export class CallAccess implements Access {
   readonly #changes: CallChanges;
   readonly #root: RootFacts;
   readonly #isReal: boolean;
+  #pinned: readonly string[] | undefined;
   readonly #undoes: readonly string[] | undefined;
   #real: readonly string[];
 
@@ -93,17 +94,23 @@ export class CallAccess implements Access {
 
   real(segments: readonly string[]): void {
     const { segments: requested } = this.#path;
-    if (this.#isReal && !isSamePath(segments, requested)) {
-      throw conflict(this.place, { verb: this.verb, expected: "no link on the way" });
+    const only = this.#isReal ? requested : this.#pinned;
+    if (only !== undefined && !isSamePath(segments, only)) {
+      const expected = this.#isReal ? "no link on the way" : "links as they were";
+      throw conflict(this.place, { verb: this.verb, expected });
     }
     for (const ability of this.#abilities) {
       this.#authoriser.requireReal(this.place.root, { requested, real: segments }, ability);
     }
     this.#leadsTo?.(segments);
-    if (isSamePath(segments, requested)) return;
-    this.#requireAllowed(segments);
+    const isRequested = isSamePath(segments, requested);
+    if (!isRequested) this.#requireAllowed(segments);
     // A walk may go on changing the array that it passed.
-    this.#real = [...segments];
+    this.#real = isRequested ? requested : [...segments];
+  }
+
+  pin(real: readonly string[] | undefined): void {
+    this.#pinned = real;
   }
 
   /** The path that {@link real} was last asked for. */

@@ -64,13 +64,14 @@ function messageOf({ operation, effects, more, diff }: ClientQuestion): string {
   return [...lines, "", isCut ? `${shown}\n... ${diff.length - MAX_DIFF_CHARS} more characters` : shown].join("\n");
 }
 
-function lineOf({ root, path, action, to, command, before, after }: Effect): string {
-  const place = (one: string): string => `"${escapeText(one)}"`;
-  const target = to === undefined ? "" : ` to ${place(to)}`;
+function lineOf({ root, path, real, action, to, toReal, command, before, after }: Effect): string {
+  const place = (one: string, led = one): string =>
+    led === one ? `"${escapeText(one)}"` : `"${escapeText(one)}" (leads to "${escapeText(led)}")`;
+  const target = to === undefined ? "" : ` to ${place(to, toReal)}`;
   const states = [...(before === undefined ? [] : [`now ${sizeOf(before)}`]), ...sizeAfter(after)];
   const facts = states.length === 0 ? "" : ` (${states.join(", ")})`;
   if (command !== undefined) return `- run, with root '${escapeText(root)}' to change: ${escapeText(command)}`;
-  return `- ${action} ${place(path)}${target} in root '${escapeText(root)}'${facts}`;
+  return `- ${action} ${place(path, real)}${target} in root '${escapeText(root)}'${facts}`;
 }
 
 const sizeAfter = (after: EffectState | undefined): readonly string[] =>

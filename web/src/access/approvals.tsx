@@ -55,14 +55,16 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
         <small>{texts.waitsUntil(formatAgo(expires))}</small>
       </p>
       <ul class="names">
-        {effect.map(({ root = "", path, action, to }) => (
+        {effect.map(({ root = "", path, real, action, to, toReal }) => (
           <li key={`${action} ${root} ${path}`}>
             <span class="tag">{plain(action)}</span>
             <Name text={root === "" ? path : `${root}/${path}`} />
+            {real === undefined ? null : <small>{texts.leadsTo(real)}</small>}
             {to === undefined ? null : (
               <>
                 <span>→</span>
                 <Name text={to} />
+                {toReal === undefined ? null : <small>{texts.leadsTo(toReal)}</small>}
               </>
             )}
           </li>

@@ -69,8 +69,11 @@ export interface Approval {
   readonly effect: readonly {
     readonly root?: string;
     readonly path: string;
+    /** Where links lead to, if elsewhere. */
+    readonly real?: string;
     readonly action: string;
     readonly to?: string;
+    readonly toReal?: string;
   }[];
   /** Effects beyond those. */
   readonly more?: number;

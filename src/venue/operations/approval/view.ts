@@ -1,7 +1,7 @@
 // Who may see and decide an approval, and what they are shown.
 
 import { isDeepStrictEqual } from "node:util";
-import { type Effect, shownPart } from "../../../core/ports/effect.js";
+import { type Effect, pathsOf, shownPart } from "../../../core/ports/effect.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { type Approval, driveOwnerOf } from "../../approvals/approvals.js";
 import {
@@ -30,8 +30,7 @@ export function holdsApproval(approval: Approval, { context, venue }: Asking): b
 /** Whether the caller holds the ability `approve` on the paths of an effect. */
 function mayApprove({ context, venue }: Asking): (effect: Effect) => boolean {
   const rights = venue.files.rights("approval:decide", context);
-  return ({ root, path, to = path }) =>
-    [path, to].every((one) => rights.allows([root, ...one.split("/").filter((name) => name !== "")], "approve"));
+  return (effect) => pathsOf(effect).every((path) => rights.allows([effect.root, ...path], "approve"));
 }
 
 /** A drive root is another tree for each caller: rights in one's own say nothing of another's. */
@@ -75,9 +74,7 @@ export function approvalView(approval: Approval, asking: Asking, whole: boolean)
   // Of others' requests only those effects are shown that the caller may approve.
   const effects = isOwn(approval, asking) ? all : all.filter(mayApprove(asking));
   const rights = venue.files.rights("approval:get", context);
-  const mayReadAll = all.every(({ root, path }) =>
-    rights.allows([root, ...path.split("/").filter(Boolean)], "crud/read"),
-  );
+  const mayReadAll = all.every((one) => pathsOf(one).every((path) => rights.allows([one.root, ...path], "crud/read")));
   const mayRead = mayReadAll && isOwnDrive(approval, asking);
   const isTerminal = whole && isOperator(context, venue) && chainOf(context, venue.access)[0] === OPERATORS_OWN;
   const { effects: effect, ...more } = shownPart(effects);

@@ -1,0 +1,29 @@
+import { expect, test } from "@jest/globals";
+import type { At } from "../../src/core/ports/backend.js";
+import { dispatchOn } from "./fake.js";
+
+test("a change is made only where links led when it was looked at", async () => {
+  const walked: string[] = [];
+  const made: string[] = [];
+  const walk = ({ access }: Pick<At, "access">, target: string): void => {
+    walked.push(target);
+    access.real([target, "f"]);
+  };
+  const { call } = dispatchOn({
+    approve: { for: ["delete"], minutes: 10 },
+    backend: {
+      stat: (_path, access) => void walk({ access }, "looked-at"),
+      write(_path, _body, _options, access) {
+        // The link has been turned meanwhile, once and for all in the second call.
+        walk({ access }, made.length === 0 && walked.length > 1 ? "looked-at" : "elsewhere");
+        made.push("f");
+        return { bytes: 1, created: true };
+      },
+    },
+  });
+  const write = () => call("write", { path: "link/f", content: "x" }, { surface: "mcp" });
+  expect(await write()).toMatchObject({ created: true });
+  expect(walked).toEqual(["looked-at", "elsewhere", "looked-at", "looked-at"]);
+  await expect(write()).rejects.toMatchObject({ code: "CONFLICT" });
+  expect(made).toEqual(["f"]);
+});
