@@ -37,6 +37,13 @@ export interface Effect {
 export const pathsOf = ({ path, real = path, to = path, toReal = to }: Effect): readonly (readonly string[])[] =>
   [...new Set([path, real, to, toReal])].map((one) => one.split("/").filter((name) => name !== ""));
 
+/** An effect as it is shown to whoever may not read there: neither content, by its etag or size, nor where links lead. */
+export const withoutContent = ({ before, after, real: _, toReal: __, ...effect }: Effect): Effect => ({
+  ...effect,
+  ...(before === undefined ? {} : { before: { type: before.type } }),
+  ...(after === undefined ? {} : { after: { type: after.type } }),
+});
+
 /** Most effects of a request that are shown. */
 const SHOWN_EFFECTS = 20;
 

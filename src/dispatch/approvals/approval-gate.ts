@@ -12,7 +12,7 @@ import {
   type ApprovalRules,
   BY_CLIENT,
 } from "../../core/ports/approval.js";
-import { type ClientApproval, type Effect, shownPart } from "../../core/ports/effect.js";
+import { type ClientApproval, type Effect, shownPart, withoutContent } from "../../core/ports/effect.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import { joinDiffs } from "./target-state.js";
 
@@ -51,6 +51,8 @@ export interface AskingRoot {
   readonly owner: string | undefined;
   /** Whether the caller may allow an effect itself. */
   mayApprove(effect: Effect): boolean;
+  /** Whether the caller may read what it changes. */
+  mayRead(effect: Effect): boolean;
 }
 
 /** What a root is about to be asked. */
@@ -186,7 +188,9 @@ export class ApprovalGate {
     const { desk } = this.#options;
     const client = this.#clientOfAll(questions);
     const request = this.#request(questions);
-    const { effects, diff } = request;
+    const { diff } = request;
+    const mayRead = (one: Effect): boolean => this.#roots.get(one.root)?.mayRead(one) === true;
+    const effects = request.effects.map((one) => (mayRead(one) ? one : withoutContent(one)));
     const details = { effects, ...(diff === undefined ? {} : { diff }) };
     const isNobody = desk === undefined || (desk.isForClients && client?.ask === undefined);
     if (isNobody) return approvalRequired({ ...details, hint: NOBODY });

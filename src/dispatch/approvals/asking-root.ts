@@ -30,7 +30,11 @@ export function askingRoot(
   if (isApprover && authoriser.allows([root.name], APPROVE)) return root;
   const allows = (ability: Ability, effect: Effect): boolean =>
     pathsOf(effect).every((path) => authoriser.allows([root.name, ...path], ability));
-  gate.join(name, { owner: root.owner, mayApprove: (effect) => isApprover && allows(APPROVE, effect) });
+  gate.join(name, {
+    owner: root.owner,
+    mayApprove: (effect) => isApprover && allows(APPROVE, effect),
+    mayRead: (effect) => allows("crud/read", effect),
+  });
   // Without a getter of the root being run: some of its facts are looked up when they are asked for.
   const askToRun = async (at: At): Promise<boolean> => {
     await readWay(backend, at);

@@ -12,7 +12,7 @@ import {
   BY_CLIENT,
 } from "../../core/ports/approval.js";
 import type { EventSink } from "../../core/ports/changes/events.js";
-import { shownPart } from "../../core/ports/effect.js";
+import { shownPart, withoutContent } from "../../core/ports/effect.js";
 import type { Access } from "../identity/access.js";
 import type { CredentialChain } from "./credentials.js";
 import { factsOf, type QuestionSeal } from "./question-seal.js";
@@ -224,7 +224,8 @@ export class Approvals implements ApprovalDesk {
     if (events?.wants("approval") !== true) return;
     const { id, state, request, caller, created, expires } = approval;
     const { operation, effects, allowed } = request;
-    const { effects: effect, ...more } = shownPart(effects.slice(allowed));
+    // One event for whoever asks, and whoever decides.
+    const { effects: effect, ...more } = shownPart(effects.slice(allowed).map(withoutContent));
     const data = { id, state, operation, caller, created, expires, effect, ...more };
     events.publish("approval", { data, audience: [caller], maySee: (context) => maySee(approval, context) });
   }

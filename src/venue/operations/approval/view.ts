@@ -1,7 +1,7 @@
 // Who may see and decide an approval, and what they are shown.
 
 import { isDeepStrictEqual } from "node:util";
-import { type Effect, pathsOf, shownPart } from "../../../core/ports/effect.js";
+import { type Effect, pathsOf, shownPart, withoutContent } from "../../../core/ports/effect.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { type Approval, driveOwnerOf } from "../../approvals/approvals.js";
 import {
@@ -71,11 +71,14 @@ export function approvalView(approval: Approval, asking: Asking, whole: boolean)
   const { id, state, request, caller, created, expires, by, note, code } = approval;
   const { operation, effects: all, diff } = request;
   const { context, venue } = asking;
-  // Of others' requests only those effects are shown that the caller may approve.
-  const effects = isOwn(approval, asking) ? all : all.filter(mayApprove(asking));
   const rights = venue.files.rights("approval:get", context);
-  const mayReadAll = all.every((one) => pathsOf(one).every((path) => rights.allows([one.root, ...path], "crud/read")));
-  const mayRead = mayReadAll && isOwnDrive(approval, asking);
+  const isReadable = (one: Effect): boolean =>
+    pathsOf(one).every((path) => rights.allows([one.root, ...path], "crud/read"));
+  // Of others' requests only those effects are shown that the caller may approve.
+  const effects = isOwn(approval, asking)
+    ? all.map((one) => (isReadable(one) ? one : withoutContent(one)))
+    : all.filter(mayApprove(asking));
+  const mayRead = all.every(isReadable) && isOwnDrive(approval, asking);
   const isTerminal = whole && isOperator(context, venue) && chainOf(context, venue.access)[0] === OPERATORS_OWN;
   const { effects: effect, ...more } = shownPart(effects);
   return {
