@@ -1,7 +1,7 @@
 import { etagOf, expectedOf } from "../core/etag.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
-import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
+import { addedBodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
 
 /** `append`: adds content to the end of a file. */
 export const append: Operation<AppendInput, AppendOutput> = {
@@ -18,7 +18,7 @@ export const append: Operation<AppendInput, AppendOutput> = {
   async run(input, call) {
     const { parents = false, expectedSize } = input;
     const options = { parents, expectedSize, expected: expectedOf(input) };
-    const written = await call.root.backend.append(call.path, bodyOf(input, call), options, call.access);
+    const written = await call.root.backend.append(call.path, addedBodyOf(input, call), options, call.access);
     const { bytes, created, sha256, isRepeated } = written;
     const size = written.size ?? (await call.root.backend.stat(call.path, call.access))?.size ?? bytes;
     // The etag is a hash of the whole file: a caller that may not read it must learn nothing about its content.

@@ -113,7 +113,7 @@ describe("what file:read takes for text", () => {
       expect(read).toMatchObject({ content: bytes.toString("utf8"), encoding: "utf-8" });
     } else {
       expect(await ground.fail("read", { path: "file", mode: "text" })).toEqual(
-        failure("NOT_TEXT", "File is not valid UTF-8 text. Use mode: bytes", "file"),
+        failure("NOT_TEXT", "File is not valid UTF-8 text. Pass its encoding, such as latin1, or mode: bytes", "file"),
       );
     }
   });

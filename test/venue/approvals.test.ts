@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { ALL, type Asked, approvalsOf, asked, WRITE } from "./operations/approval/approval-calls.js";
@@ -45,6 +45,18 @@ describe("a change that a person has to allow", () => {
       errorCode: "APPROVAL_DENIED",
       errorData: { reason: "used" },
     });
+  });
+
+  test("shows what an append adds to a file in UTF-16", async () => {
+    const text = Buffer.from("\ufeffé\n", "utf16le");
+    writeFileSync(join(ground.base, "docs/sub/a.txt"), text);
+    const add = (more: object = {}) =>
+      ground.call("file:append", { root: "docs", path: "sub/a.txt", content: "x", ...more }, agent);
+    const { approvalId, effect } = asked(await add());
+    expect(effect).toMatchObject([{ action: "edit", before: { size: 6 }, after: { size: 2 } }]);
+    await decide(approvalId, person, "once");
+    expect(await add({ approval: approvalId })).toMatchObject({ output: { appended: 2, size: 8 } });
+    expect(readFileSync(join(ground.base, "docs/sub/a.txt"), "utf16le")).toBe("\ufeffé\nx");
   });
 
   test("is 403 at the endpoint that answers errors, and no other caller's business", async () => {

@@ -36,6 +36,19 @@ export function contentSuite(scenario: Scenario, method: Method): void {
       expect(await files.text("a.txt")).toBe(joined("a long old content", "new"));
     });
 
+    if (method === "append") {
+      scenario("asks what to add to a file that starts with these bytes", async ({ files }) => {
+        const addedTo = (head: Buffer, size: number) => (size === 4 ? undefined : Buffer.from(`+${head}${size}`));
+        const body = { load: () => Buffer.from("x"), addedTo };
+        expect(await files.append("a", body)).toEqual({ bytes: 1, created: true });
+        expect(await files.append("a", body)).toEqual({ bytes: 1, created: false });
+        expect(await files.append("a", body)).toEqual({ bytes: 4, created: false });
+        await files.write("b", "four");
+        expect(await files.append("b", body)).toEqual({ bytes: 1, created: false });
+        expect([await files.text("a"), await files.text("b")]).toEqual(["xx+xx2", "fourx"]);
+      });
+    }
+
     scenario("takes no bytes at all", async ({ files }) => {
       expect(await files[method]("a", "")).toEqual({ bytes: 0, created: true });
       expect(await files.stat("a")).toMatchObject({ type: "file", size: 0 });

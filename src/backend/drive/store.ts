@@ -52,12 +52,14 @@ export async function store(drive: DriveDoor, { path, body, how, check }: Storin
     return spot;
   });
   authoriseParents(path, { from: first.depth, to: last }, access);
-  const { put, data, sha256 } = await load(drive, { body, how }, access);
+  const loaded = await load(drive, { body, how }, access);
   return withReports(drive, access, async (tree, note) => {
     // The tree may have changed while the content arrived.
     const spot = await check(tree);
     authoriseParents(path, { from: spot.depth, to: first.depth }, access);
     const before = old(spot);
+    const { put, data, sha256 } =
+      how.verb === "append" ? await contentFor(loaded, { tree, segments, body }, before) : loaded;
     const { repeated, hash } = await checkStore({ tree, segments, access }, before, { how, data });
     if (repeated !== undefined) return repeated;
     await makeDirectories(tree, path, { from: spot.depth, to: last });
@@ -86,6 +88,18 @@ const checkStore = (
   { how, data }: { readonly how: How; readonly data: Buffer | undefined },
 ): Promise<Found> =>
   how.verb === "write" ? checkExpected(file, stat, how.expected) : checkAppend(file, stat, { ...how, data });
+
+/** What an append adds to a file that is there. */
+async function contentFor(
+  loaded: Content,
+  { tree, segments, body }: { tree: DriveChange; segments: readonly string[]; body: Body },
+  before: DriveStat | undefined,
+): Promise<Content> {
+  const { size } = before ?? { size: 0 };
+  if (body.addedTo === undefined || size < 2) return loaded;
+  const data = body.addedTo((await tree.readFile(segments, 0, 2)).bytes, size);
+  return data === undefined ? loaded : { put: data, data, sha256: await sha256Of(data) };
+}
 
 async function load(
   drive: DriveDoor,

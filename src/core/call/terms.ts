@@ -21,6 +21,8 @@ export interface CallTerms {
    * there as well.
    */
   readonly replaces?: true;
+  /** New text is written in UTF-8, whatever the root says: the tools read no other. */
+  readonly isUtf8?: true;
   /** A list tells the media types of files (`mime`), by their names. */
   readonly listsTypes?: true;
   /** A copy of a directory leaves out what is in it. */

@@ -87,9 +87,17 @@ export function overlappingEdits(place: Place, edits: readonly [number, number])
   });
 }
 
-/** @param why advice that follows the standard text */
-export const notTextToEdit = (place: Place, why: Sentence = NOT_TEXT_ADVICE): FileAdapterError =>
-  adapterError("NOT_TEXT", ["File is not valid UTF-8 text. ", ...why], at(place));
+/** @param encoding of the file, which has no way to write it */
+export const notEncodable = (place: Place, encoding = "utf-8"): FileAdapterError =>
+  adapterError(
+    "NOT_TEXT",
+    `The file's encoding, ${escapeText(encoding)}, has no way to write the new text. Use characters it has, or write bytes (base64)`,
+    at(place),
+  );
+
+/** @param encoding that was asked for */
+export const notTextToEdit = (place: Place, encoding = "UTF-8"): FileAdapterError =>
+  adapterError("NOT_TEXT", [`File is not valid ${escapeText(encoding)} text. `, ...NOT_TEXT_ADVICE], at(place));
 
 const NOT_TEXT_ADVICE: Sentence = [
   ...["If it is text, pass its ", field("encoding"), ", such as latin1. Else replace it whole with ", tool("write")],

@@ -127,8 +127,9 @@ export const rootDelete = (root: string): FileAdapterError =>
 export const hardLinked = (place: Place): FileAdapterError =>
   adapterError("HARD_LINKED", `File has other hard links: ${p(place)}`, at(place));
 
-export const notText = (place: Place): FileAdapterError =>
-  adapterError("NOT_TEXT", "File is not valid UTF-8 text. Use mode: bytes", at(place));
+export const notText = (place: Place, encoding = "UTF-8", advice = TEXT_ADVICE): FileAdapterError =>
+  adapterError("NOT_TEXT", `File is not valid ${escapeText(encoding)} text. ${advice}`, at(place));
+const TEXT_ADVICE = "Pass its encoding, such as latin1, or mode: bytes";
 
 export const notJson = (place: Place, reason: string): FileAdapterError =>
   adapterError("NOT_JSON", `File is not valid JSON: ${reason}`, at(place));

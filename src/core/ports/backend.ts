@@ -227,6 +227,8 @@ export interface Body {
   borrow?(): Awaitable<Buffer>;
   /** The hash of what was lent, if its owner knows it. */
   hash?(): Sha256 | undefined;
+  /** What an append adds to a file that starts with these two bytes; `undefined`: what `load` gave. @throws NOT_TEXT */
+  addedTo?(head: Buffer, size: number): Buffer | undefined;
 }
 
 /** What a backend can tell of single entries. */
@@ -244,10 +246,7 @@ export interface Backend {
   walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void>;
   /** `undefined` if nothing exists there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
-  /**
-   * The state of the entry itself, never of a link's target. `undefined`: nothing has that path. Absent: nothing in this
-   * root can be undone.
-   */
+  /** Of the entry itself, never of a link's target; `undefined`: nothing is there. Absent: nothing here can be undone. */
   state?(path: RelPath, access: Access): Awaitable<CurrentState | undefined>;
   /**
    * Runs work that reads one state of the root, whatever changes meanwhile. Absent: every read sees the newest.

@@ -104,7 +104,10 @@ class Guard {
     const once = loadOnce(body);
     return this.#changePinned(at, { given: options.expected, once }, async (found, expected) => {
       const action = found.state === undefined ? "create" : "edit";
-      const content = await this.#guardContent(at, { body: once, found, action, adds: true });
+      const { head, state } = found;
+      const added = head?.length === 2 ? body.addedTo?.(head, state?.size ?? 0) : undefined;
+      const given = added === undefined ? once : { load: () => added };
+      const content = await this.#guardContent(at, { body: given, found, action, adds: true });
       return this.#inner.append(at.path, content, { ...options, expected }, at.access);
     });
   }

@@ -13,6 +13,8 @@ export interface TargetState {
   readonly state?: EffectState;
   /** Of a file. */
   readonly sha256?: Sha256;
+  /** The first two bytes of a file. */
+  readonly head?: Buffer;
   /** Content of a small file. */
   readonly content?: Buffer;
   /** Summary of a directory, as one text. */
@@ -94,7 +96,8 @@ async function lookAt(backend: Backend, at: At, itself: boolean): Promise<Target
     }
     const sha256 = sum.digest("hex");
     const state: EffectState = { type: "file", etag: etagOf(sha256), size };
-    return { state, sha256, ...(size <= MAX_TEXT ? { content: Buffer.concat(kept) } : {}) };
+    const head = Buffer.from(kept[0]?.subarray(0, 2) ?? []);
+    return { state, sha256, head, ...(size <= MAX_TEXT ? { content: Buffer.concat(kept) } : {}) };
   } finally {
     file.close();
   }

@@ -1,12 +1,14 @@
 // The content of a write, from text, a JSON value, base64 or an asset, within the size limits.
 
 import { createHash } from "node:crypto";
+import { notEncodable } from "../../core/errors/edit-texts.js";
 import {
   assetNoContent,
   assetNotFound,
   contentTooLarge,
   invalidInput,
   ioError,
+  notText,
   type Place,
 } from "../../core/errors/texts.js";
 import type { Awaitable } from "../../core/io.js";
@@ -14,6 +16,7 @@ import type { AssetContent } from "../../core/ports/adapter.js";
 import type { Body } from "../../core/ports/backend.js";
 import type { Call, PathCall } from "../../core/ports/operation.js";
 import { stringifyExact } from "../../schema/exact-json.js";
+import { codecOf, encodeNew, UTF8 } from "./encoding.js";
 
 /** The four ways to give new content; exactly one is allowed. */
 export interface ContentSource {
@@ -46,31 +49,66 @@ export function checkOneSource(input: ContentSource): void {
 export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "cancellation"> {
   /** Named in errors. */
   readonly place: Place;
+  /** In which text is written. Absent: UTF-8. */
+  readonly encoding?: string | undefined;
 }
 
 /** The content of a write, loaded when the backend asks for it. */
-export function bodyOf(input: ContentSource, { limits, resolveAsset, cancellation, access }: PathCall): Body {
-  const { place } = access;
-  return { load: () => loadContent(input, { limits, resolveAsset, cancellation, place }) };
+export function bodyOf(input: ContentSource, call: PathCall): Body {
+  const content = contentCall(call);
+  return { load: () => loadContent(input, content) };
+}
+
+function contentCall({ limits, resolveAsset, cancellation, access, root, terms }: PathCall): ContentCall {
+  const encoding = terms?.isUtf8 === true ? undefined : root.encoding;
+  return { limits, resolveAsset, cancellation, place: access.place, encoding };
+}
+
+/**
+ * The content of an append. Text goes on in the encoding of a file that begins with a byte order mark. For a caller that may
+ * not read the file it does not: the number of bytes added, or a refusal, would tell it how the file begins. It gets the
+ * answer that it would get for any other file, although the file is no text any more then.
+ */
+export function addedBodyOf(input: ContentSource, call: PathCall): Body {
+  const body = bodyOf(input, call);
+  if (input.bytes !== undefined || input.asset !== undefined) return body;
+  const content = contentCall(call);
+  const { encoding, place } = content;
+  const addedTo = (head: Buffer, size: number): Buffer | undefined => {
+    if (!call.access.holds("crud/read")) return undefined;
+    const codec = codecOf(head, encoding);
+    if (codec === UTF8) return undefined;
+    if (codec === undefined || size % codec.unit !== 0) {
+      throw notText(place, codec?.name ?? encoding, "Add bytes (base64), or replace it whole with file_write");
+    }
+    const bytes = codec.encode(textOf(input));
+    if (bytes === undefined) throw notEncodable(place, codec.name);
+    return requireSize(bytes, content);
+  };
+  return { ...body, addedTo };
 }
 
 /** Loads content for a file or a drive. @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT */
 export function loadContent(input: ContentSource, call: ContentCall): Awaitable<Buffer | AsyncIterable<Uint8Array>> {
   if (input.asset !== undefined) return loadAsset(input.asset, call);
-  const bytes = decode(input);
-  const limit = call.limits.maxWriteBytes;
-  if (bytes.length > limit) throw contentTooLarge(call.place, bytes.length, limit);
+  if (input.bytes !== undefined) return requireSize(decodeBase64(input.bytes), call);
+  const { place, encoding } = call;
+  const bytes = encodeNew(textOf(input), encoding);
+  if (bytes === undefined) throw notEncodable(place, encoding);
+  return requireSize(bytes, call);
+}
+
+function requireSize(bytes: Buffer, { place, limits }: ContentCall): Buffer {
+  const limit = limits.maxWriteBytes;
+  if (bytes.length > limit) throw contentTooLarge(place, bytes.length, limit);
   return bytes;
 }
 
-function decode(input: ContentSource): Buffer {
-  if (input.content !== undefined) {
-    if (!input.content.isWellFormed())
-      throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
-    return Buffer.from(input.content, "utf8");
-  }
-  if (input.bytes !== undefined) return decodeBase64(input.bytes);
-  return Buffer.from(stringify(input.value), "utf8");
+/** The text of `content` or of `value`. */
+function textOf({ content, value }: ContentSource): string {
+  if (content === undefined) return stringify(value);
+  if (!content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
+  return content;
 }
 
 /** An embedding program may pass what JSON cannot express: functions, cycles, or too deep a nesting. */

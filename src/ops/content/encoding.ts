@@ -109,6 +109,16 @@ export function encodeText(text: string, { encoding, bom }: TextForm): Buffer | 
   return codecOf(Buffer.alloc(0), encoding)?.encode(bom ? BOM + text : text);
 }
 
+/**
+ * Encodes the text of a new file. UTF-16 of either order starts with a mark: without one it could not be read again.
+ * @param encoding as for {@link codecOf}
+ * @returns `undefined`: the encoding cannot represent some of it
+ */
+export function encodeNew(text: string, encoding = "utf-8"): Buffer | undefined {
+  if (bareName(encoding) !== "utf16") return encodeText(text, { encoding, bom: false });
+  return UTF16LE.encode(text.startsWith(BOM) ? text : BOM + text);
+}
+
 const bareName = (name: string): string => name.toLowerCase().replace(/[^0-9a-z]/g, "");
 
 function byMark(head: Buffer): TextCodec | undefined {

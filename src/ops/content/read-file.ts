@@ -125,7 +125,7 @@ const readJson = (reading: Reading): Awaitable<ReadOutput> =>
 
 function parseJson(bytes: Buffer, { call, encoding }: Reading): unknown {
   const decoded = decodeText(bytes, encoding);
-  if (decoded === undefined) throw notText(call.access.place);
+  if (decoded === undefined) throw notText(call.access.place, encoding);
   try {
     return parseExact(decoded.text);
   } catch (error) {
@@ -182,7 +182,7 @@ function cutToBudget(reading: Reading, found: Found): Awaitable<ReadOutput> {
   const room = { codec: codec ?? UTF8, maxBytes: mostCut, maxLines: mostLines, isLast, numberedFrom };
   const cut = cutLines(bytes, room);
   if (codec === undefined || !isTextSoFar(bytes, { codec, isLast, shown: cut.end, allowNul: mode === "text" })) {
-    if (mode === "text") throw notText(call.access.place);
+    if (mode === "text") throw notText(call.access.place, reading.encoding);
     if (describesBytes(reading) && !isShownAsImage(reading, bytes, size)) return runIo(describeFile(reading));
     const complete = size <= Math.min(bytes.length, mostWhole);
     if (complete) return wholeOutput(reading, { bytes, size, stamp, release, codec: undefined });

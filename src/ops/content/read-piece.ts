@@ -100,7 +100,7 @@ function contentOf(
   }
   const text = mode === "bytes" || codec === undefined ? undefined : textIn(bytes, codec, rule);
   if (text === undefined || codec === undefined) {
-    if (mode === "text") throw notText(call.access.place);
+    if (mode === "text") throw notText(call.access.place, reading.encoding);
     if (isCarried) return { ...attachContent(new ContentBytes(bytes, "base64", release)), encoding: "base64" };
     return { content: bytes.toString("base64"), encoding: "base64" };
   }

@@ -1,6 +1,6 @@
 // The text of a file that is edited, with what is needed to write it back in the same form.
 
-import { notTextToEdit } from "../../core/errors/edit-texts.js";
+import { notEncodable, notTextToEdit } from "../../core/errors/edit-texts.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict, contentTooLarge, tooLargeToRead } from "../../core/errors/texts.js";
 import { etagOf, expectedOf, isExpected, type Sha256 } from "../../core/etag.js";
@@ -63,8 +63,9 @@ export async function holdOriginal(input: OriginalRequest, call: FileCall): Prom
     const sha256 = call.versions.recent.hashOf(placeKey(call), bytes) ?? sha256Of(bytes);
     call.versions.put(root.name, stamp, sha256);
     if (expected !== undefined && !isExpected(expected, sha256)) throw staleConflict(input, call, etagOf(sha256));
-    const decoded = decodeText(bytes, input.encoding ?? root.encoding);
-    if (decoded === undefined) throw notTextToEdit(access.place);
+    const named = input.encoding ?? root.encoding;
+    const decoded = decodeText(bytes, named);
+    if (decoded === undefined) throw notTextToEdit(access.place, named);
     const { text, encoding, bom } = decoded;
     isHeld = true;
     const form = { encoding, bom };
@@ -109,8 +110,7 @@ export function checkedLength({ text, size }: Original, plan: readonly Replaceme
 export function bytesOf(text: string, { form, size }: Original, call: FileCall): Buffer {
   const { place } = call.access;
   const bytes = encodeText(text.slice(form.bom ? BOM.length : 0), form);
-  if (bytes === undefined)
-    throw notTextToEdit(place, [`Its encoding, ${form.encoding}, has no way to write the new text`]);
+  if (bytes === undefined) throw notEncodable(place, form.encoding);
   const limit = Math.max(call.limits.maxWriteBytes, size);
   if (bytes.length > limit) throw contentTooLarge(place, bytes.length, limit);
   return bytes;

@@ -1,6 +1,6 @@
 // Works out what one section of a patch changes: reads the file, matches, and builds the new content.
 
-import { notTextToEdit } from "../../core/errors/edit-texts.js";
+import { notEncodable } from "../../core/errors/edit-texts.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { anchorNotFound, hunkAmbiguous, hunkNotFound } from "../../core/errors/patch-texts.js";
 import { alreadyExists, contentTooLarge, notFound } from "../../core/errors/texts.js";
@@ -8,7 +8,7 @@ import { type Expected, expectedOf, hashText, type Sha256 } from "../../core/eta
 import type { GroupChange } from "../../core/ports/backend.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import type { PatchOutput } from "../../schema/types.js";
-import { encodeText } from "../content/encoding.js";
+import { encodeNew } from "../content/encoding.js";
 import type { Replacement } from "../editing/match.js";
 import { nearestLines } from "../editing/nearest-lines.js";
 import { bytesOf, type Original, readOriginal, textAfter } from "../editing/original.js";
@@ -81,8 +81,9 @@ async function planWhole(placed: PlacedSection, content: string, action: "add" |
   const { call } = placed;
   const { place } = call.access;
   const before = action === "add" ? undefined : await textBefore(placed);
-  const bytes = encodeText(content, { encoding: call.root.encoding ?? "utf-8", bom: false });
-  if (bytes === undefined) throw notTextToEdit(place, ["Its encoding has no way to write the new text"]);
+  const { encoding } = call.root;
+  const bytes = encodeNew(content, encoding);
+  if (bytes === undefined) throw notEncodable(place, encoding);
   if (bytes.length > call.limits.maxWriteBytes) throw contentTooLarge(place, bytes.length, call.limits.maxWriteBytes);
   const expected = action === "add" ? ("nothing" as const) : expectedIn(placed);
   const text = before?.text ?? "";

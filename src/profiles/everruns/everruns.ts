@@ -90,7 +90,7 @@ async function seedFiles(seeds: readonly SeedFile[], { root, paths, files }: See
   for (const { path, content, encoding = "text", readonly = false } of seeds) {
     const session = paths.parse(path);
     const body = encoding === "base64" ? { bytes: content } : { content };
-    await root.invoke("file:write", { path: session, ...body, parents: true });
+    await root.invoke("file:write", { path: session, ...body, parents: true }, { terms: { isUtf8: true } });
     files.set(session, readonly);
   }
 }

@@ -26,10 +26,10 @@ export interface SessionCall extends Session {
 const PAGE = 10_000;
 const MAX_PAGES = 10;
 
-const LOOKING: { readonly terms: CallTerms } = { terms: { details: true } };
+const LOOKING: { readonly terms: CallTerms } = { terms: { details: true, isUtf8: true } };
 /** Terms of an operation that changes something. */
 export const changeOptions = ({ files }: Session): { readonly terms: CallTerms } =>
-  files.isEmpty ? LOOKING : { terms: { details: true, ...files.terms } };
+  files.isEmpty ? LOOKING : { terms: { ...LOOKING.terms, ...files.terms } };
 
 /** Content hash in a result; `undefined` if the caller may not know it. */
 export const hashIn = (output: object): string | undefined => {

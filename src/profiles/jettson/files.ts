@@ -60,7 +60,7 @@ async function read(path: string, root: BoundRoot): Promise<JsonObject> {
 async function write(path: string, content: string, root: BoundRoot): Promise<JsonObject> {
   if (!content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
   if (Buffer.byteLength(content) > MAX_WRITTEN_BYTES) throw toolError("TOO_LARGE", path);
-  const { written } = await root.invoke("file:write", { path, content, parents: true });
+  const { written } = await root.invoke("file:write", { path, content, parents: true }, { terms: { isUtf8: true } });
   return { path, bytes_written: written };
 }
 

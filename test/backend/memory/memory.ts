@@ -311,12 +311,14 @@ class MemoryBackend implements Backend {
     if (found === undefined || options.expected === "nothing") checkAppend(found, options, access);
     authoriseParents(path, { from: first.index, to: path.segments.length - 1 }, access);
 
-    const bytes = yield* this.#load(body, access);
+    const loaded = yield* this.#load(body, access);
 
     // Others may have changed the tree while the content was on its way.
     const spot = this.#lookUp(path);
     const old = this.#requireFilePlace(spot, path, options.parents, access);
     authoriseParents(path, { from: spot.index, to: first.index }, access);
+    const size = options.keep ? (old?.content.length ?? 0) : 0;
+    const bytes = (size < 2 ? undefined : body.addedTo?.(old?.content.subarray(0, 2) ?? loaded, size)) ?? loaded;
     const repeated = checkAppend(old, { ...options, data: bytes }, access);
     if (repeated !== undefined) return repeated;
     access.scope.commit();

@@ -38,7 +38,11 @@ describe("file:read in another encoding", () => {
     const input = { path: "file", encoding: "windows-1252" };
     expect(await ground.run("read", input)).toMatchObject({ content: "YYE=", encoding: "base64" });
     expect(await ground.fail("read", { ...input, mode: "text" })).toEqual(
-      failure("NOT_TEXT", "File is not valid UTF-8 text. Use mode: bytes", "file"),
+      failure(
+        "NOT_TEXT",
+        "File is not valid windows-1252 text. Pass its encoding, such as latin1, or mode: bytes",
+        "file",
+      ),
     );
     ground.put("file", Buffer.from(`a${"\0"}b`, "utf16le"));
     expect(await ground.run("read", { path: "file", encoding: "utf-16le" })).toMatchObject({ encoding: "base64" });

@@ -49,7 +49,7 @@ describe("file:read as JSON", () => {
   test("is refused for bytes that are not UTF-8", async () => {
     ground.put("a.json", Buffer.of(0x22, 0xff, 0x22));
     expect(await ground.fail("read", { path: "a.json", mode: "json" })).toEqual(
-      failure("NOT_TEXT", "File is not valid UTF-8 text. Use mode: bytes", "a.json"),
+      failure("NOT_TEXT", "File is not valid UTF-8 text. Pass its encoding, such as latin1, or mode: bytes", "a.json"),
     );
   });
 

@@ -99,7 +99,11 @@ describe("a range of other bytes", () => {
 
   test("is refused as text, wherever it is cut", async () => {
     ground.put("file", BYTES);
-    const refused = failure("NOT_TEXT", "File is not valid UTF-8 text. Use mode: bytes", "file");
+    const refused = failure(
+      "NOT_TEXT",
+      "File is not valid UTF-8 text. Pass its encoding, such as latin1, or mode: bytes",
+      "file",
+    );
     for (const [offset, length] of [
       [0, 1],
       [3, 4],

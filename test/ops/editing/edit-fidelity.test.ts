@@ -128,7 +128,8 @@ describe("file:edit changes no byte beside what matched", () => {
     const input = { path: "f", oldText: "na", newText: "€", encoding: "latin1" };
     expect(await ground.fail("edit", input)).toMatchObject({
       code: "NOT_TEXT",
-      message: "File is not valid UTF-8 text. Its encoding, latin1, has no way to write the new text",
+      message:
+        "The file's encoding, latin1, has no way to write the new text. Use characters it has, or write bytes (base64)",
     });
     expect(await ground.fail("edit", { ...input, encoding: "utf-8" })).toMatchObject({ code: "NOT_TEXT" });
     expect(await ground.fail("edit", { ...input, encoding: "klingon" })).toMatchObject({ code: "INVALID_INPUT" });

@@ -249,3 +249,14 @@ describe("the tools", () => {
     }
   });
 });
+
+describe("on a root with another encoding", () => {
+  const { call } = useBed({ root: { encoding: "latin1" } });
+
+  test("text is UTF-8 all the same", async () => {
+    const content = "é日";
+    const written = { size_bytes: 5, content_hash: hashOf(content) };
+    expect(await call("write_file", { path: "a", content })).toMatchObject(written);
+    expect(await call("read_file", { path: "a" })).toMatchObject({ ...written, content });
+  });
+});

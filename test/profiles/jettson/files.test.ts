@@ -314,3 +314,13 @@ describe("what the operator says of the root holds:", () => {
     });
   });
 });
+
+describe("on a root with another encoding", () => {
+  const { bed, call } = useJettson({ root: { encoding: "latin1" } });
+
+  test("text is UTF-8 all the same", async () => {
+    expect(await call("write", { path: "a", content: "é日" })).toEqual({ path: "a", bytes_written: 5 });
+    expect(await call("read", { path: "a" })).toMatchObject({ content: "é日" });
+    expect(bed.get("a")).toBe("é日");
+  });
+});

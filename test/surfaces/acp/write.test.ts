@@ -130,3 +130,23 @@ describe("with newlines: keep", () => {
     expect(ground.get("file").toString()).toBe(after);
   });
 });
+
+describe("on a root with another encoding", () => {
+  const latin = useGround({ root: { encoding: "latin1" } });
+  let agent: TestAgent;
+  let session: string;
+  beforeAll(async () => {
+    agent = connectAgent(new AcpClientFs({ adapter: latin.adapter, mounts: [{ root: "r" }] }), "2");
+    session = await agent.newSession({ cwd: latin.dir });
+  });
+  afterAll(() => agent.stop());
+
+  test("text is UTF-8 all the same", async () => {
+    const path = join(latin.dir, "file");
+    for (const content of ["é日", "é日!"]) {
+      expect(await agent.ask(session, "fs/write_text_file", { path, content })).toEqual({ result: {} });
+      expect(latin.get("file").toString()).toBe(content);
+      expect(await agent.ask(session, "fs/read_text_file", { path })).toEqual({ result: { content } });
+    }
+  });
+});

@@ -3,8 +3,9 @@
 import type { Hash } from "node:crypto";
 import { type Expected, isExpected } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
+import type { Body } from "../../../core/ports/backend.js";
 import { type Pinned, READ } from "../../../jail/handles.js";
-import { closeNow } from "../../../jail/sys.js";
+import { closeNow, quietly } from "../../../jail/sys.js";
 import { requireExpected, requireSize, sizeError } from "../../preconditions.js";
 import { checkExpected, hashFile } from "../guard.js";
 import type { Change } from "../target.js";
@@ -14,6 +15,21 @@ export interface Wanted {
   readonly expected: Expected | undefined;
   readonly expectedSize: number | undefined;
   readonly data: Buffer;
+}
+
+/** What is added to this file, where that depends on how it begins; a file that cannot be read is not asked for it. */
+export function* dataFor({ jail }: Change, old: Pinned, addedTo: Body["addedTo"]): Io<Buffer | undefined> {
+  const { size } = old.stat;
+  if (addedTo === undefined || size < 2) return undefined;
+  const fd = yield* quietly(jail.handles.reopen(old, READ));
+  if (fd === undefined) return undefined;
+  try {
+    const head = Buffer.alloc(2);
+    yield* jail.sys.read(fd, head, 0, 0);
+    return addedTo(head, size);
+  } finally {
+    closeNow(fd);
+  }
 }
 
 /** Result of the check. */

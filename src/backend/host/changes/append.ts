@@ -23,7 +23,7 @@ import {
   type Reached,
   type Target,
 } from "../target.js";
-import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
+import { checkAppend, dataFor, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
 import { collect, fill, writeAdded } from "./content.js";
 import { isReported, realPath, report, stateOf } from "./report.js";
 import { inheritRights, install, withCurrentEntry, withStagedFile } from "./stage.js";
@@ -47,16 +47,18 @@ interface Addition {
   readonly checked: Pinned | undefined;
   readonly wanted: Wanted;
   readonly guard: Guard;
+  readonly addedTo: Body["addedTo"];
 }
 
 /** Appends to a file in one write; creates the file if it is missing. */
 export function* appendFile(change: Change, found: Reached, options: AppendOptions & { body: Body }): Io<Written> {
-  const { expected, expectedSize } = options;
+  const { expected, expectedSize, body } = options;
+  const addedTo = body.addedTo?.bind(body);
   const target = locate(change, found, options);
   yield* checkFile(change, target.old);
   yield* checkEarly(change, target.old, expected);
   if (target.old === undefined) requireMissingSize(change, expectedSize);
-  const data = yield* collect(change, yield* wait(options.body.borrow?.() ?? options.body.load()));
+  const data = yield* collect(change, yield* wait(body.borrow?.() ?? body.load()));
   change.access.scope.checkpoint();
   requireRoom(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 });
   yield* createParents(change, target.parents);
@@ -65,8 +67,8 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
     const isConditional = expected !== undefined || expectedSize !== undefined;
     return yield* runExclusively(change, isConditional, (guard) => {
       const wanted = { expected, expectedSize, data };
-      const writeBytes = options.body.borrow === undefined ? data.length : PART_WRITE_BYTES;
-      const addition = { name: target.name, data, writeBytes, checked: target.old, wanted, guard };
+      const writeBytes = body.borrow === undefined ? data.length : PART_WRITE_BYTES;
+      const addition = { name: target.name, data, writeBytes, checked: target.old, wanted, guard, addedTo };
       return appendNow(change, addition, { target, stale: turn.stale || isConditional });
     });
   } finally {
@@ -83,15 +85,17 @@ function* appendNow(change: Change, addition: Addition, at: { target: Target; st
   throw ioError(change.access.place, "EAGAIN");
 }
 
-function* appendTo(change: Change, old: Pinned | undefined, addition: Addition): Io<Written | "raced"> {
-  const { wanted } = addition;
+function* appendTo(change: Change, old: Pinned | undefined, given: Addition): Io<Written | "raced"> {
   if (old === undefined) {
-    yield* checkExpected(change, old, wanted.expected);
-    requireMissingSize(change, wanted.expectedSize);
-    return yield* createWith(change, addition);
+    const { expected, expectedSize } = given.wanted;
+    yield* checkExpected(change, old, expected);
+    requireMissingSize(change, expectedSize);
+    return yield* createWith(change, given);
   }
-  if (old !== addition.checked) yield* checkFile(change, old);
-  const found = yield* checkAppend(change, old, wanted);
+  if (old !== given.checked) yield* checkFile(change, old);
+  const data = (yield* dataFor(change, old, given.addedTo)) ?? given.data;
+  const addition = { ...given, data, wanted: { ...given.wanted, data } };
+  const found = yield* checkAppend(change, old, addition.wanted);
   if (found?.isRepeated === true) return answerRepeat(found, addition.data);
   const done = yield* appendInPlace(change, old, { ...addition, found });
   if (done !== "linked") return done;

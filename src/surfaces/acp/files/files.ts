@@ -192,7 +192,7 @@ export async function putContent(
 ): Promise<void> {
   const body = typeof content === "string" ? { content } : { bytes: content.toString("base64") };
   const input: WriteInput = { root, path, ...body, parents: true, ...precondition(expected) };
-  await adapter.invoke("file:write", input, context(signal));
+  await adapter.invoke("file:write", input, { ...context(signal), terms: { isUtf8: true } });
 }
 
 /** Deletes a file if it still has this hash. @throws CONFLICT and other FileAdapterErrors */

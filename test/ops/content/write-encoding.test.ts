@@ -1,0 +1,134 @@
+import { describe, expect, test } from "@jest/globals";
+import { useBed } from "../../profiles/everruns/bed.js";
+import { failure, useGround } from "../ground.js";
+
+const hex = (bytes: Buffer): string => bytes.toString("hex");
+const utf16le = (text: string): Buffer => Buffer.from(`\ufeff${text}`, "utf16le");
+const utf16be = (text: string): Buffer => utf16le(text).swap16();
+const writer = { caps: [{ with: "file://r/", can: "crud/write" }] };
+const noWay = (encoding: string) =>
+  failure(
+    "NOT_TEXT",
+    `The file's encoding, ${encoding}, has no way to write the new text. Use characters it has, or write bytes (base64)`,
+    "file",
+  );
+
+describe("text that is written to a root with an encoding", () => {
+  const ground = useGround({ root: { encoding: "latin1" }, limits: { maxWriteBytes: 8 } });
+  const bytes = (): string => hex(ground.get("file"));
+
+  test("has it, and reads back as it was given", async () => {
+    expect(await ground.run("write", { path: "file", content: "é\n" })).toMatchObject({ written: 2 });
+    expect(await ground.run("append", { path: "file", content: "ü\n" })).toMatchObject({ appended: 2, size: 4 });
+    expect(bytes()).toBe("e90afc0a");
+    expect(await ground.run("read", { path: "file" })).toMatchObject({ content: "é\nü\n" });
+    await ground.run("write", { path: "file", value: ["é"] });
+    expect(await ground.run("read", { path: "file", mode: "json" })).toMatchObject({ value: ["é"] });
+    await ground.run("patch", { patch: "*** Begin Patch\n*** Add File: new\n+é\n*** End Patch\n" });
+    expect(hex(ground.get("new"))).toBe("e90a");
+  });
+
+  test("is refused where it has no way to write it, and nothing is changed", async () => {
+    ground.put("file", "old");
+    for (const name of ["write", "append"]) {
+      expect(await ground.fail(name, { path: "file", content: "日本" })).toEqual(noWay("latin1"));
+      expect(await ground.fail(name, { path: "file", value: "日本" })).toEqual(noWay("latin1"));
+      expect(await ground.fail(name, { path: "file", content: "\ud800" })).toMatchObject({ code: "INVALID_INPUT" });
+    }
+    expect(ground.get("file").toString()).toBe("old");
+  });
+
+  test("is measured by its bytes; base64 stays as it is", async () => {
+    await ground.run("write", { path: "file", content: "éééééééé" });
+    expect(await ground.fail("write", { path: "file", content: "ééééééééé" })).toMatchObject({ code: "TOO_LARGE" });
+    expect(bytes()).toBe("e9".repeat(8));
+    await ground.run("write", { path: "file", bytes: "w6k=" });
+    expect(bytes()).toBe("c3a9");
+  });
+});
+
+describe("text that is written to a root in UTF-16", () => {
+  const ground = useGround({ root: { encoding: "utf-16" }, roots: { be: { temp: true, encoding: "utf-16be" } } });
+
+  test("starts with a mark where its order would not be known without one", async () => {
+    for (const content of ["é", "\ufeffé"]) {
+      await ground.run("write", { path: "file", content });
+      await ground.run("append", { path: "file", content: "!" });
+      expect(ground.get("file")).toEqual(utf16le("é!"));
+    }
+    const place = { root: "be", path: "file" };
+    await ground.adapter.invoke("file:write", { ...place, content: "é" });
+    expect(await ground.adapter.invoke("file:append", { ...place, content: "!" })).toMatchObject({ size: 4 });
+    expect(await ground.adapter.invoke("file:read", { ...place })).toMatchObject({ content: "é!" });
+  });
+
+  test("is not added to a file that is none", async () => {
+    ground.put("file", "ab");
+    expect(await ground.fail("append", { path: "file", content: "c" })).toEqual(
+      failure(
+        "NOT_TEXT",
+        "File is not valid utf-16 text. Add bytes (base64), or replace it whole with file_write",
+        "file",
+      ),
+    );
+    expect(ground.get("file").toString()).toBe("ab");
+  });
+});
+
+describe("text that is added to a file with a byte order mark", () => {
+  const ground = useGround({ limits: { maxWriteBytes: 12 } });
+
+  test("goes on in its encoding, also where the append is repeated or has a condition", async () => {
+    for (const encode of [utf16le, utf16be]) {
+      ground.put("file", encode("é\n"));
+      expect(await ground.run("append", { path: "file", content: "ende\n" })).toMatchObject({ appended: 10, size: 16 });
+      expect(ground.get("file")).toEqual(encode("é\nende\n"));
+      const again = { path: "file", content: "ende\n", expectedSize: 6 };
+      expect(await ground.run("append", again)).toMatchObject({ appended: 0, alreadyApplied: true, size: 16 });
+      const { etag = "" } = await ground.run("read", { path: "file" });
+      expect(await ground.run("append", { path: "file", value: 1, ifMatch: etag })).toMatchObject({ appended: 2 });
+      expect(await ground.run("read", { path: "file" })).toMatchObject({ content: "\ufeffé\nende\n1" });
+    }
+  });
+
+  test("has the limit of its bytes", async () => {
+    ground.put("file", utf16le("é"));
+    expect(await ground.fail("append", { path: "file", content: "1234567" })).toMatchObject({ code: "TOO_LARGE" });
+    expect(ground.get("file")).toEqual(utf16le("é"));
+  });
+
+  test("is refused if the file ends inside a character; bytes are not", async () => {
+    ground.put("file", utf16le("é").subarray(0, 3));
+    expect(await ground.fail("append", { path: "file", content: "x" })).toMatchObject({
+      code: "NOT_TEXT",
+      message: "File is not valid utf-16le text. Add bytes (base64), or replace it whole with file_write",
+    });
+    expect(await ground.run("append", { path: "file", bytes: "AA==" })).toMatchObject({ appended: 1, size: 4 });
+    expect(ground.get("file")).toEqual(utf16le("é"));
+  });
+
+  test("tells a caller that may not read nothing of what the file holds", async () => {
+    const answers = [];
+    for (const before of [utf16le("é"), utf16le("é").subarray(0, 3), Buffer.from("text"), Buffer.from("abc")]) {
+      ground.put("file", before);
+      const answer = await ground.run("append", { path: "file", content: "ende\n" }, writer);
+      answers.push({ ...answer, size: answer.size - before.length });
+    }
+    expect(new Set(answers.map((one) => JSON.stringify(one)))).toEqual(
+      new Set([JSON.stringify({ appended: 5, created: false, size: 5 })]),
+    );
+  });
+});
+
+describe("text that is added to a file with a byte order mark on a drive", () => {
+  const bed = useBed({ kind: "drive" });
+
+  test("goes on in its encoding", async () => {
+    const call = (name: string, input: object) =>
+      bed.adapter.invoke(`file:${name}`, { root: "r", path: "file", ...input }, bed.context);
+    await call("write", { bytes: utf16be("é\n").toString("base64") });
+    expect(await call("append", { content: "e\n" })).toMatchObject({ appended: 4, size: 10 });
+    expect(await call("append", { content: "e\n", expectedSize: 6 })).toMatchObject({ alreadyApplied: true });
+    expect(await call("read", {})).toMatchObject({ content: "\ufeffé\ne\n", encoding: "utf-16be" });
+  });
+});
