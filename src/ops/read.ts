@@ -90,7 +90,7 @@ function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
   return `Cut: ${got}. Go on with ${next}, ${howMuch(output, input)}`;
 }
 
-/** The size for the next call: the rest of the range, or as much again; without one it would get the maximum. */
+/** The size for the next call: the rest of the range, or as much again. */
 function howMuch({ length = 0, startLine = 0, nextLine }: ReadOutput, input: ReadInput): string {
   const lines = input.limit ?? input.head;
   if (lines !== undefined && nextLine !== undefined) return `limit: ${lines - (nextLine - startLine)}`;

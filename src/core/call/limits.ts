@@ -28,7 +28,7 @@ export const CALLER_SHARE = 0.75;
 
 /** Tighter limits on reads, set by surfaces whose answers go into a model's context. */
 export interface ReadBudget {
-  /** A text read without a range is truncated to this many bytes… */
+  /** A text read up to the end of the file is truncated to this many bytes… */
   readonly defaultBytes: number;
   /** …and to this many lines. */
   readonly defaultLines: number;

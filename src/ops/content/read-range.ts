@@ -9,7 +9,7 @@ import { holdAnswer } from "./answer-room.js";
 import { type Cut, cutLines } from "./cut-to-budget.js";
 import { codecOf, type TextCodec, UTF8 } from "./encoding.js";
 import { type Piece, pieceOutput } from "./read-piece.js";
-import { type Reading, rangeOf } from "./reading.js";
+import { isOpenEnded, type Reading, rangeOf } from "./reading.js";
 import { characterEnd, characterLength, characterStart, endsCodePoint, lastLineEnd, lineEnd } from "./text.js";
 
 /** Bytes fetched beyond a range of text, so that its end can move to a character boundary. */
@@ -27,18 +27,20 @@ function* findLines(reading: Reading, source: LineSource, codec: TextCodec | und
   const { request } = reading;
   const numbered = request.lineNumbers === true;
   const from = yield* firstLine(reading, source);
-  const maxLines = request.limit ?? request.head ?? request.tail ?? EVERY_LINE;
+  const maxLines = request.limit ?? request.head ?? request.tail ?? reading.mostLines;
   const most = { lines: maxLines, bytes: reading.mostCut + MARGIN };
   const { bytes, isLast } = yield* readWindow(source, from.offset, most);
   const numberedFrom = numbered ? from.startLine : undefined;
   const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines, isLast, numberedFrom };
   const { end, lines, by, isTorn } = cutLines(bytes, room);
+  const size = Math.max(source.file.size, bytes.length === 0 ? 0 : from.offset + bytes.length);
+  const isShort = by === "bytes" || (isOpenEnded(request) && from.offset + end < size);
   return {
     ...{ codec, lines, isTorn, ...from },
     bytes: bytes.subarray(0, end),
     head: from.offset === 0 ? bytes : undefined,
-    size: Math.max(source.file.size, bytes.length === 0 ? 0 : from.offset + bytes.length),
-    reason: by === "bytes" ? by : undefined,
+    size,
+    reason: isShort ? by : undefined,
   };
 }
 
@@ -62,13 +64,14 @@ function* findText(reading: Reading, source: LineSource, codec: TextCodec | unde
   const start = offset + Math.max(0, range.start - before);
   const slice = window.bytes.subarray(range.start, range.end);
   const startLine = lineNumbers === true ? 1 + (yield* countLines(source, start)) : undefined;
-  if (reason === undefined && startLine === undefined && source.codec === UTF8) {
+  const maxLines = reading.mostLines;
+  if (reason === undefined && startLine === undefined && source.codec === UTF8 && maxLines === EVERY_LINE) {
     return { codec, head, offset: start, bytes: slice, size };
   }
-  const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines: EVERY_LINE, isLast: !wasCut };
+  const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines, isLast: !wasCut };
   const cut: Cut = cutLines(slice, { ...room, numberedFrom: startLine });
   const piece = { codec, head, offset: start, bytes: slice.subarray(0, cut.end), size, startLine };
-  return { ...piece, reason: cut.by === undefined ? reason : "bytes" };
+  return { ...piece, reason: cut.by ?? reason };
 }
 
 /** A piece before the stamp of its file is known. */

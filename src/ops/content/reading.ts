@@ -42,7 +42,7 @@ export function readingOf(request: ReadRequest, call: FileCall): Reading {
   const ceiling = Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
   const { maxBytes = ceiling, mode } = request;
   const mostWhole = Math.min(maxBytes, ceiling);
-  const byDefault = request.maxBytes === undefined && rangeOf(request) === undefined ? budget : undefined;
+  const byDefault = request.maxBytes === undefined && isOpenEnded(request) ? budget : undefined;
   return {
     request,
     call,
@@ -62,6 +62,13 @@ export function rangeOf({ line, limit, head, tail, offset, length }: ReadRequest
   if (head !== undefined) return "head";
   if (tail !== undefined) return "tail";
   return offset !== undefined || length !== undefined ? "bytes" : undefined;
+}
+
+/** Whether the end of the file alone ends what is read. */
+export function isOpenEnded(request: ReadRequest): boolean {
+  const range = rangeOf(request);
+  if (range === "lines") return request.limit === undefined;
+  return range === undefined || (range === "bytes" && request.length === undefined);
 }
 
 /** Checks what the schema cannot express. @throws INVALID_INPUT */

@@ -202,7 +202,7 @@ describe("what is not cut by a budget", () => {
   test("is a range: as long as was asked for, up to the limit", async () => {
     ground.put("file", "a".repeat(300));
     expect(await ground.run("read", { path: "file", offset: 5, length: 60 }, context())).toMatchObject({ length: 60 });
-    const cut = await ground.run("read", { path: "file", offset: 5 }, context());
+    const cut = await ground.run("read", { path: "file", offset: 5, length: 200 }, context());
     expect(cut).toMatchObject({ offset: 5, length: 100, eof: false });
   });
 });
@@ -272,5 +272,57 @@ describe("what a model sees of file:read", () => {
     expect(await mime("photo.png", { offset: 0, length: 20 })).toBe("application/octet-stream");
     expect(await mime("photo.png", { offset: 8 })).toBe("application/octet-stream");
     expect(await mime("photo.dat", { length: 20 })).toBe("application/octet-stream");
+  });
+});
+
+describe("a range that only the file ends, under a budget", () => {
+  const read = (more: object, budget?: Partial<ReadBudget>) =>
+    ground.render("read", { path: "file", ...more }, context(budget));
+  const lines = Array.from({ length: 12 }, (_, index) => `line ${index}\n`).join("");
+
+  test("is cut like the whole file, and the next call is named", async () => {
+    ground.put("file", lines);
+    expect(await read({ line: 2 })).toMatchObject({
+      text: "line 1\nline 2\n",
+      rest: { startLine: 2, endLine: 3, nextLine: 4, complete: false, reason: "bytes" },
+      note: "Cut: lines 2-3. Go on with line: 4, maxBytes: 16",
+    });
+    const byLines = { defaultBytes: 50, defaultLines: 3 };
+    for (const more of [{ line: 2 }, { line: 2, mode: "text" }]) {
+      const found = await read(more, byLines);
+      expect(found).toMatchObject({ text: "line 1\nline 2\nline 3\n", rest: { reason: "limit", nextLine: 5 } });
+      expect(found.note).toBe("Cut: lines 2-4. Go on with line: 5, maxBytes: 32");
+    }
+    expect(await read({ line: 2, lineNumbers: true }, byLines)).toMatchObject({ rest: { nextLine: 5 } });
+    expect(await read({ offset: 7 })).toMatchObject({
+      text: "line 1\nline 2\n",
+      note: "Cut: bytes 7-21 of 86. Go on with offset: 21, maxBytes: 16",
+    });
+    expect(await read({ offset: 7 }, byLines)).toMatchObject({
+      text: "line 1\nline 2\nline 3\n",
+      note: "Cut: bytes 7-28 of 86. Go on with offset: 28, maxBytes: 32",
+    });
+    ground.put("file", Buffer.from(lines, "utf16le"));
+    const found = await read({ offset: 14, encoding: "utf-16le" }, byLines);
+    expect(found).toMatchObject({ text: "line 1\nline 2\nline 3\n", rest: { length: 42 } });
+  });
+
+  test("is whole where it fits", async () => {
+    ground.put("file", lines);
+    for (const more of [{ line: 11 }, { offset: 70 }]) {
+      const { rest, note } = await read(more);
+      expect(rest).toMatchObject({ complete: true, eof: true });
+      expect(note).toBeUndefined();
+    }
+    expect((await read({ line: 10 }, { defaultBytes: 50 })).rest).toMatchObject({ complete: true, endLine: 12 });
+  });
+
+  test("is as long as was asked for if that is said", async () => {
+    ground.put("file", lines);
+    for (const more of [{ line: 2, limit: 9 }, { head: 9 }, { tail: 9 }, { offset: 7, length: 65 }]) {
+      expect((await read(more)).rest).toMatchObject({ complete: true });
+    }
+    expect((await read({ line: 2, maxBytes: 60 })).rest).toMatchObject({ length: 56 });
+    expect(await ground.run("read", { path: "file", line: 2 })).toMatchObject({ complete: true, endLine: 12 });
   });
 });
