@@ -21,6 +21,7 @@ import {
   namesGit,
   noMatchText,
   patienceMs,
+  withHidden,
 } from "./searching/search.js";
 
 const PATIENCE_MS = 5000;
@@ -195,9 +196,9 @@ const ADVICE = {
   error: EXHAUSTED,
 };
 
-function render({ paths, ...rest }: GlobOutput): Rendering {
+function render({ paths, ...rest }: GlobOutput, { type }: GlobInput): Rendering {
   const text = paths.map((path) => `${escapeText(path)}\n`).join("");
-  const note = noteOf({ shown: paths.length, ...rest });
+  const note = noteOf({ shown: paths.length, type, ...rest });
   return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
 }
 
@@ -209,11 +210,14 @@ function noteOf({
   nextCursor,
   hint,
   complete,
+  hidden,
+  type,
 }: Noted): string | undefined {
-  const next = nextCursor === undefined ? hint : `Go on with cursor: "${nextCursor}"`;
-  if (complete) return shown > 0 ? hint : noMatchText(filesSeen, hint);
+  const next = nextCursor === undefined ? hint : withHidden(`Go on with cursor: "${nextCursor}"`, hidden);
+  if (complete && shown > 0) return hint;
+  if (complete) return `${noMatchText(filesSeen, hint)}${type === undefined ? '. Directories: type: "any"' : ""}`;
   const total = `${shown} of ${countIsComplete ? "" : "at least "}${totalMatches} paths`;
   return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
 }
 
-type Noted = Omit<GlobOutput, "paths"> & { readonly shown: number };
+type Noted = Omit<GlobOutput, "paths"> & { readonly shown: number; readonly type: GlobInput["type"] };

@@ -7,7 +7,7 @@ import { compileGlobs } from "../search/globs.js";
 import { clamp } from "./content/clamp.js";
 import { humanSize } from "./content/human-size.js";
 import { entryName } from "./searching/entry-name.js";
-import { EXHAUSTED, hintOf, ignoreRules, isGitBase } from "./searching/search.js";
+import { EXHAUSTED, hintOf, ignoreRules, isGitBase, withHidden } from "./searching/search.js";
 import { type Folder, type Survey, type SurveyOptions, TreeSurvey } from "./searching/tree-survey.js";
 
 /** `tree`: a directory and its content as indented text, the form that costs models the fewest tokens. */
@@ -31,7 +31,7 @@ export const tree: Operation<TreeInput, TreeOutput> = {
     };
   },
   render: ({ tree: text, ...rest }) => {
-    const note = rest.reason === "error" ? rest.hint : (cutNote(rest) ?? rest.hint);
+    const note = rest.reason === "error" ? rest.hint : cutNote(rest);
     return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
   },
 };
@@ -88,10 +88,12 @@ function entryLine(entry: WalkEntry): string {
   return `${entry.isUsual === true ? entry.name : entryName(entry.name)}${mark}${size}`;
 }
 
-function cutNote(output: { truncated: boolean; entries: number; depthLimited: boolean }): string | undefined {
-  if (output.truncated)
-    return `Cut after ${output.entries} entries. Call file_tree with a deeper path, or a larger maxEntries`;
-  return output.depthLimited
-    ? "Some directories were not entered. Call file_tree on them, or with a larger maxDepth"
-    : undefined;
+function cutNote({ truncated, entries, depthLimited, hidden, hint }: Omit<TreeOutput, "tree">): string | undefined {
+  if (truncated)
+    return withHidden(
+      `Cut after ${entries} entries. Call file_tree with a deeper path, or a larger maxEntries`,
+      hidden,
+    );
+  if (!depthLimited) return hint;
+  return withHidden("Some directories were not entered. Call file_tree on them, or with a larger maxDepth", hidden);
 }

@@ -38,7 +38,10 @@ describe("file:glob", () => {
       timedOut: false,
       complete: true,
     });
-    expect((await ground.render("glob", { pattern: "*.rs" })).note).toBe("No match in 2 files");
+    expect((await ground.render("glob", { pattern: "*.rs" })).note).toBe(
+      'No match in 2 files. Directories: type: "any"',
+    );
+    expect((await ground.render("glob", { pattern: "*.rs", type: "file" })).note).toBe("No match in 2 files");
   });
 
   test("goes no deeper than a path can reach, and counts what lies there", async () => {
@@ -155,6 +158,25 @@ describe("rules of what to ignore", () => {
     expect(found.hidden).toEqual({ gitignored: 6 });
     expect(found.hint).toBe('6 gitignored paths hidden; pass ignore: "none"');
     expect(await pathsOf({ pattern: "**/*.log", ignore: "none" })).toEqual(["a/keep.log", "a/x.log", "x.log"]);
+  });
+
+  test("are told beside what else is to be known", async () => {
+    ground.put(".gitignore", "*.log\n");
+    put("a.log", "b.log", "a.ts", "b.ts");
+    symlinkSync("a.ts", join(ground.dir, "link"));
+    const note = async (more: object = {}) => (await ground.render("glob", { pattern: "*", ...more })).note;
+    const hidden = '2 gitignored paths hidden; pass ignore: "none". Left out: 1 links, which are not followed';
+    expect(await note()).toBe(hidden);
+    expect(await note({ limit: 1, sort: "modified" })).toBe(
+      `Cut: 1 of 3 paths. Pass a larger limit or a narrower pattern. ${hidden}`,
+    );
+    expect(await note({ limit: 1 })).toMatch(
+      /^Cut: 1 of 3 paths\. Go on with cursor: ".+"\. 2 gitignored paths hidden/,
+    );
+    expect((await glob({ pattern: "*", limit: 1 })).hint).toBe(`Go on with cursor: nextCursor. ${hidden}`);
+    expect(await note({ pattern: "*.log" })).toBe(
+      'No match in 4 files. 2 gitignored paths hidden; pass ignore: "none". Directories: type: "any"',
+    );
   });
 
   test("count only what would have been an answer", async () => {

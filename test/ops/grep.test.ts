@@ -120,6 +120,12 @@ describe("file:grep", () => {
     expect((await grep({ ...input, literal: true, pattern: "hit" })).hidden).toEqual((await grep(input)).hidden);
     const hint = "Left out: 1 too large (maxFileBytes); 2 binary or not UTF-8; 1 that cannot be read or named";
     expect((await grep({ ...input, ignore: "none" })).hint).toBe(hint);
+    expect((await ground.render("grep", { ...input, pattern: "none" })).note).toBe(
+      'No match in 2 files. 1 gitignored path hidden; pass ignore: "none". Left out: 1 too large (maxFileBytes); 2 binary or not UTF-8',
+    );
+    expect((await ground.render("grep", { pattern: ".", limit: 1 })).note).toMatch(
+      /^Cut: 1 of \d+\. Go on with cursor: ".+"\. 1 gitignored path hidden; pass ignore: "none"/,
+    );
     expect((await grep({ ...input, path: "latin1" })).hint).toBe("Left out: 1 binary or not UTF-8");
     expect(await hits({ ...input, ignore: "none" })).toEqual(["ignored:1:hit", "ok:1:hit"]);
   });

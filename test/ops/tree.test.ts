@@ -331,6 +331,19 @@ describe("what a model sees of file:tree", () => {
       note: "Some directories were not entered. Call file_tree on them, or with a larger maxDepth",
     });
   });
+
+  test("tells what is ignored also where it is cut", async () => {
+    ground.put(".gitignore", "x\n");
+    for (const name of ["x", "a/b", "a/c"]) ground.put(name);
+    const ignored = '1 gitignored path hidden; pass ignore: "none"';
+    const note = async (more: object) => (await ground.render("tree", { ignore: "gitignore", ...more })).note;
+    expect(await note({ maxDepth: 1 })).toBe(
+      `Some directories were not entered. Call file_tree on them, or with a larger maxDepth. ${ignored}`,
+    );
+    expect(await note({ maxEntries: 3 })).toBe(
+      `Cut after 3 entries. Call file_tree with a deeper path, or a larger maxEntries. ${ignored}`,
+    );
+  });
 });
 
 describe("file:tree is refused", () => {

@@ -96,14 +96,19 @@ async function search(
   { wish, look }: { wish: GrepRequest; look: GrepLook },
 ): Promise<boolean> {
   let isFound = false;
+  let binary = 0;
   let last: GrepEnd | undefined;
   let cursor: string | undefined;
   for (;;) {
     const page = await session.invoke("file:grep", { ...place, ...wish, ...(cursor === undefined ? {} : { cursor }) });
     isFound ||= page.totalMatches > 0;
+    binary += Number(page.hidden?.binary ?? 0);
     last = await showPage(session, page, { place, look, last });
     if (page.nextCursor === undefined || page.nextCursor === cursor) {
       if (!page.complete) warnIncomplete(session, place, page);
+      if (binary > 0 && !session.command.json) {
+        session.context.stderr.write(`venue-files: ${placeText(place)}: left out: ${binary} binary or not UTF-8\n`);
+      }
       return isFound;
     }
     cursor = page.nextCursor;

@@ -1,6 +1,6 @@
 // Shared by `glob`, `grep`, `du` and other enumerations: time limits, base paths, ignore rules, hints.
 
-import type { Completeness, HiddenKind, Incomplete } from "../../core/call/completeness.js";
+import type { Completeness, Hidden, HiddenKind, Incomplete } from "../../core/call/completeness.js";
 import { DEFAULT_LIMITS, type Limits } from "../../core/call/limits.js";
 import { type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
 import { counted } from "../../core/errors/wording.js";
@@ -88,18 +88,21 @@ export function hintOf(
   { reason, nextCursor, hidden }: Omit<Completeness, "complete" | "hint">,
   advice: Partial<Record<Incomplete, string>>,
 ): { hint?: string } {
-  if (reason !== undefined) {
-    const next = nextCursor === undefined ? advice[reason] : "Go on with cursor: nextCursor";
-    return next === undefined ? {} : { hint: next };
-  }
-  if (hidden?.gitignored !== undefined) {
-    const count = hidden.gitignored;
-    const paths = count === true ? "gitignored paths" : counted(count, "gitignored path");
-    return { hint: `${paths} hidden; pass ignore: "none"` };
-  }
-  const shown = SHOWN.filter(({ kind }) => hidden?.[kind] !== undefined).slice(0, MAX_KINDS);
-  if (shown.length === 0) return {};
-  return { hint: `Left out: ${shown.map(({ kind, text }) => `${hidden?.[kind]} ${text}`).join("; ")}` };
+  const next = nextCursor === undefined ? reason && advice[reason] : "Go on with cursor: nextCursor";
+  const hint = withHidden(next, hidden);
+  return hint === undefined ? {} : { hint };
+}
+
+/** A note, and after it what was left out. */
+export function withHidden(note: string | undefined, hidden: Hidden = {}): string | undefined {
+  const { gitignored: count } = hidden;
+  const paths = count === true ? "gitignored paths" : counted(count ?? 0, "gitignored path");
+  const parts = [note, count === undefined ? undefined : `${paths} hidden; pass ignore: "none"`].filter(
+    (part) => part !== undefined,
+  );
+  const shown = SHOWN.filter(({ kind }) => hidden[kind] !== undefined).slice(0, MAX_KINDS - parts.length);
+  const left = shown.map(({ kind, text }) => `${hidden[kind]} ${text}`).join("; ");
+  return [...parts, ...(left === "" ? [] : [`Left out: ${left}`])].join(". ") || undefined;
 }
 
 /** The note of a search that found nothing. @param files how many it looked at */

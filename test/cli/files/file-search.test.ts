@@ -34,6 +34,13 @@ describe("grep", () => {
     expect(await ok("grep", "-e", "hits", "d:b.md")).toBe("d:b.md:hits (1)\n");
   });
 
+  test("says what it has left out as binary, on standard error", async () => {
+    writeFileSync(join(inFolder("docs"), "utf16"), Buffer.from("\ufeffhits", "utf16le"));
+    const stderr = "venue-files: d:: left out: 1 binary or not UTF-8\n";
+    expect(await on(["grep", "nothing", "d:"])).toEqual({ status: 1, stdout: "", stderr });
+    expect(await on(["grep", "--json", "nothing", "d:"])).toMatchObject({ stderr: "" });
+  });
+
   test("ends with 1 where nothing is found, with 2 where something fails", async () => {
     expect(await on(["grep", "nothing", "d:"])).toEqual({ status: 1, stdout: "", stderr: "" });
     const failed = await on(["grep", "hits", "d:none", "d:b.md"]);
