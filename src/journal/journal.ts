@@ -98,7 +98,12 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   begin(planned: IdentifiedRecord): boolean {
-    return this.#store.begin(planned.id, planned);
+    const { id } = planned;
+    const isNoted = this.#store.begin(id, planned);
+    // Without a note the entry waits in memory, which is too little where all has to be kept.
+    if (this.#store.hasRoom && (isNoted || !this.keepsDeleted)) return true;
+    this.cancel(id);
+    return false;
   }
 
   cancel(id: string): void {
@@ -238,7 +243,8 @@ export class RootJournal implements Journal, JournalWriter {
   async #everyId(): Promise<string[]> {
     const items = await this.#options.bin.list(this.#prefix);
     const inTrash = items.map(({ name }) => name.slice(this.#prefix.length));
-    return [...new Set([...inTrash, ...this.#store.oldestKept()])];
+    const waiting = this.#store.waiting().filter(({ kept }) => kept !== undefined);
+    return [...new Set([...inTrash, ...this.#store.oldestKept(), ...waiting.map(({ row }) => row.id)])];
   }
 
   /** Replaced entries lie in the trash as well, but only deleted ones are listed. */

@@ -45,11 +45,24 @@ export class PendingLog {
     this.#file = attempt(() => this.#create());
   }
 
-  /** @throws system errors */
+  /** @throws system errors; the change counts as begun all the same */
   begin(id: string, row: PendingRow): void {
-    this.#file ??= this.#create();
-    this.#bytes += writeSync(this.#file.fd, lineOf({ id, row }));
     this.#open.add(id);
+    this.#file ??= this.#create();
+    const line = Buffer.from(lineOf({ id, row }));
+    const written = writeSync(this.#file.fd, line);
+    if (written === line.length) {
+      this.#bytes += written;
+      return;
+    }
+    // The next line must not go on this one.
+    ftruncateSync(this.#file.fd, this.#file.headBytes + this.#bytes);
+    throw Object.assign(new Error("The note was cut short"), { code: "ENOSPC" });
+  }
+
+  /** Whether a change was begun and has not ended. */
+  has(id: string): boolean {
+    return this.#open.has(id);
   }
 
   /** It was not done, or its entry is written. Notes that stay do no harm: their entries are there. */

@@ -11,7 +11,6 @@ import {
   addTotals,
   decode,
   encode,
-  type Indexed,
   key,
   openTables,
   type Tables,
@@ -19,27 +18,15 @@ import {
   totalsOf,
   trashKeyOf,
 } from "./tables.js";
+import { type IndexText, putWaiting, type Waiting, WaitingEntries } from "./waiting-entries.js";
 import { idsAtPath, newestIds, oldestIds } from "./walk-ids.js";
-import { countedBytes, keptRowOf, noteOn, putEntry, putKept, removeOne } from "./write-rows.js";
+import { countedBytes, keptRowOf, removeOne } from "./write-rows.js";
 
 /** How long an entry waits for others, so that they share a transaction. */
 const WAIT_MS = 10;
-/** Entries and bytes of content that wait at most. */
-const MAX_WAITING = 256;
-const MAX_WAITING_BYTES = 4_194_304;
-
-/** An entry that has not been written yet. */
-interface Waiting {
-  readonly row: EntryRow;
-  readonly kept: KeptRow | undefined;
-  readonly image: Buffer | undefined;
-}
-
-/** Something to be noted on entries. */
-interface WaitingNote {
-  readonly ids: readonly string[];
-  readonly note: EntryNote;
-}
+/** Pauses before what could not be written is tried again, the first and the longest. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 30_000;
 
 /** Told of what happens in a store. */
 export interface StoreUser {
@@ -53,8 +40,8 @@ export interface StoreUser {
 const OPEN = new Map<string, JournalStore>();
 
 /** Opens a store, or shares the open one. The user leaves it with {@link JournalStore.leave}. @throws Error */
-export function openStore(folder: string, user: StoreUser): JournalStore {
-  const store = OPEN.get(folder) ?? new JournalStore(folder);
+export function openStore(folder: string, user: StoreUser, open = openTables): JournalStore {
+  const store = OPEN.get(folder) ?? new JournalStore(folder, open);
   OPEN.set(folder, store);
   store.join(user);
   return store;
@@ -68,20 +55,20 @@ export class JournalStore {
   readonly #users = new Set<StoreUser>();
   /** Begins names in the trash. */
   readonly trashKey: string;
-  #waiting: Waiting[] = [];
-  #waitingBytes = 0;
-  #notes: WaitingNote[] = [];
+  readonly #waiting = new WaitingEntries();
   #timer: NodeJS.Timeout | undefined;
+  /** Before the next try; 0: the last one has worked. */
+  #pauseMs = 0;
   #isDamaged = false;
   #isOpen = true;
   #lost = 0;
 
   /** @throws Error if it cannot be opened */
-  constructor(folder: string) {
+  constructor(folder: string, open: typeof openTables) {
     this.#folder = folder;
     this.#pending = new PendingLog(folder);
     try {
-      this.#tables = openTables(join(folder, INDEX));
+      this.#tables = open(join(folder, INDEX));
       this.trashKey = trashKeyOf(this.#tables);
     } catch (error) {
       this.#pending.close();
@@ -102,6 +89,7 @@ export class JournalStore {
     this.flush();
     if (!this.#users.delete(user) || this.#users.size > 0) return;
     this.#isOpen = false;
+    clearTimeout(this.#timer);
     OPEN.delete(this.#folder);
     this.#pending.close();
     await this.#tables.env.close();
@@ -113,29 +101,37 @@ export class JournalStore {
     return this.#lost;
   }
 
-  /** A part was found that is not what was written. */
+  /** A part was found that is not what was written, or could not be written. */
   get isDamaged(): boolean {
-    return this.#isDamaged;
+    return this.#isDamaged || this.#lost > 0 || this.#pauseMs > 0;
+  }
+
+  /** Whether one more entry can be written, or wait for it. */
+  get hasRoom(): boolean {
+    return !this.#waiting.isFull;
   }
 
   get totals(): Totals {
     return this.#read((tables) => totalsOf(tables)) ?? { entries: 0, bytes: 0 };
   }
 
-  /** Adds an entry; it is written within some milliseconds. */
+  /** Adds an entry; it is written within some milliseconds, or as soon as that is possible. */
   add(row: EntryRow, kept: Kept | undefined, apart: boolean): void {
     if (!this.#isOpen) return;
+    if (this.#waiting.isFull && !this.#pending.has(row.id)) {
+      this.#lost += 1;
+      return;
+    }
     const image = kept?.in === "value" ? kept.bytes : undefined;
-    this.#waiting.push({ row, kept: keptRowOf(kept, apart), image });
-    this.#waitingBytes += image?.length ?? 0;
-    if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES) this.flush();
+    this.#waiting.add({ row, kept: keptRowOf(kept, apart), image });
+    if (this.#waiting.isBatch && this.#pauseMs === 0) this.flush();
     else this.#flushSoon();
   }
 
   /** Notes something on entries, together with what waits. */
   note(ids: readonly string[], note: EntryNote): void {
     if (!this.#isOpen) return;
-    this.#notes.push({ ids, note });
+    this.#waiting.note(ids, note);
     this.#flushSoon();
   }
 
@@ -145,33 +141,27 @@ export class JournalStore {
 
   /** Entries that are not written yet, newest first. */
   waiting(): readonly Pick<Waiting, "row" | "kept">[] {
-    return this.#waiting.toReversed();
+    return this.#waiting.newest();
   }
 
-  /** Writes what waits. */
+  /** Writes what waits. Where that fails it waits on. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const [batch, notes] = [this.#waiting, this.#notes];
-    if (batch.length === 0 && notes.length === 0) return;
-    [this.#waiting, this.#waitingBytes, this.#notes] = [[], 0, []];
-    const isDone = this.#write((tables) => {
-      let bytes = 0;
-      for (const { row, kept, image } of batch) {
-        putEntry(tables, row);
-        if (kept !== undefined) putKept(tables, row.id, kept);
-        if (image !== undefined) tables.images.putSync(key(row.id), image);
-        bytes += countedBytes(kept);
+    while (!this.#waiting.isEmpty) {
+      const batch = this.#waiting.batch();
+      if (!this.#write((tables) => putWaiting(tables, batch, this.#waiting.notes))) {
+        this.#pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2), LONGEST_PAUSE_MS);
+        this.#timer = setTimeout(() => this.flush(), this.#pauseMs);
+        // A process that is done does not wait for it.
+        this.#timer.unref();
+        return;
       }
-      if (batch.length > 0) addTotals(tables, { entries: batch.length, bytes });
-      for (const { ids, note } of notes) for (const id of ids) noteOn(tables, id, note);
-    });
-    if (!isDone) {
-      this.#lost += batch.length;
-      return;
+      this.#pauseMs = 0;
+      this.#waiting.end(batch);
+      for (const { row } of batch) this.#pending.end(row.id);
+      for (const user of this.#users) user.onWritten();
     }
-    for (const { row } of batch) this.#pending.end(row.id);
-    for (const user of this.#users) user.onWritten();
   }
 
   /** Notes a pending entry at once. @returns whether that worked */
@@ -196,15 +186,16 @@ export class JournalStore {
   }
 
   entry(id: string): EntryRow | undefined {
-    return this.#get<EntryRow>((tables) => tables.entries, id);
+    return this.#waiting.get(id)?.row ?? this.#get<EntryRow>((tables) => tables.entries, id);
   }
 
   kept(id: string): KeptRow | undefined {
-    return this.#get<KeptRow>((tables) => tables.kept, id);
+    const waiting = this.#waiting.get(id);
+    return waiting === undefined ? this.#get<KeptRow>((tables) => tables.kept, id) : waiting.kept;
   }
 
   image(id: string): Buffer | undefined {
-    return this.#read(({ images }) => images.get(key(id)));
+    return this.#waiting.get(id)?.image ?? this.#read(({ images }) => images.get(key(id)));
   }
 
   /** Ids of entries whose content is kept, oldest first; those removed meanwhile are left out. */
@@ -218,8 +209,12 @@ export class JournalStore {
   }
 
   /** Ids of entries, newest first. @param before ids older than this one @param index absent: all entries */
-  ids(before: string | undefined, index?: { readonly by: Indexed; readonly text: string }): Iterable<string> {
-    return newestIds((look) => this.#read(look), before, index);
+  ids(before: string | undefined, index?: IndexText): Iterable<string> {
+    return this.#waiting.among(
+      newestIds((look) => this.#read(look), before, index),
+      before,
+      index,
+    );
   }
 
   /** Ids of entries, oldest first; those removed meanwhile are left out. */
@@ -229,18 +224,22 @@ export class JournalStore {
 
   /** Ids of the entries at a path and below it, newest first; `undefined`: there are more than `limit`. */
   idsAt(path: string, before: string | undefined, limit: number): Iterable<string> | undefined {
-    return idsAtPath((look) => this.#read(look), path, { before, limit });
+    const written = idsAtPath((look) => this.#read(look), path, { before, limit });
+    // Whoever asks looks at the paths too.
+    return written && this.#waiting.among(written, before);
   }
 
   /** Replaces rows in one transaction. @returns whether that worked */
   update(changes: readonly EntryRow[]): boolean {
+    const written = changes.filter((row) => !this.#waiting.change(row.id, { row }));
     return this.#write((tables) => {
-      for (const row of changes) tables.entries.putSync(key(row.id), encode(row));
+      for (const row of written) tables.entries.putSync(key(row.id), encode(row));
     });
   }
 
   /** Removes the kept content of entries from the store, and with `entries` the entries too. */
   remove(ids: readonly string[], entries = false): boolean {
+    for (const id of ids) this.#waiting.change(id, { kept: undefined, image: undefined });
     return this.#write((tables) => {
       for (const id of ids) removeOne(tables, id, entries);
     });
@@ -250,8 +249,9 @@ export class JournalStore {
   resize(id: string, size: number): void {
     const row = this.kept(id);
     if (row === undefined) return;
+    const next = { ...row, size };
+    if (this.#waiting.change(id, { kept: next })) return;
     this.#write((tables) => {
-      const next = { ...row, size };
       tables.kept.putSync(key(id), encode(next));
       addTotals(tables, { entries: 0, bytes: countedBytes(next) - countedBytes(row) });
     });
@@ -288,7 +288,7 @@ export class JournalStore {
       this.#tables.env.transactionSync(() => work(this.#tables));
       return true;
     } catch (error) {
-      this.#tell(error);
+      if (this.#pauseMs === 0) this.#tell(error);
       return false;
     }
   }

@@ -36,10 +36,10 @@ const apartKey = (id: string): Buffer => indexKey("k", "", id);
 export function noteOn({ entries }: Tables, id: string, note: EntryNote): void {
   const found = entries.get(key(id));
   const row = found === undefined ? "damaged" : decode<EntryRow>(found);
-  if (row === "damaged") return;
-  const { undoneBy: _, ...rest } = row;
-  entries.putSync(key(id), encode({ ...rest, ...note }));
+  if (row !== "damaged") entries.putSync(key(id), encode(withNote(row, note)));
 }
+
+export const withNote = ({ undoneBy: _, ...rest }: EntryRow, note: EntryNote): EntryRow => ({ ...rest, ...note });
 
 /** Removes what is kept of an entry, and with `isEntry` the entry too. */
 export function removeOne(tables: Tables, id: string, isEntry: boolean): void {

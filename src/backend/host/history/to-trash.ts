@@ -87,9 +87,7 @@ function* tryTrash(
   const planned = removalOf(change, name, stat);
   let isMoved = false;
   try {
-    // Where nothing is required, it is found in the trash without an entry.
-    const isNoted = journal.begin(recordOf(change, planned, id));
-    if (!isNoted && change.rules.keepsDeleted === true) return "not_kept";
+    if (!journal.begin(recordOf(change, planned, id))) return "not_kept";
     const target = journal.trashName(id);
     const from = { directory: walk.directory, name };
     const trash = yield* putInTrash(jail, ({ directory }) =>

@@ -27,7 +27,7 @@ export interface JournalWriter {
   trashName(id: string): string;
   /** Whether content of this size may be kept; `apart`: only for a day, as it is most of the quota. */
   room(bytes: number): "yes" | "apart" | "no";
-  /** Notes what is about to go into the trash, before it does. @returns `false` if it could not be written */
+  /** Notes what is about to go into the trash, before it does. @returns `false` if there will be no entry of it */
   begin(planned: IdentifiedRecord): boolean;
   /** Forgets what {@link begin} noted, since it was not done. */
   cancel(id: string): void;

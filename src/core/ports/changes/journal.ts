@@ -71,7 +71,7 @@ export interface JournalPage {
   /** Id to go on before; absent: there are no more. */
   readonly next?: string;
   readonly complete: boolean;
-  /** `visited`: the search ended at its limit, go on from `next`; `damaged`: a part of the journal cannot be read. */
+  /** `visited`: the search ended at its limit, go on from `next`; `damaged`: a part cannot be read, or written. */
   readonly reason?: "visited" | "damaged";
 }
 
@@ -99,7 +99,7 @@ export interface JournalFacts {
   readonly unkept: number;
   /** Entries that could not be written. */
   readonly lost: number;
-  /** A part of it cannot be read. */
+  /** A part of it cannot be read, or could not be written. */
   readonly isDamaged: boolean;
 }
 

@@ -1,0 +1,145 @@
+// Entries of a journal that are not written yet. They wait a moment for others, and where nothing can be written, for that.
+
+import type { EntryNote } from "../core/ports/changes/journal.js";
+import { type EntryRow, indexesOf, type KeptRow } from "./rows.js";
+import { addTotals, type Indexed, key, type Tables } from "./tables.js";
+import { countedBytes, noteOn, putEntry, putKept, withNote } from "./write-rows.js";
+
+/** What is written in one transaction, in bytes. */
+const BATCH_BYTES = 4_194_304;
+/** What an entry counts beside its content: a batch has at most 256. */
+const ROW_BYTES = 16_384;
+/** What waits at most. */
+const MAX_BYTES = 33_554_432;
+/** Notes that wait at most. */
+const MAX_NOTES = 1_000;
+
+/** An entry that has not been written yet. */
+export interface Waiting {
+  readonly row: EntryRow;
+  readonly kept: KeptRow | undefined;
+  readonly image: Buffer | undefined;
+}
+
+/** Something to be noted on entries. */
+interface WaitingNote {
+  readonly ids: readonly string[];
+  readonly note: EntryNote;
+}
+
+/** Which entries an index leads to. */
+export interface IndexText {
+  readonly by: Indexed;
+  readonly text: string;
+}
+
+export class WaitingEntries {
+  readonly #all = new Map<string, Waiting>();
+  #bytes = 0;
+  #notes: WaitingNote[] = [];
+
+  get isEmpty(): boolean {
+    return this.#all.size === 0 && this.#notes.length === 0;
+  }
+
+  /** On entries that do not wait. */
+  get notes(): readonly WaitingNote[] {
+    return this.#notes;
+  }
+
+  /** They are enough for a transaction. */
+  get isBatch(): boolean {
+    return this.#bytes >= BATCH_BYTES;
+  }
+
+  /** More cannot wait. */
+  get isFull(): boolean {
+    return this.#bytes >= MAX_BYTES;
+  }
+
+  add(one: Waiting): void {
+    this.#all.set(one.row.id, one);
+    this.#bytes += bytesOf(one);
+  }
+
+  get(id: string): Waiting | undefined {
+    return this.#all.get(id);
+  }
+
+  /** Replaces parts of an entry. @returns `false`: it does not wait */
+  change(id: string, parts: Partial<Waiting>): boolean {
+    const found = this.#all.get(id);
+    if (found === undefined) return false;
+    this.#bytes -= bytesOf(found);
+    this.add({ ...found, ...parts });
+    return true;
+  }
+
+  /** Notes something on entries, whether they wait or not. */
+  note(ids: readonly string[], note: EntryNote): void {
+    const written = ids.filter((id) => {
+      const row = this.#all.get(id)?.row;
+      return row === undefined || !this.change(id, { row: withNote(row, note) });
+    });
+    if (written.length > 0 && this.#notes.length < MAX_NOTES) this.#notes.push({ ids: written, note });
+  }
+
+  /** These entries, and all notes, are written. */
+  end(batch: readonly Waiting[]): void {
+    for (const one of batch) if (this.#all.delete(one.row.id)) this.#bytes -= bytesOf(one);
+    this.#notes = [];
+  }
+
+  /** Those that came first. */
+  batch(): Waiting[] {
+    const found: Waiting[] = [];
+    let bytes = 0;
+    for (const one of this.#all.values()) {
+      if (bytes >= BATCH_BYTES) break;
+      found.push(one);
+      bytes += bytesOf(one);
+    }
+    return found;
+  }
+
+  newest(): Waiting[] {
+    return [...this.#all.values()].reverse();
+  }
+
+  /** Puts their ids where they belong among those of the tables, newest first. */
+  *among(written: Iterable<string>, before: string | undefined, index?: IndexText): Generator<string> {
+    const own = [...this.#all.values()]
+      .filter(({ row: { id } }) => before === undefined || id < before)
+      .filter(({ row }) => index === undefined || hasIndex(row, index))
+      .map(({ row }) => row.id)
+      .sort();
+    for (const id of written) {
+      for (let last = own.at(-1); last !== undefined && last > id; last = own.at(-1)) {
+        yield last;
+        own.pop();
+      }
+      yield id;
+    }
+    yield* own.reverse();
+  }
+}
+
+const bytesOf = ({ image }: Waiting): number => ROW_BYTES + (image?.length ?? 0);
+
+function hasIndex(row: EntryRow, { by, text }: IndexText): boolean {
+  for (const [one, other] of indexesOf(row)) if (one === by && other === text) return true;
+  return false;
+}
+
+/** Only inside a transaction. */
+export function putWaiting(tables: Tables, batch: readonly Waiting[], notes: readonly WaitingNote[]): void {
+  let bytes = 0;
+  for (const { row, kept, image } of batch) {
+    putEntry(tables, row);
+    if (kept !== undefined) putKept(tables, row.id, kept);
+    if (image !== undefined) tables.images.putSync(key(row.id), image);
+    bytes += countedBytes(kept);
+  }
+  if (batch.length > 0) addTotals(tables, { entries: batch.length, bytes });
+  for (const { ids, note } of notes) for (const id of ids) noteOn(tables, id, note);
+}
