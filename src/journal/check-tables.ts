@@ -15,6 +15,7 @@ export const INDEX = "index";
 /** State in which the tables were closed, and the key of the trash, which must outlast them. */
 const MARK = "closed";
 const TRASH_KEY = "trash-key";
+const KEY = /^[0-9a-f]{32}$/;
 const DAMAGED = `${INDEX}.damaged-`;
 const SALVAGED = `${INDEX}.salvaged-`;
 /** A process that reads in circles is ended. */
@@ -43,9 +44,14 @@ export function markClosed(folder: string): void {
 
 /** Keeps the key of the trash beside the tables. */
 export function keepTrashKey(folder: string, trashKey: string): void {
-  const path = join(folder, TRASH_KEY);
-  if (existsSync(path)) return;
-  attempt(() => writeFileSync(path, trashKey, { mode: 0o600, flag: "wx" }));
+  if (keptTrashKey(folder) === trashKey) return;
+  attempt(() => writeFileSync(join(folder, TRASH_KEY), trashKey, { mode: 0o600 }));
+}
+
+/** The key of the trash, if it is kept and whole. */
+export function keptTrashKey(folder: string): string | undefined {
+  const text = attempt(() => readFileSync(join(folder, TRASH_KEY), "latin1"));
+  return text !== undefined && KEY.test(text) ? text : undefined;
 }
 
 /** Whether damaged tables were set aside and are still there. */
@@ -54,9 +60,13 @@ export const hasDamaged = (folder: string): boolean => namesIn(folder, DAMAGED).
 async function examine(folder: string): Promise<boolean> {
   if (hasLiveNotes(folder)) return false;
   const state = stateOf(folder);
-  if (state === undefined || state === attempt(() => readFileSync(join(folder, MARK), "utf8"))) return false;
+  // What a crash leaves of tables can be nothing at all.
+  const isGone = (attempt(() => statSync(tablesIn(folder)).size) ?? 0) === 0;
+  const isLost = isGone && [MARK, TRASH_KEY].some((name) => existsSync(join(folder, name)));
+  const isAsClosed = (): boolean => state === attempt(() => readFileSync(join(folder, MARK), "utf8"));
+  if (!isLost && (state === undefined || isAsClosed())) return false;
   for (const name of namesIn(folder, SALVAGED)) remove(folder, name);
-  if (await run("verify", join(folder, INDEX))) return false;
+  if (!isLost && (await run("verify", join(folder, INDEX)))) return false;
   await renew(folder);
   return true;
 }
@@ -65,7 +75,7 @@ async function examine(folder: string): Promise<boolean> {
 async function renew(folder: string): Promise<void> {
   const salvaged = `${SALVAGED}${randomBytes(8).toString("hex")}`;
   const [old, next] = [join(folder, INDEX), join(folder, salvaged)];
-  const trashKey = attempt(() => readFileSync(join(folder, TRASH_KEY), "latin1"));
+  const trashKey = keptTrashKey(folder);
   const more = trashKey === undefined ? [] : [trashKey];
   for (const verb of ["entries", "contents"]) {
     // A damaged page may end a process, or look like the end of the table: only the other end shows what is behind it.
@@ -92,9 +102,11 @@ function run(verb: string, ...folders: string[]): Promise<boolean> {
   });
 }
 
+const tablesIn = (folder: string): string => join(folder, INDEX, "data.mdb");
+
 /** Changes whenever the tables are written to. `undefined`: there are none yet. */
 function stateOf(folder: string): string | undefined {
-  const stat = attempt(() => statSync(join(folder, INDEX, "data.mdb"), { bigint: true }));
+  const stat = attempt(() => statSync(tablesIn(folder), { bigint: true }));
   return stat && `${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 

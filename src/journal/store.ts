@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beginAfter } from "../core/entry-id.js";
 import type { EntryNote } from "../core/ports/changes/journal.js";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
-import { hasDamaged, INDEX, keepTrashKey, markClosed } from "./check-tables.js";
+import { hasDamaged, INDEX, keepTrashKey, keptTrashKey, markClosed } from "./check-tables.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
 import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
 import {
@@ -69,7 +69,7 @@ export class JournalStore {
     this.#pending = new PendingLog(folder);
     try {
       this.#tables = open(join(folder, INDEX));
-      this.trashKey = trashKeyOf(this.#tables);
+      this.trashKey = trashKeyOf(this.#tables, keptTrashKey(folder));
     } catch (error) {
       this.#pending.close();
       throw error;

@@ -155,6 +155,42 @@ describe("a damaged journal", () => {
     for (const one of Object.values(told)) expect(one).toMatchObject({ newest: "undo", content: "a" });
   }, 120_000);
 
+  test.each(["empty", "gone"])("is not taken for a new one when its file is %s, and keeps its trash", async (what) => {
+    const root = `lost-${what}`;
+    mkdirSync(at(root));
+    const open = () =>
+      createFileAdapter({ stateDir: at("state"), roots: { [root]: { path: at(root), durability: "none" } } });
+    const before = await open();
+    await before.invoke("file:write", { root, path: "a", content: "precious" });
+    await before.invoke("file:delete", { root, path: "a" });
+    await before.close();
+    const path = join(journalOf(root), "index", "data.mdb");
+    if (what === "empty") truncateSync(path, 0);
+    else rmSync(path);
+    const after = await open();
+    try {
+      expect(await after.invoke("file:history", { root })).toMatchObject({ complete: false, reason: "damaged" });
+      const { entries } = await after.invoke("file:trash", { root });
+      expect(entries).toMatchObject([{ kind: "file", size: 8, by: "unknown" }]);
+      expect(asideOf(root)).toHaveLength(1);
+    } finally {
+      await after.close();
+    }
+  });
+
+  test("makes its own key of the trash where the one beside it is cut off", async () => {
+    const path = makeRoot("key");
+    const key = join(journalOf("key"), "trash-key");
+    const text = readFileSync(key, "utf8");
+    writeFileSync(key, "");
+    await work(["key"]);
+    expect(readFileSync(key, "utf8")).toBe(text);
+    truncateSync(path, 0);
+    writeFileSync(key, "");
+    await work(["key"]);
+    expect(readFileSync(key, "utf8")).toMatch(/^[0-9a-f]{32}$/);
+  });
+
   test("is not what a sound one is taken for", async () => {
     const path = makeRoot("sound");
     const { sound } = await work(["sound"]);
