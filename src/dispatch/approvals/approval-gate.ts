@@ -162,10 +162,10 @@ export class ApprovalGate {
     const covered = intent.effects.filter((one) => isNamed(one) && !this.#roots.get(one.root)?.mayApprove(one));
     if (covered.length === 0) return false;
     if (over === undefined) return true;
-    const sum = (amount: (effect: Effect) => number) => covered.reduce((total, effect) => total + amount(effect), 0);
-    const entries = sum(({ before }) => 1 + (before?.entries ?? 0));
-    const bytes = sum(({ before, after }) => before?.size ?? after?.size ?? 0);
-    return entries > (over.entries ?? Number.POSITIVE_INFINITY) || bytes > (over.bytes ?? Number.POSITIVE_INFINITY);
+    const amounts = covered.map(amountOf);
+    const isOver = (unit: "entries" | "bytes"): boolean =>
+      amounts.reduce((sum, amount) => sum + amount[unit], 0) > (over[unit] ?? Number.POSITIVE_INFINITY);
+    return isOver("entries") || isOver("bytes");
   }
 
   #approve(intent: Intent, by: string): void {
@@ -236,6 +236,18 @@ function partOf({ effects, state = "" }: Intent): ApprovalPart {
     before: JSON.stringify([state, effects.map(({ path, real, toReal, before }) => [path, real, toReal, before])]),
     after: JSON.stringify(effects.map(({ action, to, after }) => [action, to, after])),
   };
+}
+
+/** How much an effect concerns: the larger of what goes and what comes. What is not known may be any amount. */
+function amountOf({ action, before, after }: Effect): { readonly entries: number; readonly bytes: number } {
+  const unknown = Number.POSITIVE_INFINITY;
+  const isKnown = action === "delete" || action === "move" ? before : after;
+  if (isKnown === undefined) return { entries: unknown, bytes: unknown };
+  const states = [before, after].filter((state) => state !== undefined);
+  const sizes = states.map(
+    ({ type, size, entries }) => size ?? (type === "file" || entries !== undefined ? unknown : 0),
+  );
+  return { entries: 1 + Math.max(...states.map(({ entries = 0 }) => entries)), bytes: Math.max(...sizes) };
 }
 
 /** Longest part of a command that is shown. */

@@ -1,6 +1,7 @@
 // The backend of a root that asks a person: every change of every operation and surface passes the gate of its call.
 
 import { createHash } from "node:crypto";
+import { requireExpected } from "../../backend/preconditions.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { type Expected, etagOf, hashText, type Sha256 } from "../../core/etag.js";
 import type { ApprovalRules } from "../../core/ports/approval.js";
@@ -23,7 +24,7 @@ import type { Effect, EffectState } from "../../core/ports/effect.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { ApprovalGate, Intent } from "./approval-gate.js";
 import { planGroup } from "./guarded-group.js";
-import { contentDiff, namesOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
+import { contentDiff, countedSource, namesOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
 
 type Wrapped = Pick<
   Backend,
@@ -159,20 +160,16 @@ class Guard {
   }
 
   place(at: At, source: TreeSource, options: CopyOptions): Promise<Copied> {
-    return this.#changePinned(at, { given: options.expected, itself: true }, async (found, expected) => {
-      const after: EffectState = { type: source.top.type };
-      const target = found.state === undefined ? [this.#effect(at, { action: "create", after })] : [];
-      const effects = [...target, ...this.#replacedEffects(at, found, after)];
+    const once = countedSource(source);
+    return this.#changePinned(at, { given: options.expected, once, itself: true }, async (found, expected) => {
+      const action = found.state === undefined ? "create" : "overwrite";
       const approve = (sha256: Sha256 | undefined): void => {
         options.approve?.(sha256);
-        const known = sha256 === undefined ? {} : { etag: etagOf(sha256) };
-        this.#pass({
-          effects: effects.map((one) => ("after" in one ? { ...one, after: { ...after, ...known } } : one)),
-        });
+        // What a tree brings is known once it has been read.
+        const after = { ...once.state(), ...(sha256 === undefined ? {} : { etag: etagOf(sha256) }) };
+        this.#pass({ effects: [this.#effect(at, { action, ...stateOf("before", found.state), after })] });
       };
-      // A tree has no hash that is known before it is placed.
-      if (source.top.type === "directory") this.#pass({ effects });
-      return this.#inner.place(at.path, source, { ...options, expected, approve, hash: true }, at.access);
+      return this.#inner.place(at.path, once.source, { ...options, expected, approve, hash: true }, at.access);
     });
   }
 
@@ -225,11 +222,17 @@ class Guard {
    */
   async #changePinned<T>(
     at: At,
-    { given, once, itself = false }: { given: Expected | undefined; once?: LoadedOnce; itself?: boolean },
+    {
+      given,
+      once,
+      itself = false,
+    }: { given: Expected | undefined; once?: { readonly isSpent: boolean }; itself?: boolean },
     act: (found: TargetState, expected: Expected | undefined) => Promise<T> | T,
   ): Promise<T> {
     for (let looks = 1; ; looks += 1) {
       const found = await readTarget(this.#inner, at, itself);
+      // Nobody is asked about what is refused anyway.
+      if (given !== undefined && found.sha256 !== undefined) requireExpected(given, found.sha256, at.access);
       const pin: Expected | undefined = found.state === undefined ? "nothing" : contentOf(found.sha256);
       try {
         return await act(found, given ?? pin);

@@ -128,7 +128,8 @@ async function planMove(
   const before = source?.state === undefined ? {} : { before: source.state };
   const effects: Effect[] = [{ root, ...namesOf(from), action: "move", ...targetNamesOf(to), ...before }];
   if (replaced?.state !== undefined) {
-    effects.push({ root, ...namesOf(to), action: "overwrite", before: replaced.state });
+    const after = source?.state === undefined ? {} : { after: source.state };
+    effects.push({ root, ...namesOf(to), action: "overwrite", before: replaced.state, ...after });
   }
   places.move(from, to, source);
   const ofSource = source?.sha256 === undefined ? undefined : pinOf(source);

@@ -5,6 +5,9 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { etagOf, type Sha256 } from "../../core/etag.js";
 import type { At, Backend, FileStat } from "../../core/ports/backend.js";
 import type { Effect, EffectState } from "../../core/ports/effect.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
+import type { TreeSource } from "../../core/ports/tree-source.js";
+import { mapSource } from "../../ops/copying/copy-tree.js";
 import { unifiedDiff } from "../../ops/editing/unified-diff.js";
 
 /** State of a place. */
@@ -122,7 +125,34 @@ async function readTree(backend: Backend, { path, access }: At): Promise<TargetS
     },
     access,
   );
-  return { state: { type: "directory", entries, size }, tree: `${entries} ${size} ${latest}` };
+  // The size of what was not counted is not known.
+  const state: EffectState = { type: "directory", entries, ...(entries < MAX_ENTRIES ? { size } : {}) };
+  return { state, tree: `${entries} ${size} ${latest}` };
+}
+
+/** A source that counts what is read from it. */
+export function countedSource(given: TreeSource) {
+  let entries = 0;
+  let size = 0;
+  const { type } = given.top;
+  const source = mapSource(given, (entry) => {
+    if (entry.below.length > 0) entries += 1;
+    const open = async (): Promise<OpenFile> => {
+      const file = await entry.open();
+      // The top is opened again where the copy is tried again.
+      size = entry.below.length === 0 ? file.size : size + file.size;
+      return file;
+    };
+    return { ...entry, open };
+  });
+  return {
+    source,
+    state: (): EffectState => ({ type, ...(type === "file" ? {} : { entries }), size }),
+    /** What is in a tree cannot be read again. */
+    get isSpent(): boolean {
+      return entries > 0;
+    },
+  };
 }
 
 /** A unified diff of a text file and what it becomes; `undefined` where one of them is no text. */

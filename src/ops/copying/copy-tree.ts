@@ -47,25 +47,30 @@ export async function copyTree(
 /** A source that reports what is read from it: bytes of a file, entries of a directory. */
 function watchedSource(source: TreeSource, report: ReportProgress): TreeSource {
   let entries = 0;
-  const next = async (): Promise<SourceEntry | undefined> => {
-    const entry = await source.next();
-    if (entry !== undefined) report(++entries, undefined, () => `${countText(entries, "entry", "entries")} copied`);
+  return mapSource(source, (entry) => {
+    if (entry.below.length === 0) return entry.type === "file" ? watchedEntry(entry, report) : entry;
+    report(++entries, undefined, () => `${countText(entries, "entry", "entries")} copied`);
     return entry;
-  };
-  return {
-    top: source.top.type === "file" ? watchedEntry(source.top, report) : source.top,
-    ...(source.identity === undefined ? {} : { identity: source.identity }),
-    next,
-    get left() {
-      return source.left;
-    },
-    get refusal() {
-      return source.refusal;
-    },
-    isUnchanged: () => source.isUnchanged(),
-    close: () => source.close(),
-  };
+  });
 }
+
+/** A source whose entries pass through `map`, from the top on. */
+export const mapSource = (source: TreeSource, map: (entry: SourceEntry) => SourceEntry): TreeSource => ({
+  top: map(source.top),
+  ...(source.identity === undefined ? {} : { identity: source.identity }),
+  async next() {
+    const entry = await source.next();
+    return entry === undefined ? undefined : map(entry);
+  },
+  get left() {
+    return source.left;
+  },
+  get refusal() {
+    return source.refusal;
+  },
+  isUnchanged: () => source.isUnchanged(),
+  close: () => source.close(),
+});
 
 function watchedEntry(entry: SourceEntry, report: ReportProgress): SourceEntry {
   const open = async (): Promise<OpenFile> => {
