@@ -1,6 +1,6 @@
 // The effects of a call, as a person is shown them before it runs.
 
-/** Kinds of effect that a root can ask about. `overwrite` is any replacing or shortening of content. */
+/** Kinds of effect that a root can ask about. `overwrite`: any replacing or shortening of content but by edit. */
 const APPROVED_ACTIONS = ["delete", "overwrite", "edit", "move", "create", "exec"] as const;
 export type ApprovedAction = (typeof APPROVED_ACTIONS)[number];
 
