@@ -17,8 +17,8 @@ const MAX_NEAREST_CHARS = 600;
 export function failureContent(error: FileAdapterError, tool: OperationMetadata): CallToolResult["content"] {
   if (tool.isVerbatim === true) return [text(error.message)];
   const code = ` [${error.code}]`;
-  const help = helpOf(error);
   const said = fitTokens(phrase(error.sentence, wordingOf(tool)), MAX_TOKENS, code);
+  const help = helpOf(error, said);
   return [text(said), ...(help === "" ? [] : [text(help)])];
 }
 
@@ -31,12 +31,13 @@ function wordingOf({ name, toolName }: OperationMetadata): Wording {
   return { ...PLAIN_WORDING, tool: (one) => `${start}${one}` };
 }
 
-function helpOf({ code, data }: FileAdapterError): string {
+/** @param said holds the hint already in some errors */
+function helpOf({ code, data }: FileAdapterError, said: string): string {
   const { hint, nearest, current } = data;
   return [
     ...(code === "NO_MATCH" ? nearestLines(nearest) : []),
     ...(code === "CONFLICT" ? currentLines(current) : []),
-    ...(typeof hint === "string" ? [hint] : []),
+    ...(typeof hint === "string" && !said.includes(hint) ? [hint] : []),
   ].join("\n");
 }
 

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import { approvalRequired } from "../../../src/core/errors/approval-texts.js";
 import { adapterError } from "../../../src/core/errors/errors.js";
 import { invalidPattern, isADirectory, notFound, parentMissing } from "../../../src/core/errors/texts.js";
 import type { OperationMetadata } from "../../../src/core/ports/adapter.js";
@@ -24,6 +25,16 @@ const texts = async (name: string, input: object): Promise<string[]> =>
 describe("the content of a failure", () => {
   test("is one block where nothing helps further", async () => {
     expect(await texts("file_stat", { path: "../x" })).toEqual(["Path escapes root 'r': ../x [PATH_ESCAPES_ROOT]"]);
+  });
+
+  test("has an advice once", () => {
+    const hint = "Nobody can be asked here";
+    const effects = [{ root: "r", path: "a", action: "delete" }] as const;
+    const tool = { name: "file:delete", toolName: "file_delete" } as OperationMetadata;
+    const shown = failureContent(approvalRequired({ effects, hint }), tool);
+    expect(shown.map((block) => "text" in block && block.text)).toEqual([
+      `A person has to allow this: delete "a" in root 'r'. ${hint} [APPROVAL_REQUIRED]`,
+    ]);
   });
 
   test("names tools as this client knows them", async () => {
