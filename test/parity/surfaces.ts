@@ -21,7 +21,7 @@ export type Surface = (ground: Ground, calls: readonly ParityCall[], narrowed: b
 function plainText(text: string, code: string): string {
   const end = ` [${code}]`;
   if (!text.endsWith(end)) throw new Error(`no code behind: ${text}`);
-  return text.slice(0, -end.length).replaceAll(/\bfile_(mkdir|list)\b/g, "file:$1");
+  return text.slice(0, -end.length).replaceAll(/\bfile_(mkdir|list|read|write)\b/g, "file:$1");
 }
 
 /** Long paths in a text are cut in their middle, over MCP shorter than elsewhere. */
