@@ -70,6 +70,18 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
 const run = (adapter: HostedFileAdapter, op: string, input: object, context = {}): Promise<Record<string, unknown>> =>
   adapter.invoke(`file:${op}` as string, input, context) as Promise<Record<string, unknown>>;
 
+test("rules for Git that a full disk has left empty are mended with the next deletion", async () => {
+  const adapter = await open({ rules: { path: at("rules") } });
+  for (const name of ["a", "b"]) writeFileSync(at("rules", name), name);
+  await run(adapter, "delete", { root: "rules", path: "a" });
+  await adapter.close();
+  const rules = at("rules", ".venue-files", ".gitignore");
+  writeFileSync(rules, "");
+  const next = await open({ rules: { path: at("rules") } });
+  await run(next, "delete", { root: "rules", path: "b" });
+  expect(readFileSync(rules, "utf8")).toBe("*\n");
+});
+
 beforeAll(() => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-journal-")));
 });

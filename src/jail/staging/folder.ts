@@ -26,6 +26,8 @@ export function* enterFolder(
   if (folder === "missing" && create) {
     if (yield* succeeds(sys.mkdir(below(stage, name), 0o700))) yield* quietly(hideFromGit(sys, stage));
     folder = yield* handles.enter(stage, name);
+  } else if (create) {
+    yield* quietly(mendGitRules(sys, stage));
   }
   if (typeof folder === "string") return undefined;
   const isGenuine = isOurs(folder) && folder.stat.device === top.stat.device;
@@ -40,12 +42,24 @@ export function* removeEmptyFolder({ sys }: FolderRoot, stage: Pinned, name: str
 }
 
 function* hideFromGit(sys: Sys, stage: Pinned): Io<void> {
-  const fd = yield* sys.open(below(stage, GIT_RULES), CREATE, 0o600);
+  const path = below(stage, GIT_RULES);
+  const fd = yield* sys.open(path, CREATE, 0o600);
   try {
     yield* sys.writeAll(fd, Buffer.from("*\n"));
+  } catch (error) {
+    yield* quietly(sys.unlink(path));
+    throw error;
   } finally {
     closeNow(fd);
   }
+}
+
+/** A full disk, or a crash, can leave it empty. */
+function* mendGitRules(sys: Sys, stage: Pinned): Io<void> {
+  const path = below(stage, GIT_RULES);
+  if ((yield* sys.lstat(path))?.size !== 0) return;
+  yield* sys.unlink(path);
+  yield* hideFromGit(sys, stage);
 }
 
 /** Others must not read what lies in it; a folder that came with a repository may let them. */
