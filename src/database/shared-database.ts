@@ -46,8 +46,8 @@ export interface SharedDatabaseOptions {
   readonly maxTables: number;
   /** Whether a commit is on disk when it returns; otherwise a power failure loses the newest ones. */
   readonly flush: boolean;
-  /** The structure of the file is checked first; names that its tables may have. */
-  readonly check?: readonly string[];
+  /** The structure of the file is checked first; names that its tables may have, or what checks the folder. */
+  readonly check?: readonly string[] | ((folder: string) => void);
 }
 
 const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
@@ -65,7 +65,8 @@ export function openShared(folder: string, { maxTables, flush, check }: SharedDa
   try {
     return gate.hold(() => {
       const file = join(folder, "data.mdb");
-      if (check !== undefined && existsSync(file)) checkPages(file, check);
+      if (typeof check === "function") check(folder);
+      else if (check !== undefined && existsSync(file)) checkPages(file, check);
       const env = open<Buffer, Buffer>({
         ...BINARY,
         path: folder,

@@ -2,6 +2,7 @@
 
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
+import { join } from "node:path";
 import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
 import { bareHost } from "../../config/loopback.js";
@@ -10,7 +11,7 @@ import { fileErrno, folderErrno, socketErrno } from "../../jail/creatable.js";
 import { NO_DATABASE } from "../../venue/start/drives.js";
 import { OPEN_FAILURES } from "../../venue/start/open-parts.js";
 import { NO_CREDENTIALS, s3Access } from "../../venue/start/s3-access.js";
-import { checkState, hasLocalToken } from "../../venue/start/state/place.js";
+import { checkState, hasLocalToken, stateDirOf } from "../../venue/start/state/place.js";
 import { type CommandContext, codeOf } from "../context.js";
 import { listenFailure } from "../serve/listen-failure.js";
 import { isLoadable } from "./native.js";
@@ -33,7 +34,7 @@ export async function startProblems(
     ...fileProblems(config),
     ...(await storageProblems(config)),
     ...(hasKey ? [] : newKeyProblems(config)),
-    ...driveProblems(config, env),
+    ...(await driveProblems(config, env)),
     ...stateProblems(config, env),
     ...(listening === undefined ? [] : [listenFailure(config, listening)]),
   ];
@@ -72,17 +73,25 @@ function newKeyProblems({ seedFile, did }: VenueConfig): readonly string[] {
   return [...unmade, "'did' is not the did:key of this venue's key: a new 'seedFile' never has it. Leave out 'did'"];
 }
 
-function driveProblems(config: VenueConfig, env: Environment): readonly string[] {
+async function driveProblems(config: VenueConfig, env: Environment): Promise<readonly string[]> {
   const { store } = config.drives;
   const opensDatabase = typeof store === "object" || hasLastingDrives(config);
   if (opensDatabase && !isLoadable("lmdb")) return [`'drives.store' cannot be opened: ${NO_DATABASE}`];
-  if (typeof store !== "object") return [];
-  if ("s3" in store) {
+  if (typeof store === "object" && "s3" in store) {
     const { credentials } = s3Access(store.s3, env);
     return credentials === undefined ? [`'drives.store' cannot be opened: ${NO_CREDENTIALS}`] : [];
   }
-  const errno = folderErrno(store.path);
-  return errno === undefined ? [] : [openProblem("'drives.store' cannot be opened", errno, store.path)];
+  if (!opensDatabase) return [];
+  const path = typeof store === "object" ? store.path : join(stateDirOf(config, env), "drives");
+  const errno = typeof store === "object" ? folderErrno(path) : undefined;
+  if (errno !== undefined) return [openProblem("'drives.store' cannot be opened", errno, path)];
+  const { checkIndex } = await import("../../drive/store/embedded/index-state.js");
+  try {
+    checkIndex(join(path, "index"));
+    return [];
+  } catch (error) {
+    return [`'drives.store' cannot be opened: ${error instanceof Error ? error.message : error}`];
+  }
 }
 
 function stateProblems(config: VenueConfig, env: Environment): readonly string[] {

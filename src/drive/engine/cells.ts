@@ -108,7 +108,7 @@ export async function callStore<T>(ask: () => Promise<T> | T): Promise<T> {
 }
 
 export const unreachable = (error: unknown): unknown =>
-  codeOf(error) === "STORE_DAMAGED" ? error : storeUnavailable();
+  ["STORE_DAMAGED", "NO_SPACE"].includes(codeOf(error) ?? "") ? error : storeUnavailable();
 
 /** Finds cells that may not be in the store yet. */
 export interface Overlay {

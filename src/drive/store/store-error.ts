@@ -1,4 +1,4 @@
-// The two errors of drive stores: STORE_UNAVAILABLE and STORE_DAMAGED.
+// The errors of drive stores: STORE_UNAVAILABLE, STORE_DAMAGED and NO_SPACE.
 
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 
@@ -9,3 +9,5 @@ export const storeUnavailable = (why: string): FileAdapterError =>
 /** @param what description of the damaged item */
 export const storeDamaged = (what: string): FileAdapterError =>
   adapterError("STORE_DAMAGED", `Drive store is damaged: ${what}`);
+
+export const storeFull = (): FileAdapterError => adapterError("NO_SPACE", "No space left for the drive store");

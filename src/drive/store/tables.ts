@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { openShared, openTable, type SharedDatabase, type Table } from "../../database/shared-database.js";
 import type { RootHint, RootRecord } from "./cell-store.js";
+import { checkIndex, markOpen } from "./embedded/index-state.js";
 import { storeUnavailable } from "./store-error.js";
 
 /** The tables of an embedded store. Numbers are big-endian, so that rows sort by time and number. */
@@ -29,9 +30,12 @@ const FORMAT = Buffer.from("format");
 const TIME_BYTES = 6;
 const LOG = Buffer.from("log ");
 
-/** @throws STORE_UNAVAILABLE if the store has a newer format version */
+/** @throws STORE_UNAVAILABLE if the store has a newer format version, STORE_DAMAGED if its structure is damaged */
 export function openTables(folder: string, flush: boolean): Tables {
-  const env = openShared(join(folder, "index"), { maxTables: 8, flush });
+  const index = join(folder, "index");
+  const env = openShared(index, { maxTables: 8, flush, check: checkIndex });
+  const [close, closed] = [env.close, markOpen(index)];
+  env.close = () => close().then(closed);
   const table = (name: string): Table => openTable(env, name);
   const meta = table("meta");
   const version = env.transactionSync(() => {

@@ -22,7 +22,7 @@ export const NO_DATABASE =
 
 /** The drives of a venue, opened on first use. */
 export interface VenueDrives extends DriveSource {
-  /** Opens the drives now, so that a mistake is reported at start. @throws ConfigError */
+  /** Opens the drives now, so that a mistake is reported at start; damage of the store only in the log. @throws ConfigError */
   open(): Promise<void>;
   /** Waits for changes in progress and closes the store. */
   close(): Promise<void>;
@@ -125,13 +125,18 @@ function openLazily(log: Log, open: () => Promise<Opened>): VenueDrives {
         return (await opened()).engine.owner(owner);
       } catch (error) {
         log.error({ reason: reasonOf(error) }, "drives cannot be opened");
-        throw unreachable();
+        throw codeOf(error) === "STORE_DAMAGED" ? error : unreachable();
       }
     },
     async open() {
       try {
         await opened();
       } catch (error) {
+        if (codeOf(error) === "STORE_DAMAGED") {
+          // The roots on the host are served all the same.
+          log.error({ reason: reasonOf(error) }, "drives cannot be opened");
+          return;
+        }
         throw new ConfigError([`'drives.store' cannot be opened: ${reasonOf(error)}`], 78);
       }
     },

@@ -17,6 +17,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { open } from "lmdb";
 import type { Log } from "../../../src/core/ports/log.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
+import { Committer } from "../../../src/drive/store/embedded/committer.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
 import { refuseNetwork } from "../../../src/drive/store/embedded/network-fs.js";
 import {
@@ -48,6 +49,51 @@ storeSuite("embedded", async (now) => {
       rmSync(path, { recursive: true });
     },
   };
+});
+
+describe("an embedded store whose index is damaged", () => {
+  test.each([
+    ["cut short", (file: string) => truncateSync(file, statSync(file).size >> 1)],
+    [
+      "zeroed at its head",
+      (file: string) => writeFileSync(file, Buffer.concat([Buffer.alloc(8192), readFileSync(file).subarray(8192)])),
+    ],
+    ["empty", (file: string) => truncateSync(file, 0)],
+  ])("is not opened, and ends no process: %s", async (_, damage) => {
+    const path = mkdtempSync(join(tmpdir(), "vf-store-"));
+    const file = join(path, "index", "data.mdb");
+    const store = await openEmbeddedStore({ path, flush: false });
+    await store.close();
+    // As it was closed.
+    await (await openEmbeddedStore({ path, flush: false })).close();
+    const whole = readFileSync(file);
+    damage(file);
+    await expect(openEmbeddedStore({ path, flush: false })).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+    writeFileSync(file, whole);
+    await (await openEmbeddedStore({ path, flush: false })).close();
+    rmSync(path, { recursive: true });
+  });
+});
+
+describe("an embedded store on a full disk", () => {
+  test.each([
+    ["ENOSPC", "ENOSPC", "NO_SPACE"],
+    ["LMDB's number", 28, "NO_SPACE"],
+    ["another fault", "EIO", "STORE_UNAVAILABLE"],
+  ])("says what it lacks: %s", async (_, code, answer) => {
+    const path = mkdtempSync(join(tmpdir(), "vf-store-"));
+    const store = await openEmbeddedStore({ path, flush: false });
+    const failing = jest
+      .spyOn(Committer.prototype, "run")
+      .mockRejectedValue(Object.assign(new Error("failed"), { code }));
+    try {
+      await expect(store.swapRoot(OWNER, null, bytesOf(1, 1))).rejects.toMatchObject({ code: answer });
+    } finally {
+      failing.mockRestore();
+      await store.close();
+      rmSync(path, { recursive: true });
+    }
+  });
 });
 
 describe("an embedded store", () => {

@@ -19,7 +19,7 @@ import { checkOpen, checkOwner, checkRoot } from "../checks.js";
 import { createLiveBatches, type LiveBatches } from "../live-batches.js";
 import { createPins } from "../pins.js";
 import type { ReadLease } from "../read-lease.js";
-import { storeUnavailable } from "../store-error.js";
+import { storeFull, storeUnavailable } from "../store-error.js";
 import {
   logKey,
   logOf,
@@ -60,6 +60,8 @@ export interface EmbeddedOptions {
   readonly packBytes?: number;
 }
 
+/** Codes of a disk or a quota that is full. */
+const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "28", "122"]);
 /** Maximum time (ms) that a reader works on a replaced root. */
 const RETIRED_MS = 7 * 86_400_000;
 
@@ -70,7 +72,8 @@ interface Parts extends Pick<CollectParts, "folder" | "tables" | "packs" | "read
 /**
  * Opens the store for one machine; several processes may open it at once.
  *
- * @throws STORE_UNAVAILABLE if it cannot be opened, has a newer format version or is on a network file system
+ * @throws STORE_UNAVAILABLE if it cannot be opened, has a newer format version or is on a network file system;
+ * STORE_DAMAGED if the structure of its index is damaged
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellStore> {
   const { path: folder, log = silentLog, now = Date.now, flush = true, packBytes } = options;
@@ -104,13 +107,18 @@ async function adoptPacks(tables: Tables, packs: PackWriter, log: Log): Promise<
   }
 }
 
-/** @throws STORE_UNAVAILABLE instead of system or library errors, which are logged */
+/** LMDB gives the number of the system's error. */
+const isFull = (error: unknown): boolean =>
+  FULL.has(String(error instanceof Error && Reflect.get(error, "code"))) || /no space left/i.test(String(error));
+
+/** @throws STORE_UNAVAILABLE or NO_SPACE instead of system or library errors, which are logged */
 async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
     if (error instanceof FileAdapterError || error instanceof RangeError) throw error;
     log.error({ event: "drive.store", error: describeError(error) }, "The drive store failed");
+    if (isFull(error)) throw storeFull();
     throw storeUnavailable("see the log");
   }
 }

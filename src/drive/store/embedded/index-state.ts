@@ -1,0 +1,56 @@
+// Whether the tables of a store are as they were closed. Where they are not, their structure is checked before LMDB, which a
+// damaged page would end with the whole process, relies on it.
+
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { attempt } from "../../../core/io.js";
+import { checkPages } from "../../../database/check-pages.js";
+import { storeDamaged } from "../store-error.js";
+import { mayRun, ownToken } from "./process-token.js";
+
+/** State in which the tables were closed, or who has them open. */
+const MARK = "closed";
+const TABLE_NAMES = ["meta", "cells", "chunks", "roots", "retired", "keys", "packs"] as const;
+
+const fileOf = (index: string): string => join(index, "data.mdb");
+const markOf = (index: string): string | undefined => attempt(() => readFileSync(join(index, MARK), "utf8"));
+const setMark = (index: string, text: string): void =>
+  void attempt(() => writeFileSync(join(index, MARK), text, { mode: 0o600 }));
+
+function stateOf(index: string): string | undefined {
+  const stat = attempt(() => statSync(fileOf(index), { bigint: true }));
+  return stat && `${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
+}
+
+/** Where a process in another container has them open, they are checked too. */
+function isOpenHere(mark: string): boolean {
+  const place = (token: string): string => token.split(" ", 2).join(" ");
+  return mayRun(mark) && place(mark) === place(ownToken());
+}
+
+/** Nobody else changes the tables meanwhile. @param index their folder @throws STORE_DAMAGED; system errors */
+export function checkIndex(index: string): void {
+  const mark = markOf(index);
+  const state = stateOf(index);
+  if (mark !== undefined && (mark === state || isOpenHere(mark))) return;
+  const size = attempt(() => statSync(fileOf(index)).size) ?? 0;
+  if (size === 0) {
+    if (mark !== undefined) throw storeDamaged("its index is empty");
+    return;
+  }
+  try {
+    checkPages(fileOf(index), TABLE_NAMES);
+  } catch (error) {
+    if (error instanceof Error && "syscall" in error) throw error;
+    throw storeDamaged("its index is not what was written. Restore a backup of it");
+  }
+}
+
+/** Notes that this process has them open. @returns notes how they were closed */
+export function markOpen(index: string): () => void {
+  const own = ownToken();
+  if (!isOpenHere(markOf(index) ?? "")) setMark(index, own);
+  return () => {
+    if (markOf(index) === own) setMark(index, stateOf(index) ?? "");
+  };
+}
