@@ -83,8 +83,17 @@ describe("by default", () => {
     expect(answer.content).toHaveLength(1);
   });
 
-  test("a range without end returns up to 1 MiB, and says where to go on", async () => {
-    const answer = await read("big.txt", { offset: 7 });
+  test.each([{ offset: 7 }, { line: 2 }])("a range without end is cut as the whole file is: %j", async (more) => {
+    const answer = await read("big.txt", more);
+    const text = textOf(answer);
+    expect(FILES["big.txt"]).toContain(text);
+    expect(text.length).toBeGreaterThan(32_768);
+    expect(text.length).toBeLessThanOrEqual(65_536);
+    expect(textOf(answer, 1)).toMatch(NOTE);
+  });
+
+  test("a range returns up to 1 MiB, and says where to go on", async () => {
+    const answer = await read("big.txt", { offset: 7, length: 2 * MIB });
     const text = textOf(answer);
     expect(text).toBe(FILES["big.txt"].slice(7, 7 + text.length));
     expect(text.endsWith("\n")).toBe(true);

@@ -45,6 +45,12 @@ const idOf = (token: string): string => tokenId(token.slice(0, token.lastIndexOf
 const invocation = ({ claims, ...changes }: Changes = {}): string =>
   delegation({ ...changes, claims: { aud: venue.did, exp: NOW + 300, ...claims } });
 
+/** Alice, restricted by such a token. */
+const narrowed = (token: string) => ({
+  ...{ did: alice.did, authentication: "ucan", isOperator: false, identityTokens: [token] },
+  narrowedTo: `${alice.did} ${idOf(token)}`,
+});
+
 const OPERATOR = { caller: { did: venue.did, authentication: "local-token", isOperator: true } };
 const CI = {
   caller: {
@@ -76,9 +82,7 @@ describe("a bearer", () => {
 
   test("of a UCAN for the venue is its issuer, known by that token", () => {
     const token = invocation();
-    expect(authenticate(`Bearer ${token}`)).toEqual({
-      caller: { did: alice.did, authentication: "ucan", isOperator: false, identityTokens: [token] },
-    });
+    expect(authenticate(`Bearer ${token}`)).toEqual({ caller: narrowed(token) });
   });
 
   test.each(["bearer ", "BEARER ", "Bearer   "])("may say so by %j", (scheme) => {
@@ -293,7 +297,7 @@ describe("a caller without credentials", () => {
 
   test("is named by a UCAN for the venue", () => {
     const token = invocation();
-    const alices = { did: alice.did, authentication: "ucan", isOperator: false, identityTokens: [token] };
+    const alices = narrowed(token);
     expect(name([token])).toEqual(alices);
     for (const copies of [2, 8]) expect(name(Array(copies).fill(token))).toEqual(alices);
     expect(name([token], anybody, { operatorDid: alice.did })).toMatchObject({ did: alice.did, isOperator: false });
@@ -302,6 +306,10 @@ describe("a caller without credentials", () => {
   test("is named by several of one issuer, and known by all of them", () => {
     const tokens = [invocation(), invocation({ claims: { att: [] } })];
     expect(name([tokens[0], delegation(), tokens[1]])).toMatchObject({ did: alice.did, identityTokens: tokens });
+    const [one, other] = [tokens, tokens.toReversed()].map((all) => name(all) as Caller);
+    expect(one?.narrowedTo).toBe(other?.narrowedTo);
+    expect(one?.narrowedTo).not.toBe(narrowed(tokens[0] ?? "").narrowedTo);
+    expect(name([tokens[1]])).not.toHaveProperty("narrowedTo");
   });
 
   test("cannot be several", () => {
