@@ -71,11 +71,6 @@ export function isReachableName(name: string, top: boolean, windows = isWindows(
   );
 }
 
-/** Whether a path is neither too deep nor too long to be named. Nearly all are so short that nothing is counted. */
-export const isReachablePath = (segments: readonly string[]): boolean =>
-  segments.length * (MAX_SEGMENT_BYTES + 1) <= MAX_PATH_BYTES ||
-  lengthFault(segments.join("/"), segments) === undefined;
-
 /** Whether a name is reserved for staging, at any level: a folder below may be a root too. @param fold case is folded */
 export function isReservedName(name: string, fold = false): boolean {
   const compared = fold ? name.toLowerCase() : name;

@@ -6,7 +6,6 @@ import { countText } from "../core/call/progress.js";
 import type { CallScope } from "../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { WalkEntry, WalkOptions, WalkStep } from "../core/ports/backend.js";
-import { isReachablePath } from "../path/grammar.js";
 import type { Resume } from "./cursor.js";
 import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "./ignore-rules.js";
 import { Pace, TimeIsUp } from "./match-budget.js";
@@ -199,8 +198,7 @@ export class Sieve {
     if (entry.name === ".git" && !entersGit) return true;
     const isDirectory = entry.type === "directory";
     const isIgnored = ignore !== undefined && (yield* ignore.ignores(path, isDirectory, this.pace));
-    const isUnreachable = entry.unreachable === true || !isReachablePath(path);
-    const kind = isIgnored ? "gitignored" : isUnreachable ? "unreadable" : undefined;
+    const kind = isIgnored ? "gitignored" : entry.unreachable === true ? "unreadable" : undefined;
     if (kind === undefined) return false;
     if (counts && (yield* concerns(path, isDirectory))) this.hidden.add(kind);
     return true;
