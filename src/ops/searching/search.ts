@@ -89,7 +89,9 @@ export function hintOf(
   advice: Partial<Record<Incomplete, string>>,
 ): { hint?: string } {
   const next = nextCursor === undefined ? reason && advice[reason] : "Go on with cursor: nextCursor";
-  const hint = withHidden(next, hidden);
+  // The note says of these what to do.
+  const { unreadable: _, ...others } = hidden ?? {};
+  const hint = withHidden(next, reason === "error" ? others : hidden);
   return hint === undefined ? {} : { hint };
 }
 
