@@ -14,7 +14,7 @@ ${GUARD_OPTIONS}
   --url URL, --token FILE a venue that runs elsewhere, in place of --config and --root, and the bearer token for it
   --color WHEN            always, auto (on a terminal, unless NO_COLOR is set) or never
   --json                  the answers of the operations as JSON, one a line; failures too, on standard error`;
-const STATUS = "64 usage, 66 file not readable, 69 no venue there, 78 invalid configuration";
+const STATUS = "64 usage, 66 file not readable, 69 no venue at --url, 78 invalid configuration";
 
 /** Help for one file command. */
 interface Topic {
@@ -242,6 +242,7 @@ ${options === undefined ? "" : `${options}\n`}${COMMON}
 
 Example: venue-files ${example} --config venue.json5
 
-Exit status: ${status}, ${STATUS}
+Exit status: ${status},
+${STATUS}
 `;
 }

@@ -193,7 +193,7 @@ Operations: file:roots file:list file:tree file:read file:readMany file:stat fil
 Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root docs=.
 
 Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as
-ever), 64 usage, 66 file not readable, 69 no venue there, 78 invalid configuration
+ever), 64 usage, 66 file not readable, 69 no venue at --url, 78 invalid configuration
 `,
   acp: `venue-files acp [--yes | --deny-writes] [--snapshot] [--prompt TEXT] [--config FILE] [--root [NAME=]PATH[:ro]]…
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]

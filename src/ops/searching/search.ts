@@ -102,8 +102,8 @@ export function withHidden(note: string | undefined, hidden: Hidden = {}): strin
   const parts = [note, count === undefined ? undefined : `${paths} hidden; pass ignore: "none"`].filter(
     (part) => part !== undefined,
   );
-  // Beside what another call can show, only what it can show too, or what may hold the text that is looked for.
-  const kinds = count === undefined ? SHOWN : SHOWN.slice(0, WITH_IGNORED);
+  // What no call can show need not be told beside what another can.
+  const kinds = count === undefined ? SHOWN : SHOWN.filter(({ kind }) => kind !== "policy");
   const shown = kinds.filter(({ kind }) => hidden[kind] !== undefined).slice(0, MAX_KINDS - parts.length);
   const left = shown.map(({ kind, text }) => `${hidden[kind]} ${text}`).join("; ");
   return [...parts, ...(left === "" ? [] : [`Left out: ${left}`])].join(". ") || undefined;
@@ -115,9 +115,6 @@ export const noMatchText = (files: number, hint: string | undefined): string =>
 
 /** Most kinds of what was left out that a hint names: it has 30 tokens. */
 const MAX_KINDS = 3;
-
-/** So many of the kinds are named beside ignored paths. */
-const WITH_IGNORED = 2;
 
 /** First what another call can change. */
 const SHOWN: readonly { readonly kind: HiddenKind; readonly text: string }[] = [
