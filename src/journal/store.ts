@@ -124,8 +124,7 @@ export class JournalStore {
     }
     const image = kept?.in === "value" ? kept.bytes : undefined;
     this.#waiting.add({ row, kept: keptRowOf(kept, apart), image });
-    if (this.#waiting.isBatch && this.#pauseMs === 0) this.flush();
-    else this.#flushSoon();
+    this.#flushSoon();
   }
 
   /** Notes something on entries, together with what waits. */
@@ -136,7 +135,8 @@ export class JournalStore {
   }
 
   #flushSoon(): void {
-    this.#timer ??= setTimeout(() => this.flush(), WAIT_MS);
+    if (this.#waiting.isBatch && this.#pauseMs === 0) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), WAIT_MS);
   }
 
   /** Entries that are not written yet, newest first. */

@@ -11,7 +11,7 @@ const BATCH_BYTES = 4_194_304;
 const ROW_BYTES = 16_384;
 /** What waits at most. */
 const MAX_BYTES = 33_554_432;
-/** Notes that wait at most. */
+/** Notes that wait at most: while something can be written, as many are written at once. */
 const MAX_NOTES = 1_000;
 
 /** An entry that has not been written yet. */
@@ -49,7 +49,7 @@ export class WaitingEntries {
 
   /** They are enough for a transaction. */
   get isBatch(): boolean {
-    return this.#bytes >= BATCH_BYTES;
+    return this.#bytes >= BATCH_BYTES || this.#notes.length >= MAX_NOTES;
   }
 
   /** More cannot wait. */

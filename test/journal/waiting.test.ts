@@ -67,6 +67,14 @@ test("a note alone is written, and the last one counts; entries that are gone ar
   expect([store.entry("none"), store.totals.entries]).toEqual([undefined, 1]);
 });
 
+test("however many notes come at once, each is written", () => {
+  const ids = Array.from({ length: 1_200 }, (_, at) => add(String(at)));
+  store.flush();
+  for (const id of ids) store.note([id], { undoneBy: "x" });
+  store.flush();
+  expect(ids.filter((id) => store.entry(id)?.undoneBy !== "x")).toEqual([]);
+});
+
 test("entries of a process that begins with a clock set back come after those that are there", async () => {
   // An id of an hour from now: this process itself has made none as late.
   const digits = "0123456789abcdefghjkmnpqrstvwxyz";
