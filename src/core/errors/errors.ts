@@ -91,11 +91,12 @@ export class FileAdapterError extends Error {
   readonly data: ErrorData;
   readonly #sentence: Sentence;
 
-  constructor(code: ErrorCode | DriveErrorCode, message: string | Sentence, data: ErrorData) {
+  constructor(code: ErrorCode | DriveErrorCode, message: string | Sentence, data: ErrorData = {}) {
     const sentence = typeof message === "string" ? [message] : message;
     super(phrase(sentence, PLAIN_WORDING));
     this.code = code;
-    this.data = data;
+    // Adapters in JavaScript may give `null`.
+    this.data = data ?? {};
     this.#sentence = sentence;
   }
 

@@ -5,7 +5,8 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server"
 import type { ContentBytes } from "../../core/content-bytes.js";
 import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
-import type { OperationMetadata, Rendering } from "../../core/ports/adapter.js";
+import type { JsonObject, OperationMetadata, Rendering } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import { failureContent } from "./failure.js";
 
@@ -39,8 +40,9 @@ export function answer(
     return { isError: true, content: [text(errorText)], _meta: metaOf(call, ERROR, { errorCode }) };
   }
   if (tool.render === undefined) {
-    const structuredContent = output as Record<string, unknown>;
-    return { content: [text(JSON.stringify(output))], structuredContent, _meta: metaOf(call) };
+    const { json, value } = asJson(output ?? null);
+    const structuredContent = isObject(value) && !isWrapped(tool.output) ? value : { result: value };
+    return { content: [text(json)], structuredContent, _meta: metaOf(call) };
   }
   const rendering = tool.render(output, call.input);
   // Some hosts refuse an empty text, and a model would not know what it means: the note stands alone then.
@@ -64,6 +66,25 @@ export function failure(error: FileAdapterError, tool: OperationMetadata, call: 
     content: failureContent(error, tool),
     _meta: metaOf(call, ERROR, { errorCode: error.code, errorData: error.data }),
   };
+}
+
+/** With every digit of large integers in the text, and as doubles beside it: whoever writes the message takes no others. */
+function asJson(output: unknown): { readonly json: string; readonly value: unknown } {
+  try {
+    return { json: JSON.stringify(output), value: output };
+  } catch {
+    const json = stringifyExact(output);
+    return { json, value: JSON.parse(json) };
+  }
+}
+
+/** The protocol knows objects alone: others are sent as `result`, as the SDKs do. */
+const isWrapped = ({ type }: JsonObject): boolean => typeof type === "string" && type !== "object";
+
+/** The output schema as lists of tools show it. One without a single type may hold for what is wrapped. */
+export function outputSchemaOf({ output }: OperationMetadata): JsonObject {
+  if (output["type"] === "object") return output;
+  return { type: "object", ...(isWrapped(output) ? { properties: { result: {} }, required: ["result"] } : {}) };
 }
 
 /** Set one by one: copies and computed names in a literal are slow, and this runs at every call. */

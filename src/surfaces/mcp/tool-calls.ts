@@ -8,7 +8,7 @@ import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { ClientQuestion } from "../../core/ports/effect.js";
 import type { StartedJob } from "../../core/ports/job.js";
-import { answer, failure } from "./answer.js";
+import { answer, failure, outputSchemaOf } from "./answer.js";
 import type { McpHost, ToolCall, ToolInput } from "./host.js";
 import type { ProgressNotes } from "./progress.js";
 
@@ -154,7 +154,7 @@ function toListEntry(tool: OperationMetadata): Tool {
     title: tool.title,
     description: tool.description,
     inputSchema: inputSchema as Tool["inputSchema"],
-    ...(tool.render === undefined ? { outputSchema: tool.output as NonNullable<Tool["outputSchema"]> } : {}),
+    ...(tool.render === undefined ? { outputSchema: outputSchemaOf(tool) as NonNullable<Tool["outputSchema"]> } : {}),
     annotations: tool.annotations,
   };
 }

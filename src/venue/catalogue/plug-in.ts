@@ -1,6 +1,8 @@
 // The interface for third-party adapters.
 
+import { types } from "node:util";
 import { parseUcans } from "../../core/call/ucans.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
 import type {
   Adapter,
   Annotations,
@@ -9,6 +11,8 @@ import type {
   OperationMetadata,
   SurfaceContext,
 } from "../../core/ports/adapter.js";
+import { isObject } from "../../core/unknown.js";
+import { parseExact, stringifyExact, UnkeptNumber } from "../../schema/exact-json.js";
 import { type AdapterHosting, hostAdapter } from "./hosted-adapter.js";
 
 /** An operation as declared by the author of an adapter. */
@@ -19,7 +23,7 @@ export interface PlugInOperation {
   readonly description: string;
   /** JSON Schema of the input; validated before `invoke` is called. Absent: any object. */
   readonly input?: JsonObject;
-  /** JSON Schema of the output, which is an object; informs clients only. Absent: any object. */
+  /** JSON Schema of the output; informs clients only. Absent: any. */
   readonly output?: JsonObject;
   readonly title?: string;
   /** Default: the name with `:` replaced by `_`. */
@@ -38,6 +42,7 @@ export interface PlugIn {
   readonly operations: readonly PlugInOperation[];
   /**
    * Runs one operation. The adapter authorizes the caller itself, by `context.callerDID` and `context.authentication`.
+   * @returns what JSON can hold; over MCP anything but an object is sent as `{ result }`
    * @throws FileAdapterError for a failure the caller should see; anything else is reported as INTERNAL
    */
   invoke(operation: string, input: JsonObject, context: InvokeContext): Promise<unknown>;
@@ -60,11 +65,53 @@ export function plugIn(plug: PlugIn, hosting: AdapterHosting): Adapter {
       description: plug.description,
       operations: plug.operations.map(complete),
       isOurs: false,
-      run: async (operation, input, { context, signal }) => plug.invoke(operation, input, shownOf(context, signal)),
+      run: async (operation, input, { context, signal }) => {
+        let output: unknown;
+        try {
+          output = await plug.invoke(operation, input, shownOf(context, signal));
+        } catch (error) {
+          throw plainFault(error);
+        }
+        return plainJson(output);
+      },
       close: async () => plug.close?.(),
     },
     hosting,
   );
+}
+
+/** A copy that is nothing but JSON, so that records, lists and surfaces can rely on it. @throws if it cannot be written */
+function plainJson(value: unknown): unknown {
+  const text: string | undefined = stringifyExact(value);
+  if (text === undefined) return null;
+  try {
+    return parseExact(text);
+  } catch (error) {
+    // It can be written, but holds integers that are too long to be read.
+    if (error instanceof UnkeptNumber) return value;
+    throw error;
+  }
+}
+
+/** What a plug-in threw, as an error that can be looked at and written: it may be a proxy, or its data cyclic. */
+function plainFault(thrown: unknown): Error {
+  try {
+    if (thrown instanceof FileAdapterError && typeof thrown.code === "string") {
+      return new FileAdapterError(thrown.code, thrown.sentence, plainData(thrown.data));
+    }
+  } catch {}
+  const isOther = types.isNativeError(thrown) && !(thrown instanceof FileAdapterError);
+  return isOther ? thrown : new Error("An adapter threw what is no error", { cause: thrown });
+}
+
+/** Integers as doubles: whoever writes errors takes no others. */
+function plainData(data: unknown): JsonObject {
+  try {
+    const plain: unknown = JSON.parse(stringifyExact(data));
+    return isObject(plain) ? plain : {};
+  } catch {
+    return {};
+  }
 }
 
 /** The context a plug-in sees: one caps list, wherever it came from. */

@@ -4,8 +4,8 @@ import type { Caller } from "../../core/call/caller.js";
 import { extendContext } from "../../core/call/extend-context.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
-import { FileAdapterError, Overloaded } from "../../core/errors/errors.js";
-import { internalError, unknownOperation } from "../../core/errors/texts.js";
+import { Overloaded } from "../../core/errors/errors.js";
+import { unknownOperation } from "../../core/errors/texts.js";
 import type {
   CallerJobs,
   JobListener,
@@ -21,7 +21,7 @@ import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
 import { type CallersJob, JobCallers } from "./callers.js";
 import { createJobIds } from "./id.js";
 import { type HearJob, KeptJob } from "./kept-job.js";
-import { failure, type Outcome, outcomeOf, recordBytes, startRecord } from "./record.js";
+import { failureOf, type Outcome, outcomeOf, recordBytes, startRecord } from "./record.js";
 import { JobRetention, type RetentionLimits } from "./retention.js";
 import { type JobRun, RunningJobs } from "./running.js";
 
@@ -220,25 +220,21 @@ export class Jobs implements CallerJobs {
   /** Runs the operation and records its outcome. @throws FileAdapterError */
   async #perform(run: JobRun, operation: HostedOperation, { operation: name, input, context }: Submission) {
     let output: unknown;
+    let outcome: Outcome;
     try {
       output = await operation.adapter.invoke(
         name,
         input,
         extendContext(context, { jobId: run.id, cancellation: run }),
       );
+      outcome = outcomeOf(output, operation.metadata.hiddenOutput, run);
     } catch (error) {
-      const fault = this.#faultOf(error, run.id);
-      this.#end(run, failure(fault, run.id));
-      throw fault;
+      const failed = failureOf(error, run.id, this.#options.logInternal);
+      this.#end(run, failed.outcome);
+      throw failed.fault;
     }
-    this.#end(run, outcomeOf(output, operation.metadata.hiddenOutput, run));
+    this.#end(run, outcome);
     return output;
-  }
-
-  #faultOf(error: unknown, id: string): FileAdapterError {
-    if (error instanceof FileAdapterError) return error;
-    this.#options.logInternal(error, id);
-    return internalError(id);
   }
 
   #end(run: JobRun, outcome: Outcome): void {

@@ -1,8 +1,8 @@
 // Builds job records: at the start of a job, and from its outcome.
 
 import { errorCodeOf } from "../../core/errors/error-output.js";
-import type { FileAdapterError } from "../../core/errors/errors.js";
-import { aborted } from "../../core/errors/texts.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { aborted, internalError } from "../../core/errors/texts.js";
 import type { JobRecord, Submission } from "../../core/ports/job.js";
 import { isObject } from "../../core/unknown.js";
 import type { HostedOperation } from "../catalogue/catalogue.js";
@@ -35,8 +35,21 @@ export function startRecord(options: {
   };
 }
 
-/** The outcome of a failed job. */
-export function failure(fault: FileAdapterError, id: string): Outcome {
+/** A failure, whatever was thrown: a proxy may throw at every look at it. Those that no caller may see are logged. */
+export function failureOf(
+  error: unknown,
+  id: string,
+  logInternal: (error: unknown, id: string) => void,
+): { readonly fault: FileAdapterError; readonly outcome: Outcome } {
+  try {
+    if (error instanceof FileAdapterError) return { fault: error, outcome: failure(error, id) };
+  } catch {}
+  logInternal(error, id);
+  const fault = internalError(id);
+  return { fault, outcome: failure(fault, id) };
+}
+
+function failure(fault: FileAdapterError, id: string): Outcome {
   if (fault.code === "ABORTED") return { status: "CANCELLED", error: `Job cancelled: ${id}`, errorCode: fault.code };
   const outcome: Outcome = { status: "FAILED", error: fault.message, errorCode: fault.code };
   return Object.keys(fault.data).length === 0 ? outcome : { ...outcome, errorData: fault.data };

@@ -69,6 +69,34 @@ describe("a record", () => {
     expect(record).not.toHaveProperty("errorData");
   });
 
+  const refuse = (): never => {
+    throw new Error("no look");
+  };
+  const proxy = new Proxy({}, { getPrototypeOf: refuse, get: refuse, has: refuse, ownKeys: refuse });
+  test.each<[string, unknown]>([
+    ["without data", Object.assign(notFound({ root: "docs", path: "a" }), { data: undefined })],
+    ["with data that cannot be looked at", Object.assign(notFound({ root: "docs", path: "a" }), { data: proxy })],
+    ["that is a proxy", proxy],
+    ["that is a text", "text"],
+    ["that is nothing", undefined],
+    ["that is null", null],
+    ["that is a number", 1n],
+  ])("of a failure %s is FAILED, and nothing runs on", async (_name, thrown) => {
+    const { jobs } = store(failing(thrown));
+    const job = jobs.submit(call("file:fail"));
+    expect(await job.settled(10_000)).toMatchObject({ status: "FAILED", errorCode: "INTERNAL" });
+    await expect(job.result).rejects.toMatchObject({ code: "INTERNAL" });
+    await expect(jobs.run(call("file:fail")).result).rejects.toMatchObject({ code: "INTERNAL" });
+    expect(jobs.running).toBe(0);
+  });
+
+  test("of an output that cannot be looked at is FAILED", async () => {
+    const output = new Proxy({}, { get: (_target, key) => (key === "then" ? undefined : refuse()) });
+    const { jobs } = store({ read: () => output });
+    expect(await jobs.submit(call("file:read")).settled(10_000)).toMatchObject({ status: "FAILED" });
+    expect(jobs.running).toBe(0);
+  });
+
   test("of a cancelled job names the job", async () => {
     const { jobs } = store(failing(aborted()));
     const job = jobs.submit(call("file:fail"));
