@@ -38,7 +38,7 @@ const MAY_USE_FILES = [
   /^journal\/(pending-log|check-tables)\.ts$/,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
-  /^cli\/(load-config|checks\/(check|doctor)|mcp\/client-roots|init\/init|backup\/(contents|places|restore|roots|archive|whole-file)|tokens\/(key|token-files)|drives\/move|files\/local)\.ts$/,
+  /^cli\/(load-config|checks\/(check|doctor)|mcp\/client-roots|init\/(init|client-file)|output\/(new-file|held-folder)|backup\/(contents|places|restore|roots|archive)|tokens\/(key|token-files)|drives\/move|files\/local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 

@@ -1,5 +1,8 @@
 // Named lists of patterns for the root options `deny` and `protect`.
 
+/** Each with the copy of what was there, which `init` leaves beside it. */
+const withCopies = (files: readonly string[]): readonly string[] => files.flatMap((file) => [file, `${file}.bak`]);
+
 const SETS: Readonly<Record<string, readonly string[]>> = {
   /** Files that usually hold keys and passwords, at any depth. */
   "@secrets": [
@@ -12,14 +15,14 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
    * Files by which agents and MCP clients choose what they start and what they may do, at any depth: those that `init`
    * writes, and settings of well-known agents. Whoever changes one decides what runs at the next start.
    */
-  "@clients": [
+  "@clients": withCopies([
     ...[".mcp.json", ".claude.json", "claude_desktop_config.json", "opencode.json", "opencode.jsonc"],
     ...["**/.claude/settings.json", "**/.claude/settings.local.json"],
     ...["**/.cursor/mcp.json", "**/.cursor/hooks.json", "**/.cursor/cli.json", "**/.vscode/mcp.json"],
     ...["**/zed/settings.json", "**/Zed/settings.json", "**/.zed/settings.json", "**/.codex/config.toml"],
     ...["**/.gemini/settings.json", "**/.qwen/settings.json", "**/.kiro/settings/mcp.json", "**/.roo/mcp.json"],
     ...["**/goose/config.yaml", "**/goose/config/config.yaml", "**/.codeium/windsurf/mcp_config.json"],
-  ],
+  ]),
 };
 
 /** What bare folders protect, and what `init` writes. */

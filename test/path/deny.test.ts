@@ -101,6 +101,7 @@ describe("a deny pattern", () => {
       const below = file.slice("/home/ann/".length);
       expect([name, denies("@clients", below)]).toEqual([name, true]);
       expect([name, denies("@clients", `deeper/${below}`)]).toEqual([name, true]);
+      expect([name, denies("@clients", `${below}.bak`)]).toEqual([name, true]);
     }
   });
 

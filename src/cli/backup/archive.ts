@@ -1,12 +1,11 @@
 // A backup is one tar archive, encrypted or not, whose last entry lists all others with their sizes and digests.
 
 import { createHash } from "node:crypto";
-import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import type { FileHandle } from "node:fs/promises";
 import { ReadableStream } from "node:stream/web";
 import { createTarDecoder, createTarPacker, type ParsedTarEntry, type TarPackController } from "modern-tar";
-import { syncDirectory } from "../../database/durable-files.js";
-import { codeOf, isSystemError } from "../context.js";
+import { isSystemError } from "../context.js";
+import { writeNewFile } from "../output/new-file.js";
 import { MAGIC, SealBroken, sealStream, unsealStream } from "./seal.js";
 
 /** The list at the end of a backup. */
@@ -45,13 +44,18 @@ const MAX_MANIFEST_BYTES = 268_435_456;
 const SAFE =
   /^(?:seed|revocations|(?:state|drives|roots\/[A-Za-z0-9][A-Za-z0-9._-]{0,62})(?:\/(?!\.{1,2}(?:\/|$))[^/\\\0]+)+)$/;
 
-/** Writes a new file, mode 0600, whole and on disk or not at all. @throws the system's error */
+/**
+ * Writes a new file, mode 0600. Until all of it is on disk it is `<file>.part`, which a killed process leaves and the next one to write
+ * this file removes.
+ *
+ * @throws the system's error; `EEXIST` if the file is there, or another process is writing it
+ */
 export function writeBackup(
   file: string,
   content: { readonly sources: AsyncIterable<Source>; readonly about: Omit<Manifest, "format" | "entries"> },
   passphrase: string | undefined,
 ): Promise<Manifest> {
-  return writeWholeFile(file, async (handle) => {
+  return writeNewFile(file, { mode: 0o600, draft: `${file}.part` }, async (handle) => {
     const { readable, controller } = createTarPacker();
     const filling = fill(controller, content).catch((error: Error) => {
       controller.error(error);
@@ -180,62 +184,4 @@ async function readManifest(body: AsyncIterable<Uint8Array>, size: number): Prom
   const manifest = JSON.parse(Buffer.concat(chunks).toString()) as Manifest;
   if (manifest.format !== 1) throw new BackupFault(`it is of format ${String(manifest.format)}; use a newer version`);
   return manifest;
-}
-
-// A new file that is whole and on disk, or not there at all.
-
-/** Link is not supported by every file system. */
-const NO_LINKS = /^(EPERM|ENOSYS|ENOTSUP|EOPNOTSUPP)$/;
-/** Not every system can flush a directory. */
-const NO_FLUSH = /^(EINVAL|EPERM|EISDIR|EACCES)$/;
-
-/**
- * Writes a file of mode 0600. Until all of it is on disk it is `<file>.part`, which a killed process leaves and the next one to write
- * this file removes.
- *
- * @throws the system's error; `EEXIST` if the file is there, or another process is writing it
- */
-async function writeWholeFile<T>(file: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
-  const part = `${file}.part`;
-  await rm(part, { force: true });
-  if ((await inodeOf(file)) !== undefined) throw inTheWay();
-  const handle = await open(part, "wx", 0o600);
-  const { ino } = await handle.stat({ bigint: true });
-  try {
-    const result = await write(handle);
-    await handle.sync();
-    // Otherwise another process has begun to write the same file, and what has the name is its own.
-    if ((await inodeOf(part)) !== ino) throw inTheWay();
-    await giveName(part, file);
-    return result;
-  } finally {
-    await handle.close();
-    if ((await inodeOf(part)) === ino) await rm(part);
-  }
-}
-
-const inTheWay = (): Error => Object.assign(new Error("The file is there already"), { code: "EEXIST" });
-
-async function inodeOf(path: string): Promise<bigint | undefined> {
-  try {
-    return (await lstat(path, { bigint: true })).ino;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-/** Gives a name that nothing has, where the file system can tell. */
-async function giveName(part: string, file: string): Promise<void> {
-  try {
-    await link(part, file);
-  } catch (error) {
-    if (!NO_LINKS.test(codeOf(error))) throw error;
-    await rename(part, file);
-  }
-  try {
-    await syncDirectory(dirname(file));
-  } catch (error) {
-    if (!NO_FLUSH.test(codeOf(error))) throw error;
-  }
 }

@@ -1,7 +1,7 @@
 // Where the parts of a backup go: each is staged beside its place under another name, and gets its name at the end.
 
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
-import { mkdir, open, rename, utimes, writeFile } from "node:fs/promises";
+import { mkdir, open, rename, utimes } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -11,6 +11,7 @@ import { revocationPlace } from "../../venue/identity/revocations.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import { restoreMarker } from "../../venue/start/state/unfinished-restore.js";
 import { EXIT } from "../context.js";
+import { writeNewFile } from "../output/new-file.js";
 import { drivesFolder } from "./contents.js";
 
 /** A file or folder that gets its name in one step. */
@@ -83,10 +84,6 @@ class StagedPlaces implements Places {
     this.#marker = marker;
   }
 
-  get #newMarker(): string {
-    return `${this.#marker}.new`;
-  }
-
   get revocations(): string {
     return this.#stagedOf(this.#homes["revocations"]?.path ?? "");
   }
@@ -112,7 +109,7 @@ class StagedPlaces implements Places {
     const [kind = "", ...rest] = path.split("/");
     const target = this.#stagedOf(join(this.#homes[kind]?.path ?? "", ...rest));
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    const handle = await open(target, "w", 0o600);
+    const handle = await open(target, "wx", 0o600);
     try {
       for await (const chunk of content) await handle.writeFile(chunk);
       await handle.sync();
@@ -126,9 +123,9 @@ class StagedPlaces implements Places {
     const staged = this.#units.filter(({ path }) => existsSync(path + STAGED));
     await mkdir(dirname(this.#marker), { recursive: true, mode: 0o700 });
     // Whole or not at all: a restore killed here has given no names yet.
-    await writeFile(this.#newMarker, JSON.stringify(staged.map(({ path }) => path)), { mode: 0o600, flush: true });
-    await rename(this.#newMarker, this.#marker);
-    await syncDirectory(dirname(this.#marker));
+    const list = JSON.stringify(staged.map(({ path }) => path));
+    const options = { mode: 0o600, replaces: true, draft: `${this.#marker}.new` };
+    await writeNewFile(this.#marker, options, (handle) => handle.writeFile(list));
     for (const { path } of staged) {
       if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(path);
       await rename(path + STAGED, path);
@@ -139,7 +136,6 @@ class StagedPlaces implements Places {
   }
 
   discard(): void {
-    rmSync(this.#newMarker, { force: true });
     for (const { path } of this.#units) rmSync(path + STAGED, { recursive: true, force: true });
   }
 

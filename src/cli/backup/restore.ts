@@ -1,7 +1,7 @@
 // `venue-files backup restore`: into an empty place only, all or nothing. Everything is verified before anything is written, and
 // what was revoked stays so: tokens of before are refused until the operator decides.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
@@ -12,6 +12,8 @@ import { revocationPlace } from "../../venue/identity/revocations.js";
 import type { BackupRestore } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
+import { linkFault } from "../output/held-folder.js";
+import { writeNewFile } from "../output/new-file.js";
 import { BackupFault, drain, type Manifest, readBackup } from "./archive.js";
 import { passphraseOf } from "./passphrase.js";
 import { openPlaces } from "./places.js";
@@ -23,7 +25,7 @@ export async function backupRestore(command: BackupRestore, context: CommandCont
   const newer = command.revocations === undefined ? [] : entriesOf(resolve(cwd, command.revocations));
   const isDecided = command.revocations !== undefined || command.acceptOldTokens;
   if (command.file === undefined) {
-    rewriteList(revocationPlace(config, env).path, { add: newer, lift: true });
+    await rewriteList(revocationPlace(config, env).path, { add: newer, lift: true });
     stdout.write("Tokens of before the restore are accepted again, but for those that are revoked.\n");
     return EXIT.ok;
   }
@@ -40,7 +42,7 @@ export async function backupRestore(command: BackupRestore, context: CommandCont
         take: (entry, content) => (entry.path.startsWith("roots/") ? drain(content) : places.stage(entry, content)),
       });
       const before = isDecided ? [] : [revokeBefore(manifest.created / 1000)];
-      rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
+      await rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
       await restoreRoots(rootsOf(manifest), command, context, { handle, passphrase });
       await places.commit();
     } finally {
@@ -91,14 +93,19 @@ function entriesOf(file: string): readonly string[] {
 }
 
 /** Adds entries to a list, which may be missing. @param lift takes the entries that revoke by time out */
-function rewriteList(path: string, { add, lift }: { readonly add: readonly string[]; readonly lift: boolean }): void {
+async function rewriteList(
+  path: string,
+  { add, lift }: { readonly add: readonly string[]; readonly lift: boolean },
+): Promise<void> {
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";
   const lines = text.split("\n").filter((line) => line !== "" && !(lift && line.startsWith("before:")));
   const next = [...lines, ...add.filter((entry) => !lines.includes(entry))].map((line) => `${line}\n`).join("");
   if (next === text) return;
+  // A configured list may be one.
+  const link = linkFault(path);
+  if (link !== undefined) throw link;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(`${path}.new`, next, { mode: 0o600, flush: true });
-  renameSync(`${path}.new`, path);
+  await writeNewFile(path, { mode: 0o600, replaces: true }, (handle) => handle.writeFile(next));
 }
 
 async function openBackup(file: string, shown: string): Promise<FileHandle> {

@@ -1,7 +1,7 @@
 // The commands `drive export`, `drive import` and `drive merge`.
 
 import { createReadStream } from "node:fs";
-import { type FileHandle, open, unlink } from "node:fs/promises";
+import { unlink } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { newGroupId } from "../../core/entry-id.js";
@@ -15,6 +15,7 @@ import type { DriveCommand } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, codeOf, EXIT, print, STREAM } from "../context.js";
 import { jsonText } from "../output/json.js";
+import { type NewFile, openNewFile } from "../output/new-file.js";
 import { createProgress } from "../progress.js";
 import type { DriveWork } from "./context.js";
 
@@ -128,31 +129,33 @@ interface ExportFiles {
   discard(): Promise<void>;
 }
 
-/** Creates new files, mode 0600, never overwriting one. @param inParts whether to number the names */
+/** Creates new files, mode 0600, never overwriting one; each has its name once it is whole. @param inParts whether to number the names */
 function createExportFiles(file: string, inParts: boolean, { cwd }: Pick<CommandContext, "cwd">): ExportFiles {
   const made: { readonly name: string; readonly path: string }[] = [];
-  let handle: FileHandle | undefined;
+  let open: NewFile | undefined;
   let part = -1;
   let waiting: Uint8Array[] = [];
   let waitingBytes = 0;
+  const nameOf = (index: number): string => (inParts ? numberedName(file, index + 1) : file);
   const flush = async (): Promise<void> => {
     const bytes = Buffer.concat(waiting);
     waiting = [];
     waitingBytes = 0;
-    if (bytes.length > 0) await handle?.writeFile(bytes);
+    if (bytes.length > 0) await open?.handle.writeFile(bytes);
   };
   const end = async (): Promise<void> => {
     await flush();
-    await handle?.sync();
-    await handle?.close();
-    handle = undefined;
+    if (open === undefined) return;
+    await open.publish();
+    const name = nameOf(part);
+    made.push({ name, path: resolve(cwd, name) });
+    await open.close();
+    open = undefined;
   };
   const begin = async (next: number): Promise<void> => {
-    await end();
-    const name = inParts ? numberedName(file, next + 1) : file;
-    const path = resolve(cwd, name);
-    handle = await withFileErrors(name, "cannot be made", () => open(path, "wx", 0o600));
-    made.push({ name, path });
+    await withFileErrors(nameOf(part), "cannot be written", end);
+    const name = nameOf(next);
+    open = await withFileErrors(name, "cannot be made", () => openNewFile(resolve(cwd, name), { mode: 0o600 }));
     part = next;
   };
   return {
@@ -163,11 +166,11 @@ function createExportFiles(file: string, inParts: boolean, { cwd }: Pick<Command
       if (waitingBytes >= WRITE_BYTES) await withFileErrors(file, "cannot be written", flush);
     },
     async finish() {
-      await withFileErrors(file, "cannot be written", end);
+      await withFileErrors(nameOf(part), "cannot be written", end);
       return made.map(({ name }) => name);
     },
     async discard() {
-      await handle?.close().catch(() => undefined);
+      await open?.close().catch(() => undefined);
       for (const { path } of made) await unlink(path).catch(() => undefined);
     },
   };

@@ -1,13 +1,14 @@
 // Local files and directories named on the command line.
 
-import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, link, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { open, readdir, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { errnoOf } from "../../jail/sys.js";
 import { type CommandContext, EXIT, STREAM } from "../context.js";
+import { HeldFolder } from "../output/held-folder.js";
+import { writeNewFile } from "../output/new-file.js";
 
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 const READ_BYTES = 2 ** 20;
@@ -98,13 +99,23 @@ export async function localEntries(
   }
 }
 
-/** Makes a local directory where there is none. @throws ConfigError */
-export async function makeLocalDirectory(name: string, { cwd }: Pick<CommandContext, "cwd">): Promise<void> {
+/** Opens the existing directory that gets a tree. @throws ConfigError */
+export function openLocalDirectory(name: string, { cwd }: Pick<CommandContext, "cwd">): HeldFolder {
   try {
-    await mkdir(resolve(cwd, name));
+    return HeldFolder.open(resolve(cwd, name), name);
   } catch (error) {
-    if (errnoOf(error) !== "EEXIST" || !(await isLocalDirectory(name, { cwd })))
-      throw toConfigError("write", name, error);
+    throw toConfigError("write", name, error);
+  }
+}
+
+/** Enters a directory, which is made where there is none and must not be a link. @throws ConfigError */
+export async function makeLocalDirectory(parent: HeldFolder, name: string): Promise<HeldFolder> {
+  try {
+    const made = await parent.enter(name, true);
+    if (made !== undefined) return made;
+    throw Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "open" });
+  } catch (error) {
+    throw toConfigError("write", join(parent.shown, name), error);
   }
 }
 
@@ -115,32 +126,21 @@ export async function localTarget(name: string, path: string, { cwd }: Pick<Comm
 }
 
 /**
- * Writes a local file atomically: to a temporary name first, which is removed after a failure.
+ * Writes a local file whole or not at all.
+ * @param name as the user knows it
  * @param replace whether to replace an existing file
  * @throws ConfigError, and whatever `content` throws
  */
 export async function saveFile(
   name: string,
   content: AsyncIterable<Uint8Array>,
-  { cwd, replace }: { cwd: string; replace: boolean },
+  { path, replace }: { readonly path: string; readonly replace: boolean },
 ): Promise<void> {
-  const path = resolve(cwd, name);
-  const part = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.part`);
-  let handle: FileHandle;
   try {
-    handle = await open(part, "wx");
+    await writeNewFile(path, { mode: 0o666, replaces: replace, durable: false }, async (handle) => {
+      for await (const piece of content) await handle.writeFile(piece);
+    });
   } catch (error) {
     throw toConfigError("write", name, error);
-  }
-  try {
-    for await (const piece of content) await handle.writeFile(piece);
-    await handle.close();
-    if (replace) await rename(part, path);
-    else await link(part, path);
-  } catch (error) {
-    throw toConfigError("write", name, error);
-  } finally {
-    await handle.close();
-    await unlink(part).catch(() => {});
   }
 }

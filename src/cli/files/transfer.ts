@@ -1,12 +1,13 @@
 // The commands `put` and `get`.
 
-import { join, resolve } from "node:path";
+import { join, parse, resolve } from "node:path";
 import { basename } from "node:path/posix";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, invalidPath, isADirectory } from "../../core/errors/texts.js";
 import { type FilePlace, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { EXIT, STREAM } from "../context.js";
+import type { HeldFolder } from "../output/held-folder.js";
 import { isDirectory } from "./change.js";
 import { contentOf } from "./content.js";
 import {
@@ -16,6 +17,7 @@ import {
   localEntries,
   localTarget,
   makeLocalDirectory,
+  openLocalDirectory,
   saveFile,
 } from "./local.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";
@@ -62,8 +64,13 @@ export async function get(session: FileSession): Promise<number> {
     if (command.flags.has("recursive") && (await isDirectory(place, session))) {
       if (local === STREAM) throw new UsageError("'get -r' writes directories, not standard output");
       const into = local === undefined || (await isLocalDirectory(local, context));
-      const directory = into ? join(local ?? ".", treeName(place)) : local;
-      inTrees = Math.max(inTrees, await getTree(place, directory, session));
+      const { dir, base } = into ? { dir: local ?? ".", base: treeName(place) } : parse(local);
+      const parent = openLocalDirectory(dir, context);
+      try {
+        inTrees = Math.max(inTrees, await getTree(place, [parent, base], session));
+      } finally {
+        parent.close();
+      }
       return;
     }
     const content = progress.through(fileContent(place, session));
@@ -72,7 +79,7 @@ export async function get(session: FileSession): Promise<number> {
       return;
     }
     const target = await localTarget(local ?? ".", place.path, context);
-    await saveFile(target, content, { cwd: context.cwd, replace: command.flags.has("force") });
+    await saveFile(target, content, { path: resolve(context.cwd, target), replace: command.flags.has("force") });
     if (command.json) await printJson(session, { path: place.path, file: target });
   });
   return Math.max(status, inTrees);
@@ -127,23 +134,33 @@ async function putTree(local: string, place: FilePlace, session: FileSession): P
   });
 }
 
-/** Copies a directory of a root to a local one. */
-async function getTree(place: FilePlace, local: string, session: FileSession, depth = 0): Promise<number> {
-  const { command, context } = session;
+/** Copies a directory of a root to one of that name in a local one. */
+async function getTree(
+  place: FilePlace,
+  [parent, name]: readonly [HeldFolder, string],
+  session: FileSession,
+  depth = 0,
+): Promise<number> {
+  const { command } = session;
   if (depth > DEEPEST) throw invalidPath(place, "too deep");
-  await makeLocalDirectory(local, context);
-  return forEachEntry(await entriesOf(place, session), session, async ({ name, type }) => {
-    // A venue elsewhere is not trusted with where files are written here.
-    if (!isPlainName(name)) return warnLeftOut(`${placeText(place)}/${escapeText(name)}`, session);
-    const [from, to] = [placeBelow(place, name), join(local, name)];
-    if (type === "directory") return getTree(from, to, session, depth + 1);
-    if (type !== "file") return warnLeftOut(placeText(from), session);
-    const content = session.progress.through(contentOf(from, session));
-    await saveFile(to, content, { cwd: context.cwd, replace: command.flags.has("force") });
-    session.progress.file();
-    if (command.json) await printJson(session, { path: from.path, file: to });
-    return EXIT.ok;
-  });
+  const folder = await makeLocalDirectory(parent, name);
+  try {
+    return await forEachEntry(await entriesOf(place, session), session, async ({ name, type }) => {
+      // A venue elsewhere is not trusted with where files are written here.
+      if (!isPlainName(name)) return warnLeftOut(`${placeText(place)}/${escapeText(name)}`, session);
+      const from = placeBelow(place, name);
+      if (type === "directory") return getTree(from, [folder, name], session, depth + 1);
+      if (type !== "file") return warnLeftOut(placeText(from), session);
+      const content = session.progress.through(contentOf(from, session));
+      const to = join(folder.shown, name);
+      await saveFile(to, content, { path: join(folder.path, name), replace: command.flags.has("force") });
+      session.progress.file();
+      if (command.json) await printJson(session, { path: from.path, file: to });
+      return EXIT.ok;
+    });
+  } finally {
+    folder.close();
+  }
 }
 
 /** Name of the local directory for one of a root; that of the root itself is called like the root. */

@@ -1,18 +1,8 @@
 // `venue-files init`: writes a first configuration, and the entry of venue-files into the files of MCP clients.
 
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTwoFilesPatch } from "diff";
 import { ConfigError } from "../../config/errors.js";
@@ -25,7 +15,10 @@ import { createLineAsker, type LineAsker } from "../acp/line-asker.js";
 import type { InitCommand } from "../arguments/commands/init.js";
 import { parseRootArguments } from "../arguments/root.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
+import { linkFault } from "../output/held-folder.js";
+import { writeNewFile } from "../output/new-file.js";
 import { paintFor } from "../output/paint.js";
+import { ClientFile } from "./client-file.js";
 import { CLIENTS, type Client, type Launch, type Platform } from "./clients.js";
 import { type ChosenRoot, configText } from "./config-text.js";
 import { addEntry, EntryExists, NotEditable } from "./edit.js";
@@ -33,8 +26,6 @@ import { addEntry, EntryExists, NotEditable } from "./edit.js";
 const CONFIG = "venue.json5";
 /** Name of the entry in clients' files. */
 const ENTRY = "files";
-/** Longest file of a client that is read. */
-const MAX_BYTES = 4_194_304;
 
 export async function init(command: InitCommand, context: CommandContext): Promise<number> {
   const asker = createLineAsker(context);
@@ -65,7 +56,7 @@ async function run(command: InitCommand, session: Session): Promise<number> {
       port: command.port,
     });
     if (command.print) say(`${CONFIG}:\n\n${text}`);
-    else writeNew(config, text);
+    else await writeNew(folder, text);
     if (!command.print) say(`Wrote ${escapeText(relative(session.cwd, config) || CONFIG)}.`);
   }
   let status: number = EXIT.ok;
@@ -116,7 +107,8 @@ function settingsIn(root: string, folder: string, { env }: CommandContext): read
   const files = Object.values(CLIENTS).map((client) => relative(folder, client.file(folder, platform)));
   const inside = files.filter((file) => !file.startsWith("..") && !isAbsolute(file));
   const known = compileDeny(FOLDER_SETS, { foldsCase: false });
-  const patterns = [CONFIG, ...new Set(inside)].map((file) => file.replaceAll("\\", "/"));
+  const written = [...new Set(inside)].flatMap((file) => [file, `${file}.bak`]);
+  const patterns = [CONFIG, ...written].map((file) => file.replaceAll("\\", "/"));
   const others = patterns.filter((pattern) => !known.denies(pattern.split("/")));
   return others.map((pattern) => {
     // A pattern without a slash holds at any depth.
@@ -132,15 +124,14 @@ function schemaFor(folder: string): string {
   return existsSync(join(folder, own)) ? `./${own.replaceAll("\\", "/")}` : packageFile("schemas/config.json").href;
 }
 
-/** Creates a file; never replaces one. @throws ConfigError */
-function writeNew(path: string, text: string): void {
+/** Writes the configuration; never replaces one. @throws ConfigError */
+async function writeNew(folder: string, text: string): Promise<void> {
+  const path = join(folder, CONFIG);
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    const file = openSync(path, "wx", 0o644);
-    writeFileSync(file, text);
-    closeSync(file);
+    mkdirSync(folder, { recursive: true });
+    await writeNewFile(path, { mode: 0o644 }, (handle) => handle.writeFile(text));
   } catch (error) {
-    throw new ConfigError([`${basename(path)} cannot be written: ${codeOf(error)}`], EXIT.noInput);
+    throw linkFault(path) ?? new ConfigError([`${CONFIG} cannot be written: ${codeOf(error)}`], EXIT.noInput);
   }
 }
 
@@ -157,8 +148,8 @@ async function addTo(client: Client, { folder, config, command, session }: Task)
   const platform: Platform = { system: systemName(), home: session.env["HOME"] ?? homedir(), env: session.env };
   const named = client.file(folder, platform);
   const shown = `${client.title} (${escapeText(named)})`;
-  const file = existsSync(named) ? realpathSync(named) : named;
-  const old = textOf(file, shown);
+  const file = await ClientFile.open(named, shown, [folder, platform.home]);
+  const old = file.text;
   let text: string;
   try {
     text = addEntry(old ?? "", { client, name: ENTRY, entry: client.entry(launchOf(config)), force: command.force });
@@ -185,8 +176,10 @@ async function addTo(client: Client, { folder, config, command, session }: Task)
     say(`Nothing was written there.${session.asker.canAsk ? "" : " Say --yes to write it."}`);
     return false;
   }
-  replaceFile(file, text, old);
-  say(`Written${old === undefined ? "" : ` (before: ${escapeText(basename(file))}.bak)`}. Now ${client.afterwards}.\n`);
+  await file.replace(text);
+  say(
+    `Written${old === undefined ? "" : ` (before: ${escapeText(basename(named))}.bak)`}. Now ${client.afterwards}.\n`,
+  );
   return true;
 }
 
@@ -195,34 +188,3 @@ const launchOf = (config: string): Launch => ({
   command: process.execPath,
   args: [fileURLToPath(packageFile("dist/cli.js")), "mcp", "--config", config],
 });
-
-/** @throws ConfigError where it cannot be read, or is no text */
-function textOf(file: string, shown: string): string | undefined {
-  let bytes: Buffer;
-  try {
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES) throw new Error("TOO LARGE");
-    bytes = readFileSync(file);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw new ConfigError([`Cannot read the file of ${shown}: ${codeOf(error) || "it is too large"}`], EXIT.noInput);
-  }
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new ConfigError([`Cannot edit the file of ${shown}: it is no UTF-8 text. It stays as it is`], EXIT.config);
-  }
-}
-
-/** Replaces a file by a rename, and keeps what was there as `.bak`. @throws ConfigError */
-function replaceFile(file: string, text: string, old: string | undefined): void {
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600;
-  const fresh = `${file}.${process.pid}.new`;
-  try {
-    mkdirSync(dirname(file), { recursive: true });
-    if (old !== undefined) writeFileSync(`${file}.bak`, old, { mode: mode & 0o777 });
-    writeFileSync(fresh, text, { mode: mode & 0o777, flag: "wx" });
-    renameSync(fresh, file);
-  } catch (error) {
-    throw new ConfigError([`${escapeText(basename(file))} cannot be written: ${codeOf(error)}`], EXIT.noInput);
-  }
-}

@@ -1,6 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { run } from "../process.js";
 import { runFileLine, useFileCommands } from "./file-stage.js";
@@ -225,6 +234,39 @@ describe("transfer", () => {
       status: 66,
       stderr: 'Cannot read "none": no such file or directory\n',
     });
+  });
+
+  test.each([
+    ["the directory itself", "sub", false],
+    ["one below", "sub/inner", false],
+    ["one that leads nowhere", "sub/inner", true],
+  ])("get -r does not follow a link in place of %s", async (_what, name, isDangling) => {
+    await ok("mkdir", "-p", "d:sub/inner");
+    writeFileSync(join(folder, "docs/sub/inner/x"), "x");
+    mkdirSync(join(folder, "elsewhere"));
+    const out = join(folder, "out");
+    mkdirSync(dirname(join(out, name)), { recursive: true });
+    const target = join(folder, isDangling ? "none" : "elsewhere");
+    symlinkSync(target, join(out, name));
+    expect(await on(["get", "-rf", "d:sub", "out"])).toMatchObject({
+      status: 78,
+      stderr: expect.stringContaining(`is a link to ${target}`),
+    });
+    expect(readdirSync(join(folder, "elsewhere"))).toEqual([]);
+    expect(existsSync(join(folder, "none"))).toBe(false);
+  });
+
+  test("get puts a file in place of a link, not into its target, also one in a tree", async () => {
+    for (const name of ["a.txt", "sub/b.txt"]) {
+      const link = join(folder, "out", name);
+      mkdirSync(dirname(link), { recursive: true });
+      writeFileSync(join(folder, "target"), "mine");
+      symlinkSync("../target", link);
+      if (name === "a.txt") await ok("get", "-f", "d:a.txt", "out");
+      else await ok("get", "-rf", "d:sub", "out");
+      expect(lstatSync(link).isFile()).toBe(true);
+      expect(readFileSync(join(folder, "target"), "utf8")).toBe("mine");
+    }
   });
 
   test("get replaces a local file only where it is told to", async () => {

@@ -2,8 +2,9 @@
 import {
   chmodSync,
   existsSync,
+  linkSync,
   lstatSync,
-  mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -186,17 +187,60 @@ describe("venue-files init", () => {
     expect(existsSync(join(folder, "venue.json5")) || existsSync(join(folder, ".codex"))).toBe(false);
   });
 
-  test("a link stays a link, and a private file private", async () => {
-    const home = makeFolder({ "dotfiles/config.toml": 'model = "x"\n' });
-    const real = join(home, "dotfiles/config.toml");
-    chmodSync(real, 0o600);
-    mkdirSync(join(home, ".codex"));
-    symlinkSync("../dotfiles/config.toml", join(home, ".codex", "config.toml"));
+  test("a private file stays private, and so does what was there", async () => {
+    const home = makeFolder({ ".codex/config.toml": 'model = "x"\n' });
+    const file = join(home, ".codex/config.toml");
+    chmodSync(file, 0o600);
     await runHere(["init", "--for", "codex", "--yes"], { cwd: makeFolder(), env: { HOME: home } });
-    expect(lstatSync(join(home, ".codex", "config.toml")).isSymbolicLink()).toBe(true);
-    expect(statSync(real).mode & 0o777).toBe(0o600);
-    expect(statSync(`${real}.bak`).mode & 0o777).toBe(0o600);
-    expect(parseToml(readFileSync(real, "utf8"))).toHaveProperty("mcp_servers.files");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(`${file}.bak`).mode & 0o777).toBe(0o600);
+    expect(parseToml(readFileSync(file, "utf8"))).toHaveProperty("mcp_servers.files");
+  });
+
+  describe("where somebody else left links", () => {
+    const OLD = '{ "mcpServers": {} }';
+    const PLACES = { "project/a.txt": "a", "home/.bashrc": "echo mine\n", "home/.cursor/mcp.json": OLD };
+    const initIn = (top: string, client: string) =>
+      runHere(["init", "--for", client, "--yes"], { cwd: join(top, "project"), env: { HOME: join(top, "home") } });
+
+    test.each([
+      ["a link", symlinkSync],
+      ["a hard link", linkSync],
+    ])("as %s with the name of the copy: it is replaced, and its target stays", async (_what, link) => {
+      const top = makeFolder({ ...PLACES, "project/.mcp.json": OLD });
+      link(join(top, "home/.bashrc"), join(top, "project/.mcp.json.bak"));
+      expect(await initIn(top, "claude-code")).toMatchObject({ status: 0 });
+      expect(readFileSync(join(top, "home/.bashrc"), "utf8")).toBe("echo mine\n");
+      expect(lstatSync(join(top, "project/.mcp.json.bak")).isFile()).toBe(true);
+      expect(readFileSync(join(top, "project/.mcp.json.bak"), "utf8")).toBe(OLD);
+    });
+
+    test.each([
+      ["the file itself", "claude-code", "project/.mcp.json", "home/.cursor/mcp.json"],
+      ["a file that is not there", "claude-code", "project/.mcp.json", "home/.missing"],
+      ["a device", "opencode", "project/opencode.json", "/dev/zero"],
+      ["a folder on the way", "cursor", "project/.cursor", "home/.cursor"],
+      ["a folder on the way that is not there", "vscode", "project/.vscode", "home/.missing"],
+      ["a folder of the home", "codex", "home/.codex", "home/.cursor"],
+      ["the configuration", "gemini", "project/venue.json5", "home/.missing"],
+    ])("as %s: it is refused with the real path, and nothing is written", async (_what, client, name, target) => {
+      const top = makeFolder(PLACES);
+      const real = target.startsWith("/") ? target : join(top, target);
+      symlinkSync(real, join(top, name));
+      const done = await initIn(top, client);
+      expect(done).toMatchObject({ status: 78, stderr: expect.stringContaining(`is a link to ${real}`) });
+      expect(existsSync(join(top, "home/.missing"))).toBe(false);
+      expect(readdirSync(join(top, "home/.cursor"))).toEqual(["mcp.json"]);
+      expect(readFileSync(join(top, "home/.cursor/mcp.json"), "utf8")).toBe(OLD);
+    });
+
+    test("a project below a link is the user's own way to name it", async () => {
+      const top = makeFolder(PLACES);
+      symlinkSync("project", join(top, "named"));
+      const done = await runHere(["init", "named", "--for", "cursor", "--yes"], { cwd: top, env: { HOME: top } });
+      expect(done).toMatchObject({ status: 0, stderr: "" });
+      expect(existsSync(join(top, "project/.cursor/mcp.json"))).toBe(true);
+    });
   });
 
   test.each([

@@ -1,0 +1,102 @@
+// Files that commands write outside of roots: each is a draft, made by exclusive creation, that gets its name once it is whole.
+
+import { randomBytes } from "node:crypto";
+import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { syncDirectory } from "../../database/durable-files.js";
+import { codeOf } from "../context.js";
+
+export interface NewFileOptions {
+  readonly mode: number;
+  /** Replaces the file of that name; of a link the link itself, of a hard link this name. Otherwise it must be free. */
+  readonly replaces?: boolean;
+  /** Whether it has to survive a power failure. Default `true`. */
+  readonly durable?: boolean;
+  /** Path of the draft, in the same folder, which is removed if a killed process has left it. Default: a new one. */
+  readonly draft?: string;
+}
+
+/** A draft and the name that it is to have. */
+export interface NewFile {
+  readonly handle: FileHandle;
+  /** Gives it its name. @throws the system's error; `EEXIST` if the name is taken, or another process writes this draft */
+  publish(): Promise<void>;
+  /** Closes it, and removes it unless it has its name. */
+  close(): Promise<void>;
+}
+
+/** @throws the system's error; `EEXIST` if the name is taken */
+export async function openNewFile(path: string, options: NewFileOptions): Promise<NewFile> {
+  const { mode, replaces = false, durable = true } = options;
+  const draft = options.draft ?? join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.part`);
+  if (options.draft !== undefined) await rm(draft, { force: true });
+  if (!replaces && (await inodeOf(path)) !== undefined) throw inTheWay();
+  const handle = await open(draft, "wx", mode);
+  const { ino } = await handle.stat({ bigint: true });
+  return {
+    handle,
+    async publish() {
+      if (durable) await handle.sync();
+      // Otherwise another process has begun to write the same file, and what has the name of the draft is its own.
+      if ((await inodeOf(draft)) !== ino) throw inTheWay();
+      if (replaces) await rename(draft, path);
+      else await giveName(draft, path);
+      if (durable) await flushFolder(dirname(path));
+    },
+    async close() {
+      await handle.close();
+      if ((await inodeOf(draft)) === ino) await rm(draft);
+    },
+  };
+}
+
+/** Writes a file whole, or leaves what was there. @throws as {@link openNewFile}, and whatever `write` throws */
+export async function writeNewFile<T>(
+  path: string,
+  options: NewFileOptions,
+  write: (handle: FileHandle) => Promise<T>,
+): Promise<T> {
+  const file = await openNewFile(path, options);
+  try {
+    const result = await write(file.handle);
+    await file.publish();
+    return result;
+  } finally {
+    await file.close();
+  }
+}
+
+const inTheWay = (): Error =>
+  Object.assign(new Error("The file is there already"), { code: "EEXIST", syscall: "open" });
+
+async function inodeOf(path: string): Promise<bigint | undefined> {
+  try {
+    return (await lstat(path, { bigint: true })).ino;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Link is not supported by every file system. */
+const NO_LINKS = /^(EPERM|ENOSYS|ENOTSUP|EOPNOTSUPP)$/;
+/** Not every system can flush a directory. */
+const NO_FLUSH = /^(EINVAL|EPERM|EISDIR|EACCES)$/;
+
+/** Gives a name that nothing has, where the file system can tell. */
+async function giveName(draft: string, path: string): Promise<void> {
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if (!NO_LINKS.test(codeOf(error))) throw error;
+    await rename(draft, path);
+  }
+}
+
+async function flushFolder(path: string): Promise<void> {
+  try {
+    await syncDirectory(path);
+  } catch (error) {
+    if (!NO_FLUSH.test(codeOf(error))) throw error;
+  }
+}
