@@ -133,8 +133,8 @@ export class RootJournal implements Journal, JournalWriter {
     }
   }
 
-  freeSpace(): Promise<boolean> {
-    return this.#pruner.freeSpace();
+  freeSpace(bytes: number, mayGiveUp: (path: readonly string[]) => boolean): Promise<boolean> {
+    return this.#pruner.freeSpace(bytes, mayGiveUp);
   }
 
   query(query: JournalQuery): Awaitable<JournalPage> {

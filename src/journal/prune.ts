@@ -37,6 +37,7 @@ export class Pruner {
   readonly #options: PrunerOptions;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  #freeing: Promise<unknown> = Promise.resolve();
   #lookedMs = 0;
   #isClosed = false;
 
@@ -70,23 +71,48 @@ export class Pruner {
     this.#timer.unref();
   }
 
-  /** Gives up the oldest content in the trash, for room on its disk. @returns whether there was any */
-  async freeSpace(): Promise<boolean> {
-    const { store, isBinding } = this.#options;
-    if (isBinding) return false;
+  /** See {@link JournalWriter.freeSpace}. One call after the other: two of them must not count on the same content. */
+  freeSpace(bytes: number, mayGiveUp: (path: readonly string[]) => boolean): Promise<boolean> {
+    const freeing = this.#freeing.then(() => this.#free(bytes, mayGiveUp));
+    this.#freeing = freeing.catch(() => {});
+    return freeing;
+  }
+
+  async #free(bytes: number, mayGiveUp: (path: readonly string[]) => boolean): Promise<boolean> {
+    const { store, isBinding, bin, trashName } = this.#options;
     store.flush();
+    if (isBinding || !this.#mayHold(bytes)) return false;
+    const ids: string[] = [];
+    let missing = bytes;
+    let looked = 0;
     for (const id of store.oldestKept()) {
-      if (store.kept(id)?.in !== "trash") continue;
-      await this.#giveUp([id]);
+      if (++looked % TURN === 0) await yieldToLoop();
+      const entry = store.kept(id)?.in === "trash" ? store.entry(id) : undefined;
+      if (entry === undefined || !mayGiveUp(entry.path)) continue;
+      const freed = await bin.measure(trashName(id), true);
+      if (freed === 0) continue;
+      ids.push(id);
+      missing -= freed;
+      if (missing > 0) continue;
+      await this.#inTurns(ids, (some) => this.#giveUp(some));
       return true;
     }
     return false;
+  }
+
+  /** Spares a look at all that is kept where it cannot be enough. */
+  #mayHold(bytes: number): boolean {
+    const { store } = this.#options;
+    let most = store.totals.bytes;
+    for (const id of store.ids(undefined, { by: "k", text: "" })) most += store.kept(id)?.size ?? 0;
+    return most >= bytes;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#running;
+    await this.#freeing;
   }
 
   async #run(): Promise<void> {

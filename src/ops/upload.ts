@@ -25,7 +25,8 @@ export const upload: Operation<UploadInput, Uploaded> = {
     if (offset !== undefined) return addPart(call, body, { parents, expected, expectedSize: offset, length });
     const options = { parents, expected, modified };
     const load = () => limitBody(body, call, call.limits.maxUploadBytes);
-    const { bytes, created, sha256 } = await call.root.backend.write(call.path, { load }, options, call.access);
+    const content = { load, length: body.length };
+    const { bytes, created, sha256 } = await call.root.backend.write(call.path, content, options, call.access);
     return { written: bytes, created, ...(sha256 === undefined ? {} : { sha256 }) };
   },
   bytes: ({ written }) => written,
@@ -41,13 +42,13 @@ interface PartPlace {
 async function addPart(
   call: PathCall,
   body: UploadBody,
-  { expectedSize, length = 0, parents, expected }: AppendOptions & PartPlace,
+  { expectedSize, length, parents, expected }: AppendOptions & PartPlace,
 ): Promise<Uploaded> {
   const { access, limits, path, root } = call;
-  const options = { parents, expected, expectedSize };
+  const options = { parents, expected, expectedSize, whole: length ?? Number.POSITIVE_INFINITY };
   const read = (room?: BodyRoom) => readWhole(body.length, limitBody(body, call, PART_BYTES), room);
   const content = { load: () => read(), borrow: () => read(body.room) };
-  const whole = Math.max(length, expectedSize + (body.length ?? 0));
+  const whole = Math.max(length ?? 0, expectedSize + (body.length ?? 0));
   if (whole > limits.maxUploadBytes) throw contentTooLarge(access.place, whole, limits.maxUploadBytes);
   const { bytes, created, size = expectedSize + bytes } = await root.backend.append(path, content, options, access);
   return { written: bytes, created, size };

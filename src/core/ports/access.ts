@@ -38,6 +38,8 @@ export interface Access {
   holds(ability: Ability): boolean;
   /** Authorises another ability, on both the requested and the real path. @throws CAPABILITY_DENIED */
   require(ability: Ability): void;
+  /** Whether the caller may give up what is kept of an entry, so that new content has room. Absent: it may not. */
+  mayGiveUp?(path: readonly string[]): boolean;
   /** Any symbolic link in a path is SYMLINK_ESCAPE. Absent: links that stay inside the root are followed. */
   readonly links?: "refuse" | undefined;
   /** The call, for records of its changes. Absent: nobody keeps any. */

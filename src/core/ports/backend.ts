@@ -54,9 +54,7 @@ export interface FileStat {
 }
 
 /** State of an entry now; comparable with those that changes report. */
-export interface CurrentState extends EntryState {
-  readonly kind: ChangedKind;
-}
+export type CurrentState = EntryState & { readonly kind: ChangedKind };
 
 /** Bytes to read. A backend returns fewer only at the end of the file. */
 export interface ReadRange {
@@ -89,6 +87,8 @@ export interface WriteOptions extends ChangeOptions {
 export interface AppendOptions extends WriteOptions {
   /** Required size of the file in bytes; makes a repeated append idempotent. @throws CONFLICT */
   readonly expectedSize?: number | undefined;
+  /** Bytes that the file will have when all of its parts are added; Infinity: nobody knows. Absent: these are all. */
+  readonly whole?: number | undefined;
 }
 
 export interface Written {
@@ -225,6 +225,8 @@ export interface Body {
   load(): Awaitable<Buffer | AsyncIterable<Uint8Array>>;
   /** Like `load`, but the buffer is lent: its owner uses it again once the operation has ended. */
   borrow?(): Awaitable<Buffer>;
+  /** Bytes, if announced: for a stream of which nobody knows how long it is, nothing kept is given up. */
+  readonly length?: number | undefined;
   /** The hash of what was lent, if its owner knows it. */
   hash?(): Sha256 | undefined;
   /** What an append adds to a file that starts with these two bytes; `undefined`: what `load` gave. @throws NOT_TEXT */

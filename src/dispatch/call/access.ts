@@ -149,6 +149,13 @@ export class CallAccess implements Access {
     );
   }
 
+  /** As a purge of it would be: where a person is asked about that, nobody gives up anything unasked. */
+  mayGiveUp(segments: readonly string[]): boolean {
+    if (this.#root.approve !== undefined || this.#protections?.denies(segments) === true) return false;
+    if (this.#isProtected?.(segments, this.verb) === true) return false;
+    return this.#authoriser.allows([this.place.root, ...segments], "crud/delete");
+  }
+
   #requireAllowed(segments: readonly string[]): void {
     if (this.#denials?.denies(segments) === true) throw deniedByPolicy(this.place, this.verb);
     if (this.#protections?.denies(segments) === true) throw protectedByPolicy(this.place, this.verb);

@@ -89,7 +89,9 @@ async function planWhole(placed: PlacedSection, content: string, action: "add" |
   const text = before?.text ?? "";
   const isShown = call.access.holds("crud/read") && (action === "add" || before !== undefined);
   return {
-    changes: [{ kind: "write", at: call, body: { load: () => bytes }, options: { ...PARENTS, expected } }],
+    changes: [
+      { kind: "write", at: call, body: { load: () => bytes, length: bytes.length }, options: { ...PARENTS, expected } },
+    ],
     file: { path: call.path.text, action },
     applied: 1,
     keptBytes: before?.size ?? 0,
@@ -172,7 +174,14 @@ async function planText(
   const written: readonly GroupChange[] =
     bytes === undefined
       ? []
-      : [{ kind: "write", at, body: { load: () => bytes }, options: { parents: false, expected } }];
+      : [
+          {
+            kind: "write",
+            at,
+            body: { load: () => bytes, length: bytes.length },
+            options: { parents: false, expected },
+          },
+        ];
   const path = at.path.text;
   const file: PlannedSection["file"] =
     to === undefined ? { path, action: "modify" } : { path, from: call.path.text, action: "move" };

@@ -56,7 +56,7 @@ async function copyWith(arena: Arena, copy: NativeCalls["copy"], signal?: AbortS
     const file = await runIo(openFile(jail, found.object, change.access));
     const content = new ContentCopy(change, { overwrite: false } as never);
     try {
-      await runIo(content.copy(file, fd, to));
+      await runIo(content.copy(file, { fd, path: to, later: 0 }));
     } finally {
       file.close();
     }

@@ -48,11 +48,13 @@ interface Addition {
   readonly wanted: Wanted;
   readonly guard: Guard;
   readonly addedTo: Body["addedTo"];
+  /** See {@link AppendOptions}. */
+  readonly whole: number | undefined;
 }
 
 /** Appends to a file in one write; creates the file if it is missing. */
 export function* appendFile(change: Change, found: Reached, options: AppendOptions & { body: Body }): Io<Written> {
-  const { expected, expectedSize, body } = options;
+  const { expected, expectedSize, body, whole } = options;
   const addedTo = body.addedTo?.bind(body);
   const target = locate(change, found, options);
   yield* checkFile(change, target.old);
@@ -68,7 +70,7 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
     return yield* runExclusively(change, isConditional, (guard) => {
       const wanted = { expected, expectedSize, data };
       const writeBytes = body.borrow === undefined ? data.length : PART_WRITE_BYTES;
-      const addition = { name: target.name, data, writeBytes, checked: target.old, wanted, guard, addedTo };
+      const addition = { name: target.name, data, writeBytes, checked: target.old, wanted, guard, addedTo, whole };
       return appendNow(change, addition, { target, stale: turn.stale || isConditional });
     });
   } finally {
@@ -108,12 +110,12 @@ function answerRepeat({ size, hash }: FoundBefore, data: Buffer): Written {
 }
 
 /** Creates the file with its first content, unless the name has been taken meanwhile. */
-function* createWith(change: Change, { name, data, writeBytes, guard }: Addition): Io<Written | "raced"> {
-  const path = below(change.walk.directory, name);
-  yield* guard();
-  const held = reserve(change, { bytes: data.length, files: 1 });
+function* createWith(change: Change, addition: Addition): Io<Written | "raced"> {
+  const path = below(change.walk.directory, addition.name);
+  yield* addition.guard();
+  const held = reserve(change, { bytes: addition.data.length, files: 1 });
   try {
-    const written = yield* createNow(change, path, { name, data, writeBytes });
+    const written = yield* createNow(change, path, addition);
     if (written !== "raced") held.keep();
     return written;
   } finally {
@@ -121,11 +123,7 @@ function* createWith(change: Change, { name, data, writeBytes, guard }: Addition
   }
 }
 
-function* createNow(
-  change: Change,
-  path: string,
-  { name, data, writeBytes }: Pick<Addition, "name" | "data" | "writeBytes">,
-): Io<Written | "raced"> {
+function* createNow(change: Change, path: string, { name, data, writeBytes, whole }: Addition): Io<Written | "raced"> {
   const { jail, walk } = change;
   change.access.scope.commit();
   let fd: number;
@@ -140,7 +138,7 @@ function* createNow(
   const sum = sha256Of(data);
   try {
     yield* inheritRights(change, fd);
-    size = yield* writeAdded(change, { fd, size: 0, data, writeBytes });
+    size = yield* writeAdded(change, { fd, size: 0, data, writeBytes, whole });
     yield* reportAppended(change, { name, fd, data, sum });
   } catch (error) {
     yield* quietly(finishWithReserve(undoCreate(change, fd, name)));
@@ -172,7 +170,7 @@ function* undoCreate(change: Change, fd: number, name: string): Io<void> {
 function* appendInPlace(
   change: Change,
   old: Pinned,
-  { name, data, writeBytes, guard, found }: Addition & { found: FoundBefore | undefined },
+  { name, data, writeBytes, guard, found, whole }: Addition & { found: FoundBefore | undefined },
 ): Io<Written | "raced" | "linked"> {
   const { sys } = change.jail;
   const fd = yield* openAgain(change, old);
@@ -187,7 +185,7 @@ function* appendInPlace(
     change.access.scope.commit();
     // Only a journal compares what was added. Large content is hashed while it is written.
     const sum = change.journal === undefined ? undefined : sha256Of(data);
-    const size = yield* withReservation(held, writeAdded(change, { fd, size: before, data, writeBytes }));
+    const size = yield* withReservation(held, writeAdded(change, { fd, size: before, data, writeBytes, whole }));
     yield* reportAppended(change, { name, fd, data, sum, old: statBefore });
     const isAllSeen = found?.hash !== undefined && size === before + data.length;
     const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
@@ -236,13 +234,14 @@ function* openAgain(change: Change, old: Pinned): Io<number | undefined> {
 function* appendCopy(
   change: Change,
   old: Pinned,
-  { name, data, guard, found }: Addition & { found: FoundBefore | undefined },
+  { name, data, guard, found, whole }: Addition & { found: FoundBefore | undefined },
 ): Io<Written | "raced"> {
   const content = Buffer.concat([yield* contentOf(change, old), data]);
   const size = content.length;
   if (found !== undefined && found.size + data.length !== size) return "raced";
   return yield* withStagedFile(change, { old }, function* (file) {
-    const { sha256 } = yield* fill(change, file.fd, content);
+    const later = Math.max(0, (whole ?? size) - size);
+    const { sha256 } = yield* fill(change, file.fd, content, { later });
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
     // Another process may have replaced the file; the copy would lose its content.
     if (!(yield* isUnchanged(change, name, old))) return "raced";

@@ -7,6 +7,7 @@ import type { CopyOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import { READ_NEW } from "../../../jail/handles.js";
 import { closeNow, errnoOf } from "../../../jail/sys.js";
+import { Room } from "../history/room.js";
 import type { Change } from "../target.js";
 
 const PIECE_BYTES = 1_048_576;
@@ -24,20 +25,25 @@ export class ContentCopy {
   bytes = 0;
   readonly #change: Change;
   readonly #options: CopyOptions;
+  readonly #room: Room;
   #sharesBlocks = true;
   #copiesInKernel = true;
 
   constructor(change: Change, options: CopyOptions) {
     this.#change = change;
     this.#options = options;
+    this.#room = new Room(change);
   }
 
   /**
-   * @param fd the empty file at `path`, open for writing
+   * @param to `fd`: the empty file at `path`, open for writing; `later`: bytes that the copy needs after it, see {@link Room}
    * @returns the hash if it is requested or cheap
    */
-  *copy(file: OpenFile, fd: number, path: string | Buffer): Io<string | undefined> {
-    const { jail, access } = this.#change;
+  *copy(
+    file: OpenFile,
+    { fd, path, later }: { readonly fd: number; readonly path: string | Buffer; readonly later: number },
+  ): Io<string | undefined> {
+    const { access } = this.#change;
     const { verify, hash: isAsked } = this.#options;
     this.files++;
     const isWanted = verify === true || isAsked === true;
@@ -48,7 +54,7 @@ export class ContentCopy {
       const bytes = yield* wait(file.read(at, Math.min(PIECE_BYTES, file.size - at)));
       if (bytes.length === 0) break;
       hash?.update(bytes);
-      yield* jail.sys.writeAll(fd, bytes);
+      yield* this.#room.write(fd, bytes, Math.max(0, file.size - at - bytes.length) + later);
       at += bytes.length;
       this.bytes += bytes.length;
       yield* access.scope.breathe();

@@ -1,52 +1,45 @@
 // Writes streamed or complete content to a file, hashing it.
 
 import { createHash } from "node:crypto";
-import { noSpace } from "../../../core/errors/texts.js";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
-import { errnoOf, quietly } from "../../../jail/sys.js";
+import { quietly, succeeds } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
+import { type Filled, Room } from "../history/room.js";
 import type { Change } from "../target.js";
-
-const FULL = new Set(["ENOSPC", "EDQUOT"]);
-/** Items of the trash that one piece of content may push out. */
-const MAX_FREED = 64;
 
 export type Content = Buffer | AsyncIterable<Uint8Array>;
 
-/** Writes content to a new file as it arrives. @param known its hash, where that is known */
+/** What is known of content before it is written. */
+interface Known {
+  readonly hash?: Sha256 | undefined;
+  /** Bytes of a stream, as announced. */
+  readonly length?: number | undefined;
+  /** Bytes that the same call writes after it; Infinity: nobody knows. */
+  readonly later?: number;
+}
+
+/** Writes content to a new file as it arrives. */
 export function* fill(
-  change: Pick<Change, "jail" | "access" | "journal">,
+  change: Filled,
   fd: number,
   content: Content,
-  known?: Sha256,
+  { hash: known, length = Number.POSITIVE_INFINITY, later = 0 }: Known = {},
 ): Io<{ bytes: number; sha256: Sha256 }> {
+  const room = new Room(change);
   if (Buffer.isBuffer(content)) {
     const sha256 = known ?? sha256Of(content);
-    yield* writeAll(change, fd, content);
+    yield* room.write(fd, content, later);
     return { bytes: content.length, sha256: yield* wait(sha256) };
   }
   let bytes = 0;
   const hash = createHash("sha256");
   yield* forEachChunk(change, content, function* (chunk) {
     hash.update(chunk);
-    yield* writeAll(change, fd, chunk);
     bytes += chunk.length;
+    yield* room.write(fd, chunk, Math.max(0, length - bytes) + later);
   });
   return { bytes, sha256: hash.digest("hex") };
-}
-
-/** Where the disk is full, the oldest content of the trash makes room. */
-function* writeAll({ jail, journal }: Pick<Change, "jail" | "journal">, fd: number, bytes: Uint8Array): Io<void> {
-  let freed = 0;
-  for (let done = 0; done < bytes.length; ) {
-    try {
-      done += yield* jail.sys.write(fd, bytes, done);
-    } catch (error) {
-      const isFull = FULL.has(errnoOf(error) ?? "") && journal !== undefined && freed++ < MAX_FREED;
-      if (!isFull || !(yield* wait(journal.freeSpace()))) throw error;
-    }
-  }
 }
 
 export function* collect(change: Change, content: Content): Io<Buffer> {
@@ -79,28 +72,52 @@ function* forEachChunk(
   }
 }
 
+/** Content to add to an open file. */
+interface Added {
+  readonly fd: number;
+  /** Of the file before. */
+  readonly size: number;
+  readonly data: Buffer;
+  readonly writeBytes: number;
+  /** Bytes that the file is to have in the end; Infinity: nobody knows. Absent: this is all. */
+  readonly whole?: number | undefined;
+}
+
 /**
  * Writes and flushes. A partial write is truncated again, unless others have appended since.
  * @returns the new size
  */
-export function* writeAdded(
-  change: Change,
-  target: { fd: number; size: number; data: Buffer; writeBytes: number },
-): Io<number> {
+export function* writeAdded(change: Change, added: Added): Io<number> {
   const { sys } = change.jail;
-  const { fd, size, data, writeBytes } = target;
-  let written = 0;
-  try {
-    for (let to = 0; to < data.length; ) {
-      to = Math.min(data.length, to + writeBytes);
-      written += yield* sys.write(fd, data.subarray(0, to), written);
-      if (written < to) throw noSpace(change.access.place);
+  const { fd, size, data, whole = size + data.length } = added;
+  const room = new Room(change);
+  for (;;) {
+    const progress = { written: 0 };
+    try {
+      yield* writeParts(change, added, progress);
+      if (change.rules.durable) yield* sys.fsync(fd);
+      return (yield* sys.fstat(fd)).size;
+    } catch (error) {
+      const { written } = progress;
+      const now = yield* quietly(sys.fstat(fd));
+      // What others have added since stays, and so does a part of this.
+      const isTakenBack = now?.size === size + written && (yield* succeeds(sys.ftruncate(fd, size)));
+      if (!isTakenBack || written === data.length) throw error;
+      yield* room.make(error, Math.max(whole - size, data.length) - written);
     }
-    if (change.rules.durable) yield* sys.fsync(fd);
-    return (yield* sys.fstat(fd)).size;
-  } catch (error) {
-    const now = yield* quietly(sys.fstat(fd));
-    if (now?.size === size + written) yield* quietly(sys.ftruncate(fd, size));
-    throw error;
   }
+}
+
+function* writeParts(change: Change, { fd, data, writeBytes }: Added, progress: { written: number }): Io<void> {
+  for (let to = 0; to < data.length; ) {
+    to = Math.min(data.length, to + writeBytes);
+    progress.written += yield* change.jail.sys.write(fd, data.subarray(0, to), progress.written);
+    if (progress.written < to) throw new FullError();
+  }
+}
+
+/** A write that took a part of what was given: the disk is full. */
+class FullError extends Error {
+  readonly code = "ENOSPC";
+  readonly syscall = "write";
 }

@@ -238,7 +238,9 @@ class Copying {
       file = yield* wait(entry.open());
       const isInside = entry.below.length > 0;
       if (isInside) this.#held.push(reserve(this.#change, { bytes: file.size, files: 1 }));
-      const sha256 = yield* this.#content.copy(file, fd, path);
+      // How much a tree holds shows when all of it is copied.
+      const later = isInside ? Number.POSITIVE_INFINITY : 0;
+      const sha256 = yield* this.#content.copy(file, { fd, path, later });
       yield* isInside ? giveToOwner(jail, fd) : inheritRights(this.#change, fd);
       if (entry.mode !== undefined) yield* jail.sys.fchmod(fd, entry.mode);
       if (rules.durable) yield* jail.sys.fsync(fd);

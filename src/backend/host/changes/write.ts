@@ -43,7 +43,10 @@ interface Replacement {
 // keeps all that it refers to until the next full collection.
 function* replaceBy(change: Change, file: StagedFile, replacement: Replacement): Io<Written> {
   const { target, options, content, mayBeStale } = replacement;
-  const { bytes, sha256 } = yield* fill(change, file.fd, content, options.body.hash?.());
+  const { bytes, sha256 } = yield* fill(change, file.fd, content, {
+    hash: options.body.hash?.(),
+    length: options.body.length,
+  });
   if (options.modified !== undefined) yield* setTimeOfOpen(change.jail.sys, file.fd, options.modified);
   if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
   change.access.scope.checkpoint();

@@ -84,7 +84,7 @@ class Group {
     yield* wait(this.#rules.openJournal?.());
     const intent = yield* Intent.begin(ground, place);
     try {
-      for (const step of this.#steps) yield* withStepErrors(step, step.stage(intent));
+      yield* this.#stage(intent);
       yield* intent.flush();
       scope.checkpoint();
       const lock = yield* jail.locks.hold(keys);
@@ -105,6 +105,17 @@ class Group {
     }
     intent.end(this.#isSettled);
     return this.#effects;
+  }
+
+  *#stage(intent: Intent): Io<void> {
+    const later: number[] = [];
+    this.#steps.reduceRight((sum, { length = 0 }, index) => {
+      later[index] = sum;
+      return sum + length;
+    }, 0);
+    for (const [index, step] of this.#steps.entries()) {
+      yield* withStepErrors(step, step.stage(intent, later[index] ?? 0));
+    }
   }
 
   /** Walks to every place, authorises it, and checks what does not depend on earlier steps. */

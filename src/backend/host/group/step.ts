@@ -43,10 +43,12 @@ export interface Step {
   readonly ends: readonly End[];
   /** Missing directories on the way are made. */
   readonly makesParents: boolean;
+  /** Bytes that it stages; Infinity: nobody knows. Absent: none. */
+  readonly length?: number;
   /** Refuses what can be refused without a lock, before anything is staged. Not called if it depends on earlier steps. */
   check(): Io<void>;
-  /** Prepares content in the folder of the intent, without a lock. */
-  stage(intent: Intent): Io<void>;
+  /** Prepares content in the folder of the intent, without a lock. @param later bytes that later steps stage */
+  stage(intent: Intent, later: number): Io<void>;
   /** Under all locks: checks what is there now, and keeps it. */
   prepare(intent: Intent): Io<Ready>;
   /** The change itself. @param guard called right before */

@@ -64,7 +64,11 @@ export class WriteStep implements Step {
     requireTopDevice(change);
   }
 
-  *stage(intent: Intent): Io<void> {
+  get length(): number {
+    return this.#write.body.length ?? Number.POSITIVE_INFINITY;
+  }
+
+  *stage(intent: Intent, later: number): Io<void> {
     const content = yield* wait(this.#write.body.load());
     const { jail } = intent;
     const fd = yield* jail.sys.open(intent.pathOf(this.#staged), CREATE, 0o666);
@@ -73,6 +77,7 @@ export class WriteStep implements Step {
         { jail, access: this.#end.at.access, journal: openedJournal(this.#rules) },
         fd,
         content,
+        { length: this.length, later },
       );
     } catch (error) {
       closeNow(fd);

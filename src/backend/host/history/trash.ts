@@ -14,7 +14,7 @@ import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { kindOf, stateOf } from "../changes/report.js";
 import { findBelow } from "../group/intent.js";
 import { readRange } from "../open.js";
-import { countTree } from "../quota.js";
+import { countTree, freedBy } from "../quota.js";
 
 /** The folder, for changes. `undefined`: this root can have none. */
 const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
@@ -70,8 +70,8 @@ export class HostTrash implements TrashFolder {
     return this.#inTrash<KeptState | undefined>((jail, folder) => lookAt(jail, folder, [name, ...below]), undefined);
   }
 
-  measure(name: string): Awaitable<number> {
-    return this.#inTrash((jail, folder) => measureItem(jail, folder, name), 0);
+  measure(name: string, onlyFreed = false): Awaitable<number> {
+    return this.#inTrash((jail, folder) => measureItem(jail, folder, { name, onlyFreed }), 0);
   }
 
   remove(names: readonly string[]): Awaitable<void> {
@@ -147,11 +147,18 @@ function* lookAt(jail: Jail, folder: Pinned, names: readonly string[]): Io<KeptS
   }
 }
 
-function* measureItem(jail: Jail, folder: Pinned, name: string): Io<number> {
+function* measureItem(
+  jail: Jail,
+  folder: Pinned,
+  { name, onlyFreed }: { readonly name: string; readonly onlyFreed: boolean },
+): Io<number> {
   const item = yield* jail.handles.enter(folder, name);
-  if (typeof item === "string") return (yield* jail.sys.lstat(below(folder, name)))?.size ?? 0;
+  if (typeof item === "string") {
+    const stat = yield* jail.sys.lstat(below(folder, name));
+    return onlyFreed ? freedBy(stat).bytes : (stat?.size ?? 0);
+  }
   try {
-    return (yield* countTree(jail, item, false)).bytes;
+    return (yield* countTree(jail, item, onlyFreed)).bytes;
   } finally {
     release(item);
   }

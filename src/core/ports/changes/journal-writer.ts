@@ -39,8 +39,12 @@ export interface JournalWriter {
   add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): void;
   /** Records since a time in milliseconds, newest first, as far back as is looked. */
   madeSince(time: number): Iterable<IdentifiedRecord>;
-  /** Removes the oldest content from the trash. @returns whether there was any */
-  freeSpace(): Promise<boolean>;
+  /**
+   * Removes the oldest content from the trash, as much as gives this many bytes of its disk; nothing, if all of it would
+   * not.
+   * @param mayGiveUp whether what is kept of an entry may go @returns whether there is that much room now
+   */
+  freeSpace(bytes: number, mayGiveUp: (path: readonly string[]) => boolean): Promise<boolean>;
 }
 
 /** Something in the trash folder. */
@@ -69,8 +73,8 @@ export interface TrashFolder {
   ): Awaitable<OpenFile | "missing" | "altered">;
   /** What lies there now. @param below its names below the item, if that is a directory */
   look(name: string, below: readonly string[]): Awaitable<KeptState | undefined>;
-  /** Bytes of a file or of all files in a tree. */
-  measure(name: string): Awaitable<number>;
+  /** Bytes of a file or of all files in a tree. @param onlyFreed those that removing it gives back to the disk */
+  measure(name: string, onlyFreed?: boolean): Awaitable<number>;
   /** Removes items for good. Never fails: what cannot be removed stays. */
   remove(names: readonly string[]): Awaitable<void>;
 }

@@ -81,7 +81,7 @@ function requireLength(length: number | undefined, body: UploadBody): UploadBody
     }
     if (size !== length) throw invalidInput(`The body has ${size} bytes instead of ${length}`, "", "the whole body");
   }
-  return { ...body, chunks: chunks() };
+  return { ...body, length, chunks: chunks() };
 }
 
 /** @throws HttpError 405 for a collection of roots and for a root, 409 for a URL that ends in a slash */
