@@ -7,7 +7,7 @@ import { errorCodeOf } from "../core/errors/error-output.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError } from "../core/errors/texts.js";
 import { type Log, silentLog } from "../core/ports/log.js";
-import { parseExact, UnkeptNumber } from "../schema/exact-json.js";
+import { parseInput, RefusedJson } from "../schema/exact-json.js";
 import { nearestName } from "../schema/nearest.js";
 import type { Command } from "./arguments/arguments.js";
 import { UsageError } from "./arguments/options.js";
@@ -34,7 +34,7 @@ type Call = Extract<Command, { name: "call" }>;
 /** `venue-files call`: runs one operation, here or on the venue of `--url`, and prints its output. */
 export async function call(command: Call, context: CommandContext): Promise<number> {
   const isOnStdin = command.input === STDIN;
-  const given = isOnStdin ? undefined : parseInput(command.input, QUOTE);
+  const given = isOnStdin ? undefined : parseText(command.input, QUOTE);
   const stop = new AbortController();
   const caps = loadCaps(command.capsFile);
   const { log, maxInputBytes, open } =
@@ -103,17 +103,17 @@ async function readInput(stdin: CommandContext["stdin"], maxBytes: number): Prom
   const { readStdin } = await import("./tokens/token-files.js");
   const text = await readStdin(stdin, maxBytes);
   if (text === undefined) throw new ConfigError(["Standard input holds more than an operation can take"], EXIT.config);
-  return parseInput(text, "Give one JSON object on standard input");
+  return parseText(text, "Give one JSON object on standard input");
 }
 
 const QUOTE = `Quote it: '{"root":"tmp","path":"a.txt"}'`;
 
 /** Parses JSON, or else JSON5, which has no exact form of large integers. @throws UsageError */
-function parseInput(text: string, advice: string): unknown {
+function parseText(text: string, advice: string): unknown {
   try {
-    return parseExact(text);
+    return parseInput(text);
   } catch (error) {
-    if (error instanceof UnkeptNumber) throw new UsageError(`The input of 'call' cannot be taken: ${error.message}`);
+    if (error instanceof RefusedJson) throw new UsageError(`The input of 'call' cannot be taken: ${error.message}`);
     return parseJson5(text, advice);
   }
 }

@@ -8,15 +8,19 @@ import { isObject } from "../core/unknown.js";
  * `null`. @returns the input itself where nothing is left out
  */
 export function withoutNulls(input: unknown, schema: JsonObject): unknown {
-  if (!hasNull(input)) return input;
+  if (!hasNull(input, schema)) return input;
   return strip(input, schema);
 }
 
-/** Whether an object has a `null` in it or in its lists of objects; nearly no call has. */
-function hasNull(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some((item) => isObject(item) && hasNull(item));
-  if (!isObject(value)) return false;
-  return Object.values(value).some((member) => member === null || (Array.isArray(member) && hasNull(member)));
+/** Whether an object has a `null` where its schema names fields; nearly no call has. No deeper: `value` may be any JSON. */
+function hasNull(value: unknown, { properties, items }: JsonObject): boolean {
+  if (Array.isArray(value))
+    return isObject(items) && items["type"] === "object" && value.some((item) => hasNull(item, items));
+  if (!isObject(value) || !isObject(properties)) return false;
+  return Object.entries(value).some(([name, member]) => {
+    const field = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    return isObject(field) && (member === null || hasNull(member, field));
+  });
 }
 
 function strip(value: unknown, schema: JsonObject): unknown {

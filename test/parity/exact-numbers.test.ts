@@ -81,7 +81,7 @@ describe.each(CALLERS)("by %s", (name, call) => {
 
   test("a number that cannot be kept is refused, with what to do", async () => {
     const answer = await call("read", '{"root":"work","path":"huge.json","mode":"json"}');
-    expect(answer).toContain("File is not valid JSON: it holds a number that cannot be kept here. Pass mode: text");
+    expect(answer).toContain("File cannot be read with mode: json, since a number is too large. Pass mode: text");
     const write = await call("write", `{"root":"work","path":"never.json","value":${TOO_LARGE}}`);
     expect(write).toContain("a number is too large. Send it as a string");
   });
@@ -147,16 +147,21 @@ describe("in the library", () => {
     await files.close();
   });
 
-  test("a long file with one is refused with the limit, and read as text", async () => {
+  test("a long file with one is read, and with more values than are given it is refused and read as text", async () => {
     const text = `[9007199254740993,"${"x".repeat(1_048_576)}"]`;
+    const many = `[${Array(350_000).fill("{}").join(",")}]`;
     writeFileSync(join(folder, "long.json"), text);
+    writeFileSync(join(folder, "many.json"), many);
     const files = await createFileAdapter({ roots: { work: { path: folder } } });
-    const input = { root: "work", path: "long.json" };
-    await expect(files.invoke("file:read", { ...input, mode: "json" })).rejects.toMatchObject({
-      code: "TOO_LARGE",
-      message: `File is too large to read in one call: ${text.length} bytes, limit 1048576. It holds integers beyond 2^53: pass mode: text`,
+    const read = (path: string, mode: string) => files.invoke("file:read", { root: "work", path, mode });
+    expect(await read("long.json", "json")).toMatchObject({ value: [9007199254740993n, "x".repeat(1_048_576)] });
+    await expect(read("many.json", "json")).rejects.toMatchObject({
+      code: "NOT_JSON",
+      message:
+        "File cannot be read with mode: json, since it is longer than 1 MB and holds more than 150000 fields, objects " +
+        "and lists, 4194304 items, or 500000 integers beyond 2^53. Pass mode: text",
     });
-    expect(await files.invoke("file:read", { ...input, mode: "text" })).toMatchObject({ content: text });
+    expect(await read("many.json", "text")).toMatchObject({ content: many });
     await files.close();
   });
 });

@@ -134,6 +134,9 @@ const TEXT_ADVICE = "Pass its encoding, such as latin1, or mode: bytes";
 export const notJson = (place: Place, reason: string): FileAdapterError =>
   adapterError("NOT_JSON", `File is not valid JSON: ${reason}`, at(place));
 
+export const notReadAsJson = (place: Place, fault: string): FileAdapterError =>
+  adapterError("NOT_JSON", `File cannot be read with mode: json, since ${fault}. Pass mode: text`, at(place));
+
 export const tooLargeToRead = (place: Place, size: number, limit: number, advice: string): FileAdapterError =>
   adapterError(
     "TOO_LARGE",

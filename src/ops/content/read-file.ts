@@ -1,13 +1,12 @@
 // Reads a file, or a range of it, as the answer of `read` and `readMany`: chooses the mode and applies the limits.
 
 import { attachedContent } from "../../core/content-bytes.js";
-import type { FileAdapterError } from "../../core/errors/errors.js";
-import { notJson, notText, type Place, tooLargeToRead } from "../../core/errors/texts.js";
+import { notJson, notReadAsJson, notText, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
 import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { MAX_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
+import { parseInput, RefusedJson } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, isShownAsImage, mostBase64 } from "../rendering/describe-file.js";
 import { isPdf, readPdf } from "../rendering/read-pdf.js";
@@ -127,17 +126,11 @@ function parseJson(bytes: Buffer, { call, encoding }: Reading): unknown {
   const decoded = decodeText(bytes, encoding);
   if (decoded === undefined) throw notText(call.access.place, encoding);
   try {
-    return parseExact(decoded.text);
+    return parseInput(decoded.text);
   } catch (error) {
-    if (error instanceof UnkeptNumber) throw unkeptNumber(error, decoded.text, call.access.place);
+    if (error instanceof RefusedJson) throw notReadAsJson(call.access.place, error.fault);
     throw notJson(call.access.place, jsonFault(decoded.text));
   }
-}
-
-function unkeptNumber({ reason }: UnkeptNumber, text: string, place: Place): FileAdapterError {
-  if (reason !== "size") return notJson(place, "it holds a number that cannot be kept here. Pass mode: text");
-  const advice = "It holds integers beyond 2^53: pass mode: text";
-  return tooLargeToRead(place, text.length, MAX_EXACT_CHARS, advice);
 }
 
 /** Reads from the start: text is cut at the budget, images and other bytes are returned whole or not at all. */

@@ -5,7 +5,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
 import { deferred, settleWithin } from "../../core/turns.js";
 import { fieldsOf } from "../../core/unknown.js";
-import { parseExact, UnkeptNumber } from "../../schema/exact-json.js";
+import { parseInput, RefusedJson } from "../../schema/exact-json.js";
 import { Intake } from "../streams/intake.js";
 import { LineWriter } from "../streams/line-writer.js";
 
@@ -21,9 +21,9 @@ export interface LineStreams {
 }
 
 const NEWLINE = 0x0a;
-/** Bytes at either end of a dropped message that are searched for its id: clients put it first or last. */
+/** Bytes at either end of a dropped message that are searched for its id: clients put it before or after the parameters. */
 const ID_WINDOW_BYTES = 256;
-const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")/;
+const ID_FIRST = /^\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(\d+|"[^"\\]*")/;
 const ID_LAST = /"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$/;
 const INVALID_REQUEST = -32600;
 /** How long calls may take whose client has ended its input and may still read. */
@@ -181,7 +181,7 @@ export class LineTransport implements Transport {
     const tooLong = this.#bytes > this.#streams.maxMessageBytes;
     this.#pieces = [];
     this.#bytes = 0;
-    if (tooLong) this.#refuse(line.toString("utf8"));
+    if (tooLong) this.#refuse(line.toString("utf8"), `Message too large: limit ${this.#streams.maxMessageBytes} bytes`);
     else this.#receive(line.toString("utf8"));
   }
 
@@ -189,22 +189,14 @@ export class LineTransport implements Transport {
     if (text.trim() === "") return;
     let message: unknown;
     try {
-      message = parseExact(text);
+      message = parseInput(text);
     } catch (error) {
-      if (error instanceof UnkeptNumber) this.#answerFault(JSON.parse(text), error.message);
+      if (error instanceof RefusedJson) this.#refuse(text, `Invalid JSON: ${error.message}`);
       else this.#streams.onError(new Error("a line that is not JSON was ignored"));
       return;
     }
     if (isMessage(message)) this.#let(message);
     else this.#streams.onError(new Error("a line that is no JSON-RPC message was ignored"));
-  }
-
-  /** Answers a fault if the message has an id: a call left unanswered would wait forever. */
-  #answerFault(message: unknown, fault: string): void {
-    const text = `Invalid JSON: ${fault}`;
-    const { id } = fieldsOf(message);
-    if (typeof id !== "string" && typeof id !== "number") this.#streams.onError(new Error(text));
-    else void this.send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message: text } });
   }
 
   #let(message: JSONRPCMessage): void {
@@ -234,9 +226,10 @@ export class LineTransport implements Transport {
     if (!this.#closed && !this.#intake.isFull && input.isPaused()) input.resume();
   }
 
-  /** Refuses a message that is too long, if its ends contain the id: a call left unanswered would wait forever. */
-  #refuse(ends: string): void {
-    const text = `Message too large: limit ${this.#streams.maxMessageBytes} bytes`;
+  /** Refuses a message that is not read, if its ends contain the id: a call left unanswered would wait forever. */
+  #refuse(message: string, text: string): void {
+    const isShort = message.length <= 2 * ID_WINDOW_BYTES;
+    const ends = isShort ? message : message.slice(0, ID_WINDOW_BYTES) + message.slice(-ID_WINDOW_BYTES);
     const id = (ID_FIRST.exec(ends) ?? ID_LAST.exec(ends))?.[1];
     if (id === undefined) this.#streams.onError(new Error(text));
     else void this.send({ jsonrpc: "2.0", id: JSON.parse(id), error: { code: INVALID_REQUEST, message: text } });

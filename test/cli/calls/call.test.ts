@@ -124,14 +124,10 @@ describe("a call that fails prints nothing, and one line of JSON on standard err
     expect(readFileSync(join(folder, "docs/a.txt"), "utf8")).toBe("alpha\n");
   });
 
-  test("an output too deep for JSON", async () => {
-    const { status, stdout, stderr } = await call(
-      "file:read",
-      '{"root":"docs","path":"deep.json","mode":"json"}',
-      ...docs,
-    );
-    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(JSON.parse(stderr.trim().split("\n").at(-1) ?? "")).toMatchObject({ errorCode: "INTERNAL" });
+  test("but not an output deeper than the stack", async () => {
+    const { status, stdout } = await call("file:read", '{"root":"docs","path":"deep.json","mode":"json"}', ...docs);
+    expect(status).toBe(0);
+    expect(stdout).toContain(readFileSync(join(folder, "docs/deep.json"), "utf8"));
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { type Awaitable, after } from "../../../core/io.js";
-import { parseInput, UnkeptNumber } from "../../../schema/exact-json.js";
+import { parseInput } from "../../../schema/exact-json.js";
 import { invalidJson } from "../plumbing/http-error.js";
 
 /** Maximum bytes of a body that is also tried as JSON5, whose parser is slow. */
@@ -38,7 +38,7 @@ export function parseJsonText(body: unknown, options: { json5: boolean }): Await
   try {
     return { value: parseInput(text), text };
   } catch (error) {
-    if (error instanceof UnkeptNumber || !options.json5 || body.length > MAX_JSON5_BYTES)
+    if (!(error instanceof SyntaxError) || !options.json5 || body.length > MAX_JSON5_BYTES)
       throw invalidJson(reasonOf(error));
   }
   return parseJson5(text);
