@@ -128,6 +128,9 @@ export function stringifyExact(value: unknown, replacing: () => Replacer | undef
   }
 }
 
+/** Deeper than any text that is parsed. */
+const MAX_DEPTH = 1_000_000;
+
 /** An object or list that is being written. */
 interface OpenPart {
   readonly value: object;
@@ -153,6 +156,8 @@ function stringifyFlat(root: unknown, replacer: Replacer | undefined): string {
       return text !== undefined;
     }
     if (within.has(value)) throw new TypeError("a circle cannot be written as JSON");
+    // Objects may be made by getters, without end.
+    if (open.length >= MAX_DEPTH) throw new RangeError("nested too deeply to be written as JSON");
     within.add(value);
     const isList = Array.isArray(value);
     pieces.push(before, isList ? "[" : "{");

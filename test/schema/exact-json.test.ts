@@ -214,5 +214,11 @@ describe("writing exactly", () => {
     circle.push(circle);
     expect(() => stringifyExact(circle)).toThrow(TypeError);
     expect(() => stringifyExact([1n, circle])).toThrow(TypeError);
+    const endless = (): object => ({
+      get next() {
+        return endless();
+      },
+    });
+    expect(() => stringifyExact(endless())).toThrow(RangeError);
   });
 });

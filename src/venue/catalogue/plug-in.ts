@@ -12,7 +12,7 @@ import type {
   SurfaceContext,
 } from "../../core/ports/adapter.js";
 import { isObject } from "../../core/unknown.js";
-import { parseExact, stringifyExact, UnkeptNumber } from "../../schema/exact-json.js";
+import { parseExact, RefusedJson, stringifyExact } from "../../schema/exact-json.js";
 import { type AdapterHosting, hostAdapter } from "./hosted-adapter.js";
 
 /** An operation as declared by the author of an adapter. */
@@ -88,7 +88,7 @@ function plainJson(value: unknown): unknown {
     return parseExact(text);
   } catch (error) {
     // It can be written, but holds integers that are too long to be read.
-    if (error instanceof UnkeptNumber) return value;
+    if (error instanceof RefusedJson) return value;
     throw error;
   }
 }
