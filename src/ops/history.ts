@@ -1,8 +1,7 @@
 import { invalidInput } from "../core/errors/texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
-import type { Operation } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { LOOKS, type Operation, type PlacesCall } from "../core/ports/operation.js";
 import type { HistoryInput, HistoryOutput } from "../schema/types.js";
 import { readIdCursor, writeIdCursor } from "./history/cursor.js";
 import {
@@ -40,7 +39,7 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1)?.entry.id : horizon;
     return {
-      entries: await answersOf(page, journals),
+      entries: await answersOf(page, journals, call),
       ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseenReason(page) }),
       ...(last === undefined ? {} : { nextCursor: writeIdCursor(binding, last) }),
     };
@@ -95,9 +94,13 @@ function endOf(
 const unseenReason = (page: readonly Found[]): "visited" | undefined =>
   page.some(({ entry }) => entry.reason === "visited") ? "visited" : undefined;
 
-async function answersOf(page: readonly Found[], journals: readonly JournalView[]): Promise<EntryAnswer[]> {
+async function answersOf(
+  page: readonly Found[],
+  journals: readonly JournalView[],
+  { terms }: Pick<PlacesCall, "terms">,
+): Promise<EntryAnswer[]> {
   const partial = await partialGroups(page, journals);
-  return page.map(({ entry, of }) => answerOf(entry, of.view, partial.has(entry.group ?? "")));
+  return page.map(({ entry, of }) => answerOf(entry, of.view, { isPartial: partial.has(entry.group ?? ""), terms }));
 }
 
 /** Groups of which the caller may not know every member. */

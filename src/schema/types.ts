@@ -72,12 +72,14 @@ export interface HistoryOutput {
     files?: number;
     before: {
       etag?: string;
+      hash?: string;
       size: number;
       mode?: number;
       modified: number;
     } | null;
     after: {
       etag?: string;
+      hash?: string;
       size: number;
       mode?: number;
       modified: number;

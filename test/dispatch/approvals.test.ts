@@ -1,5 +1,7 @@
 import { expect, test } from "@jest/globals";
+import { etagOf, hashText } from "../../src/core/etag.js";
 import type { At } from "../../src/core/ports/backend.js";
+import { sha256Of } from "../../src/ops/content/file-etag.js";
 import { dispatchOn } from "./fake.js";
 
 test("a change is made only where links led when it was looked at", async () => {
@@ -26,4 +28,32 @@ test("a change is made only where links led when it was looked at", async () => 
   expect(walked).toEqual(["looked-at", "elsewhere", "looked-at", "looked-at"]);
   await expect(write()).rejects.toMatchObject({ code: "CONFLICT" });
   expect(made).toEqual(["f"]);
+});
+
+test("a change is made only on the content that was looked at, though the caller named it by its etag", async () => {
+  const expected: unknown[] = [];
+  const { call } = dispatchOn({
+    approve: { for: ["delete"], minutes: 10 },
+    backend: {
+      write(_path, _body, options) {
+        expected.push(options.expected);
+        return { bytes: 1, created: false };
+      },
+    },
+  });
+  const sha256 = sha256Of(Buffer.from("x"));
+  await call("append", { path: "f", content: "x" });
+  const ifMatch = etagOf(sha256);
+  await call("write", { path: "f", content: "y", ifMatch }, { surface: "mcp" });
+  expect(expected).toEqual([{ content: hashText(sha256) }]);
+  // One that is not met refuses the change.
+  await expect(
+    call("write", { path: "f", content: "y", ifMatch: "aaaaaaaa" }, { surface: "mcp" }),
+  ).rejects.toMatchObject({
+    code: "CONFLICT",
+  });
+  await expect(call("write", { path: "f", content: "y", ifNoneMatch: "*" }, { surface: "mcp" })).rejects.toMatchObject({
+    code: "CONFLICT",
+  });
+  expect(expected).toHaveLength(1);
 });

@@ -24,8 +24,8 @@ describe("a change that a person has to allow", () => {
     expect(effect).toEqual([
       {
         ...{ path: "sub/a.txt", action: "overwrite" },
-        before: { type: "file", etag: expect.any(String), size: 8 },
-        after: { type: "file", etag: expect.any(String), size: 4 },
+        before: { type: "file", etag: expect.any(String), sha256: expect.any(String), size: 8 },
+        after: { type: "file", etag: expect.any(String), sha256: expect.any(String), size: 4 },
       },
     ]);
     expect(diff).toContain("-one\n-two\n+new\n");

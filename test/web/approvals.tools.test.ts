@@ -1,5 +1,5 @@
 // Approvals clicked through: an agent asks over MCP, a person sees what it would do, allows or denies it.
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { Page } from "playwright-core";
@@ -107,5 +107,15 @@ inBrowser("approvals", () => {
     expect(isError).toBe(true);
     expect(text).toMatch(/changed/i);
     expect(textOf("changed.txt")).toBe("somebody else's\n");
+  });
+
+  test("what is in a folder that goes is shown by its first names", async () => {
+    mkdirSync(stage.at("lib/deep"), { recursive: true });
+    writeFileSync(stage.at("lib/deep/in it.sh"), "");
+    const call = { name: "file_delete", arguments: { root: "files", path: "lib", recursive: true } };
+    expect((await agent.callTool(call)).isError).toBe(true);
+    for (const name of ["deep/", "deep/in it.sh"]) await card("files/lib").getByText(name, { exact: true }).waitFor();
+    await card("files/lib").getByRole("button", { name: "Deny" }).click();
+    await card("files/lib").waitFor({ state: "detached" });
   });
 });

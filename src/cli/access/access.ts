@@ -4,6 +4,7 @@ import { userInfo } from "node:os";
 import { createInterface } from "node:readline/promises";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import type { EffectState } from "../../core/ports/effect.js";
 import type { HolderEntry } from "../../venue/operations/auth/list.js";
 import type { AccessCommand } from "../arguments/commands/access.js";
 import { printDuration, printTime } from "../arguments/duration.js";
@@ -127,6 +128,8 @@ interface Shown {
     readonly action: string;
     readonly to?: string;
     readonly toReal?: string;
+    readonly before?: Pick<EffectState, "entries" | "names">;
+    readonly after?: Pick<EffectState, "entries" | "names">;
   }[];
   /** Effects beyond those. */
   readonly more?: number;
@@ -190,9 +193,17 @@ async function ask(id: string, { calls, context }: Desk, question: (text: string
 
 function lineOf({ operation, caller, effect, more }: Shown): string {
   const place = (path: string, real = path) => (real === path ? path : `${path} (leads to ${real})`);
-  const what = effect.map(({ root, path, real, action, to, toReal }) => {
-    return `${action} ${root}:${place(path, real)}${to === undefined ? "" : ` → ${place(to, toReal)}`}`;
+  const what = effect.map(({ root, path, real, action, to, toReal, before, after }) => {
+    const target = to === undefined ? "" : ` → ${place(to, toReal)}`;
+    return `${action} ${root}:${place(path, real)}${target}${namesIn(after ?? before)}`;
   });
   if (more !== undefined) what.push(`and ${more} more, which are not shown`);
   return escapeText(`${what.join(", ")}  (${operation} by ${caller})`);
+}
+
+/** What is in a folder, as far as its names are told. */
+function namesIn({ entries = 0, names = [] }: Pick<EffectState, "entries" | "names"> = {}): string {
+  if (names.length === 0) return "";
+  const more = entries > names.length ? ` and ${entries - names.length} more` : "";
+  return ` (${names.join(", ")}${more})`;
 }

@@ -1,5 +1,7 @@
 // The effects of a call, as a person is shown them before it runs.
 
+import type { Sha256 } from "../etag.js";
+
 /** Kinds of effect that a root can ask about. `overwrite`: any replacing or shortening of content but by edit. */
 const APPROVED_ACTIONS = ["delete", "overwrite", "edit", "move", "create", "exec"] as const;
 export type ApprovedAction = (typeof APPROVED_ACTIONS)[number];
@@ -8,10 +10,14 @@ export type ApprovedAction = (typeof APPROVED_ACTIONS)[number];
 export interface EffectState {
   readonly type: "file" | "directory" | "link";
   readonly etag?: string;
+  /** Of a file: the whole hash, which an approval is bound to. */
+  readonly sha256?: Sha256;
   /** Bytes; of a directory, of all files below. */
   readonly size?: number;
   /** Entries below a directory. */
   readonly entries?: number;
+  /** The first of them, below the directory; that of a directory ends with a slash. */
+  readonly names?: readonly string[];
 }
 
 /** One thing that a call would do. */
@@ -43,6 +49,9 @@ export const withoutContent = ({ before, after, real: _, toReal: __, ...effect }
   ...(before === undefined ? {} : { before: { type: before.type } }),
   ...(after === undefined ? {} : { after: { type: after.type } }),
 });
+
+/** Most names of a directory that are shown. */
+export const SHOWN_NAMES = 20;
 
 /** Most effects of a request that are shown. */
 const SHOWN_EFFECTS = 20;

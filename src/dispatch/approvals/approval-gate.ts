@@ -19,7 +19,7 @@ import { joinDiffs } from "./target-state.js";
 /** Effects of one commit of a call. */
 export interface Intent {
   readonly effects: readonly Effect[];
-  /** Present state beyond the effects: counts of a tree. */
+  /** What an approval is bound to beyond the effects: what is in a tree. */
   readonly state?: string;
   /** Made only if somebody is asked. */
   diff?(): string | undefined;
@@ -113,12 +113,18 @@ export class ApprovalGate {
     this.#held = question;
   }
 
+  /** Whether a person decides about this, or has decided by what the approval of the call says. */
+  concerns(question: Question): boolean {
+    const { allowedRoot } = this.#options.context;
+    const isAllowed = (root: string): boolean => this.#allowed.has(root) || root === allowedRoot;
+    return !question.intent.effects.every(({ root }) => isAllowed(root)) && this.#isCovered(question);
+  }
+
   /** Uses what has been allowed. @throws APPROVAL_DENIED */
   #needsAsking(question: Question): boolean {
     const { rules, intent } = question;
     const { desk, approval, context } = this.#options;
-    const isAllowed = (root: string): boolean => this.#allowed.has(root) || root === context.allowedRoot;
-    if (intent.effects.every(({ root }) => isAllowed(root)) || !this.#isCovered(question)) return false;
+    if (!this.concerns(question)) return false;
     if (this.#clientOf(rules)?.hasAllowed === true) {
       this.#approve(intent, BY_CLIENT);
       return false;
@@ -210,13 +216,13 @@ export class ApprovalGate {
     const { name: operation, context } = this.#options;
     const earlier = [...this.#allowed.values()];
     const before = earlier.flatMap(({ effects }) => effects);
-    const diffs = [...earlier, ...intents].map((one) => one.diff?.()).filter((one) => one !== undefined);
+    const diff = joinDiffs([...earlier, ...intents].map((one) => one.diff?.()));
     return {
       ...{ operation, digest: this.#digest(), context, minutes },
       parts: [...earlier.map(({ part }) => part), ...intents.map(partOf)],
       effects: [...before, ...intents.flatMap(({ effects }) => effects)],
       ...(before.length === 0 ? {} : { allowed: before.length }),
-      ...(diffs.length === 0 ? {} : { diff: joinDiffs(diffs) }),
+      ...(diff === undefined ? {} : { diff }),
     };
   }
 

@@ -1,9 +1,9 @@
 // The backend of a root that asks a person: every change of every operation and surface passes the gate of its call.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { requireExpected } from "../../backend/preconditions.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { type Expected, etagOf, hashText, type Sha256 } from "../../core/etag.js";
+import type { Expected, Sha256 } from "../../core/etag.js";
 import type { ApprovalRules } from "../../core/ports/approval.js";
 import type {
   AppendOptions,
@@ -23,8 +23,10 @@ import type {
 import type { Effect, EffectState } from "../../core/ports/effect.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { ApprovalGate, Intent } from "./approval-gate.js";
+import { CountedSource } from "./counted-source.js";
 import { planGroup } from "./guarded-group.js";
-import { contentDiff, countedSource, namesOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
+import { loadOnce, passAtEnd } from "./once.js";
+import { contentDiff, fileState, namesOf, pinOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
 
 type Wrapped = Pick<
   Backend,
@@ -123,10 +125,7 @@ class Guard {
     return this.#changePinned(at, { given: options.expected, itself: true }, async (found, expected) => {
       const action = at.access.verb === "move" ? "move" : "delete";
       if (found.state !== undefined) {
-        this.#pass({
-          effects: [this.#effect(at, { action, before: found.state })],
-          ...(found.tree === undefined ? {} : { state: found.tree }),
-        });
+        await this.#passBound({ effects: [this.#effect(at, { action, before: found.state })] }, found);
       }
       // Only a file has content to expect.
       const known = found.state?.type === "file" ? { expected } : { expected: options.expected };
@@ -138,12 +137,11 @@ class Guard {
     return this.#changePinned(to, { given: options.expected, itself: true }, async (found, expected) => {
       const source = await readTarget(this.#inner, from, true);
       const moved = { action: "move", ...targetNamesOf(to), ...stateOf("before", source.state) } as const;
-      this.#pass({
-        effects: [this.#effect(from, moved), ...this.#replacedEffects(to, found, source.state)],
-        ...(source.tree === undefined ? {} : { state: source.tree }),
-      });
-      const isFile = source.sha256 !== undefined;
-      const expectedFrom = options.expectedFrom ?? (isFile ? contentOf(source.sha256) : undefined);
+      const effects = [this.#effect(from, moved), ...this.#replacedEffects(to, found, source.state)];
+      const isShown = found.state !== undefined && source.content !== undefined && to.access.holds("crud/read");
+      const diff = () => (isShown ? contentDiff(to.path.text, found, source.content, false) : undefined);
+      await this.#passBound({ effects, diff }, source, found);
+      const expectedFrom = source.sha256 === undefined ? options.expectedFrom : pinOf(source, options.expectedFrom);
       return this.#inner.move(from, to, { ...options, expected, expectedFrom });
     });
   }
@@ -151,31 +149,38 @@ class Guard {
   /** The source of a move to another tree is asked about before it is copied, or with the target. */
   async source(at: At, options: SourceOptions): Promise<TreeSource> {
     if (at.access.verb === "move") {
-      const { state, tree } = await readTarget(this.#inner, at, true);
-      const effects = [this.#effect(at, { action: "move", ...stateOf("before", state) })];
+      const found = await readTarget(this.#inner, at, true);
+      const effects = [this.#effect(at, { action: "move", ...stateOf("before", found.state) })];
       const { gate, rules } = this.#options;
-      gate.passOrHold(rules, { effects, ...(tree === undefined ? {} : { state: tree }) });
+      gate.passOrHold(rules, await this.#bind({ effects }, found));
     }
     return this.#inner.source(at.path, options, at.access);
   }
 
   place(at: At, source: TreeSource, options: CopyOptions): Promise<Copied> {
-    const once = countedSource(source);
+    const once = new CountedSource(source);
     return this.#changePinned(at, { given: options.expected, once, itself: true }, async (found, expected) => {
       const action = found.state === undefined ? "create" : "overwrite";
+      const replaced = options.replaces === true ? await found.bound?.() : undefined;
+      const isShown = at.access.holds("crud/read");
       const approve = (sha256: Sha256 | undefined): void => {
         options.approve?.(sha256);
         // What a tree brings is known once it has been read.
-        const after = { ...once.state(), ...(sha256 === undefined ? {} : { etag: etagOf(sha256) }) };
-        this.#pass({ effects: [this.#effect(at, { action, ...stateOf("before", found.state), after })] });
+        const after = sha256 === undefined ? once.state : { ...once.state, ...fileState(sha256, once.size) };
+        this.#pass({
+          effects: [this.#effect(at, { action, ...stateOf("before", found.state), after })],
+          state: `${once.hash()} ${sha256} ${replaced}`,
+          diff: () => (isShown ? once.diff(at.path.text, found) : undefined),
+        });
       };
-      return this.#inner.place(at.path, once.source, { ...options, expected, approve, hash: true }, at.access);
+      const hash = source.top.type === "file";
+      return this.#inner.place(at.path, once.source, { ...options, expected, approve, hash }, at.access);
     });
   }
 
   async changeAll(given: readonly GroupChange[]): Promise<readonly GroupEffect[]> {
-    const { intent, changes } = await planGroup(this.#inner, this.#options.root, given);
-    this.#pass(intent);
+    const { intent, bound, changes } = await planGroup(this.#inner, this.#options.root, given);
+    await this.#passBound(intent, ...bound);
     try {
       return await this.#inner.changeAll(changes);
     } catch (error) {
@@ -197,6 +202,19 @@ class Guard {
     this.#options.gate.pass(this.#options.rules, intent);
   }
 
+  async #passBound(intent: Intent, ...places: readonly TargetState[]): Promise<void> {
+    this.#pass(await this.#bind(intent, ...places));
+  }
+
+  /** Binds what is asked to all that is at these places. It is read only if somebody is asked. */
+  async #bind(intent: Intent, ...places: readonly TargetState[]): Promise<Intent> {
+    const { gate, rules } = this.#options;
+    if (!gate.concerns({ rules, intent })) return intent;
+    const all: (string | undefined)[] = [];
+    for (const { bound } of places) all.push(await bound?.());
+    return { ...intent, state: JSON.stringify(all) };
+  }
+
   /** Content that has passed the gate; a stream passes it at its end, before anything is put in place. */
   async #guardContent(
     at: At,
@@ -204,13 +222,13 @@ class Guard {
   ): Promise<Body> {
     const mayRead = at.access.holds("crud/read");
     const passWith = (sha256: Sha256, size: number, start: Buffer | undefined) => {
-      const after: EffectState = { type: "file", etag: etagOf(sha256), size };
+      const after = fileState(sha256, size);
       const diff = () => (mayRead && start !== undefined ? contentDiff(at.path.text, found, start, adds) : undefined);
       this.#pass({ effects: [this.#effect(at, { action, ...stateOf("before", found.state), after })], diff });
     };
     const loaded = await body.load();
     if (Buffer.isBuffer(loaded)) {
-      passWith(createHash("sha256").update(loaded).digest("hex"), loaded.length, loaded);
+      passWith(hash("sha256", loaded), loaded.length, loaded);
       return { load: () => loaded };
     }
     return { load: () => passAtEnd(loaded, passWith) };
@@ -233,9 +251,8 @@ class Guard {
       const found = await readTarget(this.#inner, at, itself);
       // Nobody is asked about what is refused anyway.
       if (given !== undefined && found.sha256 !== undefined) requireExpected(given, found.sha256, at.access);
-      const pin: Expected | undefined = found.state === undefined ? "nothing" : contentOf(found.sha256);
       try {
-        return await act(found, given ?? pin);
+        return await act(found, pinOf(found, given));
       } catch (error) {
         const isOurs = given === undefined && error instanceof FileAdapterError && error.code === "CONFLICT";
         const again = isOurs && !this.#options.gate.isApproved && once?.isSpent !== true && looks < MAX_LOOKS;
@@ -245,53 +262,12 @@ class Guard {
   }
 }
 
-/** A body that says whether it was a stream and has been read: it cannot be read again. */
-interface LoadedOnce extends Body {
-  readonly isSpent: boolean;
-}
-
-function loadOnce(body: Body): LoadedOnce {
-  let isSpent = false;
-  return {
-    get isSpent() {
-      return isSpent;
-    },
-    async load() {
-      const loaded = await body.load();
-      isSpent = !Buffer.isBuffer(loaded);
-      return loaded;
-    },
-  };
-}
-
 const DIRECTORY: EffectState = { type: "directory" };
 
 const stateOf = <Key extends "before" | "after">(key: Key, state: EffectState | undefined) =>
   (state === undefined ? {} : { [key]: state }) as { readonly [key in Key]?: EffectState };
 
-const contentOf = (sha256: Sha256 | undefined): Expected | undefined =>
-  sha256 === undefined ? undefined : { content: hashText(sha256) };
-
 function actionOf(verb: string, { state }: TargetState): Effect["action"] {
   if (state === undefined) return "create";
   return verb === "edit" ? "edit" : "overwrite";
-}
-
-/** Most bytes of a stream that are kept for the difference. */
-const KEPT_BYTES = 1_048_576;
-
-async function* passAtEnd(
-  chunks: AsyncIterable<Uint8Array>,
-  pass: (sha256: Sha256, size: number, whole: Buffer | undefined) => void,
-): AsyncGenerator<Uint8Array> {
-  const sum = createHash("sha256");
-  const start: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    sum.update(chunk);
-    size += chunk.length;
-    if (size <= KEPT_BYTES) start.push(chunk);
-    yield chunk;
-  }
-  pass(sum.digest("hex"), size, size <= KEPT_BYTES ? Buffer.concat(start) : undefined);
 }

@@ -1,16 +1,25 @@
 // Describes the effects of a group of changes as a whole, before any of them is made.
 
-import { etagOf, hashText } from "../../core/etag.js";
-import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
+import type { At, Backend, ChangeOptions, GroupChange } from "../../core/ports/backend.js";
 import type { ApprovedAction, Effect, EffectState } from "../../core/ports/effect.js";
 import { sha256Of } from "../../ops/content/file-etag.js";
 import type { Intent } from "./approval-gate.js";
-import { contentDiff, joinDiffs, namesOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
+import {
+  contentDiff,
+  fileState,
+  joinDiffs,
+  namesOf,
+  pinOf,
+  readTarget,
+  type TargetState,
+  targetNamesOf,
+} from "./target-state.js";
 
 interface Planned {
   readonly change: GroupChange;
   readonly effects: readonly Effect[];
-  readonly tree?: string;
+  /** What is looked at as a whole. */
+  readonly bound?: TargetState | undefined;
   readonly diff?: string | undefined;
 }
 
@@ -23,17 +32,20 @@ export async function planGroup(
   inner: Backend,
   root: string,
   changes: readonly GroupChange[],
-): Promise<{ readonly intent: Intent; readonly changes: readonly GroupChange[] }> {
+): Promise<{
+  readonly intent: Intent;
+  readonly bound: readonly TargetState[];
+  readonly changes: readonly GroupChange[];
+}> {
   const places = new Places(inner);
   const planned: Planned[] = [];
   for (const change of changes) planned.push(await planOne(root, change, places));
-  const diff = (): string | undefined => {
-    const diffs = planned.flatMap((one) => one.diff ?? []);
-    return diffs.length === 0 ? undefined : joinDiffs(diffs);
-  };
-  const state = planned.map(({ tree = "" }) => tree).join(";");
   return {
-    intent: { effects: planned.flatMap(({ effects }) => effects), state, diff },
+    intent: {
+      effects: planned.flatMap(({ effects }) => effects),
+      diff: () => joinDiffs(planned.map(({ diff }) => diff)),
+    },
+    bound: planned.map(({ bound = {} }) => bound),
     changes: planned.map(({ change }) => change),
   };
 }
@@ -89,29 +101,29 @@ async function planOne(root: string, change: GroupChange, places: Places): Promi
     ...(known?.state === undefined ? {} : { before: known.state }),
     ...(after === undefined ? {} : { after }),
   });
-  const tree = found?.tree === undefined ? {} : { tree: found.tree };
-  const expected = pinOf(found);
+  // What an earlier change of the group decides is not expected.
+  const pinned = <T extends ChangeOptions>(options: T): T =>
+    found === undefined ? options : { ...options, expected: pinOf(found, options.expected) };
+  const bound = found;
   switch (change.kind) {
     case "write": {
       const { body, after, diff } = await contentOf(change, known);
       const action = known?.state === undefined ? "create" : "overwrite";
-      const options = { ...change.options, expected: change.options.expected ?? expected };
-      return { change: { ...change, body, options }, effects: [effect(action, after)], diff, ...tree };
+      const options = pinned(change.options);
+      return { change: { ...change, body, options }, effects: [effect(action, after)], diff, bound };
     }
     case "remove": {
       places.remove(change.at);
-      const pin = found?.state?.type === "file" ? expected : undefined;
-      const options = { ...change.options, expected: change.options.expected ?? pin };
-      return { change: { ...change, options }, effects: [effect("delete")], ...tree };
+      const options = found?.state?.type === "file" ? pinned(change.options) : change.options;
+      return { change: { ...change, options }, effects: [effect("delete")], bound };
     }
     case "mkdir":
       return { change, effects: found?.state === undefined ? [effect("create", { type: "directory" })] : [] };
     case "restore": {
       const action = known?.state === undefined ? "create" : "overwrite";
-      const options = { ...change.options, expected: change.options.expected ?? expected };
       // A drive that gets its former content back loses what it has now.
       const effects = change.at.path.segments.length === 0 ? [effect("overwrite"), effect("delete")] : [effect(action)];
-      return { change: { ...change, options }, effects, ...tree };
+      return { change: { ...change, options: pinned(change.options) }, effects, bound };
     }
   }
 }
@@ -132,17 +144,12 @@ async function planMove(
     effects.push({ root, ...namesOf(to), action: "overwrite", before: replaced.state, ...after });
   }
   places.move(from, to, source);
-  const ofSource = source?.sha256 === undefined ? undefined : pinOf(source);
   const pinned = {
     ...options,
-    expected: options.expected ?? pinOf(target),
-    expectedFrom: options.expectedFrom ?? ofSource,
+    expected: target === undefined ? options.expected : pinOf(target, options.expected),
+    expectedFrom: source?.sha256 === undefined ? options.expectedFrom : pinOf(source, options.expectedFrom),
   };
-  return {
-    change: { ...change, options: pinned },
-    effects,
-    ...(source?.tree === undefined ? {} : { tree: source.tree }),
-  };
+  return { change: { ...change, options: pinned }, effects, bound: source };
 }
 
 /** Content in memory is part of what is approved; a stream follows from the input of the call. */
@@ -150,14 +157,7 @@ async function contentOf({ at, body }: Extract<GroupChange, { kind: "write" }>, 
   const content = await body.load();
   const loaded = { load: () => content };
   if (!Buffer.isBuffer(content)) return { body: loaded, after: { type: "file" } as const, diff: undefined };
-  const after: EffectState = { type: "file", etag: etagOf(sha256Of(content)), size: content.length };
+  const after = fileState(sha256Of(content), content.length);
   const mayRead = at.access.holds("crud/read");
   return { body: loaded, after, diff: mayRead ? contentDiff(at.path.text, found ?? {}, content, false) : undefined };
-}
-
-/** `undefined`: nothing is expected, as an earlier change of the group decides. */
-function pinOf(found: TargetState | undefined) {
-  if (found === undefined) return undefined;
-  if (found.state === undefined) return "nothing" as const;
-  return found.sha256 === undefined ? undefined : { content: hashText(found.sha256) };
 }

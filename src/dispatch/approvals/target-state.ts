@@ -1,14 +1,11 @@
 // Reads the state of the target of a change before the change is made.
 
-import { createHash } from "node:crypto";
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { etagOf, type Sha256 } from "../../core/etag.js";
+import { type Expected, etagOf, hashText, isExpected, type Sha256 } from "../../core/etag.js";
 import type { At, Backend, FileStat } from "../../core/ports/backend.js";
 import type { Effect, EffectState } from "../../core/ports/effect.js";
-import type { OpenFile } from "../../core/ports/open-file.js";
-import type { TreeSource } from "../../core/ports/tree-source.js";
-import { mapSource } from "../../ops/copying/copy-tree.js";
 import { unifiedDiff } from "../../ops/editing/unified-diff.js";
+import { countTree, hashOpen, hashTree } from "./tree-state.js";
 
 /** State of a place. */
 export interface TargetState {
@@ -20,27 +17,22 @@ export interface TargetState {
   readonly head?: Buffer;
   /** Content of a small file. */
   readonly content?: Buffer;
-  /** Summary of a directory, as one text. */
-  readonly tree?: string;
+  /** Mode of the entry, the hash of what is in a directory, the version of a link: read only where somebody is asked. */
+  readonly bound?: () => Promise<string>;
 }
 
-const CHUNK = 262_144;
 /** Most bytes of a file of which a difference is made. */
-const MAX_TEXT = 1_048_576;
+export const MAX_TEXT = 1_048_576;
 const MAX_DIFF_CHARS = 16_000;
 /** Most characters of the differences of several files or roots together. */
 const MAX_JOINT_CHARS = 64_000;
 const CUT = "\\ The difference goes on: it is cut here\n";
-/** Entries of a tree that are counted; a larger one is told by this many. */
-const MAX_ENTRIES = 100_000;
 
 /** Finds where links lead to, without what is there. From then on the way must not change. */
 export async function readWay(backend: Backend, { path, access }: At): Promise<void> {
   await backend.stat(path, access);
   access.pin?.(access.realPath);
 }
-
-const LINK: TargetState = { state: { type: "link" } };
 
 /** How an effect names its place: as requested, and behind links. For a place that was looked at. */
 export function namesOf({ path, access }: At): Pick<Effect, "path" | "real"> {
@@ -65,95 +57,70 @@ export async function readTarget(backend: Backend, at: At, itself = false): Prom
   access.pin?.(undefined);
   const found = await lookAt(backend, at, itself);
   // Where links count by their targets, the target is looked at when the link is removed.
-  if (found !== LINK || access.rules === undefined) access.pin?.(access.realPath);
+  if (found.state?.type !== "link" || access.rules === undefined) access.pin?.(access.realPath);
   return found;
 }
 
 async function lookAt(backend: Backend, at: At, itself: boolean): Promise<TargetState> {
   const { path, access } = at;
-  const kind = itself ? (await backend.state?.(path, access))?.kind : undefined;
-  if (kind === "link" || kind === "other") return LINK;
+  const now = itself ? await backend.state?.(path, access) : undefined;
+  const link: TargetState = { state: { type: "link" }, bound: async () => now?.version ?? "" };
+  if (now?.kind === "link" || now?.kind === "other") return link;
   let stat: FileStat | undefined;
   try {
     stat = await backend.stat(path, access);
   } catch (error) {
     // A link that leads nowhere can still be removed or moved.
-    if (itself && error instanceof FileAdapterError && isLinkFault(error.code)) return LINK;
+    if (itself && error instanceof FileAdapterError && isLinkFault(error.code)) return link;
     throw error;
   }
   if (stat === undefined) return {};
-  if (itself && stat.symlink) return LINK;
-  if (stat.type === "directory") return readTree(backend, at);
-  if (stat.type !== "file") return LINK;
+  if (itself && stat.symlink) return link;
+  if (stat.type === "directory") {
+    const bound = async (): Promise<string> => `${now?.mode} ${await hashTree(backend, at)}`;
+    return { state: await countTree(backend, at), bound };
+  }
+  if (stat.type !== "file") return link;
+  return { ...(await readFile(backend, at)), bound: async () => `${now?.mode}` };
+}
+
+async function readFile(backend: Backend, { path, access }: At): Promise<TargetState> {
   const file = await backend.open(path, access);
   try {
-    const sum = createHash("sha256");
     const kept: Buffer[] = [];
-    let size = 0;
-    for (;;) {
-      const bytes = await file.read(size, CHUNK);
-      sum.update(bytes);
-      size += bytes.length;
-      if (size <= MAX_TEXT) kept.push(bytes);
-      if (bytes.length < CHUNK) break;
-    }
-    const sha256 = sum.digest("hex");
-    const state: EffectState = { type: "file", etag: etagOf(sha256), size };
+    let length = 0;
+    const { sha256, size } = await hashOpen(file, access.scope, (bytes) => {
+      length += bytes.length;
+      if (length <= MAX_TEXT) kept.push(bytes);
+    });
     const head = Buffer.from(kept[0]?.subarray(0, 2) ?? []);
+    const state = fileState(sha256, size);
     return { state, sha256, head, ...(size <= MAX_TEXT ? { content: Buffer.concat(kept) } : {}) };
   } finally {
     file.close();
   }
 }
 
+/** The state of a file. Its whole hash decides: anybody can make two contents with one etag. */
+export const fileState = (sha256: Sha256, size: number): EffectState => ({
+  type: "file",
+  etag: etagOf(sha256),
+  sha256,
+  size,
+});
+
+/**
+ * The precondition of a change, so that it finds the content that was looked at: by the whole hash, also where the caller
+ * named it by its etag. A precondition that is not met stays, and refuses the change.
+ */
+export function pinOf({ state, sha256 }: TargetState, given: Expected | undefined): Expected | undefined {
+  if (sha256 === undefined) return given ?? (state === undefined ? "nothing" : undefined);
+  const content = hashText(sha256);
+  const isNamed = given !== undefined && (given === "nothing" || given.content === content);
+  return isNamed || (given !== undefined && !isExpected(given, sha256)) ? given : { content };
+}
+
 const isLinkFault = (code: string): boolean => code === "DANGLING_SYMLINK" || code === "SYMLINK_ESCAPE";
-
-async function readTree(backend: Backend, { path, access }: At): Promise<TargetState> {
-  let entries = 0;
-  let size = 0;
-  let latest = 0;
-  await backend.walk(
-    path,
-    {
-      sizes: true,
-      visit: (entry) => {
-        entries += 1;
-        size += entry.size ?? 0;
-        latest = Math.max(latest, entry.modified ?? 0);
-        return entries < MAX_ENTRIES ? "enter" : "stop";
-      },
-    },
-    access,
-  );
-  // The size of what was not counted is not known.
-  const state: EffectState = { type: "directory", entries, ...(entries < MAX_ENTRIES ? { size } : {}) };
-  return { state, tree: `${entries} ${size} ${latest}` };
-}
-
-/** A source that counts what is read from it. */
-export function countedSource(given: TreeSource) {
-  let entries = 0;
-  let size = 0;
-  const { type } = given.top;
-  const source = mapSource(given, (entry) => {
-    if (entry.below.length > 0) entries += 1;
-    const open = async (): Promise<OpenFile> => {
-      const file = await entry.open();
-      // The top is opened again where the copy is tried again.
-      size = entry.below.length === 0 ? file.size : size + file.size;
-      return file;
-    };
-    return { ...entry, open };
-  });
-  return {
-    source,
-    state: (): EffectState => ({ type, ...(type === "file" ? {} : { entries }), size }),
-    /** What is in a tree cannot be read again. */
-    get isSpent(): boolean {
-      return entries > 0;
-    },
-  };
-}
 
 /** A unified diff of a text file and what it becomes; `undefined` where one of them is no text. */
 export function contentDiff(path: string, found: TargetState, content: Buffer, adds: boolean): string | undefined {
@@ -169,8 +136,10 @@ export function contentDiff(path: string, found: TargetState, content: Buffer, a
   return diffTruncated ? `${diff}${CUT}` : diff;
 }
 
-/** Several differences as one, which a person decides by: what is cut says so. */
-export function joinDiffs(diffs: readonly string[]): string {
+/** Several differences as one, which a person decides by: what is cut says so. `undefined`: there is none. */
+export function joinDiffs(all: readonly (string | undefined)[]): string | undefined {
+  const diffs = all.filter((one) => one !== undefined);
+  if (diffs.length === 0) return undefined;
   const text = diffs.join("");
   return text.length > MAX_JOINT_CHARS ? `${text.slice(0, MAX_JOINT_CHARS)}\n${CUT}` : text;
 }

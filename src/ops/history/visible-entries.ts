@@ -1,7 +1,7 @@
 // Filters a journal by the rights of a caller, and turns entries into answers.
 
 import { unknownRoot } from "../../core/errors/texts.js";
-import { etagOf } from "../../core/etag.js";
+import { etagOf, hashText } from "../../core/etag.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PlacesCall, RootView } from "../../core/ports/operation.js";
@@ -59,8 +59,16 @@ async function journalOf(view: RootView, all: readonly RootView[]): Promise<Jour
 /** Whether nothing in a root can be hidden from the caller, so that no entry needs to be looked at to know it. */
 export const seesAll = ({ root, allows }: RootView): boolean => root.policy === undefined && allows([], "crud/read");
 
-/** An entry as it is answered. `partial`: its group has members that the caller may not know. */
-export function answerOf(entry: JournalEntry, { root }: RootView, isPartial: boolean): EntryAnswer {
+/**
+ * An entry as it is answered.
+ * @param facts `isPartial`: its group has members that the caller may not know; `terms`: of the call
+ */
+export function answerOf(
+  entry: JournalEntry,
+  { root }: RootView,
+  { isPartial, terms }: { readonly isPartial: boolean } & Pick<PlacesCall, "terms">,
+): EntryAnswer {
+  const stateOf = (state: EntryState | null) => stateIn(state, terms?.details === true);
   const { id, time, op, path, from, fromRoot, kind, actor, via, surface, group, made, files } = entry;
   const { undoable, reason, undoneBy, undoes, mayInclude } = entry;
   return {
@@ -80,11 +88,12 @@ export function answerOf(entry: JournalEntry, { root }: RootView, isPartial: boo
   };
 }
 
-function stateOf(state: EntryState | null): EntryAnswer["before"] {
+function stateIn(state: EntryState | null, isDetailed: boolean): EntryAnswer["before"] {
   if (state === null) return null;
   const { size, modified, mode, sha256 } = state;
   return {
     ...(sha256 === undefined ? {} : { etag: etagOf(sha256) }),
+    ...(sha256 === undefined || !isDetailed ? {} : { hash: hashText(sha256) }),
     ...{ size, modified },
     ...(mode === undefined ? {} : { mode }),
   };

@@ -77,7 +77,9 @@ function lineOf({ root, path, real, action, to, toReal, command, before, after }
 const sizeAfter = (after: EffectState | undefined): readonly string[] =>
   after?.size === undefined ? [] : [`then ${sizeOf(after)}`];
 
-function sizeOf({ type, size, entries }: EffectState): string {
-  const parts = [entries === undefined ? type : `${type} of ${counted(entries, "entry", "entries")}`];
+function sizeOf({ type, size, entries, names = [] }: EffectState): string {
+  const shown = names.map((name) => `"${escapeText(name)}"`).join(", ");
+  const first = shown === "" ? "" : `: ${shown}${names.length < (entries ?? 0) ? ", …" : ""}`;
+  const parts = [entries === undefined ? type : `${type} of ${counted(entries, "entry", "entries")}${first}`];
   return [...parts, ...(size === undefined ? [] : [`${size} bytes`])].join(", ");
 }

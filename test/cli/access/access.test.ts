@@ -1,5 +1,5 @@
 // Links, access tokens and approvals of a venue that runs, as commands.
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, describe, expect, test } from "@jest/globals";
@@ -12,7 +12,7 @@ import { cleanUp, makeFolder } from "../process.js";
 afterAll(cleanUp);
 
 const VENUE = `{ port: 0, seedFile: "venue.seed", stateDir: "state", log: { file: "venue.log" },
-  file: { roots: { docs: { path: "docs", approve: { for: ["overwrite"] } } } } }`;
+  file: { roots: { docs: { path: "docs", approve: { for: ["overwrite", "delete"] } } } } }`;
 
 function streams(isTTY: boolean) {
   const [stdin, stdout, stderr] = [1, 2, 3].map(() => Object.assign(new PassThrough(), { isTTY }));
@@ -184,6 +184,19 @@ describe("a venue that runs", () => {
     const allowed = await call(token, "file:write", { ...WRITE, approval: approvalId });
     expect(allowed.status).toBe(200);
     expect(readFileSync(join(folder, "docs/a.md"), "utf8")).toBe("two\n");
+    await close();
+  });
+
+  test("a folder that waits is listed with its first names", async () => {
+    const { folder, run, call, close } = await start();
+    mkdirSync(join(folder, "docs/lib"));
+    for (let index = 10; index < 35; index += 1) writeFileSync(join(folder, `docs/lib/${index}`), "");
+    const token = (await run("token", "issue", ...RIGHTS)).stdout.trim();
+    const refused = await call(token, "file:delete", { root: "docs", path: "lib", recursive: true });
+    expect(refused.status).toBe(403);
+    expect((await run("approvals")).stdout).toMatch(
+      / {2}delete docs:lib \(10, 11, .*28, 29 and 5 more\) {2}\(file:delete by /,
+    );
     await close();
   });
 

@@ -1,8 +1,11 @@
 import { existsSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { hashText } from "../../../src/core/etag.js";
+import { sha256Of } from "../../../src/ops/content/file-etag.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
+import { entryOfWrite } from "../../../src/surfaces/acp/files/journal-steps.js";
 import { useGround } from "../../ops/ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 
@@ -28,6 +31,20 @@ async function ops(): Promise<readonly string[]> {
   const { entries }: FileOutputs["file:history"] = await ground.run("history", { via: session });
   return entries.map(({ op, undoneBy }) => `${op}${undoneBy === undefined ? "" : " (undone)"}`).reverse();
 }
+
+test("the entry of a write is found by the whole hash of its content, since others can have the same etag", async () => {
+  const [one, other] = ["echo 00213937\n", "echo 02913469\n"] as const;
+  const hash = (content: string) => hashText(sha256Of(Buffer.from(content)));
+  await write("file", one);
+  await write("file", other);
+  const calls = { adapter: ground.adapter, context: () => ({}) };
+  const own = { id: session, calls, changes: { hasEntry: () => false } } as unknown as Parameters<
+    typeof entryOfWrite
+  >[0];
+  const place = { root: "r", key: "r/file" } as Parameters<typeof entryOfWrite>[1];
+  expect(await entryOfWrite(own, place, hash(one))).toBeUndefined();
+  expect(await entryOfWrite(own, place, hash(other))).toMatch(/./);
+});
 
 describe("undo and redo in a root with a journal", () => {
   test("are undos of the entries of the session", async () => {

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, read } from "../api/call.js";
 import { loadLabels, personOf } from "../api/labels.js";
-import type { Approval } from "../api/operations.js";
+import type { Approval, ApprovedState } from "../api/operations.js";
 import { texts } from "../texts.js";
 import { formatAgo, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
@@ -55,7 +55,7 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
         <small>{texts.waitsUntil(formatAgo(expires))}</small>
       </p>
       <ul class="names">
-        {effect.map(({ root = "", path, real, action, to, toReal }) => (
+        {effect.map(({ root = "", path, real, action, to, toReal, before, after }) => (
           <li key={`${action} ${root} ${path}`}>
             <span class="tag">{plain(action)}</span>
             <Name text={root === "" ? path : `${root}/${path}`} />
@@ -67,6 +67,7 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
                 {toReal === undefined ? null : <small>{texts.leadsTo(toReal)}</small>}
               </>
             )}
+            <Below state={after ?? before} />
           </li>
         ))}
         {more === undefined ? null : <li>{texts.moreNotShown(more)}</li>}
@@ -81,6 +82,22 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
         </button>
       </p>
     </article>
+  );
+}
+
+/** The first names in a folder that comes or goes. */
+function Below({ state: { entries = 0, names = [] } = {} }: { readonly state: ApprovedState | undefined }) {
+  if (names.length === 0) return null;
+  const more = entries - names.length;
+  return (
+    <ul class="names">
+      {names.map((name) => (
+        <li key={name}>
+          <Name text={name} />
+        </li>
+      ))}
+      {more > 0 ? <li>{texts.moreNotShown(more)}</li> : null}
+    </ul>
   );
 }
 

@@ -58,6 +58,14 @@ export interface Page {
   readonly cursor?: string;
 }
 
+/** What is or will be at a place, as far as it is shown. */
+export interface ApprovedState {
+  /** Entries below a folder. */
+  readonly entries?: number;
+  /** The first of them. */
+  readonly names?: readonly string[];
+}
+
 export interface Approval {
   readonly id: string;
   readonly operation: string;
@@ -74,6 +82,8 @@ export interface Approval {
     readonly action: string;
     readonly to?: string;
     readonly toReal?: string;
+    readonly before?: ApprovedState;
+    readonly after?: ApprovedState;
   }[];
   /** Effects beyond those. */
   readonly more?: number;

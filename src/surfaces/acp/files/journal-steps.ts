@@ -1,7 +1,7 @@
 // Undo and redo by the journal of a root: what was too large to hold comes back too, and the history tells of an undo.
 
+import type { CallTerms } from "../../../core/call/terms.js";
 import { notKept } from "../../../core/errors/undo-texts.js";
-import { etagOf } from "../../../core/etag.js";
 import type { HistoryOutput, UndoOutput } from "../../../schema/types.js";
 import type { FileSession } from "../protocol/session.js";
 import type { ShownPlace } from "../review/modified.js";
@@ -22,11 +22,11 @@ export async function entryOfWrite(
   hash: string,
 ): Promise<string | undefined> {
   const path = key.slice(root.length + 1);
-  const etag = etagOf(hash.slice("sha256:".length));
   try {
-    const { entries } = await invoke<HistoryOutput>(calls, "file:history", { root, path, via, limit: MAX_EXAMINED });
+    const input = { root, path, via, limit: MAX_EXAMINED };
+    const { entries } = await invoke<HistoryOutput>(calls, "file:history", input, { details: true });
     const found = entries.find((one) => one.path === path && one.op === "write" && one.undoneBy === undefined);
-    const isOfWrite = found?.undoable === true && found.after?.etag === etag && !changes.hasEntry(found.id);
+    const isOfWrite = found?.undoable === true && found.after?.hash === hash && !changes.hasEntry(found.id);
     return isOfWrite ? found.id : undefined;
   } catch {
     // There is no journal, or the caller may not look into it. The file is written, so the request has not failed.
@@ -52,5 +52,5 @@ export async function takeBackByJournal(
   }
 }
 
-const invoke = <T>({ adapter, context }: FileCalls, operation: string, input: object): Promise<T> =>
-  adapter.invoke(operation, input, context()) as Promise<T>;
+const invoke = <T>({ adapter, context }: FileCalls, operation: string, input: object, terms?: CallTerms): Promise<T> =>
+  adapter.invoke(operation, input, { ...context(), ...(terms === undefined ? {} : { terms }) }) as Promise<T>;

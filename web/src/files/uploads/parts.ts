@@ -82,10 +82,10 @@ async function endsAs({ root, part }: Unfinished, file: File, size: number): Pro
 /** Puts what was sent in place. @throws ApiError `ALREADY_EXISTS` */
 export async function moveIntoPlace(
   { root, path, part }: Unfinished,
-  replaced: { etag?: string } | undefined,
+  replaced: { hash?: string } | undefined,
 ): Promise<void> {
-  const etag = replaced?.etag === undefined ? {} : { ifMatchTo: replaced.etag };
-  const condition = replaced === undefined ? { ifNoneMatchTo: "*" } : { overwrite: true, ...etag };
+  const known = replaced?.hash === undefined ? {} : { ifMatchTo: replaced.hash };
+  const condition = replaced === undefined ? { ifNoneMatchTo: "*" } : { overwrite: true, ...known };
   await change("file:move", { root, path: part, to: path, ...condition });
 }
 

@@ -139,7 +139,7 @@ async function send(one: Upload, condition: Condition, abort: AbortSignal): Prom
   const replaced = condition === "replace" ? await read("file:stat", { root, path, hash: true }) : undefined;
   const onSent = (sent: number) => update(id, { sent });
   if (part === undefined) {
-    const known: Record<string, string> = replaced?.etag === undefined ? {} : { "if-match": `"${replaced.etag}"` };
+    const known: Record<string, string> = replaced?.hash === undefined ? {} : { "if-match": `"${replaced.hash}"` };
     const headers = condition === "new" ? { "if-none-match": "*" } : known;
     await sendFile({ method: "PUT", root, path, body: file, headers, signal: abort, onProgress: onSent });
     return;
