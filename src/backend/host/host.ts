@@ -187,14 +187,14 @@ export class HostBackend implements Backend {
     return runIo(mapErrors(access.place, this.#source(path, options, access)), access.scope);
   }
 
-  *#source(path: RelPath, { followLast, there }: SourceOptions, access: Access): Io<TreeSource> {
+  *#source(path: RelPath, { followLast, there, leftOut }: SourceOptions, access: Access): Io<TreeSource> {
     access.scope.checkpoint();
     const { jail, walk, found } = yield* this.#root.enter(path, access, { followLast, onlyTarget: false });
     try {
       if (found.state !== "found") throw notFound(access.place);
       const { object, real } = found;
       if (!object.stat.isDirectory() && !object.stat.isFile()) throw notAFile(access.place);
-      return new HostSource({ jail, walk, object, name: real.at(-1) ?? "", access, there });
+      return new HostSource({ jail, walk, object, name: real.at(-1) ?? "", access, there, leftOut });
     } catch (error) {
       walk.close();
       throw error;

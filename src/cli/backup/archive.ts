@@ -20,16 +20,20 @@ export interface Manifest {
 }
 
 interface ListedEntry {
+  /** With a slash at the end: a folder of a root. */
   readonly path: string;
   readonly size: number;
   readonly sha256: string;
+  /** Permission bits of an entry of a root. */
+  readonly mode?: number;
 }
 
 /** Something to put into a backup. */
 export interface Source {
-  /** `state/…`, `drives/…`, `roots/NAME/…`, `seed` or `revocations`. */
+  /** `state/…`, `drives/…`, `roots/NAME/…`, `seed` or `revocations`; a folder of a root ends with a slash. */
   readonly path: string;
   readonly size: number;
+  readonly mode?: number;
   /** Milliseconds since the epoch. */
   readonly modified: number;
   /** Exactly `size` bytes. */
@@ -37,12 +41,13 @@ export interface Source {
 }
 
 const MANIFEST = "manifest.json";
-const FILE = { type: "file", mode: 0o600 } as const;
+const PRIVATE = 0o600;
 const MAX_ENTRIES = 1_000_000;
 const MAX_MANIFEST_BYTES = 268_435_456;
 /** Segments that stay below the place they are put into, on every system. */
-const SAFE =
-  /^(?:seed|revocations|(?:state|drives|roots\/[A-Za-z0-9][A-Za-z0-9._-]{0,62})(?:\/(?!\.{1,2}(?:\/|$))[^/\\\0]+)+)$/;
+const SEGMENTS = String.raw`(?:/(?!\.{1,2}(?:/|$))[^/\\\0]+)+`;
+const ROOT_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
+const SAFE = new RegExp(`^(?:seed|revocations|(?:state|drives)${SEGMENTS}|roots/${ROOT_NAME}${SEGMENTS}/?)$`);
 
 /**
  * Writes a new file, mode 0600. Until all of it is on disk it is `<file>.part`, which a killed process leaves and the next one to write
@@ -78,19 +83,21 @@ async function fill(
   const entries: ListedEntry[] = [];
   for await (const source of sources) {
     if (!SAFE.test(source.path)) throw new RangeError(`No place for ${source.path} in a backup`);
-    const { path, size } = source;
+    const { path, size, mode } = source;
     const hash = createHash("sha256");
-    const entry = archive.add({ ...FILE, name: path, size, mtime: new Date(source.modified) }).getWriter();
+    const header = { type: typeOf(path), mode: mode ?? PRIVATE, name: path, size, mtime: new Date(source.modified) };
+    const entry = archive.add(header).getWriter();
     for await (const chunk of source.read()) {
       hash.update(chunk);
       await entry.write(chunk);
     }
     await entry.close();
-    entries.push({ path, size, sha256: hash.digest("hex") });
+    entries.push({ path, size, sha256: hash.digest("hex"), ...(mode === undefined ? {} : { mode }) });
   }
   const manifest: Manifest = { format: 1, ...about, entries };
   const list = Buffer.from(JSON.stringify(manifest));
-  const entry = archive.add({ ...FILE, name: MANIFEST, size: list.length, mtime: new Date(about.created) }).getWriter();
+  const header = { type: "file", mode: PRIVATE, name: MANIFEST, size: list.length } as const;
+  const entry = archive.add({ ...header, mtime: new Date(about.created) }).getWriter();
   await entry.write(list);
   await entry.close();
   archive.finalize();
@@ -102,20 +109,27 @@ export class BackupFault extends Error {
   override readonly name = "BackupFault";
 }
 
-interface ReadOptions {
-  readonly passphrase: string | undefined;
-  /** Takes the content of each entry. Default: it is only verified. */
-  readonly take?: (
-    entry: { readonly path: string; readonly modified: number },
-    content: AsyncIterable<Buffer>,
-  ) => Promise<void>;
+const typeOf = (path: string): "directory" | "file" => (path.endsWith("/") ? "directory" : "file");
+
+/** An entry that is being read. What is not taken of its content is read to verify it. */
+export interface ReadEntry {
+  readonly path: string;
+  readonly size: number;
+  readonly modified: number;
+  readonly content: AsyncIterable<Buffer>;
 }
 
-/** Reads a backup and verifies all of it. @throws BackupFault */
-export async function readBackup(
+/** Verifies a backup. @throws BackupFault */
+export async function verifyBackup(handle: FileHandle, passphrase: string | undefined): Promise<Manifest> {
+  const entries = readBackup(handle, passphrase);
+  for (let step = await entries.next(); ; step = await entries.next()) if (step.done === true) return step.value;
+}
+
+/** Reads a backup: each entry in turn, all of it verified at the end. @throws BackupFault */
+export async function* readBackup(
   handle: FileHandle,
-  { passphrase, take = (_entry, content) => drain(content) }: ReadOptions,
-): Promise<Manifest> {
+  passphrase: string | undefined,
+): AsyncGenerator<ReadEntry, Manifest> {
   const head = Buffer.alloc(MAGIC.length);
   const { bytesRead } = await handle.read(head, 0, head.length, 0);
   if (bytesRead === 0) throw new BackupFault("it is cut off: nothing is in it");
@@ -127,7 +141,7 @@ export async function readBackup(
   const plain = isSealed ? unsealStream(bytes, passphrase ?? "") : bytes;
   const archive = ReadableStream.from(plain).pipeThrough(createTarDecoder({ strict: true }));
   try {
-    return await checkEntries(archive, take);
+    return yield* checkEntries(archive);
   } catch (error) {
     if (error instanceof SealBroken) throw new BackupFault(error.message);
     if (error instanceof BackupFault || isSystemError(error)) throw error;
@@ -135,10 +149,7 @@ export async function readBackup(
   }
 }
 
-async function checkEntries(
-  archive: AsyncIterable<ParsedTarEntry>,
-  take: NonNullable<ReadOptions["take"]>,
-): Promise<Manifest> {
+async function* checkEntries(archive: AsyncIterable<ParsedTarEntry>): AsyncGenerator<ReadEntry, Manifest> {
   const found = new Map<string, Omit<ListedEntry, "path">>();
   let manifest: Manifest | undefined;
   for await (const { header, body } of archive) {
@@ -148,19 +159,20 @@ async function checkEntries(
       continue;
     }
     const { name: path } = header;
-    if (header.type !== "file" || !SAFE.test(path) || found.has(path))
+    if (header.type !== typeOf(path) || !SAFE.test(path) || found.has(path))
       throw new BackupFault("it holds what is no entry of a backup");
     if (found.size >= MAX_ENTRIES) throw new BackupFault("it has too many entries");
     const hash = createHash("sha256");
     let size = 0;
-    const counted = (async function* () {
+    const content = (async function* () {
       for await (const chunk of body) {
         hash.update(chunk);
         size += chunk.length;
         yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
       }
     })();
-    await take({ path, modified: header.mtime?.getTime() ?? 0 }, counted);
+    yield { path, size: header.size, modified: header.mtime?.getTime() ?? 0, content };
+    for await (const _chunk of content);
     found.set(path, { size, sha256: hash.digest("hex") });
   }
   if (manifest === undefined) throw new BackupFault("it is cut off: its list is missing");
@@ -170,11 +182,6 @@ async function checkEntries(
     if (own?.size !== size || own.sha256 !== sha256) throw new BackupFault("an entry is damaged");
   }
   return manifest;
-}
-
-/** Reads content that is not needed, which verifies it. */
-export async function drain(content: AsyncIterable<Buffer>): Promise<void> {
-  for await (const _chunk of content);
 }
 
 async function readManifest(body: AsyncIterable<Uint8Array>, size: number): Promise<Manifest> {

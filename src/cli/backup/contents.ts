@@ -3,7 +3,7 @@
 import { type Dirent, readdirSync } from "node:fs";
 import { cp, mkdtemp, open, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -14,8 +14,8 @@ import { knownStateDir } from "../../venue/start/state/secrets.js";
 import { EXIT } from "../context.js";
 import type { Source } from "./archive.js";
 
-/** Top names of the state that are not its own: drives come with `--drives`, caches and notes of a process not at all. */
-const NOT_STATE = new Set(["drives", "drive-cache"]);
+/** Folders in the state that are not its own: drives come with `--drives`, caches not at all. */
+const NOT_STATE = ["drives", "drive-cache"];
 /** What processes leave each other, what is being made, and copies from before a migration. */
 const NOT_KEPT = /^running\.json$|^format\.lock|^format-\d+\.bak$|\.(?:new|tmp|sock)$/;
 /** File names of a database. */
@@ -35,7 +35,12 @@ export async function* stateSources(config: VenueConfig, env: Environment, chose
   const spool = await mkdtemp(join(tmpdir(), "venue-files-backup-"));
   try {
     const state = knownStateDir(config, env);
-    if (state !== undefined) yield* filesBelow(state, "state", { spool, skip: NOT_STATE });
+    const { store } = config.drives;
+    const drives = typeof store === "object" && "path" in store ? [resolve(store.path)] : [];
+    if (state !== undefined) {
+      const skip = new Set([...NOT_STATE.map((name) => join(resolve(state), name)), ...drives]);
+      yield* filesBelow(resolve(state), "state", { spool, skip });
+    }
     if (config.seedFile !== undefined) yield* fileSource(config.seedFile, "seed");
     const { revocations } = config.auth.ucan;
     if (revocations !== undefined) yield* fileSource(revocationPlace(config, env).path, "revocations");
@@ -58,7 +63,8 @@ export function drivesFolder(config: VenueConfig, env: Environment): string | un
 
 interface Walk {
   readonly spool: string;
-  readonly skip?: ReadonlySet<string>;
+  /** Folders that are left out. */
+  readonly skip: ReadonlySet<string>;
 }
 
 /** Files below a folder, sorted; databases as copies. Links, sockets and files that are just being made are left out. */
@@ -69,8 +75,8 @@ async function* filesBelow(folder: string, prefix: string, { spool, skip }: Walk
   }
   for (const entry of entries) {
     const { name } = entry;
-    if (skip?.has(name) === true || name === DATA || LOCKS.has(name) || NOT_KEPT.test(name)) continue;
-    if (entry.isDirectory()) yield* filesBelow(join(folder, name), `${prefix}/${name}`, { spool });
+    if (skip.has(join(folder, name)) || name === DATA || LOCKS.has(name) || NOT_KEPT.test(name)) continue;
+    if (entry.isDirectory()) yield* filesBelow(join(folder, name), `${prefix}/${name}`, { spool, skip });
     else if (entry.isFile()) yield* fileSource(join(folder, name), `${prefix}/${name}`);
   }
 }

@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import { humanSize } from "../../ops/content/human-size.js";
@@ -12,7 +13,7 @@ import { packageVersion } from "../../version.js";
 import type { BackupCreate } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT, isSystemError } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
-import { type Manifest, type Source, writeBackup } from "./archive.js";
+import { type Manifest, writeBackup } from "./archive.js";
 import { drivesFolder, stateSources } from "./contents.js";
 import { passphraseOf } from "./passphrase.js";
 import { rootSources, withRoots } from "./roots.js";
@@ -38,16 +39,14 @@ export async function backupCreate(command: BackupCreate, context: CommandContex
   const log = openConfiguredLog(config, context.stderr);
   const did = hasKey ? openOwnAccess(config, { env, log }).did : undefined;
   const about = { version: packageVersion(), created, ...(did === undefined ? {} : { did }) };
-  const write = async (more: () => AsyncIterable<Source>): Promise<number> => {
+  return withRoots(command.roots, config, context, async (roots) => {
     const sources = async function* () {
       yield* stateSources(config, env, command);
-      yield* more();
+      yield* rootSources(roots, context);
     };
     printResult(await save(file, { sources: sources(), about }, passphrase), command, context);
     return EXIT.ok;
-  };
-  if (command.roots.length === 0) return write(async function* () {});
-  return withRoots(command.source, context, (session) => write(() => rootSources(command.roots, session)));
+  });
 }
 
 async function save(file: string, content: Parameters<typeof writeBackup>[1], passphrase: string | undefined) {
@@ -57,6 +56,7 @@ async function save(file: string, content: Parameters<typeof writeBackup>[1], pa
     const code = codeOf(error);
     if (code === "EEXIST")
       throw new ConfigError([`${escapeText(file)} is there already, and is not overwritten`], EXIT.config);
+    if (error instanceof FileAdapterError) throw new ConfigError([error.message], EXIT.noInput);
     if (!isSystemError(error)) throw error;
     throw new ConfigError([`The backup cannot be written: ${code}`], EXIT.noInput);
   }
@@ -65,11 +65,12 @@ async function save(file: string, content: Parameters<typeof writeBackup>[1], pa
 function printResult({ entries, did }: Manifest, { file, plaintext }: BackupCreate, { stdout }: CommandContext): void {
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);
   const kinds = new Map<string, number>();
-  for (const { path } of entries) {
+  const files = entries.filter(({ path }) => !path.endsWith("/"));
+  for (const { path } of files) {
     const [kind = ""] = path.split("/");
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   const parts = [...kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
-  stdout.write(`${escapeText(file)}: ${counted(entries.length, "file")}, ${humanSize(bytes)} (${parts}), `);
+  stdout.write(`${escapeText(file)}: ${counted(files.length, "file")}, ${humanSize(bytes)} (${parts}), `);
   stdout.write(`${plaintext ? "NOT encrypted" : "encrypted"}${did === undefined ? "" : `\nvenue ${did}`}\n`);
 }

@@ -1,6 +1,6 @@
 // Where the parts of a backup go: each is staged beside its place under another name, and gets its name at the end.
 
-import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { mkdir, open, rename, utimes } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ConfigError } from "../../config/errors.js";
@@ -9,9 +9,10 @@ import { escapeText } from "../../core/errors/texts.js";
 import { syncDirectory } from "../../database/durable-files.js";
 import { revocationPlace } from "../../venue/identity/revocations.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
-import { restoreMarker } from "../../venue/start/state/unfinished-restore.js";
+import { isOfRestore, restoreMarkers, STAGED } from "../../venue/start/state/unfinished-restore.js";
 import { EXIT } from "../context.js";
 import { writeNewFile } from "../output/new-file.js";
+import type { ReadEntry } from "./archive.js";
 import { drivesFolder } from "./contents.js";
 
 /** A file or folder that gets its name in one step. */
@@ -19,6 +20,10 @@ interface Place {
   /** The configuration key that says where. */
   readonly key: string;
   readonly path: string;
+  /** Where it is written first. */
+  readonly staged: string;
+  /** A folder is there, and stays. */
+  readonly isThere: boolean;
 }
 
 /** The places of one restore. */
@@ -26,16 +31,17 @@ export interface Places {
   /** Clears what a killed restore left. @throws ConfigError unless every place is free */
   prepare(): void;
   /** Writes an entry into the stage. */
-  stage(entry: { readonly path: string; readonly modified: number }, content: AsyncIterable<Buffer>): Promise<void>;
-  /** Where the revocation list is staged. */
-  readonly revocations: string;
-  /** Gives every place its name. Killed in between, the venue does not start, and the next restore begins anew. */
+  stage(entry: ReadEntry): Promise<void>;
+  /** Where the revocation list is staged; `undefined`: the configuration has none. */
+  readonly revocations: string | undefined;
+  /**
+   * Gives every place its name; one that fails leaves them free. Killed in between, the venue does not start, and the next restore
+   * begins anew.
+   */
   commit(): Promise<void>;
   /** Removes the stage. */
   discard(): void;
 }
-
-const STAGED = ".restore";
 
 /** @param kinds first segments of the entries @throws ConfigError for something that the configuration has no place for */
 export function openPlaces(
@@ -43,28 +49,33 @@ export function openPlaces(
   env: Readonly<Record<string, string | undefined>>,
   kinds: ReadonlySet<string>,
 ): Places {
-  const state = resolve(stateDirOf(config, env));
-  const homes: Record<string, Place> = {
-    state: { key: "stateDir", path: state },
-    revocations: { key: "auth.ucan.revocations", path: resolve(revocationPlace(config, env).path) },
-  };
+  const state = config.stateDir === false ? undefined : resolve(stateDirOf(config, env));
+  const homes: Record<string, Place> = {};
+  if (state !== undefined) homes["state"] = placeAt("stateDir", state);
+  else if (kinds.has("state")) throw missing("the state of a venue; set 'stateDir'");
+  if (state !== undefined || config.auth.ucan.revocations !== undefined)
+    homes["revocations"] = placeAt("auth.ucan.revocations", revocationPlace(config, env).path);
+  else if (kinds.has("revocations")) throw missing("a revocation list; set 'auth.ucan.revocations'");
   if (kinds.has("seed")) {
-    if (config.seedFile === undefined)
-      throw new ConfigError(["Cannot restore: the backup has a key; set 'seedFile'"], EXIT.config);
-    homes["seed"] = { key: "seedFile", path: resolve(config.seedFile) };
+    if (config.seedFile === undefined) throw missing("a key; set 'seedFile'");
+    homes["seed"] = placeAt("seedFile", config.seedFile);
   }
   if (kinds.has("drives")) {
     const folder = drivesFolder(config, env);
-    if (folder === undefined)
-      throw new ConfigError(
-        ["Cannot restore: the backup has drives; set 'seedFile', or 'drives.store' to a path"],
-        EXIT.config,
-      );
-    homes["drives"] = { key: "drives.store", path: resolve(folder) };
+    if (folder === undefined) throw missing("drives; set 'seedFile', or 'drives.store' to a path");
+    homes["drives"] = placeAt("drives.store", folder);
   }
   // Parts inside the state directory are staged with it.
-  const units = Object.values(homes).filter(({ path }) => path === state || !isIn(path, state));
-  return new StagedPlaces({ homes, units, marker: restoreMarker(state) });
+  const units = Object.values(homes).filter(({ path }) => state === undefined || path === state || !isIn(path, state));
+  return new StagedPlaces(homes, units);
+}
+
+const missing = (what: string): ConfigError => new ConfigError([`Cannot restore: the backup has ${what}`], EXIT.config);
+
+function placeAt(key: string, configured: string): Place {
+  const path = resolve(configured);
+  const isThere = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return { key, path, staged: isThere ? join(path, STAGED) : path + STAGED, isThere };
 }
 
 const isIn = (path: string, folder: string): boolean => path.startsWith(`${folder}${sep}`);
@@ -72,43 +83,41 @@ const isIn = (path: string, folder: string): boolean => path.startsWith(`${folde
 class StagedPlaces implements Places {
   readonly #homes: Readonly<Record<string, Place>>;
   readonly #units: readonly Place[];
-  readonly #marker: string;
+  /** That of a killed restore may be the other one, since it may have made the folder. */
+  readonly #markers: { readonly beside: string; readonly inside: string } | undefined;
 
-  constructor({
-    homes,
-    units,
-    marker,
-  }: { homes: Readonly<Record<string, Place>>; units: readonly Place[]; marker: string }) {
+  constructor(homes: Readonly<Record<string, Place>>, units: readonly Place[]) {
     this.#homes = homes;
     this.#units = units;
-    this.#marker = marker;
+    const marked = homes["state"] ?? units[0];
+    this.#markers = marked && restoreMarkers(marked.path);
   }
 
-  get revocations(): string {
-    return this.#stagedOf(this.#homes["revocations"]?.path ?? "");
+  get revocations(): string | undefined {
+    const { path } = this.#homes["revocations"] ?? {};
+    return path === undefined ? undefined : this.#stagedOf(path);
   }
 
   prepare(): void {
-    if (existsSync(this.#marker)) {
-      const begun: unknown = JSON.parse(readFileSync(this.#marker, "utf8"));
+    for (const marker of Object.values(this.#markers ?? {}).filter((one) => existsSync(one))) {
+      const begun: unknown = JSON.parse(readFileSync(marker, "utf8"));
       // They were free when that restore began.
-      for (const { path } of this.#units) {
-        if (Array.isArray(begun) && begun.includes(path)) rmSync(path, { recursive: true, force: true });
-      }
+      for (const unit of this.#units) if (Array.isArray(begun) && begun.includes(unit.path)) empty(unit);
     }
     this.discard();
-    for (const { key, path } of this.#units) {
-      const stat = statSync(path, { throwIfNoEntry: false });
-      if (stat === undefined || (stat.isDirectory() && readdirSync(path).length === 0)) continue;
+    for (const { key, path, isThere } of this.#units) {
+      if (isThere ? contentOf(path).length === 0 : !existsSync(path)) continue;
       const text = `Cannot restore: something is at '${key}' already: ${escapeText(path)}. A backup goes into an empty place only: move that away first`;
       throw new ConfigError([text], EXIT.config);
     }
   }
 
-  async stage({ path, modified }: { path: string; modified: number }, content: AsyncIterable<Buffer>): Promise<void> {
+  async stage({ path, modified, content }: ReadEntry): Promise<void> {
     const [kind = "", ...rest] = path.split("/");
     const target = this.#stagedOf(join(this.#homes[kind]?.path ?? "", ...rest));
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    // The backup may have it twice: in the state directory, and as what the configuration says it is.
+    rmSync(target, { force: true });
     const handle = await open(target, "wx", 0o600);
     try {
       for await (const chunk of content) await handle.writeFile(chunk);
@@ -120,28 +129,66 @@ class StagedPlaces implements Places {
   }
 
   async commit(): Promise<void> {
-    const staged = this.#units.filter(({ path }) => existsSync(path + STAGED));
-    await mkdir(dirname(this.#marker), { recursive: true, mode: 0o700 });
+    const staged = this.#units.filter((unit) => existsSync(unit.staged));
+    const [first] = staged;
+    if (this.#markers === undefined || first === undefined) return;
+    const { beside, inside } = this.#markers;
+    const marker = (this.#homes["state"] ?? first).isThere ? inside : beside;
+    await mkdir(dirname(marker), { recursive: true, mode: 0o700 });
     // Whole or not at all: a restore killed here has given no names yet.
     const list = JSON.stringify(staged.map(({ path }) => path));
-    const options = { mode: 0o600, replaces: true, draft: `${this.#marker}.new` };
-    await writeNewFile(this.#marker, options, (handle) => handle.writeFile(list));
-    for (const { path } of staged) {
-      if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(path);
-      await rename(path + STAGED, path);
-      await syncDirectory(dirname(path));
+    const options = { mode: 0o600, replaces: true, draft: `${marker}.new` };
+    await writeNewFile(marker, options, (handle) => handle.writeFile(list));
+    try {
+      await renameAll(staged.flatMap(renamesOf));
+    } catch (error) {
+      this.#unmark();
+      throw error;
     }
-    rmSync(this.#marker);
-    await syncDirectory(dirname(this.#marker));
+    for (const { path, isThere } of staged) await syncDirectory(isThere ? path : dirname(path));
+    this.#unmark();
+    await syncDirectory(dirname(marker));
+  }
+
+  #unmark(): void {
+    for (const marker of Object.values(this.#markers ?? {})) rmSync(marker, { force: true });
   }
 
   discard(): void {
-    for (const { path } of this.#units) rmSync(path + STAGED, { recursive: true, force: true });
+    for (const { staged } of this.#units) rmSync(staged, { recursive: true, force: true });
   }
 
   #stagedOf(path: string): string {
     const unit = this.#units.find((one) => path === one.path || isIn(path, one.path));
     if (unit === undefined) throw new RangeError("No place for an entry of the backup");
-    return join(unit.path + STAGED, relative(unit.path, path));
+    return join(unit.staged, relative(unit.path, path));
+  }
+}
+
+/** What is in a folder, but for what is of a restore. */
+const contentOf = (folder: string): readonly string[] => readdirSync(folder).filter((name) => !isOfRestore(name));
+
+/** Removes what a killed restore has put at a place. */
+function empty({ path, isThere }: Place): void {
+  const all = isThere ? contentOf(path).map((name) => join(path, name)) : [path];
+  for (const one of all) rmSync(one, { recursive: true, force: true });
+}
+
+type Rename = readonly [from: string, to: string];
+
+const renamesOf = ({ path, staged, isThere }: Place): readonly Rename[] =>
+  isThere ? readdirSync(staged).map((name): Rename => [join(staged, name), join(path, name)]) : [[staged, path]];
+
+/** All, or none of them. @throws the system's error */
+async function renameAll(renames: readonly Rename[]): Promise<void> {
+  const done: Rename[] = [];
+  try {
+    for (const [from, to] of renames) {
+      await rename(from, to);
+      done.push([from, to]);
+    }
+  } catch (error) {
+    for (const [from, to] of done.reverse()) await rename(to, from);
+    throw error;
   }
 }

@@ -5,19 +5,20 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import { parseRevocations, revokeBefore } from "../../ucan/verify/revocation-list.js";
 import { revocationPlace } from "../../venue/identity/revocations.js";
 import type { BackupRestore } from "../arguments/commands/backup.js";
-import { type CommandContext, codeOf, EXIT } from "../context.js";
+import { type CommandContext, codeOf, EXIT, isSystemError } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
 import { linkFault } from "../output/held-folder.js";
 import { writeNewFile } from "../output/new-file.js";
-import { BackupFault, drain, type Manifest, readBackup } from "./archive.js";
+import { BackupFault, type Manifest, type ReadEntry, readBackup, verifyBackup } from "./archive.js";
 import { passphraseOf } from "./passphrase.js";
 import { openPlaces } from "./places.js";
-import { putBack, requireEmptyRoots, withRoots } from "./roots.js";
+import { fillRoots, requireEmptyRoots, withRoots } from "./roots.js";
 
 export async function backupRestore(command: BackupRestore, context: CommandContext): Promise<number> {
   const { cwd, env, stdout } = context;
@@ -32,54 +33,45 @@ export async function backupRestore(command: BackupRestore, context: CommandCont
   const passphrase = passphraseOf(command.passphrase, context);
   const handle = await openBackup(resolve(cwd, command.file), command.file);
   try {
-    const manifest = await readBackup(handle, { passphrase });
-    const kinds = new Set(manifest.entries.map(({ path }) => path.split("/")[0] ?? ""));
-    const places = openPlaces(config, env, kinds);
-    places.prepare();
-    try {
-      await readBackup(handle, {
-        passphrase,
-        take: (entry, content) => (entry.path.startsWith("roots/") ? drain(content) : places.stage(entry, content)),
-      });
-      const before = isDecided ? [] : [revokeBefore(manifest.created / 1000)];
-      await rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
-      await restoreRoots(rootsOf(manifest), command, context, { handle, passphrase });
-      await places.commit();
-    } finally {
-      places.discard();
-    }
+    const manifest = await verifyBackup(handle, passphrase);
+    const before = isDecided ? [] : [revokeBefore(manifest.created / 1000)];
+    await withRoots(rootsOf(manifest), config, context, async (roots) => {
+      const kinds = new Set(manifest.entries.map(({ path }) => path.split("/")[0] ?? ""));
+      const places = openPlaces(config, env, kinds);
+      places.prepare();
+      try {
+        await requireEmptyRoots(roots);
+        for await (const entry of readBackup(handle, passphrase))
+          if (!entry.path.startsWith("roots/")) await places.stage(entry);
+        if (places.revocations !== undefined)
+          await rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
+        const modes = new Map(manifest.entries.map(({ path, mode }) => [path, mode]));
+        const entries = roots.length === 0 ? noEntries() : readBackup(handle, passphrase);
+        // Names are given last: a restore that fails before has changed nothing that a venue reads.
+        await fillRoots(entries, { roots, modes }, () => places.commit());
+      } finally {
+        places.discard();
+      }
+    });
     stdout.write(summaryOf(manifest, isDecided));
     return EXIT.ok;
   } catch (error) {
-    if (!(error instanceof BackupFault)) throw error;
-    throw new ConfigError([`Cannot restore: ${error.message}. Nothing was changed`], EXIT.config);
+    if (error instanceof BackupFault || error instanceof FileAdapterError) throw cannot(error.message, EXIT.config);
+    if (isSystemError(error)) throw cannot(codeOf(error), EXIT.noInput);
+    throw error;
   } finally {
     await handle.close();
   }
 }
 
+const cannot = (why: string, status: typeof EXIT.config | typeof EXIT.noInput): ConfigError =>
+  new ConfigError([`Cannot restore: ${why}. Nothing was changed`], status);
+
+async function* noEntries(): AsyncGenerator<ReadEntry> {}
+
 const rootsOf = ({ entries }: Manifest): readonly string[] => [
   ...new Set(entries.flatMap(({ path }) => /^roots\/([^/]+)\//.exec(path)?.[1] ?? [])),
 ];
-
-/** Files of roots go in before the rest: a restore that fails there has not begun to give names. */
-async function restoreRoots(
-  roots: readonly string[],
-  { source }: BackupRestore,
-  context: CommandContext,
-  { handle, passphrase }: { readonly handle: FileHandle; readonly passphrase: string | undefined },
-): Promise<void> {
-  if (roots.length === 0) return;
-  const status = await withRoots(source, context, async (session) => {
-    await requireEmptyRoots(roots, session);
-    await readBackup(handle, {
-      passphrase,
-      take: ({ path }, content) => (path.startsWith("roots/") ? putBack(path, content, session) : drain(content)),
-    });
-    return EXIT.ok;
-  });
-  if (status !== EXIT.ok) throw new BackupFault("the roots could not be filled. Empty them before the next try");
-}
 
 function entriesOf(file: string): readonly string[] {
   try {
@@ -118,7 +110,7 @@ async function openBackup(file: string, shown: string): Promise<FileHandle> {
 
 function summaryOf({ entries, did, created }: Manifest, isDecided: boolean): string {
   const lines = [
-    `Restored ${counted(entries.length, "file")} as of ${new Date(created).toISOString()}.`,
+    `Restored ${counted(entries.filter(({ path }) => !path.endsWith("/")).length, "file")} as of ${new Date(created).toISOString()}.`,
     ...(did === undefined ? [] : [`venue ${did}`]),
     ...(isDecided
       ? []

@@ -100,14 +100,10 @@ interface OpenCalls {
   readonly maxReadBytes: number;
 }
 
-async function openCalls(
-  { source, capsFile, caller, remote, journals }: FileRun,
-  context: CommandContext,
-  signal: AbortSignal,
-) {
+async function openCalls({ source, capsFile, caller, remote }: FileRun, context: CommandContext, signal: AbortSignal) {
   const caps = loadCaps(capsFile);
   return remote === undefined
-    ? openLocal({ source, caller, ...(journals === undefined ? {} : { journals }) }, context, { caps, signal })
+    ? openLocal({ source, caller }, context, { caps, signal })
     : openRemote(remote, context, { caps, signal });
 }
 
@@ -117,7 +113,7 @@ interface Narrowing {
 }
 
 async function openLocal(
-  { source, caller, journals }: Pick<FileRun, "source" | "caller" | "journals">,
+  { source, caller }: Pick<FileRun, "source" | "caller">,
   context: CommandContext,
   narrowing: Narrowing,
 ): Promise<OpenCalls> {
@@ -129,7 +125,6 @@ async function openLocal(
   const unbounded = { ...config, maxContentSize: Number.MAX_SAFE_INTEGER, file: { ...config.file, limits } };
   const calls = await openLocalCalls(unbounded, {
     ...{ env: context.env, log, filesOnly: true, ...who, ...narrowing },
-    ...(journals === undefined ? {} : { journals }),
   });
   return { calls, maxReadBytes: limits.maxReadBytes };
 }

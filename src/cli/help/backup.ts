@@ -8,7 +8,8 @@ venue may be serving. Encrypted it can be read only with the passphrase; without
 
   --config FILE           whose state it is
   --drives                drives on this machine too; those in a bucket have its versioning
-  --roots NAME            the files of this root too; may be repeated
+  --roots NAME            all that is in this root too, what is denied as well; may be repeated. Links and names that
+                          are not UTF-8 are left out, and named on standard error
   --passphrase FILE       encrypts it: 12 characters or more, the first line of a file; env:NAME too
   --plaintext             does not, although it holds keys
 

@@ -175,6 +175,8 @@ export interface SourceOptions {
   readonly followLast: boolean;
   /** Also leave out what this other place denies or protects. */
   readonly there?: Pick<Access, "policy" | "protection">;
+  /** Told the names of every link and special file that is left out. */
+  readonly leftOut?: (below: readonly string[], kind: "symlink" | "other") => void;
 }
 
 /** A file of a group; `mode` (permission bits) and `modified` where they are to be restored. */

@@ -50,8 +50,6 @@ export interface OpenVenueOptions {
   readonly caller?: OwnCaller;
   /** Only without listening, for the operator: only file operations will be called, so no key or tokens are loaded. */
   readonly filesOnly?: boolean;
-  /** Changes of roots are not recorded. */
-  readonly journals?: false;
   /** The only profile to open. Absent: all profiles, or none with `filesOnly`. */
   readonly profile?: string | undefined;
 }

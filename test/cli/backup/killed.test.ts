@@ -1,5 +1,5 @@
 // A backup that is killed while it is made: no file of that name is there, or a whole one.
-import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import { CLI, cleanUp, type Finished, makeFolder, run, startNode } from "../process.js";
@@ -42,3 +42,34 @@ test("once it has its name, it is whole", async () => {
   expect(await again()).toMatchObject({ status: 78 });
   expect(readdirSync(target)).toEqual(["it.backup"]);
 }, 120_000);
+
+test.each(["state", "empty"])(
+  "a restore whose last name cannot be given leaves what was there: %s",
+  async (stateDir) => {
+    const config = `{ stateDir: "./${stateDir}", seedFile: "./seed", file: { roots: { docs: "./docs" } } }`;
+    const place = () => {
+      const made = makeFolder({ "venue.json5": config, seed: `${"ab".repeat(32)}\n` });
+      for (const name of ["docs", "empty"]) mkdirSync(join(made, name));
+      chmodSync(join(made, "seed"), 0o600);
+      return made;
+    };
+    const from = place();
+    writeFileSync(join(from, "docs/a.txt"), "alpha");
+    expect(await run(["key", "new", "alice", "--config", "venue.json5"], { cwd: from })).toMatchObject({ status: 0 });
+    const copy = ["it.backup", "--roots", "docs", ...options];
+    expect(await run(["backup", "create", ...copy], { cwd: from, env: ENV })).toMatchObject({ status: 0 });
+    const to = place();
+    rmSync(join(to, "seed"));
+    const command = ["backup", "restore", join(from, "it.backup"), ...options];
+    const failed = await startNode(["--import", KILLED_IN, CLI, ...command], {
+      cwd: to,
+      env: { ...ENV, FAILED_IN: "rename:1:seed.restore" },
+    }).ended;
+    expect(failed).toMatchObject({ status: 66, stderr: "Cannot restore: EIO. Nothing was changed\n" });
+    const left = readdirSync(to, { recursive: true }).map(String);
+    expect(left.filter((name) => !name.includes(".venue-files")).sort()).toEqual(["docs", "empty", "venue.json5"]);
+    expect(await run(command, { cwd: to, env: ENV })).toMatchObject({ status: 0, stderr: "" });
+    expect(readFileSync(join(to, stateDir, "keys/alice"))).toEqual(readFileSync(join(from, stateDir, "keys/alice")));
+  },
+  120_000,
+);

@@ -28,6 +28,7 @@ interface Frame {
 
 export interface HostSourceParts {
   readonly there: SourceOptions["there"] | undefined;
+  readonly leftOut: SourceOptions["leftOut"] | undefined;
   readonly jail: Jail;
   /** The walk that reached the top; closed with the source. */
   readonly walk: Walk;
@@ -107,7 +108,7 @@ export class HostSource implements TreeSource {
   }
 
   *#examine(name: Name): Io<SourceEntry | undefined> {
-    const { jail, access, there } = this.#parts;
+    const { jail, access, there, leftOut } = this.#parts;
     const entry = { directory: this.#descent.directory, below: this.#below, name };
     yield* detectEntryFolding(jail, entry, [access.policy, access.protection]);
     const omission = omissionOf(access, there, { below: this.#below, name: name.name });
@@ -133,6 +134,7 @@ export class HostSource implements TreeSource {
       }
       return this.#entry(object, below, name.raw);
     }
+    leftOut?.(below, stat.isSymbolicLink() ? "symlink" : "other");
     this.#releaseEntry();
     return undefined;
   }
@@ -170,7 +172,7 @@ export class HostSource implements TreeSource {
     if (now === undefined) return false;
     try {
       if (identity(now) !== this.identity) return false;
-      const again = new HostSource({ ...this.#parts, object: now });
+      const again = new HostSource({ ...this.#parts, object: now, leftOut: undefined });
       try {
         while ((yield* again.#next()) !== undefined);
         return again.#seen.digest("hex") === this.#seen.copy().digest("hex");

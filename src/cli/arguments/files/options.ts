@@ -202,8 +202,6 @@ export const placesOf = (command: FileCommand): readonly FilePlace[] =>
 export type FileRun = {
   readonly name: "file";
   readonly command: FileCommand;
-  /** Changes are not recorded. */
-  readonly journals?: false;
 } & OwnCalls;
 
 export type FileLine = FileRun | { readonly name: "file help"; readonly topic: FileCommandName };

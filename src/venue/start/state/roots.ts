@@ -14,8 +14,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface RootsStateOptions {
   readonly env: Environment;
   readonly log: Log;
-  /** Changes are not recorded. */
-  readonly journals?: false;
 }
 
 /** For whoever opens roots and records nothing: no journal is opened, even where one is configured. */
@@ -28,7 +26,7 @@ export const NOT_OPENED: JournalPlace = {
 };
 
 /** Without a state directory groups of changes are undone after a crash all the same, until the next boot. */
-export function rootsStateOf(config: VenueConfig, { env, log, journals }: RootsStateOptions): RootsState {
+export function rootsStateOf(config: VenueConfig, { env, log }: RootsStateOptions): RootsState {
   const path = stateDirIfAny(config, env);
   const prepare = (): void => {
     try {
@@ -43,8 +41,7 @@ export function rootsStateOf(config: VenueConfig, { env, log, journals }: RootsS
       ? {}
       : {
           stateDir: { path, prepare },
-          journals:
-            journals === false ? NOT_OPENED : { openState: () => journalState(config, env), byDefault: true, log },
+          journals: { openState: () => journalState(config, env), byDefault: true, log },
         }),
     onRecovery(root, { outcome, paths }) {
       const shownPaths = paths.slice(0, MAX_LOGGED).map((one) => one.join("/"));
