@@ -156,11 +156,15 @@ function parseAuth({ did, operator, grants = [], publicCaps = [], ...rules }: Fi
 }
 
 async function openStateOf(stateDir: string): Promise<RootsState> {
-  const { libraryState } = await import("./venue/start/state/place.js");
+  const { libraryState, lookAtState } = await import("./venue/start/state/place.js");
   const path = libraryState(stateDir);
   return {
     stateDir: { path, prepare: () => void libraryState(stateDir) },
-    journals: { openState: () => libraryState(stateDir), byDefault: true, log: silentLog },
+    journals: {
+      openState: () => libraryState(stateDir),
+      lookAtState: () => lookAtState({ stateDir }, {}),
+      ...{ byDefault: true, log: silentLog },
+    },
   };
 }
 

@@ -137,6 +137,7 @@ const DESCRIPTION = "Files in jailed roots: list, search, read, edit, write, mov
 export async function assembleAdapter(config: FileConfig, parts: AdapterParts): Promise<HostedFileAdapter> {
   const registered = withSchemas(NAME, OPERATIONS);
   const opened = await open(config, parts);
+  let lackWarnings = await warningsOfLacks(opened.roots);
   const clock = parts.clock ?? systemClock;
   const authoritiesBy = (rules: CapabilityRules) =>
     createAuthorities({ ...rules, verifier: rules.verifier ?? createFileVerifier({ clock }) }, opened.roots);
@@ -197,7 +198,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       return opened.roots;
     },
     get warnings() {
-      return opened.warnings;
+      return [...opened.warnings, ...lackWarnings];
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
@@ -241,6 +242,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
           dispatcher.setRoots(opened.roots);
           feed.restart();
           authorities = authoritiesBy(rules());
+          lackWarnings = await warningsOfLacks(opened.roots);
           await closeOld();
         },
         discard: () => change.discard(),
@@ -251,6 +253,16 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       return closing;
     },
   };
+}
+
+/** Roots in which nobody can take back what is replaced or deleted, though they should keep it. */
+async function warningsOfLacks(roots: readonly RootFacts[]): Promise<readonly string[]> {
+  const found = await Promise.all(roots.map(async ({ name, lack }) => ({ name, lack: await lack?.() })));
+  return found.flatMap(({ name, lack }) => {
+    if (lack === undefined || lack.reason === "off") return [];
+    const what = lack.reason === "no_trash" ? "what is deleted" : "what is replaced or deleted";
+    return [`Root '${name}' does not keep ${what}, so that nobody can take it back: ${lack.why}`];
+  });
 }
 
 function recordRefused({ operation, root, context, code }: RefusedCall, parts: AdapterParts & { clock: Clock }): void {

@@ -182,7 +182,7 @@ export class Dispatcher {
       return explain(error);
     }
     if (isPending(output)) output = output.catch(explain);
-    return after(output, (answer) => noteBytes(operation, answer, progress));
+    return after(output, (answer) => state.changes.tellLost(noteBytes(operation, answer, progress)));
   }
 
   #performOnce(operation: AnyOperation, state: Preparing): Promise<unknown> {

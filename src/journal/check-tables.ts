@@ -2,7 +2,7 @@
 // process reads them first, unless they are as they were when a process closed them, or others have them open.
 
 import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { attempt } from "../core/io.js";
@@ -82,6 +82,8 @@ async function renew(folder: string): Promise<void> {
     for (const end of ["newest", "oldest"]) await run(verb, old, next, end, ...more);
   }
   for (const name of namesIn(folder, DAMAGED)) remove(folder, name);
+  // The whole folder can have been removed.
+  mkdirSync(old, { recursive: true });
   renameSync(old, join(folder, `${DAMAGED}${new Date().toISOString().replaceAll(":", "-")}`));
   // A process that could not even begin leaves nothing: the tables are made anew.
   if (existsSync(next)) renameSync(next, old);
@@ -103,6 +105,13 @@ function run(verb: string, ...folders: string[]): Promise<boolean> {
 }
 
 const tablesIn = (folder: string): string => join(folder, INDEX, "data.mdb");
+
+/** @returns tells whether the file of the tables is the one that it is now */
+export function stillThere(folder: string): () => boolean {
+  const inode = (): bigint | undefined => attempt(() => statSync(tablesIn(folder), { bigint: true }).ino);
+  const known = inode();
+  return () => inode() === known;
+}
 
 /** Changes whenever the tables are written to. `undefined`: there are none yet. */
 function stateOf(folder: string): string | undefined {

@@ -2,20 +2,21 @@
 
 import { newEntryId } from "../core/entry-id.js";
 import type { Awaitable } from "../core/io.js";
-import type {
-  EntryNote,
-  Image,
-  Journal,
-  JournalEntry,
-  JournalFacts,
-  JournalPage,
-  JournalQuery,
-  KeptState,
-  NotUndoable,
-  Purge,
-  Purged,
-  Side,
-  TrashEntry,
+import {
+  type EntryNote,
+  type Image,
+  isChosen,
+  type Journal,
+  type JournalEntry,
+  type JournalFacts,
+  type JournalPage,
+  type JournalQuery,
+  type KeptState,
+  type NotUndoable,
+  type Purge,
+  type Purged,
+  type Side,
+  type TrashEntry,
 } from "../core/ports/changes/journal.js";
 import type {
   IdentifiedRecord,
@@ -34,8 +35,6 @@ import { type JournalStore, openStore, type StoreUser } from "./store.js";
 
 /** Newest entries that are looked through for those since a time. */
 const MAX_SINCE = 20_000;
-/** Why nothing is kept where nobody wants it to be. */
-const CHOSEN: ReadonlySet<NotUndoable> = new Set(["off", "permanent", "purged", "denied"]);
 
 export interface RootJournalOptions {
   /** Folder of its store; exists. */
@@ -78,7 +77,16 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   get #prefix(): string {
-    return `${this.#store.trashKey}-`;
+    return `${this.trashKey}-`;
+  }
+
+  get trashKey(): string {
+    return this.#store.trashKey;
+  }
+
+  /** Whether what it writes can be found again: its files are still in their folder. */
+  get isThere(): boolean {
+    return this.#store.isThere();
   }
 
   get keepsDeleted(): boolean {
@@ -114,13 +122,14 @@ export class RootJournal implements Journal, JournalWriter {
     return { ...this.#store.totals, unkept: this.#unkept, lost: this.#store.lost, isDamaged: this.#store.isDamaged };
   }
 
-  add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): void {
-    if (kept?.in === "nothing" && !CHOSEN.has(kept.reason)) this.#unkept += 1;
+  add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): boolean {
+    if (kept?.in === "nothing" && !isChosen(kept.reason)) this.#unkept += 1;
     const row = rowOf(record, this.mode, kept, reason);
     const content = this.mode === "on" && kept?.in !== "nothing" ? kept : undefined;
     const size = content?.in === "value" ? content.bytes.length : (content?.size ?? 0);
-    this.#store.add(row, content, this.#pruner.isApart(size));
+    const isAdded = this.#store.add(row, content, this.#pruner.isApart(size));
     if (content?.in === "trash" && record.kind === "directory") this.#options.inBackground(this.#measure(record.id));
+    return isAdded;
   }
 
   *madeSince(time: number): Generator<IdentifiedRecord> {

@@ -1,15 +1,17 @@
 // Opens the journal of a root where it is first needed, and shares its store with other roots of the same directory.
 
 import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describeError } from "../core/errors/describe-error.js";
 import type { Awaitable } from "../core/io.js";
-import type { JournalFacts } from "../core/ports/changes/journal.js";
+import type { JournalFacts, Lack } from "../core/ports/changes/journal.js";
 import type { TrashFolder, TrashMode } from "../core/ports/changes/journal-writer.js";
 import type { Log } from "../core/ports/log.js";
+import { systemName } from "../core/system.js";
 import { makeFolder } from "../drive/store/embedded/make-folder.js";
 import { refuseNetwork } from "../drive/store/embedded/network-fs.js";
-import { makeSound } from "./check-tables.js";
+import { keepTrashKey, makeSound } from "./check-tables.js";
 import type { RootJournal } from "./journal.js";
 import type { PruneRules } from "./prune.js";
 
@@ -17,6 +19,8 @@ import type { PruneRules } from "./prune.js";
 export interface JournalPlace {
   /** Opens the state directory. @returns its canonical path @throws Error if it cannot be used */
   readonly openState: () => string;
+  /** Where the state directory is, or would be made. Makes nothing. @throws Error if it cannot be used */
+  readonly lookAtState: () => string;
   /** Whether writable host roots that say nothing about it have a journal. */
   readonly byDefault: boolean;
   readonly log: Log;
@@ -39,13 +43,15 @@ export interface LazyJournalOptions {
 
 /** How long a journal that could not be opened is left alone, in milliseconds. */
 const RETRY_MS = 60_000;
+const NO_LIBRARY = "its library 'lmdb' cannot be loaded";
+const NO_TRASH = ".venue-files/trash in it is a link, another user's, or cannot be made";
 
 /** The journal of one root, opened at the first change or look. */
 export class LazyJournal {
   readonly #options: LazyJournalOptions;
   #journal: RootJournal | undefined;
   #opening: Promise<RootJournal | undefined> | undefined;
-  #failedMs = Number.NEGATIVE_INFINITY;
+  #failure: (Lack & { readonly atMs: number }) | undefined;
   #isClosed = false;
 
   constructor(options: LazyJournalOptions) {
@@ -56,16 +62,29 @@ export class LazyJournal {
     return this.#options.mode;
   }
 
-  get trashMode(): TrashMode {
-    return this.#options.trash;
+  /** `undefined`: it cannot be opened, which {@link whyNot} and the log tell. */
+  open(): Awaitable<RootJournal | undefined> {
+    if (this.#journal?.isThere === true) return this.#journal;
+    if (this.#isClosed || this.#isFailed) return undefined;
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
   }
 
-  /** `undefined`: it cannot be opened, which the log tells. */
-  open(): Awaitable<RootJournal | undefined> {
-    if (this.#journal !== undefined) return this.#journal;
-    if (this.#isClosed || performance.now() - this.#failedMs < RETRY_MS) return undefined;
-    this.#opening ??= this.#open();
-    return this.#opening;
+  /** Why it could not be opened when that was last tried. */
+  whyNot(): Lack["reason"] | undefined {
+    return this.#failure?.reason;
+  }
+
+  /** Why nothing can be kept now. Opens and makes nothing. */
+  async lack(): Promise<Lack | undefined> {
+    if (this.#journal?.isThere !== true) {
+      const found = await this.#look();
+      if (found !== undefined || this.#isFailed) return found ?? this.#failure;
+    }
+    if (await this.#options.bin.isUsable()) return undefined;
+    return { reason: "no_trash", why: NO_TRASH };
   }
 
   facts(): JournalFacts | undefined {
@@ -78,39 +97,80 @@ export class LazyJournal {
     await this.#journal?.close();
   }
 
+  get #isFailed(): boolean {
+    return this.#failure !== undefined && performance.now() - this.#failure.atMs < RETRY_MS;
+  }
+
+  async #look(): Promise<Lack | undefined> {
+    const { place, realPath } = this.#options;
+    try {
+      const state = place.lookAtState();
+      if (isWithin(state, realPath)) throw new Error(IN_ROOT);
+    } catch (error) {
+      return { reason: "no_state_dir", why: reasonOf(error) };
+    }
+    return (await hasLibrary()) ? undefined : { reason: "no_lmdb", why: NO_LIBRARY };
+  }
+
   async #open(): Promise<RootJournal | undefined> {
-    const { place, root, realPath, isChosen, ...rest } = this.#options;
+    const { root, place, isChosen } = this.#options;
+    // Whoever removes the state directory of a venue that runs removes the history, not what the trash holds.
+    const former = this.#journal;
+    this.#journal = undefined;
+    await former?.close();
+    let reason: Lack["reason"] = "no_lmdb";
+    try {
+      // The library is native and takes a while to load.
+      const library = await import("./journal.js");
+      reason = "no_state_dir";
+      this.#journal = await this.#openIn(library, former?.trashKey);
+      this.#failure = undefined;
+      return this.#journal;
+    } catch (error) {
+      const hasNoLibrary = reason === "no_lmdb";
+      const atMs = hasNoLibrary ? Number.POSITIVE_INFINITY : performance.now();
+      this.#failure = { reason, why: hasNoLibrary ? NO_LIBRARY : reasonOf(error), atMs };
+      // Where nobody has asked for it, the start and each answer say enough.
+      const level = hasNoLibrary && !isChosen ? "debug" : "error";
+      place.log[level]({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
+      return undefined;
+    }
+  }
+
+  async #openIn(library: typeof import("./journal.js"), trashKey: string | undefined): Promise<RootJournal> {
+    const { place, root, realPath, isChosen: _, ...rest } = this.#options;
     const onFault = (error: unknown): void => {
       place.log.error({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
     };
-    try {
-      // The library is native and takes a while to load.
-      const loading = import("./journal.js");
-      const library = await (isChosen ? loading : loading.catch(() => undefined));
-      if (library === undefined) {
-        // Nobody has asked for a journal; `check` and `doctor` say what is missing.
-        this.#failedMs = Number.POSITIVE_INFINITY;
-        place.log.debug({ event: "journal", root }, "There is no journal: its library cannot be loaded");
-        return undefined;
-      }
-      const state = place.openState();
-      if (isWithin(state, realPath)) throw new Error("The state directory lies in the root");
-      const folder = join(state, "journal", keyOf(realPath));
-      makeFolder(folder);
-      refuseNetwork(folder);
-      if (await makeSound(folder)) {
-        const text = "The journal of a root was damaged: what can be read of it stays, the rest is set aside beside it";
-        place.log.error({ event: "journal-damaged", root, folder }, text);
-      }
-      this.#journal = new library.RootJournal({ ...rest, folder, nowMs: () => Date.now(), onFault });
-      return this.#journal;
-    } catch (error) {
-      this.#failedMs = performance.now();
-      onFault(error);
-      return undefined;
-    } finally {
-      this.#opening = undefined;
+    const state = place.openState();
+    if (isWithin(state, realPath)) throw new Error(IN_ROOT);
+    const folder = join(state, "journal", keyOf(realPath));
+    makeFolder(folder);
+    refuseNetwork(folder);
+    if (trashKey !== undefined) keepTrashKey(folder, trashKey);
+    if (await makeSound(folder)) {
+      const text = "The journal of a root was damaged: what can be read of it stays, the rest is set aside beside it";
+      place.log.error({ event: "journal-damaged", root, folder }, text);
     }
+    return new library.RootJournal({ ...rest, folder, nowMs: () => Date.now(), onFault });
+  }
+}
+
+const IN_ROOT = "The state directory lies in the root";
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : "");
+
+/** Whether the database can be loaded. Loading it takes a while, so that where its file is found, that is enough. */
+async function hasLibrary(): Promise<boolean> {
+  try {
+    const { resolve } = createRequire(createRequire(import.meta.url).resolve("lmdb"));
+    resolve(`@lmdb/lmdb-${systemName()}-${process.arch}`);
+    return true;
+  } catch {
+    return import("./journal.js").then(
+      () => true,
+      () => false,
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beginAfter } from "../core/entry-id.js";
 import type { EntryNote } from "../core/ports/changes/journal.js";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
-import { hasDamaged, INDEX, keepTrashKey, keptTrashKey, markClosed } from "./check-tables.js";
+import { hasDamaged, INDEX, keepTrashKey, keptTrashKey, markClosed, stillThere } from "./check-tables.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
 import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
 import {
@@ -41,7 +41,8 @@ const OPEN = new Map<string, JournalStore>();
 
 /** Opens a store, or shares the open one. The user leaves it with {@link JournalStore.leave}. @throws Error */
 export function openStore(folder: string, user: StoreUser, open = openTables): JournalStore {
-  const store = OPEN.get(folder) ?? new JournalStore(folder, open);
+  const known = OPEN.get(folder);
+  const store = known?.isThere() === true ? known : new JournalStore(folder, open);
   OPEN.set(folder, store);
   store.join(user);
   return store;
@@ -55,6 +56,8 @@ export class JournalStore {
   readonly #users = new Set<StoreUser>();
   /** Begins names in the trash. */
   readonly trashKey: string;
+  /** Whether its file is still in its folder: nobody finds what is written to one that was removed. */
+  readonly isThere: () => boolean;
   readonly #waiting = new WaitingEntries();
   #timer: NodeJS.Timeout | undefined;
   /** Before the next try; 0: the last one has worked. */
@@ -75,6 +78,7 @@ export class JournalStore {
       throw error;
     }
     keepTrashKey(folder, this.trashKey);
+    this.isThere = stillThere(folder);
     this.#isDamaged = hasDamaged(folder);
     const [newest] = this.ids(undefined);
     if (newest !== undefined) beginAfter(newest);
@@ -90,7 +94,7 @@ export class JournalStore {
     if (!this.#users.delete(user) || this.#users.size > 0) return;
     this.#isOpen = false;
     clearTimeout(this.#timer);
-    OPEN.delete(this.#folder);
+    if (OPEN.get(this.#folder) === this) OPEN.delete(this.#folder);
     this.#pending.close();
     await this.#tables.env.close();
     markClosed(this.#folder);
@@ -115,16 +119,17 @@ export class JournalStore {
     return this.#read((tables) => totalsOf(tables)) ?? { entries: 0, bytes: 0 };
   }
 
-  /** Adds an entry; it is written within some milliseconds, or as soon as that is possible. */
-  add(row: EntryRow, kept: Kept | undefined, apart: boolean): void {
-    if (!this.#isOpen) return;
+  /** Adds an entry; it is written within some milliseconds, or as soon as that is possible. `false`: there is no room. */
+  add(row: EntryRow, kept: Kept | undefined, apart: boolean): boolean {
+    if (!this.#isOpen) return false;
     if (this.#waiting.isFull && !this.#pending.has(row.id)) {
       this.#lost += 1;
-      return;
+      return false;
     }
     const image = kept?.in === "value" ? kept.bytes : undefined;
     this.#waiting.add({ row, kept: keptRowOf(kept, apart), image });
     this.#flushSoon();
+    return true;
   }
 
   /** Notes something on entries, together with what waits. */
@@ -259,11 +264,7 @@ export class JournalStore {
 
   #get<T>(tableOf: (tables: Tables) => Tables["entries"], id: string): T | undefined {
     const row = this.#read((tables) => tableOf(tables).get(key(id)));
-    return row === undefined ? undefined : this.#decode<T>(row);
-  }
-
-  #decode<T>(row: Buffer): T | undefined {
-    const value = decode<T>(row);
+    const value = row && decode<T>(row);
     if (value !== "damaged") return value;
     this.#isDamaged = true;
     return undefined;

@@ -1,6 +1,7 @@
 import type { EditTerms } from "../core/call/terms.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { conflict, permissionDenied } from "../core/errors/texts.js";
+import { unkeptText } from "../core/errors/undo-texts.js";
 import { etagOf, expectedOf, hashText } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Written } from "../core/ports/backend.js";
@@ -156,6 +157,6 @@ function render(output: EditOutput): Rendering {
   const cut = output.diffTruncated === true ? "Cut: the diff is longer. Read the file for the rest; " : "";
   const etag = isDry ? `dry run, nothing written; etag still ${output.previousEtag}` : `etag ${output.etag}`;
   const text = diff === "" ? "No change: new and old text are equal" : diff;
-  const hint = output.hint === undefined ? "" : `. ${output.hint}`;
-  return { kind: "text", text, rest, note: `${cut}${etag}${hint}` };
+  const more = [unkeptText(output), output.hint].filter((one) => one !== undefined);
+  return { kind: "text", text, rest, note: [`${cut}${etag}`, ...more].join(". ") };
 }

@@ -9,6 +9,7 @@ import {
   type EntryAnswer,
   type JournalView,
   journalsOf,
+  lackPart,
   seesAll,
   segmentsOf,
   visibleRoot,
@@ -31,6 +32,7 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const all = call.roots();
     const wanted = root === undefined ? all.filter(({ isVisible }) => isVisible) : [visibleRoot(call, root, path)];
     const journals = await journalsOf(wanted, all);
+    const lack = await lackPart(wanted, root !== undefined);
     const place = path === undefined || root === undefined ? [] : segmentsOf(root, path);
     const binding = ["history", call.caller, root, place, Object.entries(filters).sort()];
     const before = readIdCursor(binding, cursor);
@@ -40,12 +42,15 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const last = found.length > limit ? page.at(-1)?.entry.id : horizon;
     return {
       entries: await answersOf(page, journals, call),
-      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseenReason(page) }),
+      ...lack,
+      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseenReason(page) ?? lack?.reason }),
       ...(last === undefined ? {} : { nextCursor: writeIdCursor(binding, last) }),
     };
   },
   render({ entries, ...rest }): Rendering {
-    const note = rest.nextCursor === undefined ? undefined : `Older ones: pass cursor: "${rest.nextCursor}"`;
+    const older = rest.nextCursor === undefined ? undefined : `Older ones: pass cursor: "${rest.nextCursor}"`;
+    const notes = [rest.hint, older].filter((one) => one !== undefined);
+    const note = notes.length === 0 ? undefined : notes.join("; ");
     return { kind: "json", value: entries, rest, ...(note === undefined ? {} : { note }) };
   },
 };
@@ -83,7 +88,7 @@ const laterOf = (id: string | undefined, { next }: JournalPage): string | undefi
   next !== undefined && (id === undefined || next > id) ? next : id;
 
 function endOf(
-  end: { isLimit: boolean } & Pick<Newest, "horizon" | "lacks">,
+  end: { isLimit: boolean; lacks: HistoryOutput["reason"] | undefined } & Pick<Newest, "horizon">,
 ): Pick<HistoryOutput, "complete" | "reason"> {
   if (end.isLimit) return { complete: false, reason: "limit" };
   if (end.lacks !== undefined) return { complete: false, reason: end.lacks };

@@ -1,6 +1,7 @@
 import type { Ability } from "../core/call/capability.js";
 import { type FailedSection, isOfOneSection, patchFailed, tooMuchToKeep } from "../core/errors/patch-texts.js";
 import { escapeText, invalidInput } from "../core/errors/texts.js";
+import { unkeptText } from "../core/errors/undo-texts.js";
 import { etagOf, expectedOf } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { GroupEffect, ReadBackend } from "../core/ports/backend.js";
@@ -206,7 +207,7 @@ function render(output: PatchOutput): Rendering {
   const isDry = output.dryRun === true;
   const cut = output.diffTruncated === true ? "Cut: the diff is longer. Read the files for the rest" : undefined;
   const dry = isDry ? "dry run, nothing written" : undefined;
-  const note = [cut, dry].filter((part) => part !== undefined).join("; ");
+  const note = [cut, dry, unkeptText(output)].filter((part) => part !== undefined).join("; ");
   const text = `${list.join("\n")}\n${diff === "" ? "" : `\n${diff}`}`;
   return { kind: "text", text, rest: { files, ...rest }, ...(note === "" ? {} : { note }) };
 }

@@ -3,7 +3,7 @@ import { purgeNeedsOperator, unknownEntry } from "../core/errors/undo-texts.js";
 import type { JournalEntry } from "../core/ports/changes/journal.js";
 import type { Operation, PlacesCall } from "../core/ports/operation.js";
 import type { PurgeInput, PurgeOutput } from "../schema/types.js";
-import { type JournalView, journalIn, segmentsOf, visibleRoot } from "./history/visible-entries.js";
+import { type JournalView, journalIn, requireHistory, segmentsOf, visibleRoot } from "./history/visible-entries.js";
 
 const PAGE = 500;
 const OPERATOR = "operator";
@@ -25,7 +25,11 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
     const { root, path } = input;
     const view = visibleRoot(call, root);
     const of = await journalIn(view, call);
-    if (of === undefined) return { purged: 0 };
+    if (of === undefined) {
+      // What was kept before is still there.
+      if (view.root.journal !== undefined) await requireHistory([view]);
+      return { purged: 0 };
+    }
     const { access, root: requestedRoot } = call.at({
       root,
       path: path ?? "",

@@ -5,6 +5,7 @@ import type { Journal } from "../core/ports/changes/journal.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { RestoreInput, RestoreOutput } from "../schema/types.js";
 import { contentAt } from "./history/version.js";
+import { requireHistory } from "./history/visible-entries.js";
 import { streamOf } from "./undoing/past-body.js";
 
 const PAGE = 500;
@@ -41,6 +42,7 @@ export const restore: Operation<RestoreInput, RestoreOutput> = {
 async function versionOf(to: string, { root, path }: PathCall): Promise<string> {
   const sha256 = HASH.exec(to)?.[1];
   if (sha256 === undefined) return to.includes(":") ? to : `${to}:after`;
+  await requireHistory([{ root }]);
   const journal = await root.journal?.open();
   const found = journal === undefined ? undefined : await findVersion(journal, path.segments, sha256);
   if (found !== undefined) return found;

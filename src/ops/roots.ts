@@ -10,17 +10,27 @@ export const roots: Operation<RootsInput, RootsOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
-  run: (_input, { visible, discloseHostPaths }) => ({
-    roots: visible.map((root) => ({
-      name: root.name,
-      path: placeOf(root, discloseHostPaths),
-      kind: root.kind === "memory" ? "temp" : root.kind,
-      readOnly: root.readOnly,
-      ...(root.description === undefined ? {} : { description: root.description }),
-      ...quotaOf(root),
-    })),
+  run: async (_input, { visible, discloseHostPaths }) => ({
+    roots: await Promise.all(
+      visible.map(async (root) => ({
+        name: root.name,
+        path: placeOf(root, discloseHostPaths),
+        kind: root.kind === "memory" ? "temp" : root.kind,
+        readOnly: root.readOnly,
+        ...(root.description === undefined ? {} : { description: root.description }),
+        ...quotaOf(root),
+        ...(await keptOf(root)),
+      })),
+    ),
   }),
 };
+
+/** A temp root keeps nothing unless it is asked to, and nobody expects more. */
+async function keptOf(root: RootFacts): Promise<{ kept?: false; reason?: string }> {
+  const lack = await root.lack?.();
+  if (lack === undefined || (lack.reason === "off" && root.kind !== "host")) return {};
+  return { kept: false, reason: lack.reason };
+}
 
 function placeOf({ name, drive, hostPath }: RootFacts, disclose: boolean): string {
   if (drive !== undefined) return `dlfs:${drive}`;

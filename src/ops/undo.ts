@@ -1,6 +1,6 @@
 import { FileAdapterError } from "../core/errors/errors.js";
 import { invalidInput } from "../core/errors/texts.js";
-import { type Blocked, undoBlocked } from "../core/errors/undo-texts.js";
+import { type Blocked, undoBlocked, unkeptText } from "../core/errors/undo-texts.js";
 import { counted } from "../core/errors/wording.js";
 import { etagOf, type Sha256 } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
@@ -166,8 +166,9 @@ function render(output: UndoOutput): Rendering {
   const key = output.group ?? output.id;
   const blocked = (output.blocked ?? []).map(({ path, by }) => `blocked: ${path} changed since, by ${by}\n`);
   const files = output.files.map(({ path, etag }) => `${etag === null ? "gone" : (etag ?? "back")} ${path}\n`);
+  const unkept = unkeptText(output);
   const note = output.dryRun
     ? `Dry run: would undo ${count}${blocked.length > 0 ? `, but ${blocked.length} blocked` : ""}`
-    : `Undone: ${count}${key === undefined ? "" : `. To redo: id "${key}"`}`;
+    : `Undone: ${count}${key === undefined ? "" : `. To redo: id "${key}"`}${unkept === undefined ? "" : `; ${unkept}`}`;
   return { kind: "text", text: [...blocked, ...files, diff].join(""), rest, note };
 }

@@ -3,6 +3,8 @@
 import { HostTrash } from "../backend/host/history/trash.js";
 import type { HostBackend } from "../backend/host/host.js";
 import type { HostRootConfig, TempRootConfig } from "../core/file-config.js";
+import type { Awaitable } from "../core/io.js";
+import type { Lack } from "../core/ports/changes/journal.js";
 import type { Jail } from "../jail/jail.js";
 import { type JournalPlace, LazyJournal } from "../journal/open-journal.js";
 
@@ -26,4 +28,14 @@ export function journalOf(
     ...{ place, root: name, realPath: jail.realPath, isChosen: config.journal !== undefined },
     ...{ mode, trash, quota, bin, inBackground },
   });
+}
+
+/** Why a root keeps nothing; see {@link RootFacts.lack}. */
+export function lackOf(
+  journal: LazyJournal | undefined,
+  place: JournalPlace | undefined,
+): () => Awaitable<Lack | undefined> {
+  if (journal !== undefined) return () => journal.lack();
+  const off: Lack = { reason: "off", why: place === undefined ? "stateDir" : "journal" };
+  return () => off;
 }

@@ -19,7 +19,7 @@ import { Locks } from "../jail/staging/locks.js";
 import type { LazyJournal } from "../journal/open-journal.js";
 import { compileDeny, type DenyOptions } from "../path/deny.js";
 import { RootGroups, type RootsState } from "./groups.js";
-import { journalOf } from "./journal.js";
+import { journalOf, lackOf } from "./journal.js";
 
 /** New roots, open beside the old ones. Exactly one of the two methods must be called, once. */
 export interface RootsChange {
@@ -175,7 +175,7 @@ export class OpenRoots {
     const journal = journalOf(name, config, { jail, place: this.#state.journals, backend: () => backend });
     const rules = {
       ...(usage === undefined ? {} : { usage }),
-      ...(journal === undefined ? {} : { openJournal: () => journal.open() }),
+      ...(journal === undefined ? {} : { openJournal: () => journal.open(), whyNoJournal: () => journal.whyNot() }),
       keepsDeleted: config.trash === "required",
       ...(config.kind === "temp" ? { lend: () => this.#temp.lend() } : {}),
       ...intentsPart(groups.registerOf(jail)),
@@ -203,6 +203,7 @@ export class OpenRoots {
         return backend.engine;
       },
       usage: () => jail.usage(),
+      ...(readOnly ? {} : { lack: lackOf(journal, this.#state.journals) }),
       backend,
       ...(journal === undefined
         ? {}

@@ -91,7 +91,8 @@ export interface HistoryOutput {
     mayInclude?: "external";
   }[];
   complete: boolean;
-  reason?: "limit" | "visited" | "damaged";
+  reason?: "limit" | "visited" | "damaged" | "off" | "no_state_dir" | "no_lmdb" | "no_trash";
+  hint?: string;
   nextCursor?: string;
 }
 
@@ -177,6 +178,8 @@ export interface PatchOutput {
   diff?: string;
   diffTruncated?: boolean;
   dryRun?: true;
+  kept?: false;
+  reason?: string;
   operationId?: string;
   hint?: string;
 }
@@ -310,6 +313,8 @@ export interface RestoreOutput {
   created: boolean;
   size: number;
   etag?: string;
+  kept?: false;
+  reason?: string;
   operationId?: string;
 }
 
@@ -338,6 +343,8 @@ export interface TrashOutput {
     by: string;
   }[];
   complete: boolean;
+  reason?: string;
+  hint?: string;
   nextCursor?: string;
 }
 
@@ -399,6 +406,8 @@ export interface UndoOutput {
     by: string;
     laterId?: string;
   }[];
+  kept?: false;
+  reason?: string;
   operationId?: string;
 }
 
@@ -417,6 +426,8 @@ export interface RootsOutput {
       files?: number;
       usedFiles?: number;
     };
+    kept?: false;
+    reason?: string;
   }[];
 }
 
@@ -833,6 +844,8 @@ export interface WriteOutput {
   created: boolean;
   etag?: string;
   hint?: string;
+  kept?: false;
+  reason?: string;
   operationId?: string;
 }
 
@@ -906,6 +919,8 @@ export interface EditOutput {
   diffTruncated?: boolean;
   dryRun?: true;
   hint?: string;
+  kept?: false;
+  reason?: string;
   operationId?: string;
 }
 
@@ -1044,6 +1059,8 @@ export interface MoveOutput {
   files?: number;
   atomic: boolean;
   hint?: string;
+  kept?: false;
+  reason?: string;
   operationId?: string;
 }
 
@@ -1108,6 +1125,8 @@ export interface CopyOutput {
     unreadable?: number;
   };
   hint?: string;
+  kept?: false;
+  reason?: string;
   operationId?: string;
 }
 

@@ -33,7 +33,12 @@ async function open(roots: Record<string, RootConfigInput>, state = "state"): Pr
   for (const root of Object.values(roots)) if ("path" in root) mkdirSync(root.path, { recursive: true });
   mkdirSync(at(state), { recursive: true });
   const config = parseFileConfig({ roots }, { baseDir: home });
-  const journals = { openState: () => realpathSync(at(state)), byDefault: true, log: silentLog };
+  const journals = {
+    openState: () => realpathSync(at(state)),
+    lookAtState: () => realpathSync(at(state)),
+    byDefault: true,
+    log: silentLog,
+  };
   const adapter = await assembleAdapter(config, { journals, discloseHostPaths: false });
   opened.push(adapter);
   return adapter;
@@ -228,7 +233,7 @@ describe("the trash", () => {
     const answers = [];
     for (const root of ["auto", "off", "meta", "none"]) answers.push(await run(adapter, "delete", { root, path: "f" }));
     const plain = { deleted: true, existed: true };
-    expect(answers).toEqual([{ ...plain, trashed: false, reason: "not_kept" }, plain, plain, plain]);
+    expect(answers).toEqual([{ ...plain, trashed: false, reason: "no_trash" }, plain, plain, plain]);
     expect(readdirSync(at("elsewhere"))).toEqual([]);
     const meta = await entriesOf(await journalOf(adapter, "meta"));
     expect(meta.map(({ op, undoable, reason }) => [op, undoable, reason])).toEqual([

@@ -185,7 +185,12 @@ describe("a root whose journal cannot be written", () => {
     for (const name of ["a", "b"]) writeFileSync(join(home, "r", name), `content of ${name}`);
     openAt(join(home, "state", "journal", keyOf(join(home, "r"))));
     const config = parseFileConfig({ roots: { r: { path: join(home, "r"), trash } } }, { baseDir: home });
-    const journals = { openState: () => join(home, "state"), byDefault: true, log: silentLog };
+    const journals = {
+      openState: () => join(home, "state"),
+      lookAtState: () => join(home, "state"),
+      byDefault: true,
+      log: silentLog,
+    };
     files = await assembleAdapter(config, { journals, discloseHostPaths: false });
     await run("write", { path: "first", content: "1" });
     store.flush();
@@ -230,11 +235,15 @@ describe("a root whose journal cannot be written", () => {
   test("says that nothing is kept once nothing more can wait", async () => {
     await openRoot("auto");
     while (store.hasRoom) add("big", Buffer.alloc(MEGABYTE));
+    expect(await run("write", { path: "a", content: "overwritten" })).toMatchObject({
+      kept: false,
+      reason: "not_kept",
+    });
     const deleted = await run("delete", { path: "b" });
     expect(deleted).toMatchObject({ deleted: true, trashed: false, reason: "not_kept" });
     isFull = false;
     expect(await run("history", {})).toMatchObject({ complete: false });
-    expect(store.lost).toBe(1);
+    expect(store.lost).toBe(2);
   });
 
   test("deletes nothing then where all has to be kept", async () => {

@@ -167,7 +167,14 @@ function assemble(
     {
       discloseHostPaths: true,
       ...(journal
-        ? { journals: { openState: () => join(dirname(path), "state"), byDefault: true, log: silentLog } }
+        ? {
+            journals: {
+              openState: () => join(dirname(path), "state"),
+              lookAtState: () => join(dirname(path), "state"),
+              byDefault: true,
+              log: silentLog,
+            },
+          }
         : {}),
       audit: { write: (record) => void told.audit.push(record), close: async () => {} },
       onInternalError: (error, requestId) => void told.internal.push({ error, requestId }),

@@ -37,7 +37,7 @@ describe("file:roots", () => {
   test("lists every root in configuration order, with its kind, host path, and note", async () => {
     const { roots } = await withRoots({ roots: rootsConfig() }, (adapter) => rootsOf(adapter));
     expect(roots).toEqual([
-      { name: "zoo", path: join(home, "docs"), kind: "host", readOnly: false },
+      { name: "zoo", path: join(home, "docs"), kind: "host", readOnly: false, kept: false, reason: "off" },
       {
         name: "archive",
         path: join(home, "archive"),

@@ -104,7 +104,14 @@ export function useShell(options: ShellGroundOptions = {}): ShellGround {
       audit: { write: (record) => void audit.push(record), close: async () => {} },
       onInternalError: (error) => void internal.push(error),
       ...(options.journal === true
-        ? { journals: { openState: () => join(home, "state"), byDefault: true, log: silentLog } }
+        ? {
+            journals: {
+              openState: () => join(home, "state"),
+              lookAtState: () => join(home, "state"),
+              byDefault: true,
+              log: silentLog,
+            },
+          }
         : {}),
       ...(options.capabilities === undefined ? {} : { capabilities: options.capabilities }),
     });

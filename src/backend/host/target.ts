@@ -12,6 +12,7 @@ import {
 } from "../../core/errors/texts.js";
 import type { Awaitable, Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
+import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../core/ports/changes/journal-writer.js";
 import { below, identity, type Pinned, READ_DIRECTORY, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
@@ -40,6 +41,8 @@ export interface WriteRules {
   readonly keepsDeleted?: boolean;
   /** Opens the journal of the root. Absent: it has none. */
   readonly openJournal?: () => Awaitable<JournalWriter | undefined>;
+  /** Why it could not be opened when that was last tried. Absent: the root has none. */
+  readonly whyNoJournal?: () => NotUndoable | undefined;
   /** Present in temp roots: lets other system users pass to the root, as far as its permissions allow. */
   readonly lend?: () => void;
 }

@@ -1,6 +1,6 @@
 // The commands `history`, `diff` and `restore`.
 
-import { invalidInput } from "../../core/errors/texts.js";
+import { escapeText, invalidInput } from "../../core/errors/texts.js";
 import { textDiff } from "../../ops/undoing/diff.js";
 import { parseDuration } from "../arguments/duration.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
@@ -29,11 +29,13 @@ export async function history(session: FileSession): Promise<number> {
     return 0;
   }
   await session.out(historyLines(output.entries, paint, session.isTerminal ? session.width : undefined));
-  if (output.entries.length === 0) context.stderr.write("venue-files: nothing was recorded here\n");
+  if (output.hint !== undefined) context.stderr.write(`venue-files: ${escapeText(output.hint)}\n`);
+  else if (output.entries.length === 0) context.stderr.write("venue-files: nothing was recorded here\n");
   if (output.reason === "damaged") context.stderr.write("venue-files: a part of the history cannot be read\n");
   else if (output.reason === "visited" && output.nextCursor === undefined)
     context.stderr.write("venue-files: a command was run in a tree too large to see all that it has changed\n");
-  else if (!output.complete) context.stderr.write("venue-files: there are older changes: -n 500, or --since\n");
+  else if (output.reason === "limit" || output.nextCursor !== undefined)
+    context.stderr.write("venue-files: there are older changes: -n 500, or --since\n");
   return 0;
 }
 

@@ -2,7 +2,9 @@
 
 import { DEFAULT_ROOT } from "../../config/parse-file.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
+import { fieldsOf } from "../../core/unknown.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { FileCommand, FileRun } from "../arguments/files/options.js";
@@ -81,8 +83,8 @@ export async function withFileSession(
       ...{ context, command, isTerminal, progress, maxReadBytes, signal: stop.signal },
       width: stdout.columns ?? COLUMNS,
       paint: paintFor(context, command.values.get("color")),
-      invoke: async (operation, input) => parseOutput(await calls.run(operation, input)),
-      upload: (input, content) => calls.upload(input, content),
+      invoke: async (operation, input) => told(parseOutput(await calls.run(operation, input)), input, run, context),
+      upload: async (input, content) => told(await calls.upload(input, content), input, run, context),
       out: (text) => print(context, text),
       failed: (error) => printFailure(error, command, context),
     });
@@ -93,6 +95,16 @@ export async function withFileSession(
     progress.end();
     await calls.close();
   }
+}
+
+/** Says on standard error what cannot be taken back. @returns the output */
+function told<T extends object>(output: T, input: object, { command }: FileRun, { stderr }: CommandContext): T {
+  const { trashed, kept, reason } = fieldsOf(output);
+  if (command.json || (trashed !== false && kept !== false)) return output;
+  const { root, path } = fieldsOf(input);
+  const what = trashed === false ? "is deleted for good" : "was overwritten for good";
+  stderr.write(`venue-files: ${escapeText(`${root}:${path ?? ""}`)} ${what} (${escapeText(String(reason))})\n`);
+  return output;
 }
 
 interface OpenCalls {

@@ -165,6 +165,7 @@ async function* trashEntries(place: FileInputs["file:trash"], session: FileSessi
   do {
     const page = await session.invoke("file:trash", { ...place, ...(cursor === undefined ? {} : { cursor }) });
     yield* page.entries;
+    if (page.hint !== undefined) session.context.stderr.write(`venue-files: ${escapeText(page.hint)}\n`);
     cursor = page.nextCursor;
   } while (cursor !== undefined);
 }

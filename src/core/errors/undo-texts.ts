@@ -1,6 +1,6 @@
 // Errors of undo, restore and purge.
 
-import type { NotUndoable } from "../ports/changes/journal.js";
+import type { Lack, NotUndoable } from "../ports/changes/journal.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { escapeText, type Place, pathText } from "./texts.js";
 import { tool } from "./wording.js";
@@ -81,7 +81,30 @@ const WHY: Partial<Readonly<Record<NotUndoable, string>>> = {
   quota: "the trash is full. Purge it, or raise journalQuota",
   other_device: "it lies on another device, and only files of up to 16 MB are copied from there",
   too_large: "it is too large to copy",
+  no_state_dir: "the state directory (stateDir) cannot be used",
+  no_lmdb: "the library lmdb cannot be loaded",
+  no_trash: ".venue-files/trash in the root is a link, or cannot be used",
 };
+
+/** Why a root has no history, and what would give it one. */
+export function lackText(root: string, { reason, why }: Lack): string {
+  const start = `Root "${escapeText(root)}" keeps no history`;
+  if (reason !== "off") return `${start}: ${WHY[reason]}`;
+  return why === "stateDir" ? `${start}: it needs stateDir` : `${start}: its journal is off (set journal: "on")`;
+}
+
+/** There is nothing that could be undone or restored. */
+export const noHistory = (root: string, lack: Lack): FileAdapterError =>
+  adapterError("NOT_SUPPORTED", lackText(root, lack), { root, reason: lack.reason });
+
+/** What the answer of a change ends with where what it has replaced is not kept. */
+export const unkeptText = ({
+  kept,
+  reason,
+}: {
+  readonly kept?: false;
+  readonly reason?: string;
+}): string | undefined => (kept === false ? `what was there is not kept: ${reason}` : undefined);
 
 /** The root keeps everything that is deleted, and this cannot be kept. */
 export const cannotBeTrashed = ({ root, path }: Place, reason: NotUndoable): FileAdapterError =>

@@ -5,6 +5,7 @@ import type { PathRules } from "../call/path.js";
 import type { CallScope } from "../call/scope.js";
 import type { Place } from "../errors/texts.js";
 import type { ChangeOrigin, EntryChange } from "./changes/change.js";
+import type { NotUndoable } from "./changes/journal.js";
 
 /** Context of the call a backend serves, and the authorisation checks it must make before acting. */
 export interface Access {
@@ -49,6 +50,8 @@ export interface Access {
    * nothing reports nothing. Never throws. Absent: nobody listens.
    */
   readonly changed?: ((change: EntryChange) => void) | undefined;
+  /** Notes that what a change has replaced is not kept, though the root keeps what it can. Absent: nobody is told. */
+  lost?(reason: NotUndoable): void;
   /** Makes all changes that this call reports from now on members of one group. Absent: nobody listens. */
   beginGroup?(): void;
 }

@@ -16,7 +16,7 @@ import type { Annotations, OperationMetadata, Rendering, ResolveAsset } from "./
 import type { ApprovalRules } from "./approval.js";
 import type { Access, At, Backend, ReadBackend, RootKind } from "./backend.js";
 import type { ChangeOrigin, DriveMaker } from "./changes/change.js";
-import type { Journal, JournalFacts } from "./changes/journal.js";
+import type { Journal, JournalFacts, Lack } from "./changes/journal.js";
 import type { PollChanges } from "./changes/watch.js";
 import type { DriveShelf } from "./drive-shelf.js";
 import type { PathPolicy } from "./path-policy.js";
@@ -50,6 +50,8 @@ export interface RootFacts {
   usage?(): Promise<{ readonly sizeBytes: number; readonly freeBytes: number }>;
   /** Quota and current usage; absent: no quota. */
   quota?(): QuotaFacts;
+  /** Why nothing of what is changed is kept. Opens nothing. Absent: nothing can be changed, or it is a drive. */
+  lack?(): Awaitable<Lack | undefined>;
   /** Name of the drive behind a personal root. */
   readonly drive?: string;
 }

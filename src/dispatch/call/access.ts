@@ -9,6 +9,7 @@ import type { CallTerms } from "../../core/call/terms.js";
 import { conflict, deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../../core/errors/texts.js";
 import type { Access, PlacePolicy, SpellingRules } from "../../core/ports/backend.js";
 import type { ChangeOrigin, EntryChange } from "../../core/ports/changes/change.js";
+import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import type { PathPolicy } from "../../core/ports/path-policy.js";
 import type { CallChanges } from "./changes.js";
@@ -107,6 +108,10 @@ export class CallAccess implements Access {
     if (!isRequested) this.#requireAllowed(segments);
     // A walk may go on changing the array that it passed.
     this.#real = isRequested ? requested : [...segments];
+  }
+
+  lost(reason: NotUndoable): void {
+    this.#changes.noteLost(reason);
   }
 
   pin(real: readonly string[] | undefined): void {

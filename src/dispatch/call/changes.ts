@@ -4,7 +4,9 @@ import { randomBytes } from "node:crypto";
 import { newGroupId } from "../../core/entry-id.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ChangeOrigin, ChangeRecord, ChangeSink, EntryChange } from "../../core/ports/changes/change.js";
+import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { RootFacts } from "../../core/ports/operation.js";
+import { isObject } from "../../core/unknown.js";
 import { tokenId } from "../../ucan/token/id.js";
 import type { DispatchOptions } from "../options.js";
 
@@ -28,6 +30,7 @@ export interface ReportParts {
 export class CallChanges {
   readonly #parts: ReportParts;
   #group: string | undefined;
+  #lost: NotUndoable | undefined;
   readonly #origins = new Map<string, ChangeOrigin>();
 
   constructor(parts: ReportParts) {
@@ -71,6 +74,17 @@ export class CallChanges {
   /** Nobody need tell it of changes. */
   get isUnheard(): boolean {
     return this.#parts.sinks.length === 0;
+  }
+
+  /** Content that the call has replaced is not kept. */
+  noteLost(reason: NotUndoable): void {
+    this.#lost ??= reason;
+  }
+
+  /** The output of the call, with what it has to tell of {@link noteLost}; a deletion tells it itself. */
+  tellLost(output: unknown): unknown {
+    if (this.#lost === undefined || !isObject(output) || "trashed" in output) return output;
+    return { ...output, kept: false, reason: this.#lost };
   }
 
   report(origin: ChangeOrigin, change: EntryChange): void {

@@ -1,6 +1,7 @@
 // Private folders inside the staging directory, such as the trash.
 
 import type { Io } from "../../core/io.js";
+import { RESERVED_NAME } from "../../path/grammar.js";
 import { below, CREATE, type Pinned, release } from "../handles.js";
 import { closeNow, quietly, type Sys, succeeds } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
@@ -34,6 +35,24 @@ export function* enterFolder(
   if (isGenuine && (yield* isPrivate(sys, folder))) return folder;
   release(folder);
   return undefined;
+}
+
+/** Whether a folder of the staging directory is there and genuine, or could be made. Makes nothing. */
+export function* hasFolder({ handles, sys, top }: FolderRoot, name: string): Io<boolean> {
+  let parent: Pinned = top;
+  try {
+    for (const one of [RESERVED_NAME, name]) {
+      const folder = yield* handles.enter(parent, one);
+      if (folder === "missing") return yield* sys.mayWrite(parent);
+      if (folder === "not a directory") return false;
+      if (parent !== top) release(parent);
+      parent = folder;
+      if (!isOurs(folder) || folder.stat.device !== top.stat.device) return false;
+    }
+    return true;
+  } finally {
+    if (parent !== top) release(parent);
+  }
 }
 
 /** Removes a folder if it is empty. */

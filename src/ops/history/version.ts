@@ -9,6 +9,7 @@ import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/j
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FileCall, PathCall, Resolve } from "../../core/ports/operation.js";
 import { type PastContent, PastContents } from "./past-content.js";
+import { requireHistory } from "./visible-entries.js";
 
 /** `<entry id>:before` or `<entry id>:after` */
 const VERSION = /^([0-9a-z]{1,64}):(before|after)$/;
@@ -32,6 +33,7 @@ export async function atVersion(call: PathCall, version: string): Promise<FileCa
 export async function contentAt(call: PathCall, version: string, name = "version"): Promise<PastContent> {
   const { id, side } = parseVersion(version, name);
   const { segments } = call.path;
+  await requireHistory([call]);
   const journal = await call.root.journal?.open();
   const entry = await journal?.entry(id);
   // The same answer for a change of another path: it would tell that there was one.

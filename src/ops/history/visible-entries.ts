@@ -1,12 +1,16 @@
 // Filters a journal by the rights of a caller, and turns entries into answers.
 
 import { unknownRoot } from "../../core/errors/texts.js";
+import { lackText, noHistory } from "../../core/errors/undo-texts.js";
 import { etagOf, hashText } from "../../core/etag.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
-import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
+import type { Journal, JournalEntry, Lack } from "../../core/ports/changes/journal.js";
 import type { PlacesCall, RootView } from "../../core/ports/operation.js";
 import { parsePath } from "../../path/grammar.js";
 import type { HistoryOutput } from "../../schema/types.js";
+
+/** Most roots without a history that an answer names. */
+const MAX_TOLD = 3;
 
 export type EntryAnswer = HistoryOutput["entries"][number];
 
@@ -42,6 +46,36 @@ export const segmentsOf = (root: string, path: string): readonly string[] => par
 export async function journalsOf(some: readonly RootView[], all: readonly RootView[]): Promise<JournalView[]> {
   const found = await Promise.all(some.map((view) => journalOf(view, all)));
   return found.filter((one) => one !== undefined);
+}
+
+/** Why there is no history of a root to read; `undefined`: there is one, or nothing in it changes. */
+async function lackIn({ root }: Pick<RootView, "root">): Promise<Lack | undefined> {
+  if ((await root.journal?.open()) !== undefined) return undefined;
+  return root.lack?.();
+}
+
+/** What an answer about roots says of those without a history. @param isNamed the caller asks for one root */
+export async function lackPart(
+  views: readonly RootView[],
+  isNamed: boolean,
+): Promise<{ readonly complete: false; readonly reason: Lack["reason"]; readonly hint: string } | undefined> {
+  const found = await Promise.all(views.map(async (view) => ({ name: view.root.name, lack: await lackIn(view) })));
+  const lacking = found.flatMap(({ name, lack }) => (lack === undefined ? [] : [{ name, lack }]));
+  // Where others have one, that a root has none by its configuration is no news.
+  const isNews = isNamed || lacking.length === views.length;
+  const told = lacking.filter(({ lack }) => isNews || lack.reason !== "off");
+  const [first] = told;
+  if (first === undefined) return undefined;
+  const hint = told.slice(0, MAX_TOLD).map(({ name, lack }) => lackText(name, lack));
+  return { complete: false, reason: first.lack.reason, hint: hint.join(". ") };
+}
+
+/** @throws NOT_SUPPORTED if none of these roots has a history */
+export async function requireHistory(views: readonly Pick<RootView, "root">[]): Promise<void> {
+  const found = await Promise.all(views.map(async (view) => ({ name: view.root.name, lack: await lackIn(view) })));
+  const [first] = found;
+  if (first?.lack !== undefined && found.every(({ lack }) => lack !== undefined))
+    throw noHistory(first.name, first.lack);
 }
 
 async function journalOf(view: RootView, all: readonly RootView[]): Promise<JournalView | undefined> {

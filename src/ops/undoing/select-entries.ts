@@ -4,7 +4,7 @@ import { nothingToUndo, notUndoable, unknownEntry, viaDenied } from "../../core/
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PlacesCall } from "../../core/ports/operation.js";
 import type { UndoInput } from "../../schema/types.js";
-import { type JournalView, journalsOf, visibleRoot } from "../history/visible-entries.js";
+import { type JournalView, journalsOf, requireHistory, visibleRoot } from "../history/visible-entries.js";
 
 const PAGE = 100;
 /** Most pages that are looked at for the newest changes of a caller. */
@@ -22,6 +22,7 @@ export async function chooseEntries(input: UndoInput, call: PlacesCall): Promise
   const { root, id, ids, group, last } = input;
   const all = call.roots();
   if (root !== undefined) visibleRoot(call, root);
+  await requireHistory(all.filter((view) => view.isVisible && (root ?? view.root.name) === view.root.name));
   // Several roots may be of one drive: the first that may be changed stands for it.
   const journals = (await journalsOf(all, all)).sort((a, b) => rankOf(a) - rankOf(b));
   const wanted = journals.filter(({ view }) => view.isVisible && (root ?? view.root.name) === view.root.name);

@@ -21,7 +21,12 @@ async function openGround(kind: "host" | "drive") {
   const drives = openDrives({ store: createMemoryStore() });
   const host = { path: join(home, "r"), durability: "none", journal: "on" } as const;
   const config = parseFileConfig({ roots: { r: kind === "drive" ? { dlfs: "work" } : host } }, { baseDir: home });
-  const journals = { openState: () => join(home, "state"), byDefault: true, log: silentLog };
+  const journals = {
+    openState: () => join(home, "state"),
+    lookAtState: () => join(home, "state"),
+    byDefault: true,
+    log: silentLog,
+  };
   const adapter = await assembleAdapter(config, { journals, drives, discloseHostPaths: false });
   const context = kind === "drive" ? { callerDID: "did:key:z6MkAlice", authority: "owner" } : undefined;
   const invoke = <K extends keyof FileOutputs>(op: K, input: object): Promise<FileOutputs[K]> =>

@@ -29,7 +29,12 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
     for (const name of ["r", "state"]) mkdirSync(join(home, name));
     const root = kind === "host" ? { path: join(home, "r"), durability: "none" as const } : { temp: true as const };
     const config = parseFileConfig({ roots: { r: { ...root, journal: "on" } } }, { baseDir: home });
-    const journals = { openState: () => join(home, "state"), byDefault: true, log: silentLog };
+    const journals = {
+      openState: () => join(home, "state"),
+      lookAtState: () => join(home, "state"),
+      byDefault: true,
+      log: silentLog,
+    };
     adapter = await assembleAdapter(config, { journals, discloseHostPaths: false });
     dir = (adapter.roots[0] as { hostPath?: string }).hostPath ?? "";
   });

@@ -56,6 +56,8 @@ export interface Page {
   readonly complete: boolean;
   readonly nextCursor?: string;
   readonly cursor?: string;
+  /** Why it is not complete, for people. */
+  readonly hint?: string;
 }
 
 /** What is or will be at a place, as far as it is shown. */

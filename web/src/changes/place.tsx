@@ -25,13 +25,14 @@ const SETTLE_MS = 500;
 interface Loaded {
   readonly entries: readonly HistoryEntry[];
   readonly cursor: string | undefined;
-  readonly reason: string | undefined;
+  /** Why nothing more is known. */
+  readonly hint: string | undefined;
 }
 
 async function loadPage(root: string, path: string, cursor?: string): Promise<Loaded> {
   const where = { ...(root === "" ? {} : { root }), ...(path === "" ? {} : { path }) };
   const page = await read("file:history", { ...where, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-  return { entries: page.entries, cursor: page.nextCursor, reason: page.reason };
+  return { entries: page.entries, cursor: page.nextCursor, hint: page.hint };
 }
 
 export function ChangesPlace(): JSX.Element {
@@ -107,7 +108,7 @@ interface BodyProps {
 }
 
 function Body({ loaded, chosen, onChosen, older, reload }: BodyProps): JSX.Element {
-  const { entries, cursor } = loaded;
+  const { entries, cursor, hint } = loaded;
   const sessions = useMemo(() => sessionsOf(entries), [entries]);
   const asked = route.value.query.get("change");
   useEffect(() => {
@@ -119,7 +120,7 @@ function Body({ loaded, chosen, onChosen, older, reload }: BodyProps): JSX.Eleme
   if (entries.length === 0) {
     return (
       <Empty icon={GitCompareArrows} title={texts.noChanges}>
-        <p>{texts.noChangesHint}</p>
+        <p>{hint === undefined ? texts.noChangesHint : plain(hint)}</p>
       </Empty>
     );
   }
@@ -130,6 +131,7 @@ function Body({ loaded, chosen, onChosen, older, reload }: BodyProps): JSX.Eleme
         {sessions.map((session) => (
           <SessionCard key={session.id} session={session} chosen={chosen} onChosen={onChosen} />
         ))}
+        {hint === undefined ? null : <p>{plain(hint)}</p>}
         {cursor === undefined ? null : (
           <button type="button" onClick={older}>
             {texts.loadOlder}

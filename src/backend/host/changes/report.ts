@@ -3,6 +3,7 @@
 import type { Io } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
+import { isChosen } from "../../../core/ports/changes/journal.js";
 import type { IdentifiedRecord, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { statBelow } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
@@ -92,9 +93,15 @@ type Reporting = Pick<Change, "access" | "journal" | "made"> & Partial<Pick<Chan
 const isOnOtherDevice = ({ jail, walk }: Reporting): boolean =>
   jail !== undefined && walk !== undefined && walk.directory.stat.device !== jail.top.stat.device;
 
-/** Whether anybody keeps or hears the change. */
-export const isReported = ({ access, journal }: Reporting): boolean =>
-  access.changed !== undefined || journal !== undefined;
+/** Whether anybody keeps or hears the change, or has to be told that it is not kept. */
+export const isReported = ({ access, journal, rules }: Pick<Change, "access" | "journal" | "rules">): boolean =>
+  access.changed !== undefined || journal !== undefined || rules.whyNoJournal?.() !== undefined;
+
+/** Tells the caller that what is replaced is not kept, where the root has a journal that cannot be used. */
+export function noteUnkept({ access, rules }: Pick<Change, "access" | "rules">): void {
+  const reason = rules.whyNoJournal?.();
+  if (reason !== undefined) access.lost?.(reason);
+}
 
 type Recorded = Pick<Access, "place" | "verb" | "origin">;
 
@@ -123,7 +130,14 @@ export function* report(change: Reporting, made: EntryChange, keeping?: Keeping)
   }
   const id = keeping?.id ?? journal.newId();
   const kept = keeping && (yield* keeping.done());
-  journal.add(recordOf(change, reported, id), kept, isOnOtherDevice(change) ? "other_device" : undefined);
+  const isAdded = journal.add(
+    recordOf(change, reported, id),
+    kept,
+    isOnOtherDevice(change) ? "other_device" : undefined,
+  );
+  const lost = kept?.in === "nothing" ? kept.reason : isAdded ? undefined : "not_kept";
+  const isReplaced = made.before !== null && made.addition === undefined;
+  if (lost !== undefined && isReplaced && !isChosen(lost)) access.lost?.(lost);
   access.changed?.({ ...reported, id });
 }
 

@@ -6,7 +6,7 @@ import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-wr
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { quietly } from "../../../jail/sys.js";
-import { type Keeping, report } from "../changes/report.js";
+import { type Keeping, noteUnkept, report } from "../changes/report.js";
 import { contentOf, describeKept, keepsNothing, settledKeeping, VALUE_BYTES } from "../history/keep.js";
 import { putInTrash } from "../history/trash.js";
 import type { Change, WriteRules } from "../target.js";
@@ -28,6 +28,7 @@ export function openedJournal({ openJournal }: WriteRules): JournalWriter | unde
 export function* reportMember(rules: WriteRules, intent: Intent, { access, change, kept }: Member): Io<void> {
   const journal = openedJournal(rules);
   const keeping = journal && (yield* keepingOf(intent, journal, { kept, isDeleted: change.action === "deleted" }));
+  if (journal === undefined && kept !== undefined) noteUnkept({ access, rules });
   yield* report({ access, journal, made: [] }, change, keeping);
 }
 
@@ -59,7 +60,7 @@ function* moveToTrash(
   const { jail } = intent;
   const put = ({ directory }: FolderUse): Io<void> => jail.sys.rename(intent.pathOf(kept), below(directory, name));
   const trash = yield* quietly(putInTrash(jail, put));
-  if (trash === undefined) return keepsNothing("not_kept");
+  if (trash === undefined) return keepsNothing("no_trash");
   try {
     return yield* describeKept(trash.directory, intent, { name, object });
   } finally {

@@ -7,7 +7,7 @@ import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-wr
 import { below, CREATE, identity, type Pinned, READ, statBelow } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
-import { type Keeping, recordOf } from "../changes/report.js";
+import { type Keeping, noteUnkept, recordOf } from "../changes/report.js";
 import type { Change } from "../target.js";
 import { putInTrash } from "./trash.js";
 
@@ -34,7 +34,10 @@ export function* keepReplaced(
   plan: () => EntryChange,
 ): Io<Keeping | undefined> {
   const { journal } = change;
-  if (journal === undefined) return undefined;
+  if (journal === undefined) {
+    if (old !== undefined) noteUnkept(change);
+    return undefined;
+  }
   const id = journal.newId();
   if (old === undefined || journal.mode === "metadata") return settledKeeping(id, undefined);
   if (!old.stat.isFile()) return settledKeeping(id, keepsNothing("not_kept"));
@@ -50,7 +53,7 @@ export function* keepReplaced(
     const trash = yield* quietly(
       putInTrash(change.jail, ({ directory }) => keepInTrash(change, { trash: directory, ...file })),
     );
-    if (trash === undefined) return settledKeeping(id, keepsNothing("not_kept"));
+    if (trash === undefined) return settledKeeping(id, keepsNothing("no_trash"));
     const { result } = trash;
     if (result !== "linked" && result !== "copied") {
       trash.release();

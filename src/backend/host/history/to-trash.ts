@@ -12,7 +12,7 @@ import type { Stage } from "../../../jail/staging/lock-file.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { setTime } from "../../../jail/times.js";
 import type { Walk } from "../../../jail/walk/walk.js";
-import { type Keeping, recordOf, removalOf } from "../changes/report.js";
+import { type Keeping, noteUnkept, recordOf, removalOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
 import { COPY_BYTES, copyToTrash, describeKept, keepNothing, settledKeeping } from "./keep.js";
@@ -66,7 +66,9 @@ export function* moveToTrash(
   const isRequired = change.rules.keepsDeleted === true;
   if (options.discards === true) return "permanent";
   if (options.permanent === true && isRequired) throw deletionNotFinal(access.place);
-  if (journal === undefined && isRequired) throw cannotBeTrashed(access.place, "not_kept");
+  const missing = journal === undefined ? (change.rules.whyNoJournal?.() ?? "off") : undefined;
+  if (missing !== undefined && isRequired) throw cannotBeTrashed(access.place, missing);
+  if (missing !== undefined && options.permanent !== true) return missing;
   if (journal === undefined || journal.mode === "metadata" || journal.trashMode === "off") return "off";
   if (options.permanent === true) return "permanent";
   const binned = yield* tryTrash(change, journal, doomed);
@@ -93,7 +95,7 @@ function* tryTrash(
     const trash = yield* putInTrash(jail, ({ directory }) =>
       renameOrCopy(jail, object, { from, to: { directory, name: target } }),
     );
-    if (trash === undefined) return "not_kept";
+    if (trash === undefined) return "no_trash";
     isMoved = true;
     const { directory, release, result: isCopied } = trash;
     const kept = yield* describeKept(directory, change, { name: target, object: isCopied ? undefined : object });
@@ -159,7 +161,7 @@ export function* requireDeletable(change: Change, object: Pinned): Io<void> {
   const { journal, rules, access, jail } = change;
   if (rules.keepsDeleted !== true) return;
   const size = object.stat.isDirectory() ? (yield* countTree(jail, object, false)).bytes : object.stat.size;
-  if (journal === undefined) throw cannotBeTrashed(access.place, "not_kept");
+  if (journal === undefined) throw cannotBeTrashed(access.place, rules.whyNoJournal?.() ?? "not_kept");
   if (journal.room(size) === "no") throw cannotBeTrashed(access.place, "quota");
 }
 
@@ -172,7 +174,10 @@ export function* trashDisplaced(
   displaced: { readonly stage: Stage; readonly name: string },
 ): Io<{ readonly keeping: Keeping | undefined; readonly isBinned: boolean }> {
   const { jail, journal } = change;
-  if (journal === undefined) return { keeping: undefined, isBinned: false };
+  if (journal === undefined) {
+    noteUnkept(change);
+    return { keeping: undefined, isBinned: false };
+  }
   if (journal.mode === "metadata" || journal.trashMode === "off") {
     return { keeping: keepNothing(change, "off"), isBinned: false };
   }
@@ -180,7 +185,7 @@ export function* trashDisplaced(
   const name = journal.trashName(id);
   const from = below(displaced.stage.directory, displaced.name);
   const trash = yield* quietly(putInTrash(jail, ({ directory }) => jail.sys.rename(from, below(directory, name))));
-  if (trash === undefined) return { keeping: keepNothing(change, "not_kept"), isBinned: false };
+  if (trash === undefined) return { keeping: keepNothing(change, "no_trash"), isBinned: false };
   const kept = yield* describeKept(trash.directory, change, { name });
   trash.release();
   return { keeping: settledKeeping(id, kept), isBinned: true };

@@ -8,7 +8,7 @@ import { examine, nameOf } from "../../../jail/directory.js";
 import { below, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
-import { TRASH } from "../../../jail/staging/folder.js";
+import { hasFolder, TRASH } from "../../../jail/staging/folder.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { kindOf, stateOf } from "../changes/report.js";
@@ -50,6 +50,10 @@ export class HostTrash implements TrashFolder {
     this.#current = current;
   }
 
+  isUsable(): Awaitable<boolean> {
+    return runIo(isUsable(this.#current()));
+  }
+
   list(prefix: string, isWanted: (name: string) => boolean = () => true): Awaitable<readonly TrashItem[]> {
     const isListed = (name: string): boolean => name.startsWith(prefix) && isWanted(name);
     return this.#inTrash((jail, folder) => listItems(jail, folder, isListed), []);
@@ -81,6 +85,10 @@ export class HostTrash implements TrashFolder {
   #inTrash<T>(work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Awaitable<T> {
     return runIo(readTrash(this.#current(), work, missing));
   }
+}
+
+function* isUsable(jail: Jail): Io<boolean> {
+  return (yield* quietly(hasFolder(jail, TRASH))) === true;
 }
 
 function* removeItems(jail: Jail, names: readonly string[]): Io<void> {

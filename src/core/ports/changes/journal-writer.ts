@@ -35,8 +35,9 @@ export interface JournalWriter {
    * Adds the entry of a committed change.
    * @param kept absent if nothing had to be kept to undo it
    * @param reason why it cannot be undone, whatever was kept
+   * @returns `false` if there is no room for it
    */
-  add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): void;
+  add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): boolean;
   /** Records since a time in milliseconds, newest first, as far back as is looked. */
   madeSince(time: number): Iterable<IdentifiedRecord>;
   /**
@@ -63,6 +64,8 @@ export interface TrashItem {
 export interface TrashFolder {
   /** Names below the staging directory that lead to it. */
   readonly folder: readonly string[];
+  /** Whether it is there, or could be made. */
+  isUsable(): Awaitable<boolean>;
   /** Items whose names begin with `prefix`. @param isWanted others are not looked at */
   list(prefix: string, isWanted?: (name: string) => boolean): Awaitable<readonly TrashItem[]>;
   /** Opens a file if it still has this version. @param below its names below the item, if that is a directory */

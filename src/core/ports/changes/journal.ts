@@ -19,7 +19,23 @@ export type NotUndoable =
   | "interrupted"
   | "concurrent"
   | "visited"
+  | "no_state_dir"
+  | "no_lmdb"
+  | "no_trash"
   | "not_kept";
+
+/** Reasons that somebody has chosen: what is not kept then was not to be kept. */
+const CHOSEN: ReadonlySet<NotUndoable> = new Set(["off", "permanent", "purged", "denied"]);
+
+export const isChosen = (reason: NotUndoable): boolean => CHOSEN.has(reason);
+
+/** Why a root keeps nothing of what is replaced or deleted; `no_trash`: it keeps small replaced files only. */
+export interface Lack {
+  /** `off`: by the configuration. The others: though it should. */
+  readonly reason: Extract<NotUndoable, "off" | "no_state_dir" | "no_lmdb" | "no_trash">;
+  /** For the operator, with paths of the host; of `off` the key that would keep it. */
+  readonly why: string;
+}
 
 /** One entry. Paths and states are as in the record of the change; `before` and `after` are states of `path`. */
 export interface JournalEntry extends ChangeRecord {

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { ConfigError } from "../../../config/errors.js";
 import { isLoopbackListener } from "../../../config/loopback.js";
 import type { VenueConfig } from "../../../config/types.js";
+import { attempt } from "../../../core/io.js";
+import { folderErrno } from "../../../jail/creatable.js";
 import { checkFormat, stateFormat } from "./format.js";
 import {
   checkLocalToken,
@@ -72,15 +74,31 @@ export const libraryState = (stateDir: string): string => realDirectory(stateFor
 export const journalState = (config: StateConfig, env: Environment): string =>
   realDirectory(openState(config, env, "journal"));
 
+/**
+ * Where {@link journalState} is, or would be, without creating anything.
+ * @throws NoStateDir, ConfigError if it cannot be used
+ */
+export function lookAtState(config: StateConfig, env: Environment): string {
+  const { directory } = lookAtDirectories(config, env);
+  const errno = folderErrno(join(directory, "journal"));
+  if (errno !== undefined) throw new ConfigError([`'stateDir' cannot be written (${errno}): ${directory}`], 66);
+  return attempt(() => realDirectory(directory)) ?? directory;
+}
+
 /** Checks whether {@link openState} and the local token would work, without creating anything. @throws ConfigError */
 export function checkState(config: VenueConfig, env: Environment): void {
+  const { directory, isThere } = lookAtDirectories(config, env);
+  if (hasLocalToken(config) && isThere) checkLocalToken(directory);
+}
+
+function lookAtDirectories(config: StateConfig, env: Environment): { directory: string; isThere: boolean } {
   const directory = stateDirOf(config, env);
   let isThere = false;
   for (const path of config.stateBase === undefined ? [directory] : [config.stateBase, directory]) {
     isThere = checkStateDir(path);
     checkFormat(path);
   }
-  if (hasLocalToken(config) && isThere) checkLocalToken(directory);
+  return { directory, isThere };
 }
 
 /**

@@ -5,7 +5,7 @@ import { notSupportedHere } from "../../../core/errors/texts.js";
 import { type Log, silentLog } from "../../../core/ports/log.js";
 import type { JournalPlace } from "../../../journal/open-journal.js";
 import type { RootsState } from "../../../roots/groups.js";
-import { journalState, openState, stateDirOf } from "./place.js";
+import { journalState, lookAtState, openState, stateDirOf } from "./place.js";
 
 const MAX_LOGGED = 10;
 
@@ -21,6 +21,9 @@ export const NOT_OPENED: JournalPlace = {
   openState() {
     throw new Error("Nothing is recorded here");
   },
+  lookAtState() {
+    throw new Error("Nothing is recorded here");
+  },
   byDefault: false,
   log: silentLog,
 };
@@ -28,6 +31,11 @@ export const NOT_OPENED: JournalPlace = {
 /** Without a state directory groups of changes are undone after a crash all the same, until the next boot. */
 export function rootsStateOf(config: VenueConfig, { env, log }: RootsStateOptions): RootsState {
   const path = stateDirIfAny(config, env);
+  const place: JournalPlace = {
+    openState: () => journalState(config, env),
+    lookAtState: () => lookAtState(config, env),
+    ...{ byDefault: true, log },
+  };
   const prepare = (): void => {
     try {
       openState(config, env, "file:patch");
@@ -37,12 +45,8 @@ export function rootsStateOf(config: VenueConfig, { env, log }: RootsStateOption
     }
   };
   return {
-    ...(path === undefined
-      ? {}
-      : {
-          stateDir: { path, prepare },
-          journals: { openState: () => journalState(config, env), byDefault: true, log },
-        }),
+    ...(path === undefined ? {} : { stateDir: { path, prepare } }),
+    ...(config.stateDir === false ? {} : { journals: place }),
     onRecovery(root, { outcome, paths }) {
       const shownPaths = paths.slice(0, MAX_LOGGED).map((one) => one.join("/"));
       const fields = { root, outcome, count: paths.length, paths: shownPaths };

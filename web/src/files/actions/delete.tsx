@@ -16,8 +16,7 @@ const MAX_NAMED = 8;
 
 /** Whether deleted entries of a root can come back. */
 export function hasTrash(root: string): boolean {
-  const told = (rootNamed(root) as { readonly trash?: unknown } | undefined)?.trash;
-  if (told !== undefined) return told !== "off" && told !== false;
+  if (rootNamed(root)?.kept === false) return false;
   return offers("file:undo") && takes("file:delete", "permanent") && rootNamed(root)?.kind === "host";
 }
 

@@ -27,12 +27,14 @@ interface Place {
 interface Loaded {
   readonly entries: readonly TrashEntry[];
   readonly cursor: string | undefined;
+  /** Why nothing is kept there. */
+  readonly hint: string | undefined;
 }
 
 async function loadPage({ root, path }: Place, cursor?: string): Promise<Loaded> {
   const where = { root, ...(path === "" ? {} : { path }), ...(cursor === undefined ? {} : { cursor }) };
-  const { entries, nextCursor } = await read("file:trash", where);
-  return { entries, cursor: nextCursor };
+  const { entries, nextCursor, hint } = await read("file:trash", where);
+  return { entries, cursor: nextCursor, hint };
 }
 
 export function TrashView({ root, path }: Place): JSX.Element {
@@ -66,7 +68,7 @@ export function TrashView({ root, path }: Place): JSX.Element {
         <Skeleton />
       ) : entries.length === 0 ? (
         <Empty icon={Trash2} title={texts.trashEmpty}>
-          <p>{texts.trashEmptyHint}</p>
+          <p>{loaded.hint === undefined ? texts.trashEmptyHint : plain(loaded.hint)}</p>
         </Empty>
       ) : (
         <div class="trash">

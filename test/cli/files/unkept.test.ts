@@ -1,0 +1,37 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "@jest/globals";
+import { cleanUp, makeFolder } from "../process.js";
+import { runFileLine } from "./file-stage.js";
+
+afterAll(cleanUp);
+
+const ground = () => makeFolder({ "docs/a.txt": "one\n", "docs/b.txt": "two\n", file: "" });
+const said = (what: string) => ({ status: 0, stderr: expect.stringContaining(`venue-files: ${what}`) });
+
+test("without a state directory, rm and edit say that nobody can take it back, and history that nothing is kept", async () => {
+  const folder = ground();
+  const run = (...args: string[]) =>
+    runFileLine(folder, [...args, "--root", "d=docs"], { env: { VENUE_FILES_STATE_DIR: join(folder, "file") } });
+  expect(await run("rm", "d:a.txt")).toMatchObject(said("d:a.txt is deleted for good (no_state_dir)\n"));
+  const edited = await run("edit", "d:b.txt", "--old", "two", "--new", "2");
+  expect(edited).toMatchObject(said("d:b.txt was overwritten for good (no_state_dir)\n"));
+  expect(await run("history", "d:")).toMatchObject(said('Root "d" keeps no history: the state directory'));
+  expect(await run("trash", "ls", "d:")).toMatchObject(said('Root "d" keeps no history: the state directory'));
+  // Programs read it in the answer.
+  const { stdout, stderr } = await run("rm", "d:b.txt", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ trashed: false, reason: "no_state_dir" });
+  expect(stderr).not.toContain("for good");
+});
+
+test("with the journal off, history, trash and undo name the key", async () => {
+  const folder = ground();
+  const config = { stateDir: "./state", file: { roots: { d: { path: "./docs", journal: "off" } } } };
+  writeFileSync(join(folder, "venue.json5"), JSON.stringify(config));
+  const run = (...args: string[]) => runFileLine(folder, [...args, "--config", join(folder, "venue.json5")]);
+  expect(await run("rm", "d:a.txt")).toMatchObject({ status: 0, stderr: "" });
+  const key = 'Root "d" keeps no history: its journal is off (set journal: "on")\n';
+  expect(await run("history")).toMatchObject(said(key));
+  expect(await run("trash", "ls")).toMatchObject(said(key));
+  expect(await run("undo", "-y")).toMatchObject({ status: 1, stderr: expect.stringContaining(key.trim()) });
+});

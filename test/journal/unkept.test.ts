@@ -1,0 +1,136 @@
+// What is said where a root keeps nothing: by its configuration, or though it should.
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
+import { parseFileConfig } from "../../src/config/load.js";
+import type { RootConfigInput } from "../../src/config/types.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
+import { silentLog } from "../../src/core/ports/log.js";
+
+let home = "";
+const opened: HostedFileAdapter[] = [];
+
+async function open(roots: Record<string, RootConfigInput>, state: "works" | "fails" | "none" = "works") {
+  for (const root of Object.values(roots)) if ("path" in root) mkdirSync(root.path, { recursive: true });
+  const stateOf = (): string => {
+    if (state === "fails") throw new Error("/host/path cannot be used");
+    mkdirSync(join(home, "state"), { recursive: true });
+    return join(home, "state");
+  };
+  const journals = { openState: stateOf, lookAtState: stateOf, byDefault: true, log: silentLog };
+  const config = parseFileConfig({ roots }, { baseDir: home });
+  const adapter = await assembleAdapter(config, {
+    ...(state === "none" ? {} : { journals }),
+    discloseHostPaths: false,
+  });
+  opened.push(adapter);
+  const run = (op: string, input: object): Promise<Record<string, unknown>> =>
+    adapter.invoke(`file:${op}`, input) as Promise<Record<string, unknown>>;
+  return { adapter, run };
+}
+
+const failureOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => "done",
+    (error: unknown) => (error instanceof FileAdapterError ? [error.code, error.message] : error),
+  );
+
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "vf-unkept-"));
+});
+
+afterAll(async () => {
+  await Promise.all(opened.map((adapter) => adapter.close()));
+  rmSync(home, { recursive: true, force: true });
+});
+
+test("with the journal off, the history says that nothing is kept and which key keeps it", async () => {
+  const path = join(home, "off");
+  const { run, adapter } = await open({ off: { path, journal: "off" }, on: { path: join(home, "on") } });
+  const said = {
+    complete: false,
+    reason: "off",
+    hint: 'Root "off" keeps no history: its journal is off (set journal: "on")',
+  };
+  expect(await run("history", { root: "off" })).toEqual({ entries: [], ...said });
+  expect(await run("trash", { root: "off" })).toEqual({ entries: [], ...said });
+  // Where others have one, that is no news.
+  expect(await run("history", {})).toEqual({ entries: [], complete: true });
+  expect((await run("roots", {}))["roots"]).toEqual([
+    expect.objectContaining({ name: "off", kept: false, reason: "off" }),
+    expect.not.objectContaining({ kept: false }),
+  ]);
+  expect(adapter.warnings).toEqual([]);
+});
+
+test("with the journal off, undo and restore are not supported, and name the key", async () => {
+  const path = join(home, "undo-off");
+  const { run } = await open({ off: { path, journal: "off" }, on: { path: join(home, "on2") } });
+  writeFileSync(join(path, "a"), "a");
+  const refused = ["NOT_SUPPORTED", expect.stringContaining('set journal: "on"')];
+  for (const input of [{ id: "1m83nfr960003x1jv5jmy" }, { group: "g1" }, { last: 1 }, { ids: ["a", "b"] }]) {
+    expect(await failureOf(run("undo", { root: "off", ...input }))).toEqual(refused);
+  }
+  for (const to of ["1m83nfr960003x1jv5jmy", "x:before", `sha256:${"0".repeat(64)}`]) {
+    expect(await failureOf(run("restore", { root: "off", path: "a", to }))).toEqual(refused);
+  }
+  expect(await failureOf(run("read", { root: "off", path: "a", version: "x:before" }))).toEqual(refused);
+  // In another root there is one.
+  expect(await failureOf(run("undo", { id: "x" }))).toEqual(["NOT_FOUND", expect.anything()]);
+});
+
+test("without a state directory, undo names the key that would give one", async () => {
+  const { run } = await open({ bare: { path: join(home, "bare") }, scratch: { temp: true } }, "none");
+  expect(await failureOf(run("undo", { last: 1 }))).toEqual(["NOT_SUPPORTED", expect.stringContaining("stateDir")]);
+  expect(await run("history", {})).toMatchObject({
+    complete: false,
+    reason: "off",
+    hint: expect.stringContaining("stateDir"),
+  });
+  // Nobody expects a temporary folder to keep anything.
+  expect((await run("roots", {}))["roots"]).toEqual([
+    expect.objectContaining({ name: "bare", kept: false, reason: "off" }),
+    expect.not.objectContaining({ kept: false }),
+  ]);
+});
+
+test("with the journal off, a change says nothing, and nothing is said of a root that nobody changes", async () => {
+  const path = join(home, "silent");
+  const { run } = await open({ off: { path, journal: "off" }, ro: { path, readOnly: true } });
+  await run("write", { root: "off", path: "a", content: "1" });
+  expect(await run("write", { root: "off", path: "a", content: "2" })).not.toHaveProperty("kept");
+  expect(await run("delete", { root: "off", path: "a" })).toEqual({ deleted: true, existed: true });
+  expect(await run("history", { root: "ro" })).toEqual({ entries: [], complete: true });
+});
+
+test("required deletes nothing where nothing can be kept, and says why", async () => {
+  const path = join(home, "required");
+  const { run, adapter } = await open({ r: { path, trash: "required" } }, "fails");
+  for (const name of ["a", "d/e", "f"]) await run("write", { root: "r", path: name, content: "x", parents: true });
+  const refused = ["QUOTA_EXCEEDED", expect.stringContaining("the state directory (stateDir) cannot be used")];
+  for (const input of [{ path: "a" }, { path: "d", recursive: true }]) {
+    expect(await failureOf(run("delete", { root: "r", ...input }))).toEqual(refused);
+  }
+  expect(["a", "d/e"].map((name) => existsSync(join(path, name)))).toEqual([true, true]);
+  expect(adapter.warnings).toEqual([
+    "Root 'r' does not keep what is replaced or deleted, so that nobody can take it back: /host/path cannot be used",
+  ]);
+});
+
+test("whoever changes files learns nothing of the host", async () => {
+  const { run } = await open({ r: { path: join(home, "closed") } }, "fails");
+  await run("write", { root: "r", path: "a", content: "x" });
+  const answers = [
+    await run("roots", {}),
+    await run("history", {}),
+    await run("trash", { root: "r" }),
+    await run("write", { root: "r", path: "a", content: "y" }),
+    await run("delete", { root: "r", path: "a" }),
+    await failureOf(run("undo", { root: "r", last: 1 })),
+    await failureOf(run("purge", { root: "r", all: true })),
+  ];
+  expect(JSON.stringify(answers)).not.toContain("host/path");
+  expect(JSON.stringify(answers).match(/no_state_dir|\(stateDir\)/g)?.length).toBeGreaterThanOrEqual(7);
+});
