@@ -15,3 +15,6 @@ export function codeOf(error: unknown): string | undefined {
   const { code } = fieldsOf(error);
   return typeof code === "string" ? code : undefined;
 }
+
+/** Whether something could not be written for want of room. */
+export const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(codeOf(error) ?? "");

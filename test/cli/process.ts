@@ -20,6 +20,8 @@ export interface StartOptions {
   /** Where temp roots go; by default a fresh folder. */
   readonly tmp?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** A command that runs the process, which is appended to it. */
+  readonly under?: readonly string[];
 }
 
 /** A process of ours that goes on until it is stopped. */
@@ -72,7 +74,8 @@ export function start(args: readonly string[], options: StartOptions = {}): Runn
 /** Starts Node itself. */
 export function startNode(args: readonly string[], options: StartOptions = {}): Running {
   const tmp = options.tmp ?? makeFolder();
-  const child = spawn(process.execPath, args, {
+  const [command = "", ...before] = [...(options.under ?? []), process.execPath];
+  const child = spawn(command, [...before, ...args], {
     cwd: options.cwd ?? tmp,
     env: { PATH: process.env["PATH"], HOME: tmp, TMPDIR: tmp, ...options.env },
   });

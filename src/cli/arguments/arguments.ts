@@ -78,6 +78,8 @@ export type Command =
       /** Token ids or DIDs. */
       readonly entries: readonly string[];
       readonly token: string | undefined;
+      /** Takes the list as it is. */
+      readonly acceptList: boolean;
       readonly config: string;
     };
 
@@ -192,10 +194,11 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   revoke: ({ rest, values }) => {
     const entries = rest.map(checkArgument);
     const token = singleValue(values, "token");
-    if (entries.length === 0 && token === undefined) {
+    const acceptList = values.has("accept-list");
+    if (entries.length === 0 && token === undefined && !acceptList) {
       throw new UsageError("'revoke' needs the id of a token, a DID, or --token FILE. See: token inspect");
     }
-    return { name: "revoke", entries, token, config: requiredValue(values, "revoke", "config") };
+    return { name: "revoke", entries, token, acceptList, config: requiredValue(values, "revoke", "config") };
   },
   "audit verify": ({ rest, values }) => parseAuditVerify(rest.map(checkArgument), values),
   "backup create": parseBackupCreate,

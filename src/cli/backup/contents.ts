@@ -8,7 +8,7 @@ import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { errnoOf } from "../../jail/sys.js";
-import { revocationPlace } from "../../venue/identity/revocations.js";
+import { revocationPlace } from "../../venue/identity/revocation-place.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import { knownStateDir } from "../../venue/start/state/secrets.js";
 import { EXIT } from "../context.js";

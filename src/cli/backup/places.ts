@@ -7,7 +7,7 @@ import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { syncDirectory } from "../../database/durable-files.js";
-import { revocationPlace } from "../../venue/identity/revocations.js";
+import { revocationPlace } from "../../venue/identity/revocation-place.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import { isOfRestore, restoreMarkers, STAGED } from "../../venue/start/state/unfinished-restore.js";
 import { EXIT } from "../context.js";

@@ -8,8 +8,10 @@ import { ConfigError } from "../../config/errors.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
+import { silentLog } from "../../core/ports/log.js";
 import { parseRevocations, revokeBefore } from "../../ucan/verify/revocation-list.js";
-import { revocationPlace } from "../../venue/identity/revocations.js";
+import { revocationPlace } from "../../venue/identity/revocation-place.js";
+import { acceptRevocations, openRevocations } from "../../venue/identity/revocations.js";
 import type { BackupRestore } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT, isSystemError } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
@@ -26,7 +28,11 @@ export async function backupRestore(command: BackupRestore, context: CommandCont
   const newer = command.revocations === undefined ? [] : entriesOf(resolve(cwd, command.revocations));
   const isDecided = command.revocations !== undefined || command.acceptOldTokens;
   if (command.file === undefined) {
-    await rewriteList(revocationPlace(config, env).path, { add: newer, lift: true });
+    const place = revocationPlace(config, env);
+    // A list that lacks what was in force is not accepted on the way.
+    openRevocations(place, { log: silentLog, mayBeMissing: true });
+    await rewriteList(place.path, { add: newer, lift: true });
+    acceptRevocations(place);
     stdout.write("Tokens of before the restore are accepted again, but for those that are revoked.\n");
     return EXIT.ok;
   }

@@ -101,14 +101,16 @@ Example: venue-files token identity --to "$VENUE_DID" --key bob --out bearer.jwt
 
 Exit status: 0 made, 64 usage, 66 file not readable, 78 a file that cannot be used
 `,
-  revoke: `venue-files revoke ID… [--token FILE] --config FILE
+  revoke: `venue-files revoke ID… [--token FILE] [--accept-list] --config FILE
 
 Writes the ids of tokens into the revocation list of a configuration ('auth.ucan.revocations', else 'revocations' in the
 state directory). From then on they give nothing, nor does anything that rests on them; a running venue follows at once.
-A DID in place of an id revokes every token that it signed.
+A DID in place of an id revokes every token that it signed. What was in force stays so when its line is gone from the
+list, and the venue does not start, until --accept-list says that it was meant.
 
   --config FILE           whose list it is
   --token FILE            a file with the tokens, in place of their ids; env:NAME does, too
+  --accept-list           take the list as it is now, without the lines that are gone from it
 
 Example: venue-files revoke --token bob.ucan --config venue.json5
 

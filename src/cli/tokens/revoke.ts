@@ -2,11 +2,13 @@
 
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { counted } from "../../core/errors/wording.js";
 import { silentLog } from "../../core/ports/log.js";
 import { decodeToken } from "../../ucan/token/decode.js";
 import { tokenId } from "../../ucan/token/id.js";
 import { isRevocable } from "../../ucan/verify/revocation-list.js";
-import { openRevocations, revocationPlace } from "../../venue/identity/revocations.js";
+import { revocationPlace } from "../../venue/identity/revocation-place.js";
+import { acceptRevocations, openRevocations } from "../../venue/identity/revocations.js";
 import { openState } from "../../venue/start/state/place.js";
 import type { Command } from "../arguments/arguments.js";
 import { UsageError } from "../arguments/options.js";
@@ -23,12 +25,16 @@ export async function revoke(command: Extract<Command, { name: "revoke" }>, cont
   const log = { ...silentLog, warn: (_: unknown, text: string) => void context.stderr.write(`Warning: ${text}\n`) };
   // A configured list that does not exist yet is created, since revoking needs it.
   const list = openRevocations(place, {
-    ...{ log, mayBeMissing: true },
+    ...{ log, mayBeMissing: true, mayBeFewer: true },
     openState: () => openState(config, context.env, "auth.ucan.revocations"),
   });
+  if (command.acceptList) {
+    const count = acceptRevocations(place);
+    await print(context, `The list is taken as it is, with ${counted(count, "entry", "entries")}\n`);
+  }
   const entries = [...new Set([...command.entries, ...ofTokens])];
   const known = entries.filter((entry) => list.has(entry));
-  await list.add(entries);
+  if (entries.length > 0) await list.add(entries);
   const lines = entries.map((entry) => `${entry} ${known.includes(entry) ? "was revoked already" : "is revoked"}\n`);
   await print(context, lines.join(""));
   context.stderr.write(`The list is ${escapeText(place.path)}; a venue that runs with this configuration follows it\n`);

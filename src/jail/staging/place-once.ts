@@ -27,10 +27,8 @@ function removeDraft(path: string): void {
   }
 }
 
-/**
- * Makes the new name survive a power failure, since the venue's identity depends on it. Not every system supports it.
- */
-function flushDirectory(path: string): void {
+/** Makes a new name survive a power failure, where the system supports it. */
+export function flushDirectory(path: string): void {
   let fd: number | undefined;
   try {
     fd = openSync(path, constants.O_RDONLY);

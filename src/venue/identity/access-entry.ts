@@ -86,7 +86,11 @@ export interface AccessTokens {
   /** An entry, in force or not. */
   find(id: string): { readonly entry: AccessEntry; readonly isLink: boolean } | undefined;
   list(): readonly ListedAccess[];
-  /** Takes effect at once, in every process with this state directory. @param keep what was made through it goes on */
+  /**
+   * Takes effect at once, in every process with this state directory.
+   * @param keep what was made through it goes on
+   * @throws the system's error when it could not be written: it then holds in this process
+   */
   revoke(id: string, keep: boolean): void;
   /** Keeps what a UCAN says that the venue signed. */
   noteUcan(entry: Omit<SignedUcan, "venue">): void;

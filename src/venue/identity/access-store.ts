@@ -1,4 +1,4 @@
-// Access tokens on disk: a file for each, written once; changes are new files, so that processes need no lock.
+// Access tokens on disk: a file for each, written once; it is revoked by a rename, which needs no room and no lock.
 
 import { randomBytes } from "node:crypto";
 import {
@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   unlinkSync,
@@ -14,15 +15,27 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../../core/ports/log.js";
+import { flushDirectory } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { AccessEntry, AccessRevocation, SignedUcan } from "./access-entry.js";
 
 /** Folder in the state directory. */
 const FOLDER = "access";
 const UCANS = "ucans";
-/** `token`: in force. `link`: a code not yet exchanged. `revoked`: marks the token of that id. */
-type FileKind = "token" | "link" | "revoked";
-const FILE = /^([0-9a-f]{32})\.(token|link|revoked)$/;
+/**
+ * `token`: in force. `link`: a code not yet exchanged. `revoked-<ms>`: one of them, revoked then with all that was made
+ * through it, `alone-<ms>` without. `revoked`: a mark of earlier versions beside the token.
+ */
+type FileKind = "token" | "link" | "revoked" | "alone";
+const FILE = /^([0-9a-f]{32})\.(?:(token|link|revoked)|(revoked|alone)-(\d{1,16}))$/;
+
+interface TokenFile {
+  readonly name: string;
+  readonly id: string;
+  readonly kind: FileKind;
+  /** When it was revoked, where its name tells. */
+  readonly at?: number;
+}
 /** A folder changed this recently may change again without another modification time, so it is read again. */
 const UNSETTLED_MS = 100;
 
@@ -42,7 +55,10 @@ export class AccessStore {
   readonly #tokens = new Map<string, AccessEntry>();
   readonly #links = new Map<string, AccessEntry>();
   readonly #revoked = new Map<string, AccessRevocation>();
+  /** Revocations that could not be written. */
+  readonly #unwritten = new Map<string, AccessRevocation>();
   readonly #bySecret = new Map<string, AccessEntry>();
+  #files: readonly TokenFile[] = [];
   #version = "";
   #isChecked = false;
 
@@ -78,16 +94,45 @@ export class AccessStore {
     return this.#write(`${entry.id}.${kind}`, entry, entry.created);
   }
 
+  /** In force at once, whatever the disk does. @throws the system's error when it cannot be written */
   revoke(id: string, mark: AccessRevocation): void {
-    const name = `${id}.revoked`;
-    // A revocation of everything takes the place of one of the token alone.
-    if (!mark.keep && this.#revoked.get(id)?.keep === true) this.#unlink(name);
-    this.#write(name, mark, mark.at);
+    this.#refresh();
+    const present = this.#revoked.get(id);
+    const strongest = present === undefined || (present.keep && !mark.keep) ? mark : present;
+    if (strongest === present && !this.#unwritten.has(id)) return;
+    this.#revoked.set(id, strongest);
+    this.#unwritten.set(id, strongest);
+    this.#rename(id, `${id}.${strongest.keep ? "alone" : "revoked"}-${strongest.at}`);
+    this.#unwritten.delete(id);
+  }
+
+  #rename(id: string, to: string): void {
+    const alone = this.#ofId(id, ({ kind, at }) => kind === "alone" && at !== undefined);
+    // A link may become a token meanwhile, which then is revoked by the link's file.
+    const isDone = [`${id}.token`, `${id}.link`, ...alone].some((name) => this.#renamed(name, to));
+    if (isDone) flushDirectory(this.#folder);
+    this.#forgetVersion();
+  }
+
+  /** @returns `false`: there is no such file */
+  #renamed(name: string, to: string): boolean {
+    try {
+      renameSync(join(this.#folder, name), join(this.#folder, to));
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return false;
+      throw error;
+    }
+  }
+
+  #ofId(id: string, isMeant: (file: TokenFile) => boolean): string[] {
+    return this.#files.filter((file) => file.id === id && isMeant(file)).map(({ name }) => name);
   }
 
   /** When it was last used, as far as any process noted it; `undefined`: never. */
   lastUsed({ id, created }: AccessEntry): number | undefined {
-    const stat = quietly(() => statSync(join(this.#folder, `${id}.token`)));
+    const [name = `${id}.token`] = this.#ofId(id, ({ kind, at }) => kind === "token" || at !== undefined);
+    const stat = quietly(() => statSync(join(this.#folder, name)));
     const used = stat === undefined ? 0 : Math.round(stat.mtimeMs);
     return used > created ? used : undefined;
   }
@@ -97,8 +142,14 @@ export class AccessStore {
     quietly(() => utimesSync(join(this.#folder, `${id}.token`), seconds, seconds));
   }
 
-  remove(kind: FileKind, id: string): void {
+  remove(kind: "token" | "link", id: string): void {
     this.#unlink(`${id}.${kind}`);
+  }
+
+  /** Takes a revocation away, with the token that its file holds. */
+  removeRevocation(id: string): void {
+    this.#unwritten.delete(id);
+    for (const name of this.#ofId(id, ({ kind }) => kind === "revoked" || kind === "alone")) this.#unlink(name);
   }
 
   /** Keeps what was signed. Losing it loses a line of a list and nothing else. */
@@ -164,33 +215,57 @@ export class AccessStore {
   }
 
   #readNames(names: readonly string[]): void {
-    const found = names.flatMap((name) => {
-      const [, id, kind] = FILE.exec(name) ?? [];
-      return id === undefined ? [] : [{ name, id, kind: kind as FileKind }];
+    this.#files = names.flatMap((name) => {
+      const [, id, plain, kind = plain, at] = FILE.exec(name) ?? [];
+      if (id === undefined) return [];
+      return [{ name, id, kind: kind as FileKind, ...(at === undefined ? {} : { at: Number(at) }) }];
     });
-    const maps = { token: this.#tokens, link: this.#links, revoked: this.#revoked };
-    for (const [kind, map] of Object.entries(maps)) {
-      const present = new Set(found.filter((one) => one.kind === kind).map(({ id }) => id));
-      for (const id of map.keys()) if (!present.has(id)) map.delete(id);
-    }
-    for (const { name, id, kind } of found) {
-      const path = join(this.#folder, name);
-      if (kind === "revoked") this.#readRevocation(id, path);
-      else if (!maps[kind].has(id)) {
-        const entry = this.#read<AccessEntry>(path);
-        if (entry?.id === id) maps[kind].set(id, entry);
-      }
-    }
+    const idsOf = (isMeant: (file: TokenFile) => boolean) => new Set(this.#files.filter(isMeant).map(({ id }) => id));
+    dropOthers(
+      this.#tokens,
+      idsOf(({ kind, at }) => kind === "token" || at !== undefined),
+    );
+    dropOthers(
+      this.#links,
+      idsOf(({ kind }) => kind === "link"),
+    );
+    dropOthers(
+      this.#revoked,
+      idsOf(({ kind }) => kind === "revoked" || kind === "alone"),
+    );
+    for (const file of this.#files) this.#readFile(file);
+    for (const [id, mark] of this.#unwritten) this.#mark(id, mark);
     this.#bySecret.clear();
     for (const kind of ["token", "link"] as const) {
-      for (const entry of maps[kind].values()) this.#bySecret.set(`${kind} ${entry.sha256}`, entry);
+      const entries = kind === "token" ? this.#tokens : this.#links;
+      for (const entry of entries.values()) this.#bySecret.set(`${kind} ${entry.sha256}`, entry);
     }
   }
 
+  #readFile({ name, id, kind, at }: TokenFile): void {
+    const path = join(this.#folder, name);
+    if (kind === "revoked" && at === undefined) {
+      this.#readMark(id, path);
+      return;
+    }
+    if (at !== undefined) this.#mark(id, { at, keep: kind === "alone" });
+    const entries = kind === "link" ? this.#links : this.#tokens;
+    if (entries.has(id)) return;
+    const entry = this.#read<AccessEntry>(path);
+    const isRevokedLink = at !== undefined && entry?.lifetimeMs !== undefined && entry.login !== true;
+    if (entry?.id === id && !isRevokedLink) entries.set(id, entry);
+  }
+
   /** A mark that cannot be read revokes all the same. */
-  #readRevocation(id: string, path: string): void {
-    if (this.#revoked.get(id)?.keep === false && this.#revoked.get(id)?.at !== 0) return;
-    this.#revoked.set(id, this.#read<AccessRevocation>(path) ?? { at: 0, keep: false });
+  #readMark(id: string, path: string): void {
+    const known = this.#revoked.get(id);
+    if (known?.keep === false && known.at !== 0) return;
+    this.#mark(id, this.#read<AccessRevocation>(path) ?? { at: 0, keep: false });
+  }
+
+  /** A revocation of everything takes the place of one of the token alone. */
+  #mark(id: string, mark: AccessRevocation): void {
+    if (this.#revoked.get(id)?.keep !== false || !mark.keep) this.#revoked.set(id, mark);
   }
 
   #read<T extends object>(path: string): T | undefined {
@@ -206,6 +281,10 @@ export class AccessStore {
     this.#log.error({}, "a file of access tokens in the state directory cannot be read, and gives nobody anything");
     return undefined;
   }
+}
+
+function dropOthers(entries: Map<string, unknown>, present: ReadonlySet<string>): void {
+  for (const id of entries.keys()) if (!present.has(id)) entries.delete(id);
 }
 
 /** Without what the system refuses: a file that another process took away meanwhile is one that is not there. */

@@ -155,7 +155,6 @@ class Tokens implements AccessTokens {
 
   revoke(id: string, keep: boolean): void {
     this.#store.revoke(id, { at: this.#clock.nowMs(), keep });
-    this.#store.remove("link", id);
   }
 
   noteUcan(signed: Omit<SignedUcan, "venue">): void {
@@ -264,17 +263,18 @@ class Tokens implements AccessTokens {
     this.#sweptAt = now;
     const endOf = (entry: AccessEntry) => this.#revocationOf(entry)?.at ?? entry.expires;
     const isOld = (entry: AccessEntry) => this.#stateOf(entry) !== "live" && endOf(entry) < now - KEPT_MS;
-    for (const entry of [...this.#store.tokens().values()].filter(isOld)) {
-      this.#store.remove("token", entry.id);
-      this.#used.delete(entry.id);
+    const all = [...this.#store.tokens().values()];
+    const rest = all.filter((entry) => !isOld(entry));
+    for (const { id } of all.filter(isOld)) {
+      this.#store.remove("token", id);
+      this.#used.delete(id);
     }
     for (const { id, expires } of [...this.#store.links().values()]) {
       if (expires < now) this.#store.remove("link", id);
     }
-    const rest = [...this.#store.tokens().values()];
     const isNeeded = (id: string) => rest.some((entry) => entry.id === id || entry.via.includes(id));
     for (const [id, { at }] of [...this.#store.revocations()]) {
-      if (at < now - DAY_MS && !isNeeded(id)) this.#store.remove("revoked", id);
+      if (at < now - DAY_MS && !isNeeded(id)) this.#store.removeRevocation(id);
     }
     for (const { id, expires } of this.#store.ucans()) if (expires <= now) this.#store.removeUcan(id);
   }

@@ -30,8 +30,8 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
   const resolve = (from: VenueConfig) =>
     resolveStaticTokens(from.auth.tokens, env, { ...identity, operatorDid: operator, roots: from.file.roots });
   let staticTokens = resolve(config);
-  const judge = openTokenJudge(config, { names: identity, env, log });
   const localToken = hasLocalToken(config) ? openLocalToken(openState(config, env, "auth.localToken")) : undefined;
+  const judge = openTokenJudge(config, { names: identity, env, log, reserves: true });
   const accessTokens = openAccessTokens(config, {
     ...{ env, log, venue: identity.did },
     notBefore: () => judge.revocations.notBefore,

@@ -1,29 +1,25 @@
-// The revocation list: a text file, reread when it changes. Once revoked, nothing becomes valid through a read error.
+// The revocation list: a text file, reread when it changes. Once revoked, nothing becomes valid through a read error, nor
+// because the file is shorter: that takes a command, which the guard tells of.
 
-import { constants, type Stats, statSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { ConfigError } from "../../config/errors.js";
-import type { VenueConfig } from "../../config/types.js";
-import { escapeText } from "../../core/errors/texts.js";
+import { dirname } from "node:path";
+import { counted } from "../../core/errors/wording.js";
 import type { Log } from "../../core/ports/log.js";
+import { codeOf, isFull } from "../../core/unknown.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { Revocations } from "../../ucan/verify/proof.js";
-import { isRevocable, notBeforeOf, parseRevocations } from "../../ucan/verify/revocation-list.js";
-import { bringUpToDate } from "../start/state/format.js";
-import { stateDirOf } from "../start/state/place.js";
+import { isRevocable, notBeforeOf } from "../../ucan/verify/revocation-list.js";
+import { type FileFault, isOpenToOthers, openStateDir } from "../start/state/state-dir.js";
 import {
-  type FileFault,
-  isOpenToOthers,
-  NoStateDir,
-  openSecretFile,
-  openStateDir,
-  readSecretFile,
-} from "../start/state/state-dir.js";
-
-const NAME = "revocations";
-/** Maximum file size in bytes; room for more than 90,000 token ids. */
-const MAX_BYTES = 4_194_304;
+  appendToList,
+  faultOfWriting,
+  MISSING,
+  type Reading,
+  readList,
+  unusable,
+  versionOf,
+} from "./revocation-file.js";
+import { digestOf, type Guarded, readGuard, writeGuard } from "./revocation-guard.js";
+import type { RevocationPlace } from "./revocation-place.js";
 
 /** Revoked token ids and DIDs, kept in a file. */
 export interface RevocationList extends Revocations {
@@ -32,36 +28,10 @@ export interface RevocationList extends Revocations {
    * Appends entries to the file and puts them into force; entries already in the file are not written again.
    *
    * @param entries token ids or DIDs
-   * @throws RangeError for any other entry; ConfigError when the file cannot be written
+   * @throws RangeError for any other entry; ConfigError when the file cannot be written: they are in force all the same, in
+   * this process. {@link isFull}: for want of room
    */
   add(entries: readonly string[]): Promise<void>;
-}
-
-/** Location of a venue's revocation list. */
-export interface RevocationPlace {
-  /** Absolute path. */
-  readonly path: string;
-  /** Whether `auth.ucan.revocations` names the file, which must then exist; otherwise it is in the state directory. */
-  readonly isConfigured: boolean;
-  /** Former location, from when the venue was alone in its process; no longer read. */
-  readonly ofOneVenue?: string;
-}
-
-/** @throws NoStateDir when neither a path nor a state directory is configured; ConfigError for one of a newer format */
-export function revocationPlace(
-  config: Pick<VenueConfig, "auth" | "stateDir" | "stateBase">,
-  env: Readonly<Record<string, string | undefined>>,
-): RevocationPlace {
-  const { revocations: path } = config.auth.ucan;
-  if (path !== undefined) return { path, isConfigured: true };
-  if (config.stateDir === false) {
-    throw new NoStateDir("There is no revocation list: 'stateDir' is false. Set 'auth.ucan.revocations' to a file");
-  }
-  const directory = stateDirOf(config, env);
-  bringUpToDate(directory);
-  const { stateBase } = config;
-  const shared = stateBase === undefined ? {} : { ofOneVenue: join(stateBase, NAME) };
-  return { path: join(directory, NAME), isConfigured: false, ...shared };
 }
 
 export interface RevocationOptions {
@@ -70,27 +40,49 @@ export interface RevocationOptions {
   readonly mayBeMissing?: boolean;
   /** Creates the state directory for the list. Default: creates that directory only. */
   readonly openState?: () => void;
+  /** Whether to reserve room for a full disk, and note what is in force. Default: when something is added. */
+  readonly reserves?: boolean;
+  /** Whether a list is taken that lacks what was in force. */
+  readonly mayBeFewer?: boolean;
 }
 
 /**
  * Opens the list; it is reread whenever the file has changed. While it cannot be read, the last list stays in force, so
- * that a mistake never makes a revoked token valid. Editors should replace the file by an atomic rename, since half a
- * file can be a valid, shorter list.
+ * that a mistake never makes a revoked token valid. Entries that are gone from it stay in force too, until
+ * {@link acceptRevocations}.
  *
- * @throws ConfigError 66 when it cannot be read, 78 when a line is neither a token id nor a DID
+ * @throws ConfigError 66 when it cannot be read, 78 when a line is neither a token id nor a DID, or entries are gone
  */
 export function openRevocations(place: RevocationPlace, options: RevocationOptions): RevocationList {
   return new RevocationFile(place, options);
 }
 
-/** The entries read, or why reading failed. */
-type Reading = { readonly entries: ReadonlySet<string>; readonly stat?: Stats } | FileFault;
+/** Takes a list as it is, whatever was in force; also where a venue runs. @returns its size @throws ConfigError */
+export function acceptRevocations(place: RevocationPlace): number {
+  const reading = readList(place);
+  if ("fault" in reading && reading.missing !== true) throw unusable(place, reading);
+  const listed: ReadonlySet<string> = "entries" in reading ? reading.entries : new Set();
+  const { entries } = guardedAt(place) ?? { entries: [] };
+  const count = new Set([...listed, ...entries]).size;
+  try {
+    if (place.guard !== undefined) writeGuard(place.guard, { count, accepted: digestOf(listed), entries });
+  } catch (error) {
+    // Without a state directory nothing was noted.
+    if (codeOf(error) !== "ENOENT") throw unusable(place, faultOfWriting(error));
+  }
+  return count;
+}
 
 class RevocationFile implements RevocationList {
   readonly #place: RevocationPlace;
   readonly #log: Log;
   readonly #openState: () => void;
+  #reserves: boolean;
   #entries: ReadonlySet<string>;
+  /** What holds in this process alone. */
+  readonly #unkept = new Set<string>();
+  /** How many entries were gone already when it was opened. */
+  #lost: number;
   /** Version of the file as last read, see {@link versionOf}. */
   #version: string;
   #isChecked = false;
@@ -102,11 +94,18 @@ class RevocationFile implements RevocationList {
     this.#place = place;
     this.#log = log;
     this.#openState = options.openState ?? (() => openStateDir(dirname(place.path)));
-    this.#version = versionOf(place.path);
-    const reading: Reading = this.#version === MISSING && mayBeMissing ? { entries: new Set() } : this.#read();
+    this.#reserves = options.reserves ?? false;
+    this.#version = this.#versions();
+    const isMissing = versionOf(place.path) === MISSING;
+    const reading: Reading = isMissing && mayBeMissing ? { entries: new Set() } : readList(place);
     if ("fault" in reading) throw unusable(place, reading);
-    warnOfOther(place, this.#version === MISSING, log);
-    this.#entries = reading.entries;
+    warnOfOther(place, isMissing, log);
+    const guarded = guardedAt(place);
+    this.#entries = new Set([...reading.entries, ...(guarded?.entries ?? [])]);
+    const { size } = this.#entries;
+    this.#lost = Math.max(0, (guarded?.count ?? 0) - size);
+    if (this.#lost > 0 && options.mayBeFewer !== true) throw unusable(place, fewer(this.#lost, size));
+    if (this.#reserves) this.#note(guarded, reading.entries);
     if (reading.stat !== undefined && isOpenToOthers(reading.stat, "write")) {
       log.warn({}, "Others may write the revocation list, and take entries out. Make its mode 0600");
     }
@@ -130,83 +129,114 @@ class RevocationFile implements RevocationList {
     return this.#entries.has(idOrDid);
   }
 
-  add(entries: readonly string[]): Promise<void> {
-    const added = this.#adding.then(() => this.#append(entries));
+  async add(entries: readonly string[]): Promise<void> {
+    const wanted = [...new Set(entries)];
+    if (!wanted.every(isRevocable)) throw new RangeError("Cannot revoke: neither a token id nor a DID");
+    // At once, whatever the disk does.
+    for (const entry of wanted) if (!this.#entries.has(entry)) this.#unkept.add(entry);
+    this.#entries = new Set([...this.#entries, ...wanted]);
+    const added = this.#adding.then(() => this.#keep(wanted));
     this.#adding = added.catch(() => {});
-    return added;
+    await added;
   }
 
-  /** Stats the file at most once per turn: verifying a chain queries each of its links. */
+  /** Stats the files at most once per turn: verifying a chain queries each of its links. */
   #refresh(): void {
     if (this.#isChecked) return;
     this.#isChecked = true;
     queueMicrotask(() => {
       this.#isChecked = false;
     });
-    const version = versionOf(this.#place.path);
+    const version = this.#versions();
     if (version === this.#version) return;
     this.#version = version;
-    const reading = this.#read();
-    if ("entries" in reading) this.#entries = reading.entries;
+    const reading = readList(this.#place);
+    if ("entries" in reading) this.#take(reading.entries);
     else if (reading.missing !== true || this.#entries.size > 0) {
       this.#log.error({ reason: reading.fault }, "revocation list not read again: the old one stays in force");
     }
   }
 
-  #read(): Reading {
-    const file = readSecretFile(this.#place.path, this.#fileOptions());
-    if ("fault" in file) return file;
-    const parsed = parseRevocations(file.text);
-    if ("malformedLine" in parsed) return { fault: faultOfLine(parsed.malformedLine), exitStatus: 78 };
-    return { entries: new Set(parsed.entries), stat: file.stat };
+  #versions(): string {
+    const { path, guard } = this.#place;
+    return guard === undefined ? versionOf(path) : `${versionOf(path)}, ${versionOf(guard)}`;
   }
 
-  /** A configured list may be a symbolic link: files are mounted in containers as links. */
-  #fileOptions() {
-    return { maxBytes: MAX_BYTES, follow: this.#place.isConfigured };
-  }
-
-  async #append(entries: readonly string[]): Promise<void> {
-    const wanted = [...new Set(entries)];
-    if (!wanted.every(isRevocable)) throw new RangeError("Cannot revoke: neither a token id nor a DID");
-    const { path, isConfigured } = this.#place;
-    if (!isConfigured) this.#openState();
-    // A deleted list is recreated with all entries in force; else the next refresh would drop them.
-    const make = () => linesOf([...new Set([...this.#entries, ...wanted])]);
-    const file = openSecretFile(path, { ...this.#fileOptions(), make });
-    if ("fault" in file) throw unusable(this.#place, file);
-    const known = looseEntries(file.text);
-    const missing = wanted.filter((entry) => !known.has(entry));
-    const lines = (file.text === "" || file.text.endsWith("\n") ? "" : "\n") + linesOf(missing);
-    if (missing.length > 0 && Buffer.byteLength(file.text) + lines.length > MAX_BYTES) {
-      throw unusable(this.#place, { fault: "it is full", exitStatus: 78 });
+  /** Puts into force what stands in the list. What does not any more leaves only if that was accepted. */
+  #take(listed: ReadonlySet<string>): void {
+    const guarded = guardedAt(this.#place);
+    const next = new Set([...listed, ...(guarded?.entries ?? []), ...this.#unkept]);
+    const gone = [...this.#entries].filter((entry) => !next.has(entry));
+    if (gone.length > 0 && guarded?.accepted !== digestOf(listed)) {
+      for (const entry of gone) next.add(entry);
+      this.#log.error(
+        { entries: gone.length },
+        `entries are gone from the revocation list, and stay in force. ${ACCEPT}`,
+      );
     }
-    if (missing.length > 0) await this.#write(lines);
-    this.#version = versionOf(path);
-    const reading = this.#read();
-    this.#entries = "entries" in reading ? reading.entries : new Set([...this.#entries, ...wanted]);
+    this.#entries = next;
+    if (this.#reserves) this.#note(guarded, listed);
   }
 
-  /** Appends in a single write, so that other processes may append too. */
-  async #write(lines: string): Promise<void> {
-    const { path, isConfigured } = this.#place;
-    let handle: FileHandle | undefined;
+  /** Notes how much is kept, and what of it is not in the list. */
+  #note({ count, entries }: Guarded = { count: -1, entries: [] }, listed: ReadonlySet<string>): void {
+    const { guard } = this.#place;
+    const left = entries.filter((entry) => !listed.has(entry));
+    const kept = this.#kept;
+    if (guard === undefined || (kept <= count && left.length === entries.length)) return;
     try {
-      const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK;
-      handle = await open(path, flags | (isConfigured ? 0 : constants.O_NOFOLLOW));
-      await handle.appendFile(lines);
-      await handle.sync();
+      writeGuard(guard, { count: Math.max(kept, count), entries: left });
+      this.#version = this.#versions();
     } catch (error) {
-      const errno = errnoOf(error);
-      if (errno === undefined) throw error;
-      throw unusable(this.#place, { fault: `it cannot be written: ${errno}`, exitStatus: 66 });
-    } finally {
-      await handle?.close();
+      // The count is a second lock: the list itself is there.
+      if (codeOf(error) !== "ENOENT") this.#log.warn({ err: error }, "no room can be kept for revocations");
+    }
+  }
+
+  /** How many entries are on disk, or should be. */
+  get #kept(): number {
+    return this.#entries.size - this.#unkept.size + this.#lost;
+  }
+
+  /** Writes entries into the list, or where that has no room, into what was kept for it. */
+  async #keep(wanted: readonly string[]): Promise<void> {
+    this.#reserves = true;
+    const all = [...new Set([...(guardedAt(this.#place)?.entries ?? []), ...wanted])];
+    try {
+      if (!this.#place.isConfigured) this.#openState();
+      await appendToList(this.#place, all, this.#entries);
+    } catch (error) {
+      if (!isFull(error) || !this.#reserve(all)) throw error;
+    }
+    for (const entry of all) this.#unkept.delete(entry);
+    const reading = readList(this.#place);
+    if ("entries" in reading) this.#take(reading.entries);
+    this.#version = this.#versions();
+  }
+
+  #reserve(entries: readonly string[]): boolean {
+    const { guard } = this.#place;
+    const kept = this.#kept + entries.filter((entry) => this.#unkept.has(entry)).length;
+    const count = Math.max(kept, guardedAt(this.#place)?.count ?? 0);
+    try {
+      return guard !== undefined && writeGuard(guard, { count, entries });
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return false;
     }
   }
 }
 
-const MISSING = "missing";
+const guardedAt = ({ guard }: RevocationPlace): Guarded | undefined =>
+  guard === undefined ? undefined : readGuard(guard);
+
+const ACCEPT = "Put them back, or let them go by: venue-files revoke --accept-list --config FILE";
+
+const fewer = (lost: number, size: number): FileFault => ({
+  fault: `it lacks ${lost} of the ${counted(size + lost, "entry", "entries")} in force`,
+  exitStatus: 78,
+  advice: ACCEPT,
+});
 
 /**
  * Warns that a list is no longer read, since revoked tokens would silently become valid when venues share a process.
@@ -214,31 +244,4 @@ const MISSING = "missing";
 function warnOfOther({ path, ofOneVenue }: RevocationPlace, isMissing: boolean, log: Log): void {
   if (!isMissing || ofOneVenue === undefined || versionOf(ofOneVenue) === MISSING) return;
   log.warn({}, `This venue does not follow ${ofOneVenue} any more. Copy it to ${path} if it should`);
-}
-
-/** Includes ctime, since tools can set mtime. */
-function versionOf(path: string): string {
-  try {
-    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stat === undefined ? MISSING : `${stat.mtimeNs} ${stat.ctimeNs} ${stat.size} ${stat.ino}`;
-  } catch (error) {
-    const errno = errnoOf(error);
-    if (errno === undefined) throw error;
-    return errno;
-  }
-}
-
-const linesOf = (entries: readonly string[]): string => entries.map((entry) => `${entry}\n`).join("");
-
-/** The entries of a list, without validating its lines. */
-const looseEntries = (text: string): ReadonlySet<string> =>
-  new Set(text.split("\n").map((line) => line.replace(/#.*/, "").trim()));
-
-const faultOfLine = (line: number): string => `line ${line} is neither a token id nor a DID`;
-
-function unusable({ path, isConfigured }: RevocationPlace, { fault, exitStatus }: FileFault): ConfigError {
-  const what = isConfigured
-    ? "'auth.ucan.revocations' cannot be used"
-    : `'stateDir' has a list '${NAME}' that cannot be used`;
-  return new ConfigError([`${what}: ${fault}: ${escapeText(path)}`], exitStatus);
 }

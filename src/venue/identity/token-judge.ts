@@ -11,7 +11,8 @@ import { createUcanVerifier } from "../../ucan/verify/verifier.js";
 import { openState } from "../start/state/place.js";
 import { NoStateDir } from "../start/state/state-dir.js";
 import { canonicalDid, type Identity } from "./identity.js";
-import { openRevocations, type RevocationList, type RevocationPlace, revocationPlace } from "./revocations.js";
+import { type RevocationPlace, revocationPlace } from "./revocation-place.js";
+import { openRevocations, type RevocationList } from "./revocations.js";
 
 /** Verifier and revocation list of a venue. The objects stay the same across reloads; what they apply changes. */
 export interface TokenJudge {
@@ -27,6 +28,8 @@ export interface TokenJudgeOptions {
   readonly names: Pick<Identity, "did" | "keyDid">;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
+  /** As of {@link openRevocations}. */
+  readonly reserves?: boolean;
 }
 
 /** Opens the revocation list and creates the verifier that uses it. @throws ConfigError */
@@ -63,7 +66,7 @@ export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions):
   };
 }
 
-function openList(config: VenueConfig, { env, log }: TokenJudgeOptions): RevocationList {
+function openList(config: VenueConfig, { env, log, reserves = false }: TokenJudgeOptions): RevocationList {
   let place: RevocationPlace;
   try {
     place = revocationPlace(config, env);
@@ -72,7 +75,7 @@ function openList(config: VenueConfig, { env, log }: TokenJudgeOptions): Revocat
     // Without a state directory there is no list; only adding to it fails.
     return { size: 0, has: () => false, add: () => Promise.reject(error) };
   }
-  return openRevocations(place, { log, openState: () => openState(config, env, "auth.ucan.revocations") });
+  return openRevocations(place, { log, reserves, openState: () => openState(config, env, "auth.ucan.revocations") });
 }
 
 /** Revoking either DID of the venue revokes both. */

@@ -2,6 +2,7 @@
 
 import type { DenialReason } from "../../authz/denial.js";
 import { adapterError, type ErrorData, type FileAdapterError } from "../../core/errors/errors.js";
+import { isFull } from "../../core/unknown.js";
 
 /** A denial that does not concern a file. */
 export interface Refusal {
@@ -27,3 +28,12 @@ export function refusedOperation({
   const data = { structural: true, retryable: false, operation, denied_by: [deniedBy], reasons, ...more };
   return adapterError("CAPABILITY_DENIED", text, data);
 }
+
+/** What to throw of a revocation that is in force, but was not written. */
+export const notKept = (error: unknown): unknown =>
+  isFull(error)
+    ? adapterError(
+        "NO_SPACE",
+        "No space left in 'stateDir': this is revoked until the venue restarts, and not for longer. Free space there, then revoke it again",
+      )
+    : error;

@@ -86,10 +86,14 @@ describe("a command line is understood:", () => {
       "token identity --to did:web:v --key a --for 90s",
       { name: "token identity", to: "did:web:v", key: "a", lifetimeSeconds: 90 },
     ],
-    ["revoke did:key:z --config c", { name: "revoke", entries: ["did:key:z"], config: "c" }],
-    ["revoke --token t --config c", { name: "revoke", entries: [], token: "t", config: "c" }],
+    ["revoke did:key:z --config c", { name: "revoke", entries: ["did:key:z"], config: "c", acceptList: false }],
+    ["revoke --token t --config c", { name: "revoke", entries: [], token: "t", config: "c", acceptList: false }],
     // One id in 64 looks like an option.
-    [`revoke ${DASHED} --config c did:key:z`, { name: "revoke", entries: ["did:key:z", DASHED], config: "c" }],
+    [
+      `revoke ${DASHED} --config c did:key:z`,
+      { name: "revoke", entries: ["did:key:z", DASHED], config: "c", acceptList: false },
+    ],
+    ["revoke --accept-list --config c", { name: "revoke", entries: [], config: "c", acceptList: true }],
     ["audit verify a a.1 --json", { name: "audit verify", files: ["a", "a.1"], json: true }],
     [
       "audit verify --config c --did did:key:z",

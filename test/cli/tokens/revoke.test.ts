@@ -66,6 +66,23 @@ describe("revoke", () => {
     expect((await served.stop()).status).toBe(0);
   });
 
+  test("takes a list that was cut as it is only when told so, and adds to it all the same", async () => {
+    const { folder, venueFiles } = makeGround();
+    const on = ["--config", "venue.json5"];
+    await venueFiles(["revoke", OTHER, did("bob"), ...on]);
+    writeFileSync(join(folder, LIST), `${OTHER}\n`);
+    const refusal =
+      /lacks 1 of the 2 entries in force: .*revocations\. Put them back, or .*: (venue-files revoke --accept-list) --config FILE/;
+    const check = await venueFiles(["check", ...on]);
+    expect(check).toMatchObject({ status: 78, stderr: expect.stringMatching(refusal) });
+    expect((await venueFiles(["revoke", did("carol"), ...on])).status).toBe(0);
+    expect((await venueFiles(["check", ...on])).status).toBe(78);
+    const accepted = await venueFiles(["revoke", "--accept-list", ...on]);
+    expect(accepted).toMatchObject({ status: 0, stdout: "The list is taken as it is, with 2 entries\n" });
+    expect((await venueFiles(["check", ...on])).status).toBe(0);
+    expect(readFileSync(join(folder, LIST), "utf8")).toBe(`${OTHER}\n${did("carol")}\n`);
+  });
+
   test.each<[string, string[], number, string | RegExp]>([
     [
       "what is no id",

@@ -1,6 +1,6 @@
 // The limits of access tokens by the clock, which the test turns.
 
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -194,5 +194,99 @@ test("what ended is taken away a week later, with the next token that is made", 
   now += 8 * DAY;
   token(HOUR);
   expect(tokens.list()).toHaveLength(1);
-  expect(readdirSync(join(dir, "access")).filter((name) => name.endsWith(".revoked"))).toEqual([]);
+  expect(readdirSync(join(dir, "access"))).toHaveLength(1);
+});
+
+describe("revoking", () => {
+  const files = () => readdirSync(join(dir, "access"));
+  const through = ({ entry }: MadeAccess) =>
+    made(tokens.issue({ label: "x", maker: OPERATOR, lifetimeMs: DAY, caps: CAPS, through: entry }));
+
+  test.each([true, false])("needs no room: the file of the token gets another name (keep: %s)", (keep) => {
+    const first = session();
+    const second = through(first);
+    now += HOUR;
+    works(first);
+    const before = files().map((name) => statSync(join(dir, "access", name)).ino);
+    now += HOUR;
+    tokens.revoke(first.entry.id, keep);
+    expect(
+      files()
+        .map((name) => statSync(join(dir, "access", name)).ino)
+        .sort(),
+    ).toEqual(before.sort());
+    for (const one of [tokens, opened()]) {
+      expect([works(first, one), works(second, one)]).toEqual([false, keep]);
+      const listed = one.list().find(({ entry }) => entry.id === first.entry.id);
+      expect(listed).toMatchObject({ state: "revoked", revoked: now, isLink: false, lastUsed: now - HOUR });
+    }
+  });
+
+  test("alone, and then with all that was made through it", () => {
+    const first = session();
+    const second = through(first);
+    tokens.revoke(first.entry.id, true);
+    expect(works(second)).toBe(true);
+    now += HOUR;
+    tokens.revoke(first.entry.id, false);
+    tokens.revoke(first.entry.id, true);
+    for (const one of [tokens, opened()]) {
+      expect([works(first, one), works(second, one)]).toEqual([false, false]);
+      expect(one.list().map(({ state }) => state)).toEqual(["revoked", "revoked"]);
+    }
+    expect(files()).toHaveLength(2);
+  });
+
+  test("ends a link that was not used, whoever has read it before", async () => {
+    const link = made(tokens.link({ label: "x", maker: OPERATOR, lifetimeMs: DAY }));
+    const other = opened();
+    expect(other.list()).toHaveLength(1);
+    tokens.revoke(link.entry.id, false);
+    await Promise.resolve();
+    for (const one of [tokens, opened(), other]) expect(one.login(link.secret)).toEqual({ fault: "wrong" });
+    expect(tokens.list()).toEqual([]);
+  });
+
+  test("holds at once in this process when it cannot be written, and can be done again", () => {
+    const one = session();
+    const second = through(one);
+    const taken = join(dir, "access", `${one.entry.id}.revoked-${now}`);
+    // It is not looked at again in this turn.
+    expect([works(one), works(second)]).toEqual([true, true]);
+    mkdirSync(join(taken, "in"), { recursive: true });
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(() => tokens.revoke(one.entry.id, false)).toThrow(/^E[A-Z]/);
+      expect([works(one), works(second)]).toEqual([false, false]);
+    }
+    rmSync(taken, { recursive: true });
+    tokens.revoke(one.entry.id, false);
+    expect(works(one, opened())).toBe(false);
+  });
+
+  test("by marks of earlier versions beside the token still holds", () => {
+    const [first, other] = [session(), session()];
+    const [second, kept] = [through(first), through(other)];
+    const mark = ({ entry }: MadeAccess, keep: boolean) =>
+      writeFileSync(join(dir, "access", `${entry.id}.revoked`), JSON.stringify({ at: now, keep }));
+    mark(first, false);
+    mark(other, true);
+    const works2 = [first, second, other, kept].map((one) => works(one, opened()));
+    expect(works2).toEqual([false, false, false, true]);
+    tokens = opened();
+    tokens.revoke(other.entry.id, false);
+    expect(works(kept, opened())).toBe(false);
+  });
+
+  test("lasts as long as something made through it", () => {
+    const first = session();
+    const second = made(
+      tokens.issue({ label: "x", maker: OPERATOR, lifetimeMs: 60 * DAY, caps: CAPS, through: first.entry }),
+    );
+    tokens.revoke(first.entry.id, false);
+    for (let day = 0; day < 55; day += 11) {
+      now += 11 * DAY;
+      token(HOUR);
+      expect(works(second, opened())).toBe(false);
+    }
+  });
 });

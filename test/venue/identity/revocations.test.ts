@@ -19,7 +19,8 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../src/config/load.js";
 import { type Log, silentLog } from "../../../src/core/ports/log.js";
-import { openRevocations, type RevocationList, revocationPlace } from "../../../src/venue/identity/revocations.js";
+import { revocationPlace } from "../../../src/venue/identity/revocation-place.js";
+import { openRevocations, type RevocationList } from "../../../src/venue/identity/revocations.js";
 import { configErrorOf } from "../../config/problems.js";
 import { needs } from "../../needs.js";
 
@@ -79,13 +80,16 @@ describe("a revocation list", () => {
     expect(inForce(list)).toEqual([A]);
     symlinkSync("two", join(folder, "link"));
     renameSync(join(folder, "link"), path);
-    expect(await next(list)).toEqual([B]);
+    expect(await next(list)).toEqual([A, B]);
   });
 
   test("is found where the configuration says, else in the state directory", () => {
     const place = (config: object, env = {}) => revocationPlace(parseConfig(config, { baseDir: folder }), env);
-    expect(place({ auth: { ucan: { revocations: "revoked.txt" } } })).toEqual({ path, isConfigured: true });
-    expect(place({ stateDir: "state" })).toEqual({ path: join(folder, "state/revocations"), isConfigured: false });
+    expect(place({ auth: { ucan: { revocations: "revoked.txt" } } })).toMatchObject({ path, isConfigured: true });
+    expect(place({ stateDir: "state" })).toEqual({
+      ...{ path: join(folder, "state/revocations"), isConfigured: false },
+      guard: join(folder, "state/revocation-guard"),
+    });
     expect(place({}, { XDG_STATE_HOME: folder })).toMatchObject({ path: join(folder, "venue-files/revocations") });
   });
 
@@ -137,8 +141,7 @@ describe("a revocation list that changes", () => {
 
   test.each<[string, () => void, string[]]>([
     ["by an appended line", () => appendFileSync(path, `${B}\n`), [A, B]],
-    ["by a new file in its place", () => replace(`${BOB}\n`), [BOB]],
-    ["by a line that is gone", () => writeFileSync(path, ""), []],
+    ["by a new file in its place", () => replace(`${BOB}\n${A}\n`), [BOB, A]],
     [
       "to a text as long, its time set back",
       () => {
@@ -148,10 +151,10 @@ describe("a revocation list that changes", () => {
       [C],
     ],
   ])("%s is in force at the next look", async (_how, change, expected) => {
-    writeFileSync(path, `${A}\n`);
+    writeFileSync(path, expected.includes(A) ? `${A}\n` : `#${A.slice(1)}\n`);
     utimesSync(path, LONG_AGO, LONG_AGO);
     const list = openConfigured();
-    expect(inForce(list)).toEqual([A]);
+    expect(inForce(list)).toEqual(expected.includes(A) ? [A] : []);
     change();
     expect(await next(list)).toEqual(expected);
     expect(logged).toEqual([]);
@@ -178,8 +181,8 @@ describe("a revocation list that changes", () => {
     const text = "revocation list not read again: the old one stays in force";
     expect(logged).toEqual([{ level: "error", fields: { reason }, text }]);
     rmSync(path, { recursive: true, force: true });
-    writeFileSync(path, `${B}\n`);
-    expect(await next(list)).toEqual([B]);
+    writeFileSync(path, `${A}\n${B}\n`);
+    expect(await next(list)).toEqual([A, B]);
     expect(logged).toHaveLength(1);
   });
 
@@ -280,7 +283,8 @@ describe("what is revoked", () => {
       exitStatus: 78,
       message: expect.stringContaining("it is full"),
     });
-    expect(inForce(list)).toEqual([]);
+    // Here it holds all the same.
+    expect(inForce(list)).toEqual([A]);
   });
 
   test("cannot be written where that is not a file", async () => {
@@ -289,7 +293,7 @@ describe("what is revoked", () => {
     rmSync(path);
     mkdirSync(path);
     await expect(list.add([A])).rejects.toMatchObject({ name: "ConfigError", exitStatus: 78 });
-    expect(inForce(list)).toEqual([]);
+    expect(inForce(list)).toEqual([A]);
   });
 });
 

@@ -120,11 +120,12 @@ describe("a transfer ticket is judged again when it is redeemed", () => {
 
 test("a venue that is revoked under either of its names is revoked", async () => {
   const did = "did:web:example.org";
-  for (const revoked of [did, venueKey.did]) {
-    writeFileSync(join(here.base, "revoked.txt"), "");
-    await here.open({ seed: "01".repeat(32), did, operator: did, auth: { ucan: { revocations: "revoked.txt" } } });
+  for (const [index, revoked] of [did, venueKey.did].entries()) {
+    const list = `revoked-${index}.txt`;
+    writeFileSync(join(here.base, list), "");
+    await here.open({ seed: "01".repeat(32), did, operator: did, auth: { ucan: { revocations: list } } });
     expect(await here.outcome({ bearer: identity(venueKey) })).toBe("of docs");
-    writeFileSync(join(here.base, "revoked.txt"), `${revoked}\n`);
+    writeFileSync(join(here.base, list), `${revoked}\n`);
     for (const token of [identity(venueKey), ucan(venueKey)]) expect(await here.outcome({ bearer: token })).toBe(401);
   }
 });

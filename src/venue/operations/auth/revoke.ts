@@ -5,9 +5,9 @@ import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
 import { accessDid } from "../../identity/access-entry.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall, VenueOperation } from "../operation.js";
-import { refusedOperation } from "../refusal.js";
+import { notKept, refusedOperation } from "../refusal.js";
 import { didOfMaker } from "../tokens/issue-rights.js";
-import { ucanRevoke } from "../ucan/revoke.js";
+import { addRevocation, ucanRevoke } from "../ucan/revoke.js";
 import { publishToken } from "./list.js";
 
 interface RevokeInput {
@@ -44,11 +44,16 @@ export const authRevoke: VenueOperation<RevokeInput> = {
       }
     }
     if (found === undefined) throw notYours();
-    accessTokens.revoke(id, keep);
-    publishToken("revoked", { ...found, state: "revoked", revoked: venue.clock.nowMs() }, venue);
-    // UCANs that the venue signed for a session name it, so they end with it.
-    const signs = found.entry.caps === undefined && !found.isLink;
-    if (signs && !keep) await revocations.add([accessDid(venue.access, id)]);
+    try {
+      accessTokens.revoke(id, keep);
+    } catch (error) {
+      throw notKept(error);
+    } finally {
+      publishToken("revoked", { ...found, state: "revoked", revoked: venue.clock.nowMs() }, venue);
+      // UCANs that the venue signed for a session name it, so they end with it.
+      const signs = found.entry.caps === undefined && !found.isLink;
+      if (signs && !keep) await addRevocation(revocations, accessDid(venue.access, id));
+    }
     return { revoked: true, id };
   },
 };

@@ -3,9 +3,10 @@
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../../core/errors/texts.js";
 import { isRevocable } from "../../../ucan/verify/revocation-list.js";
+import type { RevocationList } from "../../identity/revocations.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
-import { refusedOperation } from "../refusal.js";
+import { notKept, refusedOperation } from "../refusal.js";
 import { signersOf, type TokenSigners } from "../tokens/signers.js";
 
 interface RevokeInput {
@@ -38,10 +39,19 @@ export const ucanRevoke: VenueOperation<RevokeInput> = {
       if (revocations.size >= MAX_ENTRIES_BY_OTHERS) throw listIsFull();
     }
     if (signal?.aborted === true) throw aborted();
-    await revocations.add([id]);
+    await addRevocation(revocations, id);
     return { revoked: true, id };
   },
 };
+
+/** @throws NO_SPACE when it holds, but could not be kept */
+export async function addRevocation(list: RevocationList, entry: string): Promise<void> {
+  try {
+    await list.add([entry]);
+  } catch (error) {
+    throw notKept(error);
+  }
+}
 
 /** @throws INVALID_INPUT */
 function targetOf(

@@ -33,6 +33,7 @@ const TAKEN = [
   "journal",
   "keys",
   "local-token",
+  "revocation-guard",
   "revocations",
   "webdav-properties.json",
 ];

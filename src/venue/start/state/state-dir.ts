@@ -36,13 +36,13 @@ export interface SecretFile {
   readonly stat: Stats;
 }
 
-/** Why a file cannot be used, and the exit status for it. Never holds content of the file. */
+/** Why a file cannot be used, how to fix it where that is known, and the exit status for it. Never holds content of the file. */
 export interface FileFault {
   readonly fault: string;
   readonly exitStatus: ConfigExitStatus;
   readonly missing?: true;
-  /** How to fix it, where that is known. */
   readonly advice?: string;
+  readonly errno?: string;
 }
 
 export interface SecretFileOptions {
@@ -262,7 +262,7 @@ function faultOf(error: unknown): FileFault {
 
 function faultOfErrno(errno: string): FileFault {
   if (errno === "ELOOP") return { fault: "it is a link", exitStatus: 78 };
-  const fault = { fault: REASONS[errno] ?? errno, exitStatus: 66 } as const;
+  const fault = { fault: REASONS[errno] ?? errno, exitStatus: 66, errno } as const;
   if (errno === "EROFS") return { ...fault, advice: ELSEWHERE };
   return errno === "ENOENT" ? { ...fault, missing: true } : fault;
 }
