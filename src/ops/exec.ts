@@ -1,4 +1,5 @@
-import { invalidInput, notSupportedHere, quotaExceeded } from "../core/errors/texts.js";
+import { noSandbox } from "../core/errors/sandbox-texts.js";
+import { invalidInput, quotaExceeded } from "../core/errors/texts.js";
 import type { MountedDirectory } from "../core/ports/mount.js";
 import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/ports/sandbox.js";
@@ -40,7 +41,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     // Rights first: a caller that may not run commands must not learn whether there is a sandbox.
     const places = request.mounts.map((mount) => placeOf(mount, call));
     checkArguments(request);
-    if (!(await request.sandbox.probe()).available) throw noSandbox();
+    const { available, reason } = await request.sandbox.probe();
+    if (!available) throw noSandbox(reason);
     // Undone together.
     places[0]?.at.access.beginGroup?.();
     const shown: Shown[] = [];
@@ -72,8 +74,6 @@ export const exec: Operation<ExecInput, ExecOutput> = {
   bytes: ({ sent }) => sent,
   exitOf: ({ exit }) => exit,
 };
-
-const noSandbox = () => notSupportedHere("no sandbox available");
 
 /** An authorised mount: `top` is its root, `at` the mounted directory. */
 interface ExecPlace {

@@ -3,11 +3,10 @@
 import { constants } from "node:os";
 import { countText } from "../core/call/progress.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
+import { noSandboxText } from "../core/errors/sandbox-texts.js";
 import type { SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
 import { type BoundRoot, type ProfileShell, type ProfileTool, renderJson, ToolError } from "./profile.js";
 
-/** Error text if no sandbox is available. */
-export const NO_SANDBOX = "no sandbox available";
 /** Default mount point of the bound root in the sandbox. */
 export const WORKSPACE = "/workspace";
 /** Maximum bytes kept of one command's output. */
@@ -40,7 +39,7 @@ export function commandTool(facts: ToolFacts, shell: ProfileShell, run: ProfileT
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     ...{ ability: "exec/run", changes: true, render: renderJson },
     ready: () => shell.ready,
-    unavailable: () => (shell.probe?.available === true ? undefined : NO_SANDBOX),
+    unavailable: () => (shell.probe?.available === true ? undefined : noSandboxText(shell.probe?.reason)),
     run,
   };
 }

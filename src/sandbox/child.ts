@@ -6,7 +6,8 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../core/clock.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
-import { aborted, notSupportedHere } from "../core/errors/texts.js";
+import { noSandbox } from "../core/errors/sandbox-texts.js";
+import { aborted } from "../core/errors/texts.js";
 import type { RunOptions, SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
 import { isOver } from "../jail/staging/process-identity.js";
 import { type SpawnAloneOptions, spawnAlone } from "../process/spawn-alone.js";
@@ -79,10 +80,10 @@ export function startChild(plan: ChildPlan, run: RunOptions, host: ChildHost): S
   }
 }
 
-/** The caller's error if there is no sandbox; the reason is for the operator only. */
+/** The caller's error if there is no sandbox; the whole reason is for the operator only. */
 export function unavailable({ onFailure }: Pick<ChildHost, "onFailure">, reason: string): FileAdapterError {
   onFailure(reason);
-  return notSupportedHere("no sandbox available");
+  return noSandbox(reason);
 }
 
 class Child implements SandboxProcess {

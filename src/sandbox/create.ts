@@ -1,7 +1,7 @@
 // Creates the sandbox of a profile.
 
 import { type Clock, systemClock } from "../core/clock.js";
-import { notSupportedHere } from "../core/errors/texts.js";
+import { noSandbox } from "../core/errors/sandbox-texts.js";
 import type { DriverName, Sandbox, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
 import type { BwrapHost } from "./bwrap/bwrap.js";
 
@@ -54,7 +54,7 @@ function createNone(reason: string, name: DriverName = "none"): Sandbox {
     shows: "files",
     probe: async () => probe,
     run() {
-      throw notSupportedHere("no sandbox available");
+      throw noSandbox(reason);
     },
   };
 }

@@ -1,8 +1,10 @@
 // Reports how the sandbox of a configuration confines commands.
 
 import { release } from "node:os";
+import { AS_ROOT } from "../core/errors/sandbox-texts.js";
 import type { DriverName, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
 import { findDelegation } from "./bwrap/control-group.js";
+import { type Identity, identityFor } from "./bwrap/identity.js";
 import { createSandbox } from "./create.js";
 
 /** How the commands of a shell are confined, in words for an operator; may contain host paths. */
@@ -17,11 +19,18 @@ export interface SandboxReport {
 /** Linux version from which on processes are counted per user namespace. */
 const COUNTED_BY_RUN = [5, 14] as const;
 
-/** Runs `true` in a sandbox like those of the shell, without changing this process. */
-export async function reportSandbox(config: ShellConfig): Promise<SandboxReport> {
+/**
+ * Runs `true` in a sandbox like those of the shell, without changing this process.
+ * @param owner of the directory that commands are to work in
+ */
+export async function reportSandbox(config: ShellConfig, owner: Identity): Promise<SandboxReport> {
   const sandbox = await createSandbox(config, { controlGroups: false });
   const probe = await sandbox.probe();
   if (!probe.available) return { sandbox: `none: ${lineOf(probe.reason)}`, network: "no commands" };
+  const host = { path: "", masks: [], ...owner };
+  if (sandbox.shows === "host" && identityFor(config, [{ host }]) === "root") {
+    return { sandbox: `none: ${AS_ROOT}`, network: "no commands" };
+  }
   const about = { sandbox: NAMES[sandbox.name], network: networkOf(sandbox.name, probe) };
   if (sandbox.name !== "bwrap") return about;
   const { reason } = findDelegation();

@@ -1,5 +1,6 @@
 // The unconfined driver, for development.
 
+import { AS_ROOT } from "../core/errors/sandbox-texts.js";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
 import { identityFor } from "./bwrap/identity.js";
 import { type ChildHost, startChild, unavailable } from "./child.js";
@@ -34,7 +35,7 @@ export class UnsafeSandbox implements Sandbox {
     if (isHidden)
       throw unavailable(this.#host, "without a sandbox nothing that is denied or protected can be kept from commands");
     const identity = identityFor(this, job.mounts);
-    if (identity === "root") throw unavailable(this.#host, "commands never run as root: set shell.uid and shell.gid");
+    if (identity === "root") throw unavailable(this.#host, AS_ROOT);
     const env = Object.fromEntries(Object.entries(job.env).map(([name, value]) => [name, onHost(job, value)]));
     const options = { cwd: onHost(job, job.cwd), env, stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"] };
     return startChild(

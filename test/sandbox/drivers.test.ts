@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { DEFAULT_SHELL, type ShellConfig } from "../../src/core/ports/sandbox.js";
+import { DEFAULT_SHELL, type Sandbox, type SandboxJob, type ShellConfig } from "../../src/core/ports/sandbox.js";
 import { createSandbox } from "../../src/sandbox/create.js";
-import { useShell } from "./ground.js";
+import { needs } from "../needs.js";
+import { isRoot, useShell } from "./ground.js";
 
 const ground = useShell({ shell: { unsafe: true }, roots: { denied: { temp: true, deny: ["x"] } } });
 
@@ -27,6 +28,24 @@ describe("no sandbox", () => {
       message: "Not supported by this venue: no sandbox available",
     });
     expect(existsSync(join(ground.dir, "made"))).toBe(false);
+  });
+
+  test.each([
+    [
+      "pasta: Failed to open tun socket in namespace\n",
+      /no sandbox available: its network needs \/dev\/net\/tun \(or set shell/,
+    ],
+    ['slirp4netns: open("/dev/net/tun"): Permission denied\nchild failed(1)\n', /needs \/dev\/net\/tun/],
+    ["/home/op/secret: something else", /no sandbox available$/],
+    [undefined, /no sandbox available$/],
+  ])("says as much of the reason as a caller may know: %j", async (reason, message) => {
+    const probe = { available: false, network: true, realBinaries: true, ...(reason === undefined ? {} : { reason }) };
+    const run = () => {
+      throw new Error("It is not available");
+    };
+    const sandbox: Sandbox = { name: "bwrap", shows: "host", probe: async () => probe, run };
+    const failure = ground.sh("true", { sandbox });
+    await expect(failure).rejects.toMatchObject({ code: "NOT_SUPPORTED", message: expect.stringMatching(message) });
   });
 
   test("is what there is where the driver does not work, and the operator is told why", async () => {
@@ -71,5 +90,20 @@ describe("plain processes of the host", () => {
     const denied = ground.sh("true", { mounts: [{ root: "denied", at: "/workspace" }] });
     await expect(denied).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
     expect(ground.warnings.join()).toContain("without a sandbox nothing");
+  });
+});
+
+describe("in a directory of root's", () => {
+  needs(isRoot, "this process is not root")("root runs nothing, and the answer names the keys", async () => {
+    const host = { descriptor: 0, path: "/", uid: 0, gid: 0, masks: [] };
+    const files = { invoke: () => Promise.reject(new Error("There are none")) };
+    const mounts = [{ root: "r", at: "/workspace", writable: true, host, files }];
+    const job: SandboxJob = { mounts, argv: ["true"], cwd: "/", env: {}, outputBytes: 1, keep: "head" };
+    for (const shell of [{ unsafe: true }, { driver: "bwrap" as const }]) {
+      const { sandbox, warnings } = await open(shell);
+      const failure = { code: "NOT_SUPPORTED", message: expect.stringContaining("(set shell.uid and shell.gid)") };
+      expect(() => sandbox.run(job)).toThrow(expect.objectContaining(failure));
+      expect(warnings.at(-1)).toContain("commands never run as root");
+    }
   });
 });

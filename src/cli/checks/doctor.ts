@@ -1,6 +1,6 @@
 // `venue-files doctor`: what this machine offers, what is missing, and what that costs. Changes nothing.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { ConfigError } from "../../config/errors.js";
 import { parseConfig } from "../../config/load.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -87,9 +87,13 @@ async function sandbox({ cwd }: CommandContext): Promise<Finding> {
   const { shell } = parseConfig({ profiles }, { baseDir: cwd }).profiles["shell"] ?? {};
   if (shell === undefined) return { subject, state: "fault", text: "its configuration has no shell" };
   const { reportSandbox } = await import("../../sandbox/report.js");
-  const { sandbox: found, network } = await reportSandbox(shell);
+  const { sandbox: found, network } = await reportSandbox(shell, statSync(cwd));
   const state = found.startsWith("none") ? "note" : "ok";
-  return { subject, state, text: state === "ok" ? `${found}; ${network}` : `${found}. Profiles have no shell` };
+  return {
+    subject,
+    state,
+    text: state === "ok" ? `${found}; ${network}` : `${found}. In this folder profiles have no shell`,
+  };
 }
 
 function limits(): readonly Finding[] {

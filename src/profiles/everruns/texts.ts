@@ -1,9 +1,10 @@
 // Error texts of the Everruns tools, by error code and tool.
 
 import type { FileAdapterError } from "../../core/errors/errors.js";
+import { sandboxText } from "../../core/errors/sandbox-texts.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { fieldsOf } from "../../core/unknown.js";
-import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
+import { isTooManyDenied } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
 import { denial } from "../profile.js";
 import { BASH } from "./bash.js";
@@ -38,7 +39,7 @@ const TEXTS: Readonly<Record<string, Text>> = {
   DENIED_BY_POLICY: (p) => `${p} is denied by policy`,
   QUOTA_EXCEEDED: () => "Session storage quota exceeded",
   NAME_CLASH: (p) => `Invalid parameter path: ${p} clashes with another name`,
-  NOT_SUPPORTED: (_p, { tool }) => (tool === BASH ? NO_SANDBOX : "internal error"),
+  NOT_SUPPORTED: () => "internal error",
   DRIVE_REQUIRES_AUTH: () => "permission denied: requires an authenticated caller",
   ABORTED: () => "cancelled",
 };
@@ -55,6 +56,7 @@ function missing(p: string, { tool }: FailedCall): string {
 export function textOf(error: FileAdapterError, failed: FailedCall, paths: SessionPaths): string {
   const { code, data, message } = error;
   if (isTold(error) || isTooManyDenied(error)) return message;
+  if (code === "NOT_SUPPORTED" && failed.tool === BASH) return sandboxText(error);
   switch (code) {
     case "CAPABILITY_DENIED":
       return denial(data["required"]);

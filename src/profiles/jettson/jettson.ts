@@ -1,8 +1,9 @@
 // The Jettson profile: file tools and a shell on one workspace.
 
 import type { FileAdapterError } from "../../core/errors/errors.js";
+import { sandboxText } from "../../core/errors/sandbox-texts.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
+import { isTooManyDenied } from "../command-tool.js";
 import { denial, type FailedCall, type Profile } from "../profile.js";
 import { fileTools } from "./files.js";
 import { ESCAPES } from "./path.js";
@@ -62,7 +63,7 @@ function textOf(error: FileAdapterError, { tool }: FailedCall): string {
   if (isTooManyDenied(error)) return message;
   if (code === "CAPABILITY_DENIED") return denial(data["required"]);
   if (code === "INVALID_INPUT") return data["pointer"] === TIMEOUT ? INVALID_TIMEOUT : `invalid argument: ${message}`;
-  if (code === "NOT_SUPPORTED" && tool === SHELL_TOOL) return NO_SANDBOX;
+  if (code === "NOT_SUPPORTED" && tool === SHELL_TOOL) return sandboxText(error);
   if (code === "IS_A_DIRECTORY") {
     return tool.endsWith("_delete")
       ? `${p} is a directory — use Jettson Shell with rmdir for that.`

@@ -1,6 +1,7 @@
 // The bubblewrap driver.
 
 import { closeSync, constants, existsSync, openSync } from "node:fs";
+import { AS_ROOT } from "../../core/errors/sandbox-texts.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../../core/ports/sandbox.js";
 import { isLinux } from "../../core/system.js";
@@ -78,7 +79,7 @@ export class BwrapSandbox implements Sandbox {
   /** @throws NOT_SUPPORTED if there is no user to run it as */
   run(job: SandboxJob): SandboxProcess {
     const identity = identityFor(this.#config, job.mounts);
-    if (identity === "root") throw unavailable(this.#host, "commands never run as root: set shell.uid and shell.gid");
+    if (identity === "root") throw unavailable(this.#host, AS_ROOT);
     return this.#start(job, identity, this.#host);
   }
 
@@ -124,7 +125,7 @@ export class BwrapSandbox implements Sandbox {
     };
     try {
       const identity = identityFor({ uid: 65534, gid: 65534, ...this.#config }, []);
-      if (identity === "root") return "commands never run as root";
+      if (identity === "root") return AS_ROOT;
       const process = this.#start(job, identity, {
         clock: this.#host.clock,
         onFailure: (reason) => reasons.push(reason),

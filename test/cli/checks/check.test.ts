@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { needs } from "../../needs.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, makeFolder } from "../process.js";
 
@@ -119,6 +120,17 @@ describe("check", () => {
       isGuarded ? expect.stringMatching(/^(a control group for each run$|no control groups: .)/) : undefined,
     );
   });
+
+  needs(process.geteuid?.() === 0, "this process is not root")(
+    "says that root runs no command where a folder is root's",
+    async () => {
+      const configOf = (shell: string) => `{ file: { roots: { docs: { path: "docs", trash: "off" } } },
+        profiles: { mine: { profile: "jettson", root: "docs", shell: { unsafe: true${shell} } } } }`;
+      const none = "none: commands never run as root: set shell.uid and shell.gid";
+      expect((await check(configOf(""))).stdout).toContain(none);
+      expect((await check(configOf(", uid: 54321, gid: 54321"))).stdout).not.toContain(none);
+    },
+  );
 
   test("warns of commands without a guard, which could empty the trash, and refuses them where it must be kept", async () => {
     const configOf = (root: string) => `{ file: { roots: { docs: { path: "docs"${root} } } },
