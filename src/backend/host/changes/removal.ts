@@ -1,13 +1,12 @@
 // Removes entries of the host.
 
 import { countText } from "../../../core/call/progress.js";
-import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../../../core/errors/texts.js";
+import { ioError, isADirectory, notAFile, notEmpty, symlinkEscape } from "../../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { Removed, RemoveOptions } from "../../../core/ports/backend.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
-import type { Stage } from "../../../jail/staging/lock-file.js";
 import { renameDirectory } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
@@ -19,6 +18,7 @@ import { type DeletedObject, moveToTrash, type TrashedEntry } from "../history/t
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
+import { hide, isNotEmpty, removeIfEmpty } from "./hide.js";
 import type { Hidden } from "./replace.js";
 import { isReported, removalOf, report } from "./report.js";
 
@@ -129,7 +129,8 @@ function* take(change: Change, target: RemoveOptions & DeletedObject & { readonl
     return { stat };
   }
   const isTree = stat.isDirectory();
-  const binned = yield* moveToTrash(change, target, target);
+  const binned = yield* toTrash(change, target);
+  if (binned === "removed") return { stat, reason: "not_kept" };
   if (typeof binned !== "string") {
     change.rules.usage?.free(freedBy(stat));
     return { stat, binned };
@@ -138,6 +139,22 @@ function* take(change: Change, target: RemoveOptions & DeletedObject & { readonl
   yield* change.jail.sys.unlink(path);
   change.rules.usage?.free(freedBy(stat));
   return { stat, reason: binned };
+}
+
+/** An empty directory of somebody else, which cannot be moved, holds nothing to keep. */
+function* toTrash(
+  change: Change,
+  target: RemoveOptions & DeletedObject & { readonly path: string },
+): Io<TrashedEntry | NotUndoable | "removed"> {
+  try {
+    return yield* moveToTrash(change, target, target);
+  } catch (error) {
+    const code = errnoOf(error);
+    const isTree = target.object.stat.isDirectory() && change.rules.keepsDeleted !== true;
+    if (!isTree || (code !== "EACCES" && code !== "EPERM")) throw error;
+    yield* removeIfEmpty(change, target.path, error);
+    return "removed";
+  }
 }
 
 /** Content preconditions apply to files only, not to links. */
@@ -162,66 +179,6 @@ function* removeDirectory(change: Change, directory: Pinned, path: string): Io<v
       throw isNotEmpty(again) ? notEmpty(change.access.place) : again;
     }
   }
-}
-
-/**
- * Moves a tree out of sight with one rename.
- * @returns `undefined` if it has already been removed
- */
-function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | undefined> {
-  const { jail, walk, access } = change;
-  if (!jail.crossDevice && directory.stat.device !== jail.top.stat.device) throw otherDevice(access.place);
-  for (let attempt = 1; ; attempt++) {
-    const stage = yield* jail.staging.open(walk.directory);
-    try {
-      return yield* moveTo(change, path, stage);
-    } catch (error) {
-      stage.release();
-      // The staging directory was removed by another process as it ended; the tree itself still exists.
-      const vanished = errnoOf(error) === "ENOENT" && (yield* jail.sys.lstat(path)) !== undefined;
-      if (vanished && attempt < RACES) continue;
-      if (vanished) return yield* moveTo(change, path, jail.staging.beside(walk.directory));
-      return yield* hideBeside(change, { directory, path, error });
-    }
-  }
-}
-
-/** A tree that cannot be moved to the staging directory may still be renamed in place, or emptied there. */
-function* hideBeside(
-  change: Change,
-  failed: { directory: Pinned; path: string; error: unknown },
-): Io<Hidden | undefined> {
-  const { path, directory, error } = failed;
-  const { jail, walk } = change;
-  const code = errnoOf(error);
-  const refused = code === "EACCES" || code === "EPERM";
-  if (!refused && code !== "EXDEV") throw error;
-  // The owner can make the directory writable, others cannot; but an empty directory can always be removed.
-  if (refused && directory.stat.uid !== process.geteuid?.()) return yield* removeIfEmpty(change, path, error);
-  try {
-    return yield* moveTo(change, path, jail.staging.beside(walk.directory));
-  } catch (again) {
-    if (errnoOf(again) !== "EXDEV") throw again;
-  }
-  // A layered file system cannot move it at all, so it is removed entry by entry.
-  yield* requireAllAllowed(change, directory);
-  yield* jail.staging.purge(jail.staging.beside(walk.directory), path.slice(walk.directory.path.length + 1));
-  if ((yield* jail.sys.lstat(path)) !== undefined) throw ioError(change.access.place, "EXDEV");
-  return undefined;
-}
-
-function* removeIfEmpty(change: Change, path: string, reason: unknown): Io<undefined> {
-  try {
-    yield* change.jail.sys.rmdir(path);
-  } catch (error) {
-    throw isNotEmpty(error) ? reason : error;
-  }
-}
-
-function* moveTo(change: Change, path: string, stage: Stage): Io<Hidden> {
-  const name = change.jail.staging.newName(stage);
-  yield* change.jail.sys.rename(path, below(stage.directory, name));
-  return { stage, name };
 }
 
 function* recheckTaken(change: Change, { stat, hidden, binned }: Taken, name: string): Io<void> {
@@ -289,5 +246,3 @@ function* purgeAndRelease(change: Change, { stage, name }: Hidden): Io<void> {
     stage.release();
   }
 }
-
-const isNotEmpty = (error: unknown): boolean => errnoOf(error) === "ENOTEMPTY" || errnoOf(error) === "EEXIST";

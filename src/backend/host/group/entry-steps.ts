@@ -13,6 +13,7 @@ import {
 import type { Io } from "../../../core/io.js";
 import type { GroupChange } from "../../../core/ports/backend.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { moveBelow, whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { expectationError, requireExpected } from "../../preconditions.js";
@@ -97,14 +98,16 @@ export class RemoveStep implements Step {
     const kept = intent.pathOf(this.#kept);
     yield* guard();
     access.scope.commit();
-    yield* jail.sys.rename(path, kept);
+    const from = { directory: walk.directory, name: real.at(-1) ?? "" };
+    yield* moveBelow(jail, from, { directory: intent.folder, name: this.#kept });
     // Entries that another process has put or added there since the check must not be removed.
     const now = yield* jail.handles.pin(intent.folder, this.#kept);
     const effect = { existed: true };
     if (now === undefined) return { effect };
     try {
       if (identity(now) !== this.#taken?.identity) {
-        yield* renameNoReplace(jail.sys, { path: kept, isDirectory: now.stat.isDirectory() }, path);
+        const ready = { path: kept, isDirectory: now.stat.isDirectory() };
+        yield* whileMovable(jail.sys, now, renameNoReplace(jail.sys, ready, path));
         throw conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
       }
       if (this.#options.recursive) yield* requireAllAllowed(change, now);

@@ -3,11 +3,13 @@
 import { type Io, isPending } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
-import { below, type Pinned, release } from "../../../jail/handles.js";
+import { type Pinned, release } from "../../../jail/handles.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
+import { moveBelow } from "../../../jail/staging/movable.js";
 import { quietly } from "../../../jail/sys.js";
 import { type Keeping, noteUnkept, report } from "../changes/report.js";
-import { contentOf, describeKept, keepsNothing, settledKeeping, VALUE_BYTES } from "../history/keep.js";
+import { contentOf, describeKept, keepsNothing, letRead, settledKeeping, VALUE_BYTES } from "../history/keep.js";
 import { putInTrash } from "../history/trash.js";
 import type { Change, WriteRules } from "../target.js";
 import type { Intent } from "./intent.js";
@@ -39,15 +41,15 @@ function* keepingOf(
 ): Io<Keeping> {
   const id = journal.newId();
   if (kept === undefined || journal.mode === "metadata") return settledKeeping(id, undefined);
-  const object = yield* quietly(intent.jail.handles.pin(intent.folder, kept));
+  const object = yield* quietly(finishWithReserve(intent.jail.handles.pin(intent.folder, kept)));
   if (object === undefined) return settledKeeping(id, keepsNothing("not_kept"));
   try {
     if (!isDeleted && object.stat.isFile() && object.stat.size <= VALUE_BYTES) {
       const bytes = yield* quietly(contentOf(intent, object));
-      return settledKeeping(id, bytes === undefined ? keepsNothing("not_kept") : { in: "value", bytes });
+      if (bytes !== undefined) return settledKeeping(id, { in: "value", bytes });
     }
     if (isDeleted && journal.trashMode === "off") return settledKeeping(id, keepsNothing("off"));
-    return settledKeeping(id, yield* moveToTrash(intent, { kept, name: journal.trashName(id), object }));
+    return settledKeeping(id, yield* moveToTrash(intent, { kept, name: journal.trashName(id), object, isDeleted }));
   } finally {
     release(object);
   }
@@ -55,13 +57,15 @@ function* keepingOf(
 
 function* moveToTrash(
   intent: Intent,
-  { kept, name, object }: { readonly kept: string; readonly name: string; readonly object: Pinned },
+  { kept, name, object, isDeleted }: { kept: string; name: string; object: Pinned; isDeleted: boolean },
 ): Io<Kept> {
   const { jail } = intent;
-  const put = ({ directory }: FolderUse): Io<void> => jail.sys.rename(intent.pathOf(kept), below(directory, name));
-  const trash = yield* quietly(putInTrash(jail, put));
+  const put = ({ directory }: FolderUse): Io<void> =>
+    moveBelow(jail, { directory: intent.folder, name: kept }, { directory, name });
+  const trash = yield* quietly(finishWithReserve(putInTrash(jail, put)));
   if (trash === undefined) return keepsNothing("no_trash");
   try {
+    if (!isDeleted) yield* letRead(intent, trash.directory, { name, object });
     return yield* describeKept(trash.directory, intent, { name, object });
   } finally {
     trash.release();

@@ -5,6 +5,7 @@ import type { Io } from "../../../core/io.js";
 import type { GroupChange, PlaceOptions } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { whileMovable } from "../../../jail/staging/movable.js";
 import type { Amount } from "../../quota.js";
 import { checkSource } from "../changes/move.js";
 import { checkTarget, refuseInside } from "../changes/put.js";
@@ -205,7 +206,8 @@ export class RestoreStep implements Step {
     const from = yield* this.#open(intent);
     try {
       const path = below(from.directory, this.#kept.at(-1) ?? "");
-      return yield* this.#goal.put(path, from.object, { options: this.#options, guard });
+      const put = this.#goal.put(path, from.object, { options: this.#options, guard });
+      return yield* whileMovable(intent.jail.sys, from.object, put);
     } finally {
       from.close();
     }

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
 import { below, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { findBelow, flushDirectories, type Image, inodeOf, type RealPath, type StepRecord } from "./intent.js";
@@ -92,7 +93,7 @@ function* undoTake({ ground, path, now }: Place, taken: NonNullable<StepRecord["
   try {
     if (path === "" || now !== undefined) return false;
     const ready = { path: below(folder, taken.kept), isDirectory: kept.stat.isDirectory() };
-    return yield* renameNoReplace(jail.sys, ready, path);
+    return yield* whileMovable(jail.sys, kept, renameNoReplace(jail.sys, ready, path));
   } finally {
     release(kept);
   }
@@ -120,7 +121,8 @@ function* moveBack({ ground, path, now }: Place, moved: NonNullable<StepRecord["
     const name = moved.from.at(-1) ?? "";
     const target = below(origin.directory, name);
     const other = yield* handles.pin(origin.directory, name);
-    if (other === undefined) return yield* renameNoReplace(sys, { path, isDirectory: now.stat.isDirectory() }, target);
+    const ready = { path, isDirectory: now.stat.isDirectory() };
+    if (other === undefined) return yield* whileMovable(sys, now, renameNoReplace(sys, ready, target));
     const isSame = other.stat.identity === now.stat.identity;
     release(other);
     // The move was interrupted between giving the new name and removing the old one.

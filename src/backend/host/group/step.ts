@@ -17,6 +17,8 @@ import type { Amount } from "../../quota.js";
 import { putInPlace } from "../changes/put.js";
 import { copyContent } from "../changes/stage.js";
 import type { Guard } from "../guard.js";
+import { keepsFile } from "../history/keep.js";
+import { requireWritableTrash } from "../history/to-trash.js";
 import type { Arrival, Way } from "../root.js";
 import { type Change, nameKey, type Reached, type WriteRules } from "../target.js";
 import type { Intent, RealPath, StepRecord } from "./intent.js";
@@ -161,6 +163,7 @@ export const pinCurrent = ({ jail, walk }: Change, name: string): Io<Pinned | un
 export function* keepBefore(change: Change, from: { name: string; old: Pinned }, to: string): Io<boolean> {
   const { jail, walk } = change;
   const path = below(walk.directory, from.name);
+  if (keepsFile(change, from.old)) yield* requireWritableTrash(change);
   try {
     yield* jail.sys.link(path, to);
   } catch (error) {

@@ -9,15 +9,15 @@ import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { type Keeping, noteUnkept, recordOf } from "../changes/report.js";
 import type { Change } from "../target.js";
-import { putInTrash } from "./trash.js";
+import { putInTrash, unlessUnkeepable } from "./trash.js";
 
 /** Files up to this size (bytes) are kept as values in the journal. */
 export const VALUE_BYTES = 65_536;
 /** Files up to this size (bytes) are copied where they can be neither linked nor cloned. */
 export const COPY_BYTES = 16_777_216;
 const PIECE_BYTES = 1_048_576;
-/** Errors that mean that a file cannot have a second name in the trash. */
-const NO_LINK = new Set(["EPERM", "EMLINK", "EXDEV", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "ENOSPC", "EDQUOT"]);
+const READABLE = 0o400;
+const ALL_BITS = 0o7777;
 
 /** Whether a file stays in the trash when it is replaced, rather than a copy of its content, or nothing. */
 export const keepsFile = ({ journal }: Pick<Change, "journal">, { stat }: Pinned): boolean =>
@@ -27,6 +27,7 @@ export const keepsFile = ({ journal }: Pick<Change, "journal">, { stat }: Pinned
  * Keeps the content of a file that is about to be replaced under its name.
  * @param old `undefined`: nothing is replaced
  * @param plan makes the pending entry, where one is needed
+ * @throws system errors that do not say that it cannot be kept: it must not be replaced then
  */
 export function* keepReplaced(
   change: Change,
@@ -43,17 +44,19 @@ export function* keepReplaced(
   if (!old.stat.isFile()) return settledKeeping(id, keepsNothing("not_kept"));
   if (old.stat.size <= VALUE_BYTES) {
     const bytes = yield* quietly(contentOf(change, old));
-    return settledKeeping(id, bytes === undefined ? keepsNothing("not_kept") : { in: "value", bytes });
+    if (bytes !== undefined) return settledKeeping(id, { in: "value", bytes });
+    // It cannot be read, but it may lie in the trash by a second name.
   }
   if (journal.room(old.stat.size) === "no") return settledKeeping(id, keepsNothing("quota"));
   if (!journal.begin(recordOf(change, plan(), id))) return settledKeeping(id, keepsNothing("not_kept"));
   let kept: Keeping | undefined;
   try {
     const file = { old, name, target: journal.trashName(id) };
-    const trash = yield* quietly(
+    const trash = yield* unlessUnkeepable(
       putInTrash(change.jail, ({ directory }) => keepInTrash(change, { trash: directory, ...file })),
     );
     if (trash === undefined) return settledKeeping(id, keepsNothing("no_trash"));
+    if (trash === "unkeepable") return settledKeeping(id, keepsNothing("not_kept"));
     const { result } = trash;
     if (result !== "linked" && result !== "copied") {
       trash.release();
@@ -107,6 +110,7 @@ function trashKeeping(change: Change, journal: JournalWriter, parts: Omit<Binned
 
 function* describeBinned(change: Change, { trash, name, object }: Binned): Io<Kept> {
   try {
+    if (object !== undefined) yield* letRead(change, trash.directory, { name, object });
     return yield* describeKept(trash.directory, change, { name, object });
   } finally {
     trash.release();
@@ -117,6 +121,17 @@ function* removeBinned(change: Change, journal: JournalWriter, { id, trash, name
   yield* quietly(change.jail.sys.unlink(below(trash.directory, name)));
   trash.release();
   journal.cancel(id);
+}
+
+/** A replaced file that its owner may not read could not be brought back. What it may is in the entry. */
+export function* letRead(
+  { jail }: Pick<Change, "jail">,
+  trash: Pinned,
+  { name, object: { stat } }: { readonly name: string; readonly object: Pinned },
+): Io<void> {
+  if (stat.isFile() && (stat.mode & READABLE) === 0) {
+    yield* quietly(jail.sys.chmod(below(trash, name), (stat.mode & ALL_BITS) | READABLE));
+  }
 }
 
 /**
@@ -153,13 +168,16 @@ function* keepInTrash(
       const code = errnoOf(error);
       // Without the folder it is tried again in a new one.
       if (code === undefined || code === "EEXIST" || code === "ENOENT") throw error;
-      if (!NO_LINK.has(code)) return "not_kept";
     }
   }
-  const isCopied = yield* succeeds(copyToTrash(change, old, path));
-  if (isCopied) return "copied";
-  yield* quietly(sys.unlink(path));
-  return old.stat.size > COPY_BYTES ? "too_large" : "not_kept";
+  try {
+    yield* copyToTrash(change, old, path);
+    return "copied";
+  } catch (error) {
+    yield* quietly(sys.unlink(path));
+    if (errnoOf(error) === "EFBIG") return "too_large";
+    throw error;
+  }
 }
 
 /** Clones the file, or copies it if it is small enough. */

@@ -1,14 +1,17 @@
 // Deletes by one rename into the trash of the root.
 
+import { permissionDenied } from "../../../core/errors/texts.js";
 import { cannotBeTrashed, deletionNotFinal } from "../../../core/errors/undo-texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
-import { below, type NameIn, type Pinned, renameBelow } from "../../../jail/handles.js";
+import { below, type NameIn, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { TRASH } from "../../../jail/staging/folder.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
+import { moveBelow } from "../../../jail/staging/movable.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { setTime } from "../../../jail/times.js";
 import type { Walk } from "../../../jail/walk/walk.js";
@@ -17,7 +20,7 @@ import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
 import { COPY_BYTES, copyToTrash, describeKept, keepNothing, settledKeeping } from "./keep.js";
 import { requireNoOtherRoot } from "./nested.js";
-import { putInTrash } from "./trash.js";
+import { isUnkeepable, putInTrash, unlessUnkeepable } from "./trash.js";
 
 /** Without those that give rights of the owner: the copy of somebody else's file is ours. */
 const SAFE_BITS = 0o777;
@@ -55,7 +58,8 @@ export interface DeletedObject {
 /**
  * Moves an entry into the trash. This is the commit of the removal.
  * @returns the reason if it has to be removed otherwise; `off`: the root has no trash
- * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY where everything must be kept; ENOENT if it is gone
+ * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY where everything must be kept; ENOENT if it is gone; system errors that do not say
+ * that it cannot be kept: it must not be removed then
  */
 export function* moveToTrash(
   change: TrashChange,
@@ -102,9 +106,8 @@ function* tryTrash(
     const keeping = settledKeeping(id, kept, () => cancelEntry(journal, id));
     return { stage: { directory, release, prefix: "" }, name: target, keeping, planned };
   } catch (error) {
-    const code = errnoOf(error);
-    if (code === undefined || code === "ENOENT") throw error;
-    return code === "EXDEV" ? "other_device" : "not_kept";
+    if (!isUnkeepable(error)) throw error;
+    return errnoOf(error) === "EXDEV" ? "other_device" : "not_kept";
   } finally {
     if (!isMoved) journal.cancel(id);
   }
@@ -123,7 +126,7 @@ function* renameOrCopy(
 ): Io<boolean> {
   const { sys } = jail;
   try {
-    yield* renameBelow(sys, places.from, places.to);
+    yield* moveBelow(jail, places.from, places.to);
     return false;
   } catch (error) {
     if (errnoOf(error) !== "EXDEV" || !object.stat.isFile() || object.stat.size > COPY_BYTES) throw error;
@@ -155,14 +158,30 @@ function* sizeOf({ jail }: Pick<Change, "jail">, { trashMode }: JournalWriter, o
   return trashMode === "required" ? (yield* countTree(jail, object, false)).bytes : 0;
 }
 
-/** @throws QUOTA_EXCEEDED, DENIED_BY_POLICY if an entry must not be deleted */
+/** @throws QUOTA_EXCEEDED, DENIED_BY_POLICY, PERMISSION_DENIED if an entry must not be deleted */
 export function* requireDeletable(change: Change, object: Pinned): Io<void> {
   yield* requireNoOtherRoot(change, object);
+  if (change.journal?.trashMode !== "off") yield* requireWritableTrash(change);
   const { journal, rules, access, jail } = change;
   if (rules.keepsDeleted !== true) return;
   const size = object.stat.isDirectory() ? (yield* countTree(jail, object, false)).bytes : object.stat.size;
   if (journal === undefined) throw cannotBeTrashed(access.place, rules.whyNoJournal?.() ?? "not_kept");
   if (journal.room(size) === "no") throw cannotBeTrashed(access.place, "quota");
+}
+
+/**
+ * For what goes to the trash behind its commit, when nothing can be refused any more.
+ * @throws PERMISSION_DENIED, and system errors, if there is a trash that takes nothing now
+ */
+export function* requireWritableTrash({ jail, journal, access }: Change): Io<void> {
+  if (journal === undefined || journal.mode === "metadata") return;
+  const trash = yield* unlessUnkeepable(jail.staging.heldFolder(TRASH));
+  if (trash === undefined || trash === "unkeepable") return;
+  try {
+    if (!(yield* jail.sys.mayWrite(trash.directory))) throw permissionDenied(access.place);
+  } finally {
+    trash.release();
+  }
 }
 
 /**

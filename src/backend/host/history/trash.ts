@@ -10,6 +10,7 @@ import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import { hasFolder, TRASH } from "../../../jail/staging/folder.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
+import { moveBelow } from "../../../jail/staging/movable.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { kindOf, stateOf } from "../changes/report.js";
 import { findBelow } from "../group/intent.js";
@@ -20,17 +21,36 @@ import { countTree, freedBy } from "../quota.js";
 const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
 
 /**
+ * Errors that say that something cannot be kept although it can go: no room, nothing of the kind on this file system, or it is
+ * gone already. With any other a change is refused.
+ */
+const UNKEEPABLE = new Set(["ENOSPC", "EDQUOT", "EFBIG", "EMLINK", "EXDEV", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+const GONE = new Set(["ENOENT", "ESTALE"]);
+
+export const isUnkeepable = (error: unknown): boolean => UNKEEPABLE.has(errnoOf(error) ?? "");
+
+/** @throws all errors but those by which something cannot be kept */
+export function* unlessUnkeepable<T>(keep: Io<T>): Io<T | "unkeepable"> {
+  try {
+    return yield* keep;
+  } catch (error) {
+    if (isUnkeepable(error) || GONE.has(errnoOf(error) ?? "")) return "unkeepable";
+    throw error;
+  }
+}
+
+/**
  * Puts something into the trash, in a folder that stays open for a while.
  * @returns the folder, for the caller to release; `undefined`: this root can have none
- * @throws the error of `put`
+ * @throws the error of `put`, or one that may pass, such as too many open files
  */
 export function* putInTrash<T>(
   jail: Jail,
   put: (trash: FolderUse) => Io<T>,
 ): Io<(FolderUse & { readonly result: T }) | undefined> {
   for (let attempt = 1; ; attempt++) {
-    const trash = yield* quietly(jail.staging.heldFolder(TRASH, attempt > 1));
-    if (trash === undefined) return undefined;
+    const trash = yield* unlessUnkeepable(jail.staging.heldFolder(TRASH, attempt > 1));
+    if (trash === undefined || trash === "unkeepable") return undefined;
     try {
       return { ...trash, result: yield* put(trash) };
     } catch (error) {
@@ -177,7 +197,7 @@ export function* removeItem(jail: Jail, folder: Pinned, name: string): Io<void> 
   const stage = yield* jail.staging.open(jail.top);
   try {
     const free = jail.staging.newName(stage);
-    yield* jail.sys.rename(below(folder, name), below(stage.directory, free));
+    yield* moveBelow(jail, { directory: folder, name }, { directory: stage.directory, name: free });
     yield* jail.staging.purge(stage, free);
   } finally {
     stage.release();
