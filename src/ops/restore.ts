@@ -27,7 +27,7 @@ export const restore: Operation<RestoreInput, RestoreOutput> = {
     const { root, path, access } = call;
     const past = await contentAt(call, await versionOf(input.to, call), "to");
     const expected = expectedOf(input);
-    const options = { parents: true, expected, mode: past.mode };
+    const options = { parents: true, expected, newMode: past.mode };
     const body = { load: () => streamOf(past) };
     const [effect] = await root.backend.changeAll([{ kind: "write", at: { path, access }, body, options }]);
     const sha256 = effect?.sha256;

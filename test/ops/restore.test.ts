@@ -81,7 +81,7 @@ describe("versions and file:restore", () => {
     expect((await fail("read", { path: "f", version: `${id}:after` })).code).toBe("NOT_FOUND");
   });
 
-  test("restore writes a version back as a new change, with its mode, by id, side or hash", async () => {
+  test("restore writes a version back as a new change, by id, side or hash", async () => {
     const [first, second] = await versions("f", "one", "two");
     const restored = await run("restore", { path: "f", to: `${second}:before` });
     const validate = new Ajv({ strict: true }).compile(loadOperationSchema("restore").output);
@@ -96,6 +96,23 @@ describe("versions and file:restore", () => {
     expect((await fail("restore", { path: "f", to: first ?? "", ifMatch: "aaaaaaaa" })).code).toBe("CONFLICT");
     await run("undo", { last: 1 });
     expect(ground.get("f").toString()).toBe("two");
+  });
+
+  test.each([
+    ["narrower", 0o600],
+    ["wider", 0o664],
+  ])("restore keeps the mode of the file that is there: one that is %s", async (_, mode) => {
+    ground.put("f", "one");
+    chmodSync(join(ground.dir, "f"), 0o640);
+    await run("write", { path: "f", content: "two" });
+    const { entries } = await run("history", { limit: 1 });
+    chmodSync(join(ground.dir, "f"), mode);
+    await run("restore", { path: "f", to: `${entries[0]?.id}:before` });
+    expect(ground.get("f").toString()).toBe("one");
+    expect(statSync(join(ground.dir, "f")).mode & 0o777).toBe(mode);
+    // An undo of it puts back what was there.
+    await run("undo", { last: 1 });
+    expect(statSync(join(ground.dir, "f")).mode & 0o777).toBe(mode);
   });
 
   test("restore brings a file back that is gone, and needs the rights to read and to write", async () => {

@@ -179,10 +179,8 @@ export interface SourceOptions {
   readonly leftOut?: (below: readonly string[], kind: "symlink" | "other") => void;
 }
 
-/** A file of a group; `mode` (permission bits) and `modified` where they are to be restored. */
-export interface GroupWriteOptions extends WriteOptions {
-  readonly mode?: number | undefined;
-}
+/** A file of a group; `modified`, and `mode` (permission bits), where they are restored; `newMode`: if nothing is there. */
+export type GroupWriteOptions = WriteOptions & { readonly [bits in "mode" | "newMode"]?: number | undefined };
 
 /** Preconditions that must hold when a group is committed. @throws CONFLICT */
 export interface Standing {

@@ -126,7 +126,7 @@ export class WriteStep implements Step {
   /** The staged file gets the permissions and times that it will have. */
   *#setAttributes(change: Change, old: Pinned | undefined, intent: Intent): Io<Image> {
     const { sys } = change.jail;
-    const { mode, modified } = this.#write.options;
+    const { modified, newMode, mode = old === undefined ? newMode : undefined } = this.#write.options;
     const fd = yield* sys.open(intent.pathOf(this.#staged), WRITE_NEW);
     try {
       yield* applyRights(change, fd, old);
