@@ -2,9 +2,34 @@
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { Page, Route } from "playwright-core";
 import { call, editor, entry, inBrowser, openStage, type Stage, TOKENS, typeFirst } from "./browser.js";
 
 let stage: Stage;
+const READ = { with: "file://files/", can: "crud/read" };
+
+/** A link that signs in. */
+const linkOf = async (): Promise<string> =>
+  ((await call(stage.venue, "auth:issue", { label: "person", link: true }, TOKENS.alice)) as { url: string }).url;
+
+/** The token that a tab holds. */
+const tokenOf = async (page: Page): Promise<string> =>
+  page.evaluate('Object.entries(sessionStorage).find(([key]) => key.startsWith("venue-files:"))?.[1] ?? ""');
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Account" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+}
+
+/** The page does not wait for the venue. */
+async function hasEnded(token: string): Promise<void> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const answer = (await call(stage.venue, "auth:whoami", {}, token)) as { error?: string };
+    if (answer.error?.includes("Invalid or expired token") === true) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("The session goes on");
+}
 
 inBrowser("several at once", () => {
   beforeAll(async () => {
@@ -66,15 +91,63 @@ inBrowser("several at once", () => {
     const tab = await page.context().newPage();
     await tab.goto(`${stage.venue.url}/workspace/`);
     await tab.getByRole("button", { name: "Account" }).waitFor();
-    // Signing out ends it in both.
-    await tab.getByRole("button", { name: "Account" }).click();
-    await tab.getByRole("menuitem", { name: "Sign out" }).click();
+    // Signing out ends it in both, and at the venue.
+    const token = await tokenOf(page);
+    expect(await call(stage.venue, "auth:whoami", {}, token)).toMatchObject({ authentication: "session" });
+    const agent = (await call(stage.venue, "auth:issue", { label: "agent", caps: [READ] }, token)) as { token: string };
+    await signOut(tab);
     await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await hasEnded(token);
+    expect(await tab.getByText("its session may go on").count()).toBe(0);
+    // What a person gave goes on.
+    expect(await call(stage.venue, "auth:whoami", {}, agent.token)).toMatchObject({ authentication: "access-token" });
     const late = await stage.visit("", { as: "nobody" });
     await late.goto("about:blank");
     await late.goto(url);
     await late.getByText("Link is used or expired").waitFor();
     await Promise.all([page.context().close(), late.context().close()]);
+  });
+
+  test("signing out ends the sessions of other tabs too, and revokes no token that was pasted", async () => {
+    const page = await stage.visit("", { as: "nobody" });
+    await page.goto("about:blank");
+    await page.goto(await linkOf());
+    await page.getByRole("button", { name: "Account" }).waitFor();
+    const tab = await page.context().newPage();
+    await tab.goto(await linkOf());
+    await tab.getByRole("button", { name: "Account" }).waitFor();
+    const tokens = await Promise.all([tokenOf(page), tokenOf(tab)]);
+    expect(tokens[0]).not.toBe(tokens[1]);
+    await signOut(page);
+    for (const one of [page, tab]) await one.getByRole("button", { name: "Sign in" }).waitFor();
+    for (const token of tokens) await hasEnded(token);
+    const pasted = await stage.visit("");
+    await pasted.getByRole("button", { name: "Account" }).waitFor();
+    await signOut(pasted);
+    await pasted.getByRole("button", { name: "Sign in" }).waitFor();
+    expect(await call(stage.venue, "auth:whoami", {}, TOKENS.alice)).toMatchObject({ authentication: "static-token" });
+    await Promise.all([page.context().close(), pasted.context().close()]);
+  });
+
+  test.each<[string, (route: Route) => Promise<void>]>([
+    ["is lost", (route) => route.abort()],
+    ["is refused", (route) => route.fulfill({ status: 507, json: { error: "No space left", errorCode: "NO_SPACE" } })],
+    ["fails", (route) => route.fulfill({ status: 500, body: "" })],
+  ])("the page says so when the call that ends the session %s", async (_how, answer) => {
+    const page = await stage.visit("", { as: "nobody" });
+    await page.goto("about:blank");
+    await page.goto(await linkOf());
+    await page.getByRole("button", { name: "Account" }).waitFor();
+    const token = await tokenOf(page);
+    await page.route("**/api/v1/run", (route) =>
+      route.request().postData()?.includes("auth:revoke") === true ? answer(route) : route.continue(),
+    );
+    await signOut(page);
+    const told = page.getByText(/signed out, but its session may go on \(.*venue-files token revoke [0-9a-f]{32}$/);
+    await told.waitFor();
+    const [, id] = /revoke (\w+)$/.exec(await told.innerText()) ?? [];
+    expect(await call(stage.venue, "auth:revoke", { id }, token)).toMatchObject({ revoked: true });
+    await page.context().close();
   });
 
   test("access given on the page works for a program, and ends when it is revoked there", async () => {

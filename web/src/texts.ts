@@ -54,6 +54,8 @@ export const texts = {
 
   signIn: "Sign in",
   signOut: "Sign out",
+  notSignedOut: (why: string, id: string) =>
+    `This browser is signed out, but its session may go on (${why.replace(/\.$/, "")}). End it by: venue-files token revoke ${id}`,
   signInTitle: "Sign in to this venue",
   signInLead: "Open the link that venue-files link prints, or paste a token.",
   token: "Token",

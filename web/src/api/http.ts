@@ -24,6 +24,8 @@ export interface Request {
   readonly signal?: AbortSignal | undefined;
   /** Fail at 429 instead of waiting. */
   readonly isImpatient?: boolean;
+  /** Goes on when the page is closed. */
+  readonly outlives?: boolean;
 }
 
 /** Sends a request. @param path below the venue, `/api/v1/…` @throws ApiError, or the abort */
@@ -39,12 +41,14 @@ export async function request(path: string, options: Request = {}): Promise<Resp
   }
 }
 
-async function send(path: string, { method = "GET", body, headers = {}, signal: abort }: Request): Promise<Response> {
+async function send(path: string, options: Request): Promise<Response> {
+  const { method = "GET", body, headers = {}, signal: abort, outlives = false } = options;
   const sent = token.value;
   try {
     const response = await fetch(`${venuePath}${path}`, {
       method,
-      headers: { ...headers, ...(sent === undefined ? {} : { authorization: `Bearer ${sent}` }) },
+      headers: { ...(sent === undefined ? {} : { authorization: `Bearer ${sent}` }), ...headers },
+      keepalive: outlives,
       credentials: "omit",
       cache: "no-store",
       redirect: "error",

@@ -1,6 +1,7 @@
 // Who is signed in: the token of this tab, how it came here, and how it goes. No cookie is set or read.
 
 import { signal } from "@preact/signals";
+import { texts } from "../texts.js";
 import { base } from "./base.js";
 import { read } from "./call.js";
 import { loadCatalogue, who } from "./catalogue.js";
@@ -18,12 +19,17 @@ export const signInProblem = signal("");
 const KEY = `venue-files:${base}`;
 /** How long the other tabs have to answer, in milliseconds. */
 const SIBLING_MS = 150;
+/** How long the venue has to end a session, in milliseconds. */
+const SIGN_OUT_MS = 30_000;
 const channel = new BroadcastChannel(KEY);
 
 /** Tabs of this page lend each other the token; it never leaves the browser. */
-channel.onmessage = ({ data }: MessageEvent<{ readonly ask?: true; readonly left?: true }>) => {
+channel.onmessage = ({ data }: MessageEvent<{ readonly ask?: true; readonly left?: string }>) => {
   if (data.ask === true && token.value !== undefined) channel.postMessage({ token: token.value });
-  if (data.left === true) forget();
+  if (data.left === undefined || token.value === undefined) return;
+  // A tab with a session of its own ends that.
+  if (data.left === token.value) forget();
+  else signOut(false);
 };
 
 /** Begins: by the code in the fragment, the token of the tab or of another one, or without any. */
@@ -116,10 +122,26 @@ denials.subscribe((many) => {
   );
 });
 
-/** Ends the session in this tab; with `everywhere` in all tabs of the page. */
+/** Ends the session at the venue and in this tab; with `everywhere` in all tabs of the page. */
 export function signOut(everywhere = true): void {
-  if (everywhere) channel.postMessage({ left: true });
+  const [given, me] = [token.value, who.value];
+  if (everywhere) channel.postMessage({ left: given });
   forget();
+  // Other tokens were given by somebody, and work elsewhere too.
+  if (given !== undefined && me?.authentication === "session" && me.via !== undefined) void endSession(me.via, given);
+}
+
+/** What was made by the session goes on. */
+async function endSession(id: string, given: string): Promise<void> {
+  const body = JSON.stringify({ operation: "auth:revoke", input: { id, keep: true }, private: true });
+  const headers = { "content-type": "application/json", authorization: `Bearer ${given}` };
+  try {
+    const signal = AbortSignal.timeout(SIGN_OUT_MS);
+    await request("/api/v1/run", { method: "POST", body, headers, signal, outlives: true });
+  } catch (error) {
+    const hasEnded = error instanceof ApiError && error.status === 401;
+    if (!hasEnded) signInProblem.value = texts.notSignedOut(error instanceof Error ? error.message : String(error), id);
+  }
 }
 
 function forget(): void {
