@@ -19,8 +19,8 @@ interface PathPattern {
 
 /**
  * Compiles patterns: globs in which `*` and `?` match leading dots too. A pattern without `/` is a base name at
- * any depth, others start at the root. A directory that matches covers everything below. `@secrets`, `@git` and
- * `@clients` stand for lists.
+ * any depth, others start at the root. A directory that matches covers everything below. `@secrets`, `@git`, `@clients`
+ * and `@instructions` stand for lists.
  *
  * @throws Error whose message completes "must be a glob: …"
  */
@@ -55,32 +55,45 @@ export function compileDeny(patterns: readonly string[], options: DenyOptions): 
 const hasCase = (name: string): boolean => name.toLowerCase() !== name || name.toUpperCase() !== name;
 
 function compile(patterns: readonly string[], fold: (name: string) => string): PathPolicy {
+  const plainNames = new Set<string>();
   const names: GlobMatcher[] = [];
   const paths: PathPattern[] = [];
+  // The sets have many patterns, nearly all of which end in a plain name: an entry is compared with those of its own.
+  const byName = new Map<string, PathPattern[]>();
+  const others: PathPattern[] = [];
   for (const pattern of patterns.flatMap(patternsOf)) {
     // As in ignore files, a trailing slash only marks a directory.
     const plain = pattern.replace(/\/+$/, "");
     const rooted = plain.replace(/^(?:\.?\/)+/, "");
-    if (!plain.includes("/")) names.push(matcherOf(fold(rooted), pattern));
-    else {
-      // A directory is denied first, and everything below through it.
-      const whole = rooted.replace(/\/\*\*$/, "");
+    if (!plain.includes("/")) {
       const glob = matcherOf(fold(rooted), pattern);
-      const top = whole === rooted ? glob : matcherOf(fold(whole), pattern);
-      paths.push({ glob, top, anchors: anchorsOf(whole) });
+      if (isPlain(rooted)) plainNames.add(fold(rooted));
+      else names.push(glob);
+      continue;
     }
+    // A directory is denied first, and everything below through it.
+    const whole = rooted.replace(/\/\*\*$/, "");
+    const glob = matcherOf(fold(rooted), pattern);
+    const top = whole === rooted ? glob : matcherOf(fold(whole), pattern);
+    const path = { glob, top, anchors: anchorsOf(whole) };
+    paths.push(path);
+    const last = rooted.split("/").at(-1) ?? "";
+    const same = isPlain(last) && !GROUPS.test(rooted) ? (byName.get(fold(last)) ?? []) : others;
+    same.push(path);
+    if (same !== others) byName.set(fold(last), same);
   }
   const deniesName = (name: string): boolean => {
-    if (names.length === 0) return false;
     const folded = fold(name);
-    return names.some((glob) => glob.matches(folded));
+    return plainNames.has(folded) || names.some((glob) => glob.matches(folded));
   };
+  const namedLike = (name: string): readonly PathPattern[] => byName.get(fold(name)) ?? [];
   return {
     deniesEntry: (directory, name) => {
       if (deniesName(name)) return true;
-      if (paths.length === 0) return false;
+      const alike = namedLike(name);
+      if (alike.length + others.length === 0) return false;
       const path = fold([...directory, name].join("/"));
-      return paths.some(({ glob }) => glob.matches(path));
+      return [alike, others].some((some) => some.some(({ glob }) => glob.matches(path)));
     },
     anchors: (directory, name) => {
       if (deniesName(name)) return [];
@@ -96,10 +109,13 @@ function compile(patterns: readonly string[], fold: (name: string) => string): P
       if (segments.some(deniesName)) return true;
       if (paths.length === 0 || segments.length === 0) return false;
       const path = fold(segments.join("/"));
-      return paths.some(({ glob }) => glob.covers(path));
+      return [others, ...segments.map(namedLike)].some((some) => some.some(({ glob }) => glob.covers(path)));
     },
   };
 }
+
+/** Whether a text stands for itself alone. */
+const isPlain = (text: string): boolean => !/[*?[\]{}()!+@|\\]/.test(text);
 
 function matcherOf(glob: string, pattern: string): GlobMatcher {
   if (pattern.startsWith("!")) throw new Error("it cannot begin with '!'");

@@ -151,7 +151,7 @@ describe("a wrong root is refused", () => {
     [{ path: "a", protect: "x" }, "'roots.docs.protect' must be an array, not a string"],
     [
       { path: "a", protect: ["@git", "@gti"] },
-      "'roots.docs.protect[1]' must be a glob: there is no set '@gti', only @secrets, @git and @clients; a name with @ is written [@]",
+      "'roots.docs.protect[1]' must be a glob: there is no set '@gti', only @secrets, @git, @clients and @instructions; a name with @ is written [@]",
     ],
     [
       { dlfs: "a", protect: ["[b"] },

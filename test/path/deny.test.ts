@@ -110,11 +110,70 @@ describe("a deny pattern", () => {
     (path) => expect(denies("@clients", path, true)).toBe(true),
   );
 
+  // One of each kind: settings, hooks, servers, plugins, commands.
+  test.each([
+    ...[".opencode/plugin/x.js", ".opencode/plugins", ".opencode/package.json", "a/.opencode/opencode.json"],
+    ...[
+      ".claude/hooks/x.sh",
+      "a/b/.claude/hooks",
+      ".claude/plugins/x/y",
+      ".claude/commands/x.md",
+      ".claude/skills/x/y.md",
+    ],
+    ...[".amazonq/mcp.json", ".amazonq/cli-agents/x.json", ".junie/mcp/mcp.json", ".factory/settings.json"],
+    ...[".factory/hooks/x", ".factory/mcp.json.bak", ".continue/config.yaml", ".continue/mcpServers/x.yaml"],
+    ...[".windsurf/hooks.json", ".windsurf/workflows/x.md", ".codeium/windsurf/mcp_config.json", ".codex/rules/x"],
+    ...[
+      ".gemini/extensions/x/y.json",
+      ".qwen/commands/x.toml",
+      ".kiro/hooks/x",
+      ".clinerules/hooks/x",
+      ".cursor/hooks/x.sh",
+    ],
+    ...[".mcp.json.bak", ".cursor/mcp.json.bak", ".claude/settings.json.bak", "crush.json", ".aider.conf.yml"],
+  ])("@clients denies %s, in folders that fold case too", (path) => {
+    expect(denies("@clients", path)).toBe(true);
+    expect(denies("@clients", path.toUpperCase(), true)).toBe(true);
+    expect(denies("@instructions", path)).toBe(path.startsWith(".clinerules"));
+  });
+
+  test.each([
+    ...["AGENTS.md", "a/CLAUDE.md", ".cursorrules", ".cursor/rules/x.mdc", ".windsurf/rules/x", ".clinerules/x.md"],
+    ...[".github/copilot-instructions.md", ".github/prompts/x", ".claude/output-styles/x.md", ".amazonq/rules/x"],
+    ...[
+      ".junie/guidelines.md",
+      ".continue/rules/x.md",
+      ".kiro/steering/x.md",
+      ".roo/rules-code/x.md",
+      "x/.trae/rules/y",
+    ],
+  ])("@instructions denies %s, and @clients leaves it alone", (path) => {
+    expect(denies("@instructions", path)).toBe(true);
+    expect(denies("@clients", path)).toBe(false);
+  });
+
+  test("a folder above what a set names may have any name, the one that it names may not", () => {
+    const policy = compileDeny(["@clients"], { foldsCase: false });
+    expect(policy.anchors(["work", "a", ".claude"], "hooks")).toEqual([3]);
+    expect(policy.anchors(["work", ".codeium", "windsurf"], "mcp_config.json")).toEqual([2, 3]);
+    expect(policy.anchors(["work"], ".mcp.json")).toEqual([]);
+  });
+
   test.each([
     ".cursor",
     ".cursor/rules/x.md",
     ".vscode/settings.json",
-    ".claude/commands/x.md",
+    ".claude/projects/x.json",
+    ".claude/rules/x.md",
+    ".opencode",
+    ".opencode/themes/x.json",
+    ".windsurf/rules/x.md",
+    ".continue/rules/x.md",
+    ".github/workflows/x.yml",
+    "hooks/x",
+    "plugins/x.js",
+    "a.bak",
+    "AGENTS.md",
     "mcp.json",
     "settings.json",
   ])("@clients leaves %s alone", (path) => expect(denies("@clients", path)).toBe(false));
@@ -133,8 +192,8 @@ describe("a deny pattern", () => {
     ["!a", "it cannot begin with '!'"],
     ["", "nothing can have that name"],
     ["/", "nothing can have that name"],
-    ["@secrets2", "there is no set '@secrets2', only @secrets, @git and @clients"],
-    ["@git/", "there is no set '@git/', only @secrets, @git and @clients"],
+    ["@secrets2", "there is no set '@secrets2', only @secrets, @git, @clients and @instructions"],
+    ["@git/", "there is no set '@git/', only @secrets, @git, @clients and @instructions"],
     ["@git/config", "there is no set '@git/config'"],
     ["@*", "there is no set '@*'"],
     ["a//b", "it cannot hold '//', '.' or '..' as a part"],

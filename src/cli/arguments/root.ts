@@ -64,9 +64,10 @@ export function nameOfFolder(path: string, taken: (name: string) => boolean, pre
   }
 }
 
-/** Folders without a name; unlike those of `--root`, they have patterns that protect by default. */
-interface BareFolders {
+interface RootsOptions {
+  /** Folders without a name. */
   readonly folders?: readonly string[];
+  /** Patterns of what every one of these roots protects. */
   readonly protect?: readonly string[];
 }
 
@@ -78,7 +79,7 @@ interface BareFolders {
 export function parseRootArguments(
   texts: readonly string[],
   cwd: string,
-  { folders = [], protect = [] }: BareFolders = {},
+  { folders = [], protect = [] }: RootsOptions = {},
 ): Readonly<Record<string, HostRootInput>> {
   const given: RootArgument[] = [];
   const problems: string[] = [];
@@ -96,7 +97,8 @@ export function parseRootArguments(
   if (problems.length > 0) throw new ConfigError(problems, 78);
   const roots: Record<string, HostRootInput> = Object.create(null);
   const isTaken = (name: string): boolean => names.includes(name) || Object.hasOwn(roots, name);
-  for (const { name, root } of given) roots[name ?? nameOfFolder(root.path, isTaken)] = root;
+  for (const { name, root } of given)
+    roots[name ?? nameOfFolder(root.path, isTaken)] = protect.length === 0 ? root : { ...root, protect };
   for (const folder of folders) {
     const path = resolve(cwd, expandHome(folder));
     roots[nameOfFolder(path, isTaken)] = { path, protect };

@@ -4,7 +4,8 @@ import type { FileCommandName } from "../arguments/files/options.js";
 
 export const GUARD_OPTIONS = `  --read-only             no root may be changed
   --deny GLOB             hides names in every root; --protect GLOB keeps them from changes: globs, @secrets, @git,
-                          @clients; may be repeated`;
+                          @clients, @instructions; may be repeated. --no-protect: else .git and settings of MCP
+                          clients in FOLDER and --root may not be changed`;
 const COMMON = `  --config FILE           JSON5 configuration (see config.example.json5); none is searched for
   --root [NAME=]PATH[:ro] a root, without any file, named like its folder unless you say; may be repeated; ':ro' makes
                           it read-only

@@ -9,10 +9,11 @@ import type { NotUndoable } from "./changes/journal.js";
 import type { Observation, ObservedPlace, Observer } from "./changes/observer.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { OpenFile, Stamp } from "./open-file.js";
-import type { TreeSource } from "./tree-source.js";
+import type { SourceOptions, TreeSource } from "./tree-source.js";
 import type { EntryType, WalkOptions } from "./walk.js";
 
 export type { Access, PlacePolicy, SpellingRules } from "./access.js";
+export type { SourceOptions } from "./tree-source.js";
 export type { EntryType, Visit, WalkContent, WalkEntry, WalkOptions, WalkStep } from "./walk.js";
 
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
@@ -168,15 +169,6 @@ export interface Copied {
   readonly bytes: number;
   /** Of a file, where all of it was seen. */
   readonly sha256?: Sha256;
-}
-
-export interface SourceOptions {
-  /** Resolve a link at the end of the path. */
-  readonly followLast: boolean;
-  /** Also leave out what this other place denies or protects. */
-  readonly there?: Pick<Access, "policy" | "protection">;
-  /** Told the names of every link and special file that is left out. */
-  readonly leftOut?: (below: readonly string[], kind: "symlink" | "other") => void;
 }
 
 /** A file of a group; `modified`, and `mode` (permission bits), where they are restored; `newMode`: if nothing is there. */

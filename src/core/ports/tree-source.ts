@@ -2,6 +2,7 @@
 
 import type { FileAdapterError } from "../errors/errors.js";
 import type { Awaitable } from "../io.js";
+import type { Access } from "./access.js";
 import type { OpenFile } from "./open-file.js";
 
 /** A file or directory to copy. */
@@ -41,4 +42,13 @@ export interface TreeSource {
   isUnchanged(): Awaitable<boolean>;
   /** Idempotent. */
   close(): void;
+}
+
+export interface SourceOptions {
+  /** Resolve a link at the end of the path. */
+  readonly followLast: boolean;
+  /** Also leave out what this other place denies or protects. */
+  readonly there?: Pick<Access, "policy" | "protection">;
+  /** Told the names of every link and special file that is left out. */
+  readonly leftOut?: (below: readonly string[], kind: "symlink" | "other") => void;
 }

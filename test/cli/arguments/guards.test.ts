@@ -20,7 +20,7 @@ describe("the folders of mcp", () => {
     const cwd = makeFolder();
     for (const path of ["a/work", "b/work"]) mkdirSync(join(cwd, path), { recursive: true });
     expect(rootsOf(cwd, "mcp", "a/work", "b/work", "--root", "docs=a")).toMatchObject({
-      docs: { path: join(cwd, "a"), protect: [] },
+      docs: { path: join(cwd, "a"), protect: ["@git", "@clients"] },
       work: { path: join(cwd, "a/work"), protect: ["@git", "@clients"] },
       "work-2": { path: join(cwd, "b/work"), protect: ["@git", "@clients"] },
     });
@@ -37,6 +37,21 @@ describe("the folders of mcp", () => {
     expect(Object.values(rootsOf("/", "mcp", "--root", "w=~"))).toMatchObject([{ path: homedir() }]);
   });
 });
+
+test.each([["serve"], ["check"], ["mcp"], ["call", "file:roots"], ["ls", "a:"], ["acp", "agent"]])(
+  "roots given by --root protect .git and settings of clients, unless --no-protect: %s",
+  (...words) => {
+    const cwd = makeFolder();
+    const roots = (...flags: string[]) =>
+      rootsOf(cwd, ...words.slice(0, 1), "--root", "a=.", ...flags, ...words.slice(1));
+    expect(roots()).toMatchObject({ a: { protect: ["@git", "@clients"] } });
+    expect(roots("--no-protect")).toMatchObject({ a: { protect: [] } });
+    expect(roots("--no-protect", "--protect", "@instructions")).toMatchObject({ a: { protect: ["@instructions"] } });
+    writeFileSync(join(cwd, "c.json5"), '{ file: { roots: { mine: "." } } }');
+    // What a configuration says of its own roots holds.
+    expect(roots("--config", join(cwd, "c.json5"))).toMatchObject({ mine: { protect: [] } });
+  },
+);
 
 test("mcp warns of a root that holds the keys of venue-files, and of no other", async () => {
   const home = makeFolder({ "state/venue-files/keys/me": "x", "work/a.txt": "" });
@@ -59,7 +74,7 @@ describe("--deny, --protect and --read-only", () => {
       const flags = ["--config", file, "--root", "b=.", "--deny", "@secrets", "--protect", "@git", "--read-only"];
       expect(rootsOf(cwd, ...words.slice(0, 1), ...flags, ...words.slice(1))).toMatchObject({
         a: { deny: ["x", "@secrets"], protect: ["y", "@git"], readOnly: true },
-        b: { deny: ["@secrets"], protect: ["@git"], readOnly: true },
+        b: { deny: ["@secrets"], protect: ["@git", "@clients", "@git"], readOnly: true },
       });
     },
   );

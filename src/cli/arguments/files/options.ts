@@ -239,7 +239,7 @@ function parseOwnCalls({ values, lists, flags }: FileCommand): OwnCalls {
   return {
     source: {
       ...{ file: values.get("config"), roots: lists.get("root") ?? [] },
-      ...(GUARDS.some(given) ? { guards } : {}),
+      ...(GUARDS.some(given) ? { guards, noProtect: flags.has("no-protect") } : {}),
     },
     capsFile: values.get("caps"),
     ...reach,
