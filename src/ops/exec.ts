@@ -1,4 +1,4 @@
-import { noSandbox } from "../core/errors/sandbox-texts.js";
+import { DRIVE_NEEDS_THREADS, noSandbox } from "../core/errors/sandbox-texts.js";
 import { invalidInput, quotaExceeded } from "../core/errors/texts.js";
 import type { MountedDirectory } from "../core/ports/mount.js";
 import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
@@ -133,7 +133,7 @@ async function show(place: ExecPlace & { readonly isAllowed: boolean }, call: Pl
   }
   const shown = { ...mount, writable, files: filesOf(mount, { isAllowed, group: at.access.origin?.group }) };
   if (sandbox.shows === "files") return { mount: shown };
-  if (backend.mount === undefined) throw noSandbox();
+  if (backend.mount === undefined) throw noSandbox(DRIVE_NEEDS_THREADS);
   const { uid = NOBODY, gid = uid } = sandbox;
   const keepsTree = request.snapshot === true;
   const options = { writable, keepsStage: !top.root.readOnly, keepsTree, user: { uid, gid } };

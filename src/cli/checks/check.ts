@@ -1,6 +1,6 @@
 // The `check` command: describes a configuration, or lists its problems.
 
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
@@ -66,8 +66,6 @@ interface Look {
   readonly file: string | undefined;
 }
 
-const NOBODY = 65_534;
-
 /** Opens roots and existing state, without creating anything that stays. `undefined` if something cannot be opened. */
 async function factsOf(config: VenueConfig, { env, problems, file }: Look): Promise<VenueFacts | undefined> {
   const warnings: string[] = [...config.warnings];
@@ -103,7 +101,7 @@ async function factsOf(config: VenueConfig, { env, problems, file }: Look): Prom
       grants: config.auth.grants.map((grant) => ({ ...grant, did: canonical(grant.did) })),
       revocations,
       roots: rootsOf(config, opened, { canonical, state: knownStateDir(config, env) }),
-      commands: await commandsOf(config, opened),
+      commands: await commandsOf(config),
       state: knownStateDir(config, env),
       drives: drivesOf(config, env),
       warnings: [
@@ -150,22 +148,16 @@ function approvingClients(config: VenueConfig): readonly string[] {
   ];
 }
 
-async function commandsOf({ profiles }: VenueConfig, opened: OpenRoots): Promise<VenueFacts["commands"]> {
+async function commandsOf({ profiles, file }: VenueConfig): Promise<VenueFacts["commands"]> {
   const rows: (readonly string[])[] = [];
-  for (const [name, { root, shell }] of Object.entries(profiles)) {
+  for (const [name, { root, prefix, shell }] of Object.entries(profiles)) {
     if (shell === undefined) continue;
     const { reportSandbox } = await import("../../sandbox/report.js");
-    const { sandbox, network, processes, group } = await reportSandbox(shell, ownerOf(opened, root));
+    const { sandbox, network, processes, group } = await reportSandbox(shell, { file, root, prefix });
     const said = [sandbox, network, processes, group].filter((part) => part !== undefined);
     rows.push([name, `on ${root}`, escapeText(said.join("; "))]);
   }
   return rows;
-}
-
-/** A temp root is given to nobody where this process is root. */
-function ownerOf({ roots }: OpenRoots, name: string): { readonly uid: number; readonly gid: number } {
-  const root = roots.find((one) => one.name === name);
-  return root?.kind !== "host" || root.hostPath === undefined ? { uid: NOBODY, gid: NOBODY } : statSync(root.hostPath);
 }
 
 function drivesOf(config: VenueConfig, env: CommandContext["env"]): string {

@@ -1,6 +1,6 @@
 // `venue-files doctor`: what this machine offers, what is missing, and what that costs. Changes nothing.
 
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { ConfigError } from "../../config/errors.js";
 import { parseConfig } from "../../config/load.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -83,11 +83,12 @@ function native(name: string, use: string, without: string): Finding {
 
 async function sandbox({ cwd }: CommandContext): Promise<Finding> {
   const subject = "Sandbox";
-  const profiles = { shell: { profile: "jettson", root: "tmp", shell: {} } };
-  const { shell } = parseConfig({ profiles }, { baseDir: cwd }).profiles["shell"] ?? {};
+  const profiles = { shell: { profile: "jettson", root: "here", shell: {} } };
+  const config = parseConfig({ profiles, file: { roots: { here: cwd } } }, { baseDir: cwd });
+  const { shell } = config.profiles["shell"] ?? {};
   if (shell === undefined) return { subject, state: "fault", text: "its configuration has no shell" };
   const { reportSandbox } = await import("../../sandbox/report.js");
-  const { sandbox: found, network } = await reportSandbox(shell, statSync(cwd));
+  const { sandbox: found, network } = await reportSandbox(shell, { file: config.file, root: "here" });
   const state = found.startsWith("none") ? "note" : "ok";
   return {
     subject,

@@ -2,10 +2,13 @@
 
 import { adapterError, type FileAdapterError } from "./errors.js";
 
+/** Why the host's own programs cannot work in a drive. */
+export const DRIVE_NEEDS_THREADS = 'a drive is no directory of this machine: set shell.driver to "just-bash"';
 /** Begins every such text. */
 const NO_SANDBOX = "no sandbox available";
 /** The reason itself is for the operator: it may hold paths of the host. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
+  [/"just-bash"/, DRIVE_NEEDS_THREADS],
   [/never run as root/, "commands never run as root (set shell.uid and shell.gid)"],
   [/\/dev\/net\/tun|\btun socket\b/, "its network needs /dev/net/tun (or set shell.network to false)"],
 ];
