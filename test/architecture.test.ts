@@ -33,7 +33,7 @@ const MAY_USE_FILES = [
   /^audit\/(rotating-file|rotation|checkpoints|verify|index-file)\.ts$/,
   /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(migrate|migration-lock|running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocation-file|revocation-guard|access-store))\.ts$/,
   /^drive\/store\//,
-  /^database\/(shared-database|check-pages|durable-files)\.ts$/,
+  /^database\/(shared-database|check-pages|durable-files|environment|room)\.ts$/,
   /^process\/spawn-alone\.ts$/,
   /^journal\/(pending-log|check-tables)\.ts$/,
   // They look what the system has, and open nothing of a root.
@@ -58,7 +58,7 @@ const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   },
   { who: /^(?!pdf\/pdf-thread\.ts$)/, what: /^unpdf$/ },
   { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },
-  { who: /^(?!database\/|drive\/store\/embedded\/collect\.ts$|journal\/tables\.ts$)/, what: /^lmdb$/ },
+  { who: /^(?!database\/|journal\/tables\.ts$)/, what: /^lmdb$/ },
   // It must never see a token of anybody's: decision 18.
   { who: /^(?!ucan\/mint\/ucan08\.ts$)/, what: /^ucans$/ },
   { who: /^surfaces\//, what: /^(node:fs|jail\/|backend\/|roots\/|ops\/|dispatch\/|path\/)/ },

@@ -1,7 +1,8 @@
 // Checks the structure of a database file without LMDB, which trusts what it reads: a page that leads it astray ends the
 // process, or makes a later change overwrite other pages. The format is that of lmdb's `mdb.c` (MDB_DATA_VERSION 2).
 
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { DamagedDatabase } from "./damaged-database.js";
 
 const HEADER_BYTES = 24;
 const NODE_HEADER_BYTES = 8;
@@ -61,14 +62,22 @@ interface Walk {
  * The caller sees to it that nobody changes the file meanwhile.
  * @param path of the file of an LMDB database, as the bundled LMDB writes it without encryption
  * @param tables names that its tables may have
- * @throws Error whose message tells what is damaged; system errors
+ * @throws DamagedDatabase; system errors
  */
 export function checkPages(path: string, tables: readonly string[]): void {
+  // It was made, and nothing was written.
+  if (statSync(path).size > 0) check(path, (pages) => pages.check(tables));
+}
+
+/** Checks what LMDB reads when it opens the file and copies it, and no table. @throws DamagedDatabase, of an empty file too; system errors */
+export const checkHead = (path: string): void =>
+  check(path, (pages, bytes) => require(pages.end <= bytes, "the file is cut short"));
+
+function check(path: string, more: (pages: PageCheck, bytes: number) => void): void {
   const fd = openSync(path, "r");
   try {
-    const bytes = fstatSync(fd).size;
-    // It was made, and nothing was written.
-    if (bytes > 0) new PageCheck(fd, bytes).check(tables);
+    const { size } = fstatSync(fd);
+    more(new PageCheck(fd, size), size);
   } finally {
     closeSync(fd);
   }
@@ -110,7 +119,12 @@ class PageCheck {
     this.#seen.fill(1, 0, 2);
   }
 
-  /** @throws Error */
+  /** Where the last page ends that may be used. */
+  get end(): number {
+    return this.#pages * this.#pageBytes;
+  }
+
+  /** @throws DamagedDatabase */
   check(names: readonly string[]): void {
     const tables: TableRecord[] = [];
     const known = names.map((name) => `${name}\0`);
@@ -281,5 +295,5 @@ function byNumber(one: Uint8Array, other: Uint8Array): -1 | 0 | 1 {
 }
 
 function require(isTrue: boolean, what: string): asserts isTrue {
-  if (!isTrue) throw new Error(`The database is damaged: ${what}`);
+  if (!isTrue) throw new DamagedDatabase(what);
 }

@@ -1,6 +1,7 @@
 // Consistent copies of LMDB databases.
 
-import { open } from "lmdb";
+import { checkHead } from "./check-pages.js";
+import { dataFile, openEnvironment } from "./environment.js";
 import { openGate } from "./gate.js";
 
 /**
@@ -8,14 +9,22 @@ import { openGate } from "./gate.js";
  *
  * @param folder of the database
  * @param target an empty folder
+ * @throws DamagedDatabase if that is seen at its head; other damage is in the copy, too
  */
 export async function copyDatabase(folder: string, target: string): Promise<void> {
+  const file = dataFile(folder);
   const gate = openGate(folder);
-  const env = gate.hold(() => open({ path: folder, noSubdir: false, readOnly: true, maxDbs: 32 }));
   try {
-    await env.backup(target, false);
+    const env = gate.hold(() => {
+      checkHead(file);
+      return openEnvironment({ path: folder, maxTables: 32, flush: false, readOnly: true });
+    });
+    try {
+      await env.backup(target, false);
+    } finally {
+      await gate.hold(() => env.close());
+    }
   } finally {
-    await gate.hold(() => env.close());
     await gate.close();
   }
 }

@@ -3,7 +3,8 @@
 // changes or closes a shared database therefore holds its gate.
 
 import { join } from "node:path";
-import { open, type RootDatabase } from "lmdb";
+import type { RootDatabase } from "lmdb";
+import { makeEmpty, openEnvironment } from "./environment.js";
 
 /** Its files are these, with the lock file of LMDB's own. */
 const FILE = "gate.mdb";
@@ -25,14 +26,10 @@ export interface Gate {
  */
 export function openGate(folder: string): Gate {
   for (let tries = 1; ; tries += 1) {
-    // An environment without any data: its lock on writers is all that is used, and it has no commit to lose.
-    const env = open<Buffer, Buffer>({
-      path: join(folder, FILE),
-      noSubdir: true,
-      maxReaders: 8,
-      overlappingSync: false,
-      noSync: true,
-    });
+    const path = join(folder, FILE);
+    // Only its lock on writers is used: whatever is in it, it holds nothing, and has no commit to lose.
+    makeEmpty(path);
+    const env = openEnvironment({ path, isFile: true, maxTables: 1, maxReaders: 8, flush: false });
     try {
       env.transactionSync(() => undefined);
       return gateOf(env);

@@ -1,10 +1,11 @@
 // A database (LMDB) that several processes use at once.
 
 import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { open } from "lmdb";
+import { ABORT } from "lmdb";
 import { checkPages } from "./check-pages.js";
+import { dataFile, openEnvironment } from "./environment.js";
 import { type Gate, openGate } from "./gate.js";
+import { Room } from "./room.js";
 
 /** Which keys, in which order. */
 export interface KeyRange {
@@ -64,19 +65,11 @@ export function openShared(folder: string, { maxTables, flush, check }: SharedDa
   const gate = openGate(folder);
   try {
     return gate.hold(() => {
-      const file = join(folder, "data.mdb");
+      const file = dataFile(folder);
       if (typeof check === "function") check(folder);
       else if (check !== undefined && existsSync(file)) checkPages(file, check);
-      const env = open<Buffer, Buffer>({
-        ...BINARY,
-        path: folder,
-        noSubdir: false,
-        maxDbs: maxTables,
-        maxReaders: 512,
-        overlappingSync: false,
-        noSync: !flush,
-      });
-      return gated(env, gate);
+      const env = openEnvironment({ path: folder, maxTables, flush });
+      return gated(env, gate, new Room(file));
     });
   } catch (error) {
     void gate.close();
@@ -87,29 +80,53 @@ export function openShared(folder: string, { maxTables, flush, check }: SharedDa
 /** @throws Error if the table is not there and cannot be made */
 export const openTable = (env: SharedDatabase, name: string): Table => env.openDB({ ...BINARY, name });
 
-/** Makes whatever changes the database hold the gate. */
-function gated(env: SharedDatabase, gate: Gate): SharedDatabase {
+/** Makes whatever changes the database hold the gate, and see to it that there is room for it on the disk. */
+function gated(env: SharedDatabase, gate: Gate, room: Room): SharedDatabase {
   const [openDB, close] = [env.openDB, env.close];
   let isClosed = false;
-  holdInTransactions(env, gate);
+  guardChanges(env, gate, room);
   return Object.assign(env, {
     openDB(...args: Parameters<typeof openDB>) {
-      const table = gate.hold(() => Reflect.apply(openDB, env, args));
-      holdInTransactions(table, gate);
+      const table = gate.hold(() => {
+        room.make();
+        return Reflect.apply(openDB, env, args);
+      });
+      guardChanges(table, gate, room);
       return table;
     },
     async close() {
       if (isClosed) return;
       isClosed = true;
       await gate.hold(() => Reflect.apply(close, env, []));
+      room.close();
       await gate.close();
     },
   });
 }
 
 /** Single changes outside a transaction are transactions of their own, begun by the same method. */
-function holdInTransactions(table: object, gate: Gate): void {
-  const begin: unknown = Reflect.get(table, "transactionSync");
-  if (typeof begin !== "function") throw new TypeError("LMDB has no transactionSync");
-  Reflect.set(table, "transactionSync", (...args: unknown[]) => gate.hold(() => Reflect.apply(begin, table, args)));
+function guardChanges(table: Table, gate: Gate, room: Room): void {
+  const { transactionSync, putSync, removeSync } = table;
+  Object.assign(table, {
+    transactionSync(action: () => unknown, ...flags: unknown[]) {
+      const inRoom = (): unknown => {
+        const result = action();
+        if (result !== ABORT) room.make();
+        return result;
+      };
+      return room.counting(() => gate.hold(() => Reflect.apply(transactionSync, table, [inRoom, ...flags])));
+    },
+    putSync(key: Buffer, value: Buffer) {
+      return room.counting(() => {
+        room.count(key, value);
+        return Reflect.apply(putSync, table, [key, value]);
+      });
+    },
+    removeSync(key: Buffer) {
+      return room.counting(() => {
+        room.count(key);
+        return Reflect.apply(removeSync, table, [key]);
+      });
+    },
+  });
 }

@@ -7,6 +7,8 @@ import { basename, join, resolve } from "node:path";
 import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
+import { codeOf } from "../../core/unknown.js";
+import { DamagedDatabase } from "../../database/damaged-database.js";
 import { errnoOf } from "../../jail/sys.js";
 import { revocationPlace } from "../../venue/identity/revocation-place.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
@@ -71,7 +73,12 @@ interface Walk {
 async function* filesBelow(folder: string, prefix: string, { spool, skip }: Walk): AsyncGenerator<Source> {
   const entries = entriesOf(folder);
   if (entries.some(({ name }) => name === DATA)) {
-    yield* fileSource(await databaseFile(folder, spool), `${prefix}/${DATA}`);
+    // Whoever opens a damaged one salvages what can be read of it.
+    const copy = await databaseFile(folder, spool).catch((error: unknown) => {
+      if (isDamage(error)) return join(folder, DATA);
+      throw error;
+    });
+    yield* fileSource(copy, `${prefix}/${DATA}`);
   }
   for (const entry of entries) {
     const { name } = entry;
@@ -97,6 +104,8 @@ async function databaseFile(folder: string, spool: string): Promise<string> {
   await copyDatabase(folder, target);
   return join(target, DATA);
 }
+
+const isDamage = (error: unknown): boolean => error instanceof DamagedDatabase || codeOf(error) === "STORE_DAMAGED";
 
 /** A file as it is now. One that is gone is left out; what is appended meanwhile, too. */
 async function* fileSource(file: string, path: string): AsyncGenerator<Source> {
@@ -124,12 +133,12 @@ async function* driveSources(folder: string, spool: string): AsyncGenerator<Sour
   // Made with the first drive.
   if (!entriesOf(join(folder, "index")).some(({ name }) => name === DATA)) return;
   for (let tries = 1; ; tries++) {
-    const index = await databaseFile(join(folder, "index"), spool);
+    const index = await databaseFile(join(folder, "index"), spool).catch(refuseDamaged);
     const packs = await readdir(join(folder, "packs"));
     const opened = await Promise.allSettled(packs.map((name) => open(join(folder, "packs", name), "r")));
     const handles = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     try {
-      const isWhole = handles.length === packs.length && (await hasEveryPack(index, packs));
+      const isWhole = handles.length === packs.length && (await hasEveryPack(index, packs).catch(refuseDamaged));
       if (!isWhole && tries < TRIES) continue;
       if (!isWhole)
         throw new ConfigError(["--drives: the packs of the drives changed too often. Try again"], EXIT.noInput);
@@ -145,6 +154,13 @@ async function* driveSources(folder: string, spool: string): AsyncGenerator<Sour
       await Promise.all(handles.map((handle) => handle.close()));
     }
   }
+}
+
+/** @throws ConfigError instead of damage */
+function refuseDamaged(error: unknown): never {
+  if (!isDamage(error)) throw error;
+  const text = "--drives: the index of the drives is damaged. Restore a backup of the drives, or leave --drives out";
+  throw new ConfigError([text], EXIT.config);
 }
 
 /** Whether every pack that the index names is among the files. */

@@ -53,7 +53,7 @@ storeSuite("embedded", async (now) => {
 
 describe("an embedded store whose index is damaged", () => {
   test.each([
-    ["cut short", (file: string) => truncateSync(file, statSync(file).size >> 1)],
+    ["cut short", (file: string) => truncateSync(file, 3 * 4096)],
     [
       "zeroed at its head",
       (file: string) => writeFileSync(file, Buffer.concat([Buffer.alloc(8192), readFileSync(file).subarray(8192)])),

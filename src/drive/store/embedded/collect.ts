@@ -4,9 +4,8 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { open } from "lmdb";
 import { yieldToLoop } from "../../../core/io.js";
-import type { Table } from "../../../database/shared-database.js";
+import { openShared, type Table } from "../../../database/shared-database.js";
 import { isHashOf } from "../../cad3/ref.js";
 import type { CollectOptions, CollectReport } from "../cell-store.js";
 import type { LiveBatches } from "../live-batches.js";
@@ -139,8 +138,7 @@ export interface Scratch {
 /** @param folder on a local disk */
 export function openScratch(folder: string): Scratch {
   const path = join(folder, `${SCRATCH}${randomUUID()}`);
-  const binary = { encoding: "binary", keyEncoding: "binary" } as const;
-  const env = open<Buffer, Buffer>({ ...binary, path, noSubdir: false, noSync: true, overlappingSync: false });
+  const env = openShared(path, { maxTables: 1, flush: false });
   const empty = Buffer.alloc(0);
   const fresh = new Set<HashText>();
   const write = (): void => {

@@ -5,6 +5,8 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { attempt } from "../../../core/io.js";
 import { checkPages } from "../../../database/check-pages.js";
+import { DamagedDatabase } from "../../../database/damaged-database.js";
+import { dataFile } from "../../../database/environment.js";
 import { storeDamaged } from "../store-error.js";
 import { mayRun, ownToken } from "./process-token.js";
 
@@ -12,13 +14,12 @@ import { mayRun, ownToken } from "./process-token.js";
 const MARK = "closed";
 const TABLE_NAMES = ["meta", "cells", "chunks", "roots", "retired", "keys", "packs"] as const;
 
-const fileOf = (index: string): string => join(index, "data.mdb");
 const markOf = (index: string): string | undefined => attempt(() => readFileSync(join(index, MARK), "utf8"));
 const setMark = (index: string, text: string): void =>
   void attempt(() => writeFileSync(join(index, MARK), text, { mode: 0o600 }));
 
 function stateOf(index: string): string | undefined {
-  const stat = attempt(() => statSync(fileOf(index), { bigint: true }));
+  const stat = attempt(() => statSync(dataFile(index), { bigint: true }));
   return stat && `${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 
@@ -28,20 +29,25 @@ function isOpenHere(mark: string): boolean {
   return mayRun(mark) && place(mark) === place(ownToken());
 }
 
-/** Nobody else changes the tables meanwhile. @param index their folder @throws STORE_DAMAGED; system errors */
-export function checkIndex(index: string): void {
+/**
+ * Nobody else changes the tables meanwhile.
+ * @param index their folder
+ * @param tables their names
+ * @throws STORE_DAMAGED; system errors
+ */
+export function checkIndex(index: string, tables: readonly string[] = TABLE_NAMES): void {
   const mark = markOf(index);
   const state = stateOf(index);
   if (mark !== undefined && (mark === state || isOpenHere(mark))) return;
-  const size = attempt(() => statSync(fileOf(index)).size) ?? 0;
+  const size = attempt(() => statSync(dataFile(index)).size) ?? 0;
   if (size === 0) {
     if (mark !== undefined) throw storeDamaged("its index is empty");
     return;
   }
   try {
-    checkPages(fileOf(index), TABLE_NAMES);
+    checkPages(dataFile(index), tables);
   } catch (error) {
-    if (error instanceof Error && "syscall" in error) throw error;
+    if (!(error instanceof DamagedDatabase)) throw error;
     throw storeDamaged("its index is not what was written. Restore a backup of it");
   }
 }

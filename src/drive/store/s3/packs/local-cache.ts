@@ -2,8 +2,10 @@
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { dataFile } from "../../../../database/environment.js";
 import { openShared, openTable } from "../../../../database/shared-database.js";
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
+import { checkIndex, markOpen } from "../../embedded/index-state.js";
 import { makeFolder } from "../../embedded/make-folder.js";
 import { refuseNetwork } from "../../embedded/network-fs.js";
 import { stamped, uint, uintBytes, unstamped } from "../../tables.js";
@@ -30,6 +32,7 @@ const MAX_WAITING_BYTES = 1 << 20;
 const EVICTED_PART = 0.1;
 /** Rows evicted per transaction. */
 const EVICTED_ROWS = 4096;
+const TABLE_NAMES = ["rows", "order", "meta"] as const;
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 
 /**
@@ -44,8 +47,9 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
   for (const name of readdirSync(path)) {
     if (join(path, name) !== folder) rmSync(join(path, name), { recursive: true, force: true });
   }
-  const env = openShared(folder, { maxTables: 4, flush: false });
-  const [rows, order, meta] = ["rows", "order", "meta"].map((name) => openTable(env, name));
+  const env = openShared(folder, { maxTables: 4, flush: false, check: dropDamaged });
+  const closed = markOpen(folder);
+  const [rows, order, meta] = TABLE_NAMES.map((name) => openTable(env, name));
   if (rows === undefined || order === undefined || meta === undefined) throw new RangeError("No tables");
   const waiting = new Map<string, Buffer>();
   let waitingBytes = 0;
@@ -124,8 +128,18 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
     async close() {
       write();
       await env.close();
+      closed();
     },
   };
+}
+
+/** What is damaged is made anew. */
+function dropDamaged(folder: string): void {
+  try {
+    checkIndex(folder, TABLE_NAMES);
+  } catch {
+    rmSync(dataFile(folder), { force: true });
+  }
 }
 
 function bootName(): string {
