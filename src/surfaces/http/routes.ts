@@ -256,6 +256,7 @@ function findOperation(host: HttpHost, name: string): OperationListing {
 }
 
 function getStatus(host: HttpHost, { reply, caller }: Exchange): ReturnType<Handler> {
+  const { assets, ops, ...ofOthers } = host.stats();
   const status = {
     status: "OK",
     ts: host.nowMs(),
@@ -263,7 +264,8 @@ function getStatus(host: HttpHost, { reply, caller }: Exchange): ReturnType<Hand
     name: host.name,
     version: WIRE_VERSION,
     url: host.url(),
-    stats: host.stats(),
+    // How busy others are is nothing for strangers.
+    stats: { assets, ops, ...(caller.authentication === "public" ? {} : ofOthers) },
     ...(caller.isOperator ? { operator: host.operatorStatus() } : {}),
   };
   return sendJson(reply, 200, JSON.stringify(status));

@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
 import { deferred, settleWithin } from "../../core/turns.js";
-import { fieldsOf } from "../../core/unknown.js";
+import { fieldsOf, isObject } from "../../core/unknown.js";
 import { parseInput, RefusedJson } from "../../schema/exact-json.js";
 import { Intake } from "../streams/intake.js";
 import { LineWriter } from "../streams/line-writer.js";
@@ -25,6 +25,7 @@ const NEWLINE = 0x0a;
 const ID_WINDOW_BYTES = 256;
 const ID_FIRST = /^\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(\d+|"[^"\\]*")/;
 const ID_LAST = /"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$/;
+const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 /** How long calls may take whose client has ended its input and may still read. */
 const LAST_ANSWERS_MS = 5000;
@@ -192,11 +193,20 @@ export class LineTransport implements Transport {
       message = parseInput(text);
     } catch (error) {
       if (error instanceof RefusedJson) this.#refuse(text, `Invalid JSON: ${error.message}`);
-      else this.#streams.onError(new Error("a line that is not JSON was ignored"));
+      else this.#answerFault(null, PARSE_ERROR, `Invalid JSON: ${(error as Error).message}`);
       return;
     }
-    if (isMessage(message)) this.#let(message);
-    else this.#streams.onError(new Error("a line that is no JSON-RPC message was ignored"));
+    const fault = faultOf(message);
+    if (fault === undefined) this.#let(message as JSONRPCMessage);
+    else this.#answerFault(idOf(message), INVALID_REQUEST, fault);
+  }
+
+  /** @param id `null`: unknown. `undefined`: what it answers is no call, and gets no answer */
+  #answerFault(id: RequestId | null | undefined, code: number, text: string): void {
+    this.#streams.onError(new Error(text));
+    // A client that does not read is not answered without end.
+    if (id === undefined || (id === null && this.#writer.isBehind)) return;
+    void this.send({ jsonrpc: "2.0", id, error: { code, message: text } } as JSONRPCMessage);
   }
 
   #let(message: JSONRPCMessage): void {
@@ -231,10 +241,24 @@ export class LineTransport implements Transport {
     const isShort = message.length <= 2 * ID_WINDOW_BYTES;
     const ends = isShort ? message : message.slice(0, ID_WINDOW_BYTES) + message.slice(-ID_WINDOW_BYTES);
     const id = (ID_FIRST.exec(ends) ?? ID_LAST.exec(ends))?.[1];
-    if (id === undefined) this.#streams.onError(new Error(text));
-    else void this.send({ jsonrpc: "2.0", id: JSON.parse(id), error: { code: INVALID_REQUEST, message: text } });
+    const found: unknown = id === undefined ? null : JSON.parse(id);
+    this.#answerFault(isRequestId(found) ? found : null, INVALID_REQUEST, text);
   }
 }
 
-/** Minimal shape check; the protocol layer validates the rest. */
-const isMessage = (value: unknown): value is JSONRPCMessage => fieldsOf(value)["jsonrpc"] === "2.0";
+/** Ids that can be answered: others would be lost in JSON, or match nothing. */
+const isRequestId = (id: unknown): id is RequestId => typeof id === "string" || Number.isSafeInteger(id);
+
+/** Minimal shape check; the protocol layer validates the rest. @returns `undefined`: there is none */
+function faultOf(message: unknown): string | undefined {
+  if (!isObject(message) || message["jsonrpc"] !== "2.0") return "Invalid request: expected a JSON-RPC 2.0 message";
+  if (!("method" in message) || !("id" in message) || isRequestId(message["id"])) return undefined;
+  return "Invalid request: 'id' must be text or a whole number";
+}
+
+/** Whom to answer that a message is none. `undefined`: nobody waits */
+function idOf(message: unknown): RequestId | null | undefined {
+  if (!isObject(message)) return null;
+  if (!("method" in message) || !("id" in message)) return undefined;
+  return isRequestId(message["id"]) ? message["id"] : null;
+}

@@ -70,9 +70,10 @@ function Numbers({
   const memory = value("process_resident_memory_bytes");
   const median = value("median seconds");
   const bytes = (direction: string) => formatSize(value(`venue_files_bytes_total ${direction}`) ?? 0);
+  const { jobs } = status.stats;
   const shown: [string, string | undefined][] = [
     [texts.operations, formatNumber(status.stats["ops"] ?? 0)],
-    [texts.jobs, formatNumber(status.stats["jobs"] ?? 0)],
+    [texts.jobs, jobs === undefined ? undefined : formatNumber(jobs)],
     [texts.calls, value(calls) === undefined ? undefined : formatNumber(value(calls) ?? 0)],
     [texts.failures, metrics === undefined ? undefined : formatNumber(value(`${calls} failed`) ?? 0)],
     [texts.denials, metrics === undefined ? undefined : formatNumber(value(`${calls} denied`) ?? 0)],

@@ -189,7 +189,7 @@ const STATUS_SCHEMAS: JsonObject = {
         pattern: "^\\d+\\.\\d+",
       },
       url: text,
-      stats: object({ assets: count, users: count, ops: count, jobs: count }),
+      stats: object({ assets: count, users: count, ops: count, jobs: count }, ["users", "jobs"]),
       operator: object({
         uptimeMs: count,
         roots: {

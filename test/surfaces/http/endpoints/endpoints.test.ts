@@ -24,9 +24,24 @@ test("status tells who the venue is and what it can do", async () => {
       name: "test venue",
       version: "0.9.0",
       url: served.url,
-      stats: { assets: 2, users: 0, ops: 2, jobs: 0 },
+      stats: { assets: 2, ops: 2 },
     },
   });
+});
+
+test("status tells anonymous callers no numbers of users and jobs, and others all of them", async () => {
+  const statsFor = async (headers: Record<string, string>) =>
+    Object(await (await fetch(`${served.url}/api/v1/status`, { headers })).json()).stats;
+  await fetch(`${served.url}/api/v1/invoke`, {
+    method: "POST",
+    headers: { ...as("alice"), "content-type": "application/json" },
+    body: JSON.stringify({ operation: "file:read", input: {} }),
+  });
+  expect(await statsFor({})).toEqual({ assets: 2, ops: 2 });
+  for (const who of ["alice", "bob", "operator"] as const) {
+    expect(await statsFor(as(who))).toEqual({ assets: 2, ops: 2, users: 1, jobs: 1 });
+  }
+  expect((await fetch(`${served.url}/api/v1/status`, { headers: { authorization: "Bearer x" } })).status).toBe(401);
 });
 
 test("status tells the operator, and nobody else, how it is", async () => {
