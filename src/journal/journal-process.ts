@@ -40,7 +40,7 @@ function salvageEntries(from: Tables, to: Tables): void {
   inBatches(to, rowsOf<EntryRow>(from.entries, to.entries), ([id, row]) => {
     if (row.id !== id.toString("latin1")) return;
     putEntry(to, row);
-    addTotals(to, { entries: 1, bytes: 0 });
+    addTotals(to, { entries: 1, bytes: 0 }, row.actor);
   });
 }
 
@@ -48,10 +48,12 @@ function salvageEntries(from: Tables, to: Tables): void {
 function salvageContents(from: Tables, to: Tables): void {
   inBatches(to, rowsOf<KeptRow>(from.kept, to.kept), ([id, row]) => {
     const image = row.in === "value" ? from.images.get(id) : undefined;
-    if (to.entries.get(id) === undefined || (row.in === "value" && image?.length !== row.size)) return;
-    putKept(to, id.toString("latin1"), row);
+    const found = to.entries.get(id);
+    const entry = found === undefined ? "damaged" : decode<EntryRow>(found);
+    if (entry === "damaged" || (row.in === "value" && image?.length !== row.size)) return;
+    putKept(to, entry, row);
     if (image !== undefined) to.images.putSync(id, image);
-    addTotals(to, { entries: 0, bytes: countedBytes(row) });
+    addTotals(to, { entries: 0, bytes: countedBytes(row) }, entry.actor);
   });
 }
 

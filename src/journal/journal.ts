@@ -253,7 +253,7 @@ export class RootJournal implements Journal, JournalWriter {
     const items = await this.#options.bin.list(this.#prefix);
     const inTrash = items.map(({ name }) => name.slice(this.#prefix.length));
     const waiting = this.#store.waiting().filter(({ kept }) => kept !== undefined);
-    return [...new Set([...inTrash, ...this.#store.oldestKept(), ...waiting.map(({ row }) => row.id)])];
+    return [...new Set([...inTrash, ...this.#store.oldest("kept"), ...waiting.map(({ row }) => row.id)])];
   }
 
   /** Replaced entries lie in the trash as well, but only deleted ones are listed. */

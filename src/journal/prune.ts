@@ -85,7 +85,7 @@ export class Pruner {
     const ids: string[] = [];
     let missing = bytes;
     let looked = 0;
-    for (const id of store.oldestKept()) {
+    for (const id of store.oldest("kept")) {
       if (++looked % TURN === 0) await yieldToLoop();
       const entry = store.kept(id)?.in === "trash" ? store.entry(id) : undefined;
       if (entry === undefined || !mayGiveUp(entry.path)) continue;
@@ -126,11 +126,22 @@ export class Pruner {
     await this.#dropEntries();
   }
 
-  /** Content that is too old, then the oldest until the rest fits. */
+  /** Content that is too old, then of those who keep most, until the rest fits. */
   async #giveUpContent(): Promise<void> {
     const giveUp = (ids: readonly string[]): Promise<void> => this.#giveUp(ids);
     await this.#inTurns(this.#apartToGive(), giveUp);
+    await this.#inTurns(this.#tooOld("kept"), giveUp);
     await this.#inTurns(this.#contentToGive(), giveUp);
+  }
+
+  /** Ends at the first that stays, so that a look costs what it gives up rather than all that is there. */
+  *#tooOld(of: "kept" | "entries"): Iterable<string> {
+    const { store, rules, nowMs } = this.#options;
+    const oldestMs = nowMs() - rules.days * DAY_MS;
+    for (const id of store.oldest(of)) {
+      if (timeOfId(id) >= oldestMs) return;
+      yield id;
+    }
   }
 
   /** Of what is kept apart the newest stays, for a day. */
@@ -143,37 +154,48 @@ export class Pruner {
     }
   }
 
-  /** Ends at the first that stays, so that a look costs what it gives up rather than all that is kept. */
-  *#contentToGive(): Iterable<string> {
-    const { store, rules, isBinding, nowMs } = this.#options;
-    const oldestMs = nowMs() - rules.days * DAY_MS;
-    let excess = isBinding ? 0 : store.totals.bytes - rules.bytes;
-    for (const id of store.oldestKept()) {
-      const row = store.kept(id);
-      if (row === undefined || row.apart === true) continue;
-      if (timeOfId(id) >= oldestMs && excess <= 0) return;
-      excess -= row.size;
-      yield id;
+  #contentToGive(): Iterable<string> {
+    const { store, rules, isBinding } = this.#options;
+    const { totals, shares } = store;
+    const sizes = new Map([...shares].map(([actor, { bytes }]) => [actor, bytes]));
+    const excess = isBinding ? 0 : totals.bytes - rules.bytes;
+    return this.#ofLargest("o", { shares: sizes, excess }, (id) => store.kept(id)?.size ?? 0);
+  }
+
+  /** Ids of those who have most, the oldest of each first, until the excess is gone. @param sizeOf `undefined`: it stays */
+  *#ofLargest(
+    by: "o" | "a",
+    { shares, excess }: { readonly shares: ReadonlyMap<string, number>; readonly excess: number },
+    sizeOf: (id: string) => number | undefined,
+  ): Iterable<string> {
+    let whole = excess;
+    for (const { actor, most } of excesses(shares, excess)) {
+      let own = most;
+      for (const id of this.#options.store.oldest({ by, text: actor })) {
+        const size = sizeOf(id);
+        if (own <= 0 || whole <= 0 || size === undefined) break;
+        own -= size;
+        whole -= size;
+        yield id;
+      }
     }
   }
 
   async #dropEntries(): Promise<void> {
-    await this.#inTurns(this.#entriesToDrop(), async (ids) => {
+    const drop = async (ids: readonly string[]): Promise<void> => {
       await this.#removeTrash(ids);
       this.#options.store.remove(ids, true);
-    });
+    };
+    await this.#inTurns(this.#tooOld("entries"), drop);
+    await this.#inTurns(this.#entriesToDrop(), drop);
   }
 
-  *#entriesToDrop(): Iterable<string> {
-    const { store, rules, isBinding, nowMs } = this.#options;
-    const oldestMs = nowMs() - rules.days * DAY_MS;
-    let excess = store.totals.entries - rules.entries;
-    for (const id of store.oldest()) {
-      const isOld = timeOfId(id) < oldestMs;
-      if (!isOld && (excess <= 0 || (isBinding && store.hasKept(id)))) return;
-      excess -= 1;
-      yield id;
-    }
+  #entriesToDrop(): Iterable<string> {
+    const { store, rules, isBinding } = this.#options;
+    const { totals, shares } = store;
+    const counts = new Map([...shares].map(([actor, { entries }]) => [actor, entries]));
+    const excess = totals.entries - rules.entries;
+    return this.#ofLargest("a", { shares: counts, excess }, (id) => (isBinding && store.hasKept(id) ? undefined : 1));
   }
 
   /** Content without an entry goes with its age too. */
@@ -206,6 +228,24 @@ export class Pruner {
       await yieldToLoop();
     }
   }
+}
+
+/**
+ * Who gives up how much at most, so that nobody has to give up anything while another keeps more.
+ * @param shares of each actor @param excess what all of them together have too much
+ */
+function excesses(shares: ReadonlyMap<string, number>, excess: number): { actor: string; most: number }[] {
+  if (excess <= 0) return [];
+  const sorted = [...shares].sort(([, one], [, other]) => other - one);
+  let sum = 0;
+  let level = 0;
+  for (const [index, [, share]] of sorted.entries()) {
+    // Those behind keep less than what those before are left with.
+    if (index > 0 && share <= level) break;
+    sum += share;
+    level = (sum - excess) / (index + 1);
+  }
+  return sorted.filter(([, share]) => share > level).map(([actor, share]) => ({ actor, most: share - level }));
 }
 
 function* inGroups(ids: Iterable<string>): Iterable<string[]> {

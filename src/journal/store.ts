@@ -7,20 +7,10 @@ import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { hasDamaged, INDEX, keepTrashKey, keptTrashKey, markClosed, stillThere } from "./check-tables.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
 import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
-import {
-  addTotals,
-  decode,
-  encode,
-  key,
-  openTables,
-  type Tables,
-  type Totals,
-  totalsOf,
-  trashKeyOf,
-} from "./tables.js";
+import { decode, encode, key, openTables, sharesOf, type Tables, type Totals, totalsOf, trashKeyOf } from "./tables.js";
 import { type IndexText, putWaiting, type Waiting, WaitingEntries } from "./waiting-entries.js";
 import { idsAtPath, newestIds, oldestIds } from "./walk-ids.js";
-import { countedBytes, keptRowOf, removeOne } from "./write-rows.js";
+import { keptRowOf, removeOne, resizeKept } from "./write-rows.js";
 
 /** How long an entry waits for others, so that they share a transaction. */
 const WAIT_MS = 10;
@@ -203,9 +193,9 @@ export class JournalStore {
     return this.#waiting.get(id)?.image ?? this.#read(({ images }) => images.get(key(id)));
   }
 
-  /** Ids of entries whose content is kept, oldest first; those removed meanwhile are left out. */
-  oldestKept(): Iterable<string> {
-    return oldestIds((look) => this.#read(look), "kept");
+  /** The totals of each actor. */
+  get shares(): ReadonlyMap<string, Totals> {
+    return this.#read((tables) => sharesOf(tables)) ?? new Map();
   }
 
   /** Whether content of an entry is kept. */
@@ -222,9 +212,9 @@ export class JournalStore {
     );
   }
 
-  /** Ids of entries, oldest first; those removed meanwhile are left out. */
-  oldest(): Iterable<string> {
-    return oldestIds((look) => this.#read(look), "entries");
+  /** Ids of all entries, those whose content is kept, or those in an index, oldest first; those removed meanwhile are left out. */
+  oldest(of: "entries" | "kept" | IndexText): Iterable<string> {
+    return oldestIds((look) => this.#read(look), of);
   }
 
   /** Ids of the entries at a path and below it, newest first; `undefined`: there are more than `limit`. */
@@ -252,14 +242,10 @@ export class JournalStore {
 
   /** The size of a kept tree was measured. */
   resize(id: string, size: number): void {
-    const row = this.kept(id);
-    if (row === undefined) return;
+    const [row, entry] = [this.kept(id), this.entry(id)];
+    if (row === undefined || entry === undefined) return;
     const next = { ...row, size };
-    if (this.#waiting.change(id, { kept: next })) return;
-    this.#write((tables) => {
-      tables.kept.putSync(key(id), encode(next));
-      addTotals(tables, { entries: 0, bytes: countedBytes(next) - countedBytes(row) });
-    });
+    if (!this.#waiting.change(id, { kept: next })) this.#write((tables) => resizeKept(tables, entry, row, next));
   }
 
   #get<T>(tableOf: (tables: Tables) => Tables["entries"], id: string): T | undefined {

@@ -22,14 +22,19 @@ export interface Tables {
 const TABLE_NAMES = ["meta", "entries", "index", "kept", "images"] as const;
 const FORMAT = Buffer.from("format");
 const TOTALS = Buffer.from("totals");
+/** Begins the keys of the totals of single actors. */
+const SHARE = "share ";
 const TRASH_KEY = Buffer.from("trash key");
 const FORMAT_VERSION = 1;
 const CHECK_BYTES = 4;
 /** Longest text in an index key as it is, in bytes. LMDB allows keys of 1,978 bytes. */
 const LONGEST_TEXT = 1_500;
 
-/** Which entries an index leads to: by path, actor, via or group; `k`: those whose content is kept apart from the quota. */
-export type Indexed = "p" | "a" | "v" | "g" | "k";
+/**
+ * Which entries an index leads to: by path, actor, via or group; `k`: those whose content is kept apart from the quota; `o`:
+ * those of an actor whose content counts.
+ */
+export type Indexed = "p" | "a" | "v" | "g" | "k" | "o";
 
 /**
  * @param path of their folder
@@ -77,26 +82,36 @@ export function giveUp(env: Tables["env"], changes: () => void): void {
   });
 }
 
-/** Totals over all entries. */
+/** Totals over all entries, or those of one actor. */
 export interface Totals {
   readonly entries: number;
   /** Bytes of kept content, without what is kept apart. */
   readonly bytes: number;
 }
 
-export function totalsOf({ meta }: Tables): Totals {
-  const row = meta.get(TOTALS);
-  return row === undefined ? { entries: 0, bytes: 0 } : { entries: row.readDoubleLE(0), bytes: row.readDoubleLE(8) };
+export const totalsOf = ({ meta }: Tables): Totals => decodeTotals(meta.get(TOTALS));
+
+/** The totals of each actor. */
+export function sharesOf({ meta }: Tables): Map<string, Totals> {
+  const start = Buffer.from(SHARE);
+  const rows = meta.getRange({ start, end: Buffer.concat([start, Buffer.of(0xff)]) });
+  return new Map([...rows].map(({ key, value }) => [key.toString().slice(SHARE.length), decodeTotals(value)]));
 }
 
-/** Only inside a transaction. */
-export function addTotals(tables: Tables, { entries, bytes }: Totals): void {
-  const before = totalsOf(tables);
-  const row = Buffer.alloc(16);
-  row.writeDoubleLE(Math.max(0, before.entries + entries), 0);
-  row.writeDoubleLE(Math.max(0, before.bytes + bytes), 8);
-  tables.meta.putSync(TOTALS, row);
+/** Adds to the totals of all and of an actor. Only inside a transaction. */
+export function addTotals({ meta }: Tables, { entries, bytes }: Totals, actor: string): void {
+  for (const name of [TOTALS, Buffer.from(SHARE + bounded(actor))]) {
+    const before = decodeTotals(meta.get(name));
+    const row = Buffer.alloc(16);
+    row.writeDoubleLE(Math.max(0, before.entries + entries), 0);
+    row.writeDoubleLE(Math.max(0, before.bytes + bytes), 8);
+    if (name !== TOTALS && before.entries + entries <= 0) meta.removeSync(name);
+    else meta.putSync(name, row);
+  }
 }
+
+const decodeTotals = (row: Buffer | undefined): Totals =>
+  row === undefined ? { entries: 0, bytes: 0 } : { entries: row.readDoubleLE(0), bytes: row.readDoubleLE(8) };
 
 export const key = (id: string): Buffer => Buffer.from(id, "latin1");
 

@@ -2,7 +2,7 @@
 
 import type { EntryNote } from "../core/ports/changes/journal.js";
 import { type EntryRow, indexesOf, type KeptRow } from "./rows.js";
-import { addTotals, type Indexed, key, type Tables } from "./tables.js";
+import { addTotals, type Indexed, key, type Tables, type Totals } from "./tables.js";
 import { countedBytes, noteOn, putEntry, putKept, withNote } from "./write-rows.js";
 
 /** What is written in one transaction, in bytes. */
@@ -133,13 +133,14 @@ function hasIndex(row: EntryRow, { by, text }: IndexText): boolean {
 
 /** Only inside a transaction. */
 export function putWaiting(tables: Tables, batch: readonly Waiting[], notes: readonly WaitingNote[]): void {
-  let bytes = 0;
+  const added = new Map<string, Totals>();
   for (const { row, kept, image } of batch) {
     putEntry(tables, row);
-    if (kept !== undefined) putKept(tables, row.id, kept);
+    if (kept !== undefined) putKept(tables, row, kept);
     if (image !== undefined) tables.images.putSync(key(row.id), image);
-    bytes += countedBytes(kept);
+    const { entries, bytes } = added.get(row.actor) ?? { entries: 0, bytes: 0 };
+    added.set(row.actor, { entries: entries + 1, bytes: bytes + countedBytes(kept) });
   }
-  if (batch.length > 0) addTotals(tables, { entries: batch.length, bytes });
+  for (const [actor, totals] of added) addTotals(tables, totals, actor);
   for (const { ids, note } of notes) for (const id of ids) noteOn(tables, id, note);
 }

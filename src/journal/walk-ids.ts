@@ -1,6 +1,7 @@
 // Ids of entries in the tables of a journal, by pages, so that no read transaction stays open for long.
 
-import { belowKey, type Indexed, idIn, indexKey, key, type Tables } from "./tables.js";
+import { belowKey, idIn, indexKey, key, type Tables } from "./tables.js";
+import type { IndexText } from "./waiting-entries.js";
 
 /** Looks into the tables; `undefined`: they cannot be read. */
 type Read = <T>(look: (tables: Tables) => T) => T | undefined;
@@ -11,11 +12,7 @@ const NOTHING = Buffer.alloc(0);
 const AFTER_ALL_IDS = "~";
 
 /** Newest first. @param before ids older than this one @param index absent: all entries */
-export function* newestIds(
-  read: Read,
-  before: string | undefined,
-  index?: { readonly by: Indexed; readonly text: string },
-): Generator<string> {
+export function* newestIds(read: Read, before: string | undefined, index?: IndexText): Generator<string> {
   const end = index === undefined ? NOTHING : indexKey(index.by, index.text);
   const tableOf = (tables: Tables) => (index === undefined ? tables.entries : tables.index);
   const keyAt = (id: string) => (index === undefined ? key(id) : indexKey(index.by, index.text, id));
@@ -31,16 +28,17 @@ export function* newestIds(
   }
 }
 
-/** Ids in a table of rows by id, oldest first; those removed meanwhile are left out. */
-export function* oldestIds(read: Read, table: "entries" | "kept"): Generator<string> {
-  for (let start: string | undefined; ; ) {
-    const from = start === undefined ? {} : { start: key(start), exclusiveStart: true };
-    const options = { ...from, limit: PAGE };
-    const found = read((tables) => [...tables[table].getKeys(options)]) ?? [];
-    for (const row of found) yield row.toString("latin1");
-    const last = found.at(-1);
-    if (last === undefined || found.length < PAGE) return;
-    start = last.toString("latin1");
+/** Ids in a table of rows by id, or in an index, oldest first; those removed meanwhile are left out. */
+export function* oldestIds(read: Read, of: "entries" | "kept" | IndexText): Generator<string> {
+  const isTable = typeof of === "string";
+  const end = isTable ? {} : { end: indexKey(of.by, of.text, AFTER_ALL_IDS) };
+  for (let start = isTable ? undefined : indexKey(of.by, of.text); ; ) {
+    const from = start === undefined ? {} : { start, exclusiveStart: true };
+    const options = { ...from, ...end, limit: PAGE };
+    const found = read((tables) => [...tables[isTable ? of : "index"].getKeys(options)]) ?? [];
+    for (const row of found) yield isTable ? row.toString("latin1") : idIn(row);
+    start = found.at(-1);
+    if (start === undefined || found.length < PAGE) return;
   }
 }
 

@@ -25,18 +25,24 @@ export function putEntry({ entries, index }: Tables, row: EntryRow): void {
 }
 
 /** Puts where the content of an entry is. */
-export function putKept({ kept, index }: Tables, id: string, row: KeptRow): void {
+export function putKept({ kept, index }: Tables, { id, actor }: EntryRow, row: KeptRow): void {
   kept.putSync(key(id), encode(row));
-  if (row.apart === true) index.putSync(apartKey(id), NOTHING);
+  index.putSync(contentKey(row, id, actor), NOTHING);
 }
 
-const apartKey = (id: string): Buffer => indexKey("k", "", id);
+const contentKey = ({ apart }: KeptRow, id: string, actor: string): Buffer =>
+  apart === true ? indexKey("k", "", id) : indexKey("o", actor, id);
+
+/** Puts the size of kept content once it is known. */
+export function resizeKept(tables: Tables, { id, actor }: EntryRow, old: KeptRow, next: KeptRow): void {
+  tables.kept.putSync(key(id), encode(next));
+  addTotals(tables, { entries: 0, bytes: countedBytes(next) - countedBytes(old) }, actor);
+}
 
 /** Replaces what is noted on an entry, if it is still there. */
 export function noteOn({ entries }: Tables, id: string, note: EntryNote): void {
-  const found = entries.get(key(id));
-  const row = found === undefined ? "damaged" : decode<EntryRow>(found);
-  if (row !== "damaged") entries.putSync(key(id), encode(withNote(row, note)));
+  const row = rowIn<EntryRow>(entries, id);
+  if (row !== undefined) entries.putSync(key(id), encode(withNote(row, note)));
 }
 
 export const withNote = ({ undoneBy: _, ...rest }: EntryRow, note: EntryNote): EntryRow => ({ ...rest, ...note });
@@ -44,19 +50,23 @@ export const withNote = ({ undoneBy: _, ...rest }: EntryRow, note: EntryNote): E
 /** Removes what is kept of an entry, and with `isEntry` the entry too. */
 export function removeOne(tables: Tables, id: string, isEntry: boolean): void {
   const { entries, index, kept, images } = tables;
-  const old = kept.get(key(id));
-  const row = old === undefined ? "damaged" : decode<KeptRow>(old);
-  const bytes = row === "damaged" ? 0 : -countedBytes(row);
+  const [row, entry] = [rowIn<KeptRow>(kept, id), rowIn<EntryRow>(entries, id)];
+  // Of an entry that cannot be read nobody knows whose it is.
+  const actor = entry?.actor ?? "";
+  if (row !== undefined) index.removeSync(contentKey(row, id, actor));
   kept.removeSync(key(id));
-  if (row !== "damaged" && row.apart === true) index.removeSync(apartKey(id));
   images.removeSync(key(id));
-  const entry = isEntry ? entries.get(key(id)) : undefined;
-  if (entry !== undefined) {
-    const decoded = decode<EntryRow>(entry);
-    if (decoded !== "damaged") {
-      for (const [by, text] of indexesOf(decoded)) index.removeSync(indexKey(by, text, id));
-    }
-    entries.removeSync(key(id));
+  const isGone = isEntry && entries.doesExist(key(id));
+  if (isGone && entry !== undefined) {
+    for (const [by, text] of indexesOf(entry)) index.removeSync(indexKey(by, text, id));
   }
-  if (bytes !== 0 || entry !== undefined) addTotals(tables, { entries: entry === undefined ? 0 : -1, bytes });
+  if (isGone) entries.removeSync(key(id));
+  const bytes = countedBytes(row);
+  if (bytes > 0 || isGone) addTotals(tables, { entries: isGone ? -1 : 0, bytes: -bytes }, actor);
+}
+
+function rowIn<T>(table: Tables["entries"], id: string): T | undefined {
+  const found = table.get(key(id));
+  const row = found === undefined ? "damaged" : decode<T>(found);
+  return row === "damaged" ? undefined : row;
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { newEntryId } from "../../src/core/entry-id.js";
 import { type PruneRules, Pruner } from "../../src/journal/prune.js";
 import { type JournalStore, openStore, type StoreUser } from "../../src/journal/store.js";
@@ -19,11 +19,11 @@ let store: JournalStore;
 /** Ids of rows on kept content that were read. */
 const read: string[] = [];
 
-function add(apart = false): string {
-  const origin = { root: "r", scheme: "file", op: "write", actor: "operator", via: "p", surface: "library" } as const;
+function add(apart = false, actor = "operator", bytes = IMAGE): string {
+  const origin = { root: "r", scheme: "file", op: "write", actor, via: "p", surface: "library" } as const;
   const change = { action: "modified", kind: "file", path: ["f"], before: null, after: null } as const;
   const id = newEntryId(nowMs);
-  store.add({ ...origin, ...change, time: nowMs, id, isKept: true }, { in: "value", bytes: IMAGE }, apart);
+  store.add({ ...origin, ...change, time: nowMs, id, isKept: true }, { in: "value", bytes }, apart);
   return id;
 }
 
@@ -73,12 +73,12 @@ test("a look reads what it gives up, not all that is kept", async () => {
   const bytes = (ENTRIES - excess) * IMAGE.length;
   expect(await look({ ...ROOM, bytes })).toBeLessThan(3 * excess);
   expect(store.totals).toEqual({ entries: ENTRIES, bytes });
-  const [oldest] = store.oldest();
+  const [oldest] = store.oldest("entries");
   expect(oldest && store.kept(oldest)).toBeUndefined();
 });
 
 test("of what is kept apart only the newest stays, for a day; what was kept before it stays", async () => {
-  const kept = [...store.oldestKept()].length;
+  const kept = [...store.oldest("kept")].length;
   const [old, newest] = [add(true), add(true)];
   store.flush();
   await look(ROOM);
@@ -87,7 +87,7 @@ test("of what is kept apart only the newest stays, for a day; what was kept befo
   await look(ROOM);
   expect(store.hasKept(newest)).toBe(false);
   expect([...store.ids(undefined, { by: "k", text: "" })]).toEqual([]);
-  expect([...store.oldestKept()]).toHaveLength(kept);
+  expect([...store.oldest("kept")]).toHaveLength(kept);
 });
 
 test("entries that are too old or too many go, the oldest first", async () => {
@@ -96,11 +96,68 @@ test("entries that are too old or too many go, the oldest first", async () => {
   store.flush();
   nowMs += 26 * DAY_MS;
   await look(ROOM);
-  expect([...store.oldest()]).toEqual([young]);
-  expect([...store.oldestKept()]).toEqual([young]);
+  expect([...store.oldest("entries")]).toEqual([young]);
+  expect([...store.oldest("kept")]).toEqual([young]);
   expect(store.totals).toEqual({ entries: 1, bytes: IMAGE.length });
   const more = Array.from({ length: 150 }, () => add());
   store.flush();
   await look({ ...ROOM, entries: 100 });
-  expect([...store.oldest()]).toEqual(more.slice(-100));
+  expect([...store.oldest("entries")]).toEqual(more.slice(-100));
+});
+
+describe("what several actors keep", () => {
+  /** Bytes and entries of each actor. */
+  const sharesNow = () =>
+    Object.fromEntries([...store.shares].map(([actor, { bytes, entries }]) => [actor, [bytes, entries]]));
+  const keptOf = (ids: readonly string[]): number => ids.filter((id) => store.hasKept(id)).length;
+  beforeEach(() => {
+    store.remove([...store.oldest("entries")], true);
+    expect([store.totals, sharesNow()]).toEqual([{ entries: 0, bytes: 0 }, {}]);
+  });
+  const addAll = (count: number, actor: string, bytes?: typeof IMAGE): string[] =>
+    Array.from({ length: count }, () => add(false, actor, bytes));
+
+  test("goes first where most is kept, the oldest first, whoever came first", async () => {
+    const quiet = addAll(10, "did:key:quiet");
+    const loud = addAll(50, "did:key:loud");
+    const late = addAll(20, "operator \u4e16\u754c");
+    store.flush();
+    await look({ ...ROOM, bytes: 55 * IMAGE.length });
+    expect([keptOf(quiet), keptOf(loud), keptOf(late)]).toEqual([10, 25, 20]);
+    expect(loud.map((id) => store.hasKept(id)).indexOf(true)).toBe(25);
+    // Then those that keep most are two: they end with as much as each other.
+    await look({ ...ROOM, bytes: 30 * IMAGE.length });
+    expect([keptOf(quiet), keptOf(loud), keptOf(late)]).toEqual([10, 10, 10]);
+    await look({ ...ROOM, bytes: 6 * IMAGE.length });
+    expect([keptOf(quiet), keptOf(loud), keptOf(late)]).toEqual([2, 2, 2]);
+    expect(store.totals.bytes).toBe(6 * IMAGE.length);
+  });
+
+  test("is counted by its size", async () => {
+    const small = addAll(40, "small");
+    const large = addAll(4, "large", Buffer.alloc(20 * IMAGE.length, "y"));
+    store.flush();
+    await look({ ...ROOM, bytes: 100 * IMAGE.length });
+    expect([keptOf(small), keptOf(large)]).toEqual([40, 3]);
+    expect(sharesNow()).toEqual({ small: [4_000, 40], large: [6_000, 4] });
+  });
+
+  test("entries: many of one leave those of another", async () => {
+    const quiet = addAll(5, "quiet");
+    const loud = addAll(300, "loud");
+    store.flush();
+    await look({ ...ROOM, entries: 100 });
+    expect([...store.oldest("entries")]).toEqual([...quiet, ...loud.slice(-95)].sort());
+    expect(sharesNow()).toEqual({ quiet: [500, 5], loud: [9_500, 95] });
+  });
+
+  test("what is too old goes all the same, and what is kept apart counts for nobody", async () => {
+    const old = addAll(3, "quiet");
+    nowMs += 31 * DAY_MS;
+    const apart = add(true, "quiet");
+    const young = addAll(3, "loud");
+    store.flush();
+    await look({ ...ROOM, bytes: 2 * IMAGE.length });
+    expect([keptOf(old), keptOf([apart]), keptOf(young)]).toEqual([0, 1, 2]);
+  });
 });
