@@ -83,6 +83,8 @@ export class OwnerQueue {
   #knownAt = Number.NEGATIVE_INFINITY;
   /** Incremented by every commit: what was read before a commit must not count as newer. */
   #commits = 0;
+  /** When the commit under way began, in monotonic ms. */
+  #since = 0;
 
   constructor(did: string, parts: EngineParts) {
     this.#did = did;
@@ -154,7 +156,8 @@ export class OwnerQueue {
    */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
     let writes = createWriteSet(this.#parts.store);
-    for (const _ of limitTries(this.#parts)) {
+    this.#since = this.#parts.clock.monotonicMs();
+    for (const _ of limitTries(this.#parts, this.#since)) {
       const waiting = jobs.filter((job) => open.has(job));
       if (await this.#attempt(waiting, open, writes)) return;
       writes = writes.again();
@@ -239,7 +242,7 @@ export class OwnerQueue {
     let [{ drives, usedBytes }, base, state] = [made, first, known];
     const pins: PinnedState[] = [];
     try {
-      for (const _ of limitTries(this.#parts)) {
+      for (const _ of limitTries(this.#parts, this.#since)) {
         await base.writes.putTree(cellsOf(state.merged));
         await putNew(drives, base);
         const bytes = encode(key.sign(drives));

@@ -1,3 +1,4 @@
+import type { Clock } from "../../../../src/core/clock.js";
 import { silentLog } from "../../../../src/core/ports/log.js";
 import type { DriveEngine } from "../../../../src/drive/engine/engine.js";
 import type { CellStore } from "../../../../src/drive/store/cell-store.js";
@@ -16,7 +17,8 @@ export interface Venue {
 export interface Bucket {
   readonly fake: FakeS3;
   readonly clock: ReturnType<typeof clockAt>;
-  venue(options?: Partial<ObjectStoreOptions>): Promise<Venue>;
+  /** @param clock of the engine; by default that of the bucket, which stands still */
+  venue(options?: Partial<ObjectStoreOptions>, clock?: Clock): Promise<Venue>;
   open(): Promise<CellStore>;
   keysOf(folder: string): string[];
   /** Of all owners, without them. */
@@ -36,9 +38,9 @@ export async function openBucket(): Promise<Bucket> {
   return {
     fake,
     clock,
-    async venue(options) {
+    async venue(options, own = clock) {
       const store = await stores.open(options);
-      const engine = openEngine({ store, clock, log: silentLog });
+      const engine = openEngine({ store, clock: own, log: silentLog });
       engines.push(engine);
       return { engine, store };
     },

@@ -69,7 +69,8 @@ export async function startFakeS3(pageSize = PAGE): Promise<FakeS3> {
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bodyOf(request);
-    const url = new URL(request.url ?? "/", fake.endpoint);
+    // The signature is of the address that the client knows, which may be a proxy.
+    const url = new URL(request.url ?? "/", `http://${request.headers.host}`);
     const [, bucket = "", ...rest] = url.pathname.split("/").map(decodeURIComponent);
     const method = request.method ?? "GET";
     const { "if-match": match, "if-none-match": none } = request.headers;

@@ -123,7 +123,7 @@ describe("of changes that meet", () => {
       if (!isRootPut(request) || isOther) return undefined;
       isOther = true;
       round += 1;
-      bucket.clock.now += 500;
+      bucket.clock.now += 3100;
       const after = append(other, ".").finally(() => {
         isOther = false;
       });
@@ -132,7 +132,8 @@ describe("of changes that meet", () => {
     const code = await rejection(append(one, "lost"));
     bucket.fake.fault = undefined;
     expect(code).toBe("CONFLICT");
-    expect(round).toBe(32);
+    // As many as begin within 15 s.
+    expect(round).toBe(5);
     expect(await logOf(one)).toBe(`1${".".repeat(round)}`);
   });
 });

@@ -1,7 +1,6 @@
 // Swaps of the shared root (head) by conditional puts.
 
 import { randomBytes } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { sameBytes } from "../../../cad3/ref.js";
 import type { RootRecord } from "../../cell-store.js";
 import type { HashText } from "../../mark.js";
@@ -11,6 +10,7 @@ import type { PutIfResult, S3Client } from "../client/s3-client.js";
 import { PackBuilder } from "../packs/builder.js";
 import { encodeManifest, manifestId, newSalt, type PackInfo } from "../packs/manifest.js";
 import type { Uploads } from "../packs/uploads.js";
+import { type Contention, createContention } from "./contention.js";
 import type { OwnerHeads } from "./owner-heads.js";
 import {
   carriedBytes,
@@ -31,7 +31,7 @@ interface HeadSwapParts {
   readonly roots: OwnerHeads;
   readonly uploads: Uploads;
   readonly now: () => number;
-  readonly waits?: ConflictWaits;
+  readonly contention?: Contention;
 }
 
 /** The new content of a head, and the head it replaces. */
@@ -55,13 +55,18 @@ const UNUSED_MS = 30_000;
  * lost, the current head therefore tells whether the put succeeded, even if others have swapped since.
  */
 export function createHeadSwap(parts: HeadSwapParts): RootSwap {
-  const { client, roots, uploads, now, waits = createConflictWaits() } = parts;
+  const { client, roots, uploads, now, contention = createContention({ client, now }) } = parts;
   const self = randomBytes(16).toString("hex");
   const alone = createTurns();
   let puts = 0;
   /** By owner, the manifest put last that no root has: a change that is tried again often lists the same packs. */
   const unused = new Map<string, { readonly id: string; readonly packs: readonly PackInfo[]; readonly at: number }>();
 
+  /** Whether this store has put the head that it knows. */
+  const isOurs = (owner: string): boolean => {
+    const puts = roots.known(owner)?.find(isHead)?.object.head?.puts;
+    return puts !== undefined && [...puts.keys()].at(-1) === self;
+  };
   const nextPart = ({ before, merged }: NextHead): HeadPart => {
     const known = before?.object.head;
     puts += 1;
@@ -155,9 +160,17 @@ export function createHeadSwap(parts: HeadSwapParts): RootSwap {
   };
   return {
     async swap(owner, expected, change) {
-      const result = await alone(owner, () => swapNow(owner, expected, change));
-      await waits.after(owner, result === "conflict");
-      return result;
+      const result = await alone(owner, async () => {
+        const hasWaited = await contention.giveWay(owner, isOurs(owner));
+        if (hasWaited && (await roots.head(owner))?.record.version !== expected?.version) return "left";
+        const from = now();
+        const [record] = await Promise.all([swapNow(owner, expected, change), contention.look(owner)]);
+        return { record, ms: now() - from };
+      });
+      // Another has used its turn.
+      if (result === "left") return "conflict";
+      await contention.settle(owner, result.record === "conflict", result.ms);
+      return result.record;
     },
     move: (owner, from, packs) =>
       alone(owner, async () => {
@@ -183,38 +196,3 @@ const isSurelyRefused = (result: PutIfResult | undefined): boolean => result?.is
 
 const unknownFate = (): Error =>
   storeUnavailable("the object storage does not say whether it has kept a root: try again later");
-
-// Waits between attempts to swap a root that other processes swap too.
-
-const FIRST_MS = 10;
-const MOST_MS = 300;
-
-interface ConflictWaits {
-  /**
-   * Waits if the last swap of this owner's root was a conflict: a random time, of which the most doubles with each
-   * conflict in a row, up to 300 ms.
-   */
-  after(owner: string, isConflict: boolean): Promise<void>;
-}
-
-interface ConflictWaitsParts {
-  /** At least 0, below 1. */
-  readonly random?: () => number;
-  readonly wait?: (ms: number) => Promise<unknown>;
-}
-
-export function createConflictWaits({ random = Math.random, wait = delay }: ConflictWaitsParts = {}): ConflictWaits {
-  /** Conflicts since the last success, by owner. */
-  const conflicts = new Map<string, number>();
-  return {
-    async after(owner, isConflict) {
-      if (!isConflict) {
-        conflicts.delete(owner);
-        return;
-      }
-      const count = conflicts.get(owner) ?? 0;
-      conflicts.set(owner, count + 1);
-      await wait(random() * Math.min(MOST_MS, FIRST_MS * 2 ** count));
-    },
-  };
-}

@@ -1,7 +1,7 @@
 // Roots of owners in buckets with conditional puts.
 
 import { storeDamaged } from "../../store-error.js";
-import { MAX_TRIES, type OwnerRoots } from "./owner-roots.js";
+import type { OwnerRoots } from "./owner-roots.js";
 import { byWriter, type RootMemory } from "./root-memory.js";
 import { mergedId } from "./root-object.js";
 import type { LoadedRoot, RootReader } from "./root-reader.js";
@@ -22,6 +22,9 @@ export interface OwnerHeadsOptions {
   readonly memory: RootMemory;
 }
 
+/** How often a head is read again because this process knows another one in the meantime. */
+const MAX_TRIES = 4;
+
 /** Roots with content that the head does not include. */
 const effectiveRoots = (roots: readonly LoadedRoot[]): LoadedRoot[] => {
   const merged = roots.find(isHead)?.object.head?.merged;
@@ -30,16 +33,20 @@ const effectiveRoots = (roots: readonly LoadedRoot[]): LoadedRoot[] => {
 
 export function createOwnerHeads({ reader, memory }: OwnerHeadsOptions): OwnerHeads {
   const all = async (owner: string): Promise<LoadedRoot[]> => {
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    for (let tries = 0; ; tries += 1) {
       const before = memory.one(owner, HEAD_ID);
-      const found = await reader.readAll(owner, await reader.list(owner), (name) => memory.one(owner, name));
-      // Some have been merged and removed in the meantime, or this process has put a newer head.
-      if (found === undefined || memory.one(owner, HEAD_ID) !== before) continue;
+      // Some may be merged and removed in the meantime.
+      const found = await reader.readAll(
+        owner,
+        () => reader.list(owner),
+        (name) => memory.one(owner, name),
+      );
+      // This process has put or read another head, which may be newer. An older one costs a conflict at most.
+      if (memory.one(owner, HEAD_ID) !== before && tries < MAX_TRIES) continue;
       const roots = byWriter(found);
       memory.remember(owner, roots);
       return roots;
     }
-    throw storeDamaged("a root or its manifest is missing");
   };
   const head = async (owner: string): Promise<LoadedRoot | undefined> => {
     for (let tries = 0; ; tries += 1) {

@@ -1,6 +1,5 @@
 // Roots of owners in buckets without conditional puts.
 
-import { storeDamaged } from "../../store-error.js";
 import { byWriter, type RootMemory } from "./root-memory.js";
 import type { LoadedRoot, RootReader } from "./root-reader.js";
 import type { WriterId } from "./writer-id.js";
@@ -23,27 +22,21 @@ export interface OwnerRootsOptions {
   readonly writer: WriterId;
 }
 
-export const MAX_TRIES = 4;
-
 /** Roots of which each process has its own; together they are the state of their owner. */
 export function createOwnerRoots({ reader, memory, writer }: OwnerRootsOptions): OwnerRoots {
   const load = async (owner: string): Promise<LoadedRoot[]> => {
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const listed = await reader.list(owner);
-      const known = new Map(memory.all(owner)?.map((root) => [root.record.writer, root]));
-      const wanted = listed.filter(({ name }) => name !== writer.current() || !known.has(name));
-      const found = await reader.readAll(owner, wanted, (name) => known.get(name));
-      // The content of a missing root is included in another one by now.
-      if (found === undefined) continue;
-      // Only this process writes its own root, so the cached version is newer than what was read.
-      const own = memory.one(owner, writer.current());
-      const all = byWriter(
-        own === undefined ? found : [...found.filter(({ record }) => record.writer !== own.record.writer), own],
-      );
-      memory.remember(owner, all);
-      return all;
-    }
-    throw storeDamaged("a root or its manifest is missing");
+    const isKnown = (name: string): boolean => memory.one(owner, name) !== undefined;
+    const wanted = async () =>
+      (await reader.list(owner)).filter(({ name }) => name !== writer.current() || !isKnown(name));
+    // The content of a root that is gone is included in another one by now.
+    const found = await reader.readAll(owner, wanted, (name) => memory.one(owner, name));
+    // Only this process writes its own root, so the cached version is newer than what was read.
+    const own = memory.one(owner, writer.current());
+    const all = byWriter(
+      own === undefined ? found : [...found.filter(({ record }) => record.writer !== own.record.writer), own],
+    );
+    memory.remember(owner, all);
+    return all;
   };
   return { load, all: load, known: memory.all, put: memory.put, forget: memory.forget };
 }

@@ -42,14 +42,15 @@ export interface RootReader {
   changed(owner: string, known: LoadedRoot): Promise<LoadedRoot | "same" | undefined>;
   list(owner: string): Promise<ListedRoot[]>;
   /**
-   * Reads the roots whose entity tags are not cached.
-   * @returns `undefined` if one was removed or replaced in the meantime
+   * Reads the listed roots whose entity tags are not cached. Starts over if one was removed or replaced in the meantime.
+   * @param list those that are wanted
+   * @throws STORE_DAMAGED if one that stays as it is has no content or manifest, STORE_UNAVAILABLE if they do not stay for long enough
    */
   readAll(
     owner: string,
-    listed: readonly ListedRoot[],
+    list: () => Promise<readonly ListedRoot[]>,
     known: (name: string) => LoadedRoot | undefined,
-  ): Promise<LoadedRoot[] | undefined>;
+  ): Promise<LoadedRoot[]>;
 }
 
 /** Whether an entity tag is the MD5 of the content. */
@@ -75,6 +76,8 @@ export interface RootReaderParts {
   readonly hasDigests: boolean;
 }
 
+/** Maximum times that roots are listed because others have removed or replaced some. */
+const MAX_TRIES = 32;
 const MAX_READS = 5;
 const READ_AGAIN_MS = 20;
 
@@ -124,13 +127,21 @@ export function createRootReader({ client, cache, hasDigests }: RootReaderParts)
       }
       return listed;
     },
-    async readAll(owner, listed, known) {
-      const roots = await inParallel(listed, READS_AT_ONCE, async ({ name, etag }) => {
-        const kept = known(name);
-        return kept !== undefined && kept.etag === etag ? kept : read(owner, name);
-      });
-      const found = roots.filter((root) => root !== undefined);
-      return found.length < roots.length ? undefined : found;
+    async readAll(owner, list, known) {
+      let missed: readonly string[] = [];
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const listed = await list();
+        const roots = await inParallel(listed, READS_AT_ONCE, async ({ name, etag }) => {
+          const kept = known(name);
+          return kept !== undefined && kept.etag === etag ? kept : read(owner, name);
+        });
+        const found = roots.filter((root) => root !== undefined);
+        if (found.length === roots.length) return found;
+        const missing = listed.filter((_, at) => roots[at] === undefined).map(({ name, etag }) => `${name} ${etag}`);
+        if (missing.some((one) => missed.includes(one))) throw storeDamaged("a root or its manifest is missing");
+        missed = missing;
+      }
+      throw storeUnavailable("the roots of an owner change faster than they can be read: try again");
     },
   };
 }
