@@ -1,6 +1,10 @@
-// Adds one entry to a client's file of JSON with comments, TOML or YAML, and leaves every other byte as it was.
+// Adds one entry to a client's file of JSON with comments, TOML or YAML, and leaves every other byte as it was. The file is parsed before
+// and after: it is written only if nothing but the entry differs.
 
-import { findNodeAtLocation, type Node, type ParseError, parseTree } from "jsonc-parser";
+import { isDeepStrictEqual } from "node:util";
+import { findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
+import { attempt } from "../../core/io.js";
+import { fieldsOf } from "../../core/unknown.js";
 import type { Client } from "./clients.js";
 
 /** The entry stands there already, with this text or another one. */
@@ -27,21 +31,94 @@ export interface Addition {
  * @returns the new text
  * @throws EntryExists, NotEditable
  */
-export function addEntry(text: string, addition: Addition): string {
-  const edit = { json: addToJson, toml: addToToml, yaml: addToYaml }[addition.client.format];
-  return edit(text, addition);
+export async function addEntry(text: string, addition: Addition): Promise<string> {
+  const { client, name, entry, force } = addition;
+  const parse = await parserOf(client.format);
+  const before = parse(text);
+  const path = [...client.keys, name];
+  const isThere = valueAt(before, path) !== undefined;
+  if (isThere && !force) throw new EntryExists(name);
+  const [lowest] = client.keys.filter((_, depth) => !isTable(valueAt(before, client.keys.slice(0, depth + 1)) ?? {}));
+  if (lowest !== undefined) throw new NotEditable(`'${lowest}' holds no entries by name`);
+  const edited = { json: addToJson, toml: addToToml, yaml: addToYaml }[client.format](text, addition, isThere);
+  const after = attempt(() => parse(edited));
+  const isAsWanted =
+    isDeepStrictEqual(plain(valueAt(after, path)), plain(entry)) &&
+    isDeepStrictEqual(withoutEntry(after, path), withoutEntry(before, path));
+  if (isAsWanted) return edited;
+  throw new NotEditable("the entry cannot be put there without changing something else. Add it by hand");
 }
 
-function addToJson(text: string, { client, name, entry, force }: Addition): string {
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What a file says. @throws NotEditable where it is not valid */
+type Parse = (text: string) => unknown;
+
+async function parserOf(format: Client["format"]): Promise<Parse> {
+  if (format === "json") return (text) => getNodeValue(treeOf(text.trim() === "" ? "{}" : text));
+  if (format === "toml") {
+    const { parse } = await import("smol-toml");
+    return (text) => valid("TOML", () => parse(text, { integersAsBigInt: true }));
+  }
+  const { parseAllDocuments } = await import("yaml");
+  return (text) => {
+    const documents = parseAllDocuments(text, { logLevel: "error" });
+    if (!Array.isArray(documents)) return {};
+    const [document, ...others] = documents;
+    const [fault] = document?.errors ?? [];
+    if (fault !== undefined) throw new NotEditable(`line ${fault.linePos?.[0].line ?? 1} is not valid YAML`);
+    if (others.length > 0) throw new NotEditable("it holds several YAML documents");
+    return valid("YAML", () => document?.toJS());
+  };
+}
+
+function valid(format: string, parse: () => unknown): unknown {
+  try {
+    const value = parse() ?? {};
+    if (isTable(value)) return value;
+  } catch (error) {
+    const line = fieldsOf(error)["line"];
+    throw new NotEditable(
+      typeof line === "number" ? `line ${line} is not valid ${format}` : `it is not valid ${format}`,
+    );
+  }
+  throw new NotEditable("it does not hold entries by name");
+}
+
+const valueAt = (value: unknown, [key, ...below]: readonly string[]): unknown => {
+  if (key === undefined) return value;
+  return isTable(value) && Object.hasOwn(value, key) ? valueAt(value[key], below) : undefined;
+};
+
+/** The same without the entry, and without what holds nothing else. */
+function withoutEntry(value: unknown, [key = "", ...below]: readonly string[]): unknown {
+  if (!isTable(value)) return value;
+  const rest = Object.entries(value).filter(([name]) => name !== key);
+  const inner = below.length === 0 ? undefined : withoutEntry(value[key], below);
+  const isEmpty = inner === undefined || inner === null || (isTable(inner) && Object.keys(inner).length === 0);
+  return Object.fromEntries(isEmpty ? rest : [...rest, [key, inner]]);
+}
+
+/** Without prototypes of a parser, and numbers as JSON has them. */
+const plain = (value: unknown): unknown =>
+  attempt(() => JSON.parse(JSON.stringify(value, (_key, one) => (typeof one === "bigint" ? Number(one) : one))));
+
+/** @throws NotEditable */
+function treeOf(text: string): Node {
   const errors: ParseError[] = [];
-  const start = text.trim() === "" ? "{}\n" : text;
-  const tree = parseTree(start.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true });
+  const tree = parseTree(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true });
   const [first] = errors;
-  if (first !== undefined) throw new NotEditable(`line ${lineAt(start, first.offset)} is not valid JSON`);
+  if (first !== undefined) throw new NotEditable(`line ${lineAt(text, first.offset)} is not valid JSON`);
   if (tree?.type !== "object") throw new NotEditable("it does not hold an object");
+  return tree;
+}
+
+function addToJson(text: string, { client, name, entry }: Addition): string {
+  const start = text.trim() === "" ? "{}\n" : text;
+  const tree = treeOf(start);
   const old = findNodeAtLocation(tree, [...client.keys, name]);
   if (old !== undefined) {
-    if (!force) throw new EntryExists(name);
     const indent = /^[ \t]*/.exec(start.slice(start.lastIndexOf("\n", old.offset) + 1))?.[0] ?? "";
     return replaceRange(start, old.offset, old.length, jsonText(entry, start, indent));
   }
@@ -50,7 +127,6 @@ function addToJson(text: string, { client, name, entry, force }: Addition): stri
   for (let key = missing[0]; key !== undefined; key = missing[0]) {
     const node = findNodeAtLocation(parent, [key]);
     if (node === undefined) break;
-    if (node.type !== "object") throw new NotEditable(`'${key}' is no object`);
     parent = node;
     missing.shift();
   }
@@ -99,7 +175,7 @@ const inlineValue = (value: unknown): string =>
   Array.isArray(value) ? `[${value.map(inlineValue).join(", ")}]` : JSON.stringify(value);
 
 /** A table is added at the end, where it ends whatever table stood there before. */
-function addToToml(text: string, { client, name, entry, force }: Addition): string {
+function addToToml(text: string, { client, name, entry }: Addition, isThere: boolean): string {
   const eol = eolOf(text);
   const lines = text === "" ? [] : text.split(/\r?\n/);
   const parent = client.keys.join(".");
@@ -107,16 +183,11 @@ function addToToml(text: string, { client, name, entry, force }: Addition): stri
   const own = [header, ...Object.entries(entry).map(([key, value]) => `${key} = ${inlineValue(value)}`)];
   const quoted = `["']?${name}["']?`;
   const isOwn = new RegExp(`^\\s*\\[\\s*${parent}\\s*\\.\\s*${quoted}\\s*(\\.|\\])`);
-  const elsewhere = new RegExp(`^\\s*(${parent}\\s*(=|\\.\\s*${quoted})|\\[\\[\\s*${parent})`);
-  if (lines.some((line) => elsewhere.test(line))) {
-    throw new NotEditable(`'${parent}' is not written as tables such as ${header}`);
-  }
-  const at = lines.findIndex((line) => isOwn.test(line));
+  const at = isThere ? lines.findIndex((line) => isOwn.test(line)) : -1;
   if (at < 0) {
     while (lines.at(-1)?.trim() === "") lines.pop();
     return [...lines, ...(lines.length === 0 ? [] : [""]), ...own, ""].join(eol);
   }
-  if (!force) throw new EntryExists(name);
   const isOthers = (line: string) => /^\s*\[/.test(line) && !isOwn.test(line);
   const kept = lines.filter((_, index) => index < at || !isIn(lines, index, isOwn, isOthers));
   kept.splice(at, 0, ...own, "");
@@ -133,13 +204,10 @@ function isIn(lines: readonly string[], index: number, isOwn: RegExp, isOthers: 
   return false;
 }
 
-function addToYaml(text: string, { client, name, entry, force }: Addition): string {
+function addToYaml(text: string, { client, name, entry }: Addition): string {
   const eol = eolOf(text);
   const lines = text === "" ? [] : text.split(/\r?\n/);
   const [parent = ""] = client.keys;
-  if (lines.some((line) => /^(---|\.\.\.|%|\t)/.test(line) && line !== "---")) {
-    throw new NotEditable("it is not one plain YAML document");
-  }
   const at = lines.findIndex((line) => new RegExp(`^["']?${parent}["']?\\s*:`).test(line));
   const own = (indent: string) => [
     `${indent}${name}:`,
@@ -150,12 +218,10 @@ function addToYaml(text: string, { client, name, entry, force }: Addition): stri
     return [...lines, `${parent}:`, ...own("  "), ""].join(eol);
   }
   const [, rest = ""] = /:\s*(.*)$/.exec(lines[at] ?? "") ?? [];
-  if (!/^(#.*|\{\s*\}\s*(#.*)?)?$/.test(rest)) throw new NotEditable(`'${parent}' is not written as a block`);
-  lines[at] = `${parent}:${rest.startsWith("#") ? ` ${rest}` : ""}`;
+  if (/^\{\s*\}/.test(rest)) lines[at] = (lines[at] ?? "").replace(/\{\s*\}/, "").trimEnd();
   const end = endOfBlock(lines, at);
   const first = lines.slice(at + 1, end).find((line) => line.trim() !== "" && !line.trim().startsWith("#"));
   const indent = /^ */.exec(first ?? "  ")?.[0] ?? "  ";
-  if (indent === "") throw new NotEditable(`'${parent}' is not written as a block`);
   const old = lines.findIndex(
     (line, index) => index > at && index < end && new RegExp(`^${indent}["']?${name}["']?\\s*:`).test(line),
   );
@@ -163,7 +229,6 @@ function addToYaml(text: string, { client, name, entry, force }: Addition): stri
     lines.splice(at + 1, 0, ...own(indent));
     return lines.join(eol);
   }
-  if (!force) throw new EntryExists(name);
   let after = old + 1;
   while (after < end && (lines[after]?.startsWith(`${indent} `) || lines[after]?.trim() === "")) after++;
   lines.splice(old, after - old, ...own(indent));

@@ -152,7 +152,12 @@ async function addTo(client: Client, { folder, config, command, session }: Task)
   const old = file.text;
   let text: string;
   try {
-    text = addEntry(old ?? "", { client, name: ENTRY, entry: client.entry(launchOf(config)), force: command.force });
+    text = await addEntry(old ?? "", {
+      client,
+      name: ENTRY,
+      entry: client.entry(launchOf(config)),
+      force: command.force,
+    });
   } catch (error) {
     if (error instanceof EntryExists) {
       say(`${shown} has an entry '${ENTRY}' already. Nothing was changed there; --force replaces it.`);

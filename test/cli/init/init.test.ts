@@ -36,9 +36,44 @@ const WRITTEN = {
     `# comment\nmodel: other\n${keys[0]}:\n    # kept\n    mine:\n        cmd: x\nlast: 1\n`,
 };
 const BROKEN = {
-  json: '{ "a": [1, }',
-  toml: 'mcp_servers = { mine = { command = "x" } }',
-  yaml: "extensions: [a, b]\n",
+  json: ['{ "a": [1, }', "[]", '{ "mcpServers": [], "servers": [], "context_servers": 1, "mcp": "x" }'],
+  toml: ['mcp_servers = { mine = { command = "x" } }', "a = ", "[[mcp_servers]]\na = 1", "mcp_servers = 1"],
+  yaml: ["extensions: [a, b]\n", "extensions: {a: b\n", "- a\n", "a: 1\n---\nb: 2\n", "just text\n", "a: *none\n"],
+};
+/** Valid files whose text misleads what looks at lines alone. */
+const ODD = {
+  json: [
+    '{ "mcpServers": {}, "mcpServers": { "a": 1 } }',
+    '{ "servers": { "files": 1 }, "mcpServers": { "files": null }, "mcp": {"files": {}}, "context_servers": {"files": []} }',
+    '{ "a": "\\"mcpServers\\": {", "servers": null, "mcp": null, "context_servers": null }',
+  ],
+  toml: [
+    '[mcp_servers]\nmine = { command = "x" }\n',
+    '[mcp_servers]\nfiles = { command = "x" }\nmine = { command = "y" }\n',
+    '["mcp_servers".files]\ncommand = "x"\n[other]\na = 1\n',
+    '[mcp_servers]\n\n  [ mcp_servers . "files" ]\n  command = "x"\n  [mcp_servers.files.env]\n  A = "1"\n',
+    'text = """\n[mcp_servers.files]\ncommand = 1\n"""\n[mcp_servers.files]\ncommand = "x"\n[z]\na = 922337203685477580\n',
+    "text = '''\n[mcp_servers.files]\n[other]\n'''\nwhen = 1979-05-27T07:32:00Z\n",
+    "mcp_servers.files.command = 'x'\nmcp_servers.mine.command = 'y'\n",
+    'a = [\n  "[mcp_servers.files]",\n]\n[mcp_servers.mine]\nlist = [\n  [1],\n]\n',
+  ],
+  yaml: [
+    "{extensions: {mine: {cmd: x}}, a: 1}\n",
+    "extensions:\n- mine\n- other\n",
+    "a: 1\nextensions: &x {mine: {cmd: x}}\nb: *x\n",
+    "extensions:\n  mine: {cmd: x}\ntext: |\n  extensions:\n    files: 1\nlast: 1\n",
+    'text: "a\n\n  extensions:\n  files: 2\n  b"\nextensions:\n  mine: {cmd: x}\n',
+    "extensions:\n  mine: {cmd: x}\ntext: 'a\n\nextensions: # b\n  files: c'\n",
+    "extensions:\n  ? files\n  : {cmd: x}\n  mine: {cmd: y}\n",
+    "extensions:\n  'files': {cmd: x}\n  mine:\n    text: >\n      a\n\n      b\n",
+    "extensions: # note\n  mine:\n    cmd: x\n",
+    "extensions: {} # note\na: 1\n",
+    "extensions:\na: 1\n",
+    "---\nextensions:\n  mine: {cmd: x}\n",
+    "# only a comment\n",
+    '"extensions":\n  mine: {cmd: x}\n',
+    "extensions:\n  mine: {cmd: x}\n...\n",
+  ],
 };
 
 const cases = Object.entries(CLIENTS).map(([name, client]) => ({ name, client }));
@@ -56,42 +91,76 @@ const entryIn = (text: string, name: string): unknown => {
 };
 
 describe.each(cases)("the file of $name", ({ name, client: { format, keys } }) => {
-  test("gets the entry where there is none, where it is empty, and where others stand", () => {
-    entryIn(add("", name), name);
-    entryIn(add("\n", name), name);
+  test("gets the entry where there is none, where it is empty, and where others stand", async () => {
+    entryIn(await add("", name), name);
+    entryIn(await add("\n", name), name);
     const old = WRITTEN[format](keys);
-    const text = add(old, name);
+    const text = await add(old, name);
     entryIn(text, name);
     for (const line of old.split("\n")) expect(text.split("\n")).toContain(line);
     const servers = parse[format](text) as Record<string, Record<string, unknown>>;
     expect(Object.keys(servers[keys[0] ?? ""] ?? {}).sort()).toEqual(["files", "mine"]);
   });
 
-  test("gets the entry where everything stands on one line, or nothing but a comment", () => {
+  test("gets the entry where everything stands on one line, or nothing but a comment", async () => {
     if (format !== "json") return;
-    entryIn(add(`{"${keys[0]}": {"mine": {}}}`, name), name);
-    entryIn(add(`\uFEFF{ /* comment */ }`, name), name);
-    expect(add(`{ "a": 1, "${keys[0]}": { /* kept */ } }`, name)).toContain("/* kept */");
+    entryIn(await add(`{"${keys[0]}": {"mine": {}}}`, name), name);
+    entryIn(await add(`\uFEFF{ /* comment */ }`, name), name);
+    expect(await add(`{ "a": 1, "${keys[0]}": { /* kept */ } }`, name)).toContain("/* kept */");
   });
 
-  test("keeps the line ends that it has", () => {
-    const text = add(WRITTEN[format](keys).replaceAll("\n", "\r\n"), name);
+  test("keeps the line ends that it has", async () => {
+    const text = await add(WRITTEN[format](keys).replaceAll("\n", "\r\n"), name);
     expect(text.replaceAll("\r\n", "")).not.toContain("\n");
     entryIn(text, name);
   });
 
-  test("keeps an entry that is there, and replaces only that by force", () => {
-    const old = add(WRITTEN[format](keys), name, false, { command: "old", args: [] });
-    expect(() => add(old, name)).toThrow(EntryExists);
-    const text = add(old, name, true);
+  test("keeps an entry that is there, and replaces only that by force", async () => {
+    const old = await add(WRITTEN[format](keys), name, false, { command: "old", args: [] });
+    await expect(add(old, name)).rejects.toThrow(EntryExists);
+    const text = await add(old, name, true);
     entryIn(text, name);
     expect(text).not.toContain('"old"');
-    expect(add(add(WRITTEN[format](keys), name), name, true)).toBe(add(WRITTEN[format](keys), name));
+    const own = await add(WRITTEN[format](keys), name);
+    expect(await add(own, name, true)).toBe(own);
   });
 
-  test("is refused where it cannot be edited safely", () => {
-    expect(() => add(BROKEN[format], name)).toThrow(NotEditable);
+  test.each(BROKEN[format].map((text) => [text]))("is refused where it cannot be edited safely: %j", async (text) => {
+    await expect(add(text, name)).rejects.toThrow(NotEditable);
+    await expect(add(text, name, true)).rejects.toThrow(NotEditable);
   });
+
+  test.each(ODD[format].map((text) => [text]))("differs in the entry alone, or is refused: %j", async (text) => {
+    const tables = (of: string) => (parse[format](of) ?? {}) as Record<string, Record<string, unknown>>;
+    const others = ({ files: _own, ...rest }: Record<string, unknown>) => rest;
+    const [key = ""] = keys;
+    for (const force of [false, true]) {
+      const edited = await add(text, name, force).catch((error: unknown) => {
+        if (error instanceof NotEditable || error instanceof EntryExists) return undefined;
+        throw error;
+      });
+      if (edited === undefined) continue;
+      entryIn(edited, name);
+      const [before, after] = [tables(text), tables(edited)];
+      expect(others(after[key] ?? {})).toEqual(others(before[key] ?? {}));
+      expect({ ...after, [key]: 0 }).toEqual({ ...before, [key]: 0 });
+    }
+  });
+});
+
+test.each([
+  ...[0, 5, 7].map((index) => ["toml", index, "edited"] as const),
+  ...[1, 2, 3, 4, 6].map((index) => ["toml", index, "exists"] as const),
+  ...[0, 1, 5].map((index) => ["yaml", index, "refused"] as const),
+  ...[3, 8, 9, 10, 11, 12, 13].map((index) => ["yaml", index, "edited"] as const),
+  ...[6, 7].map((index) => ["yaml", index, "exists"] as const),
+])("odd %s %i: %s", async (format, index, outcome) => {
+  const text = ODD[format][index] ?? "";
+  const got = await add(text, { toml: "codex", yaml: "goose" }[format]).then(
+    () => "edited",
+    (error: unknown) => (error instanceof EntryExists ? "exists" : "refused"),
+  );
+  expect([text, got]).toEqual([text, outcome]);
 });
 
 test.each([
