@@ -138,6 +138,20 @@ interface Shown {
 }
 
 const POLL_MS = 1000;
+/** A difference of more rows may push the line above it off the screen. */
+const LONG_ROWS = 10;
+const COLUMNS = 80;
+
+/** Rows that a text takes on a narrow terminal. */
+const rowsOf = (text: string): number =>
+  text.split("\n").reduce((rows, line) => rows + Math.max(1, Math.ceil(line.length / COLUMNS)), 0);
+
+/** Escaped, with what takes no place on a screen: two texts that look alike would be told apart by nobody. */
+const visible = (text: string): string =>
+  escapeText(text).replace(/\p{Cf}|\p{Default_Ignorable_Code_Point}/gu, (char) => {
+    const code = char.codePointAt(0) ?? 0;
+    return `\\u{${code.toString(16)}}`;
+  });
 
 /**
  * With both ends at a terminal it stays, and asks about each request as it comes; a person who decides by the operator's
@@ -176,8 +190,10 @@ export async function approvals(json: boolean, { calls, context }: Desk): Promis
 
 async function ask(id: string, { calls, context }: Desk, question: (text: string) => Promise<string>): Promise<void> {
   const one = (await calls.run("approval:get", { id })) as Shown;
-  const diff = one.diff === undefined ? "" : `${one.diff.split("\n").map(escapeText).join("\n")}\n`;
-  await print(context, `\n${lineOf(one)}\n${diff}`);
+  const diff = one.diff === undefined ? "" : `${one.diff.split("\n").map(visible).join("\n")}\n`;
+  // What is asked about stands right above the question, too.
+  const again = rowsOf(diff) > LONG_ROWS ? `\n${lineOf(one)}\n` : "";
+  await print(context, `\n${lineOf(one)}\n${diff}${again}`);
   const yes = one.code === undefined ? "y" : one.code;
   const answer = (await question(`Allow once? Type ${yes}, or n to deny, or nothing to leave it: `)).trim();
   if (answer !== yes && answer !== "n") return;
@@ -198,7 +214,7 @@ function lineOf({ operation, caller, effect, more }: Shown): string {
     return `${action} ${root}:${place(path, real)}${target}${namesIn(after ?? before)}`;
   });
   if (more !== undefined) what.push(`and ${more} more, which are not shown`);
-  return escapeText(`${what.join(", ")}  (${operation} by ${caller})`);
+  return visible(`${what.join(", ")}  (${operation} by ${caller})`);
 }
 
 /** What is in a folder, as far as its names are told. */

@@ -187,6 +187,47 @@ describe("a venue that runs", () => {
     await close();
   });
 
+  /** What a person sees of a call, down to the question. */
+  async function asked(path: string, content: string): Promise<string> {
+    const { folder, run, call, close } = await start();
+    writeFileSync(join(folder, "docs", path), "old\n");
+    const token = (await run("token", "issue", ...RIGHTS)).stdout.trim();
+    const { body } = await call(token, "file:write", { root: "docs", path, content });
+    expect(body).toMatchObject({ errorCode: "APPROVAL_REQUIRED" });
+    const person = contextIn(folder, true);
+    const command = parseCommandLine(["approvals", "--config", join(folder, "venue.json5")]);
+    const ended = access(command as Parameters<typeof access>[0], person.context);
+    await person.until(/Allow once\?/);
+    const shown = person.texts.stdout;
+    person.stop();
+    person.stdin.end("\n");
+    await ended;
+    await close();
+    return shown;
+  }
+
+  test.each([
+    ["many lines", Array.from({ length: 60 }, (_, index) => `line ${index}\n`).join(""), 2],
+    ["a line of many rows", `${"x".repeat(3000)}\n`, 2],
+    ["few lines", "new\n", 1],
+  ])("name and operation stand above a difference, and again below one of %s", async (_what, content, times) => {
+    const shown = await asked("a.md", content);
+    const line = /overwrite docs:a\.md.* {2}\(file:write by did:\S+\)\n/g;
+    expect(shown.match(line)).toHaveLength(times);
+    if (times === 2) expect(shown).toMatch(/\(file:write by did:\S+\)\n[^\n]*Allow once\?/);
+  });
+
+  test.each(["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u{e0041}", "\u3164", "\u202e"])(
+    "what takes no place on a screen is shown by its number: %j",
+    async (char) => {
+      const shown = await asked(`a${char}b.md`, `n${char}ew\n`);
+      const code = `\\u{${char.codePointAt(0)?.toString(16)}}`;
+      expect(shown).toContain(`docs:a${code}b.md`);
+      expect(shown).toContain(`+n${code}ew`);
+      expect(shown).not.toContain(char);
+    },
+  );
+
   test("a folder that waits is listed with its first names", async () => {
     const { folder, run, call, close } = await start();
     mkdirSync(join(folder, "docs/lib"));

@@ -6,6 +6,7 @@ import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import { LOOKS } from "../../../core/ports/operation.js";
 import { parsePath } from "../../../path/grammar.js";
+import { type Binding, seal, unseal } from "../../../search/cursor.js";
 import { accessDid } from "../../identity/access-entry.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationParts, VenueOperation } from "../operation.js";
@@ -47,13 +48,14 @@ export const auditQuery: VenueOperation<QueryInput> = {
     if (venue.audit === undefined) throw notSupportedHere("reading the audit. Set 'audit.file' to a regular file");
     const callers = callersSeenBy(context, venue);
     const under = resourcesOf(input, venue);
-    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const binding = bindingOf(input, callerOf(context, venue));
+    const after = cursor === undefined ? undefined : parseCursor(binding, cursor);
     const query = { actor, operation, outcome, since, until, under, callers, limit, cursor: after };
     const { records, next, reason, lapsed } = await venue.audit.query(query, signal);
     if (lapsed === true)
       throw invalidCursor("The records after 'cursor' are not kept any more. Begin again without it");
     if (next === undefined) return { records, complete: true };
-    const nextCursor = Buffer.from(`${next.file} ${next.offset}`).toString("base64url");
+    const nextCursor = seal(binding, Buffer.from(`${next.file} ${next.offset}`));
     return { records, complete: false, ...(reason === undefined ? {} : { reason }), nextCursor };
   },
 };
@@ -97,10 +99,17 @@ function resourcesOf({ root, drive, path }: QueryInput, { files }: OperationPart
   ].map((one) => one.replace(/\/$/, ""));
 }
 
+/** A cursor belongs to one caller and one query; pages may differ in size. */
+function bindingOf(input: QueryInput, caller: string): Binding {
+  const { actor, operation, root, drive, path, outcome, since, until } = input;
+  return [NAME, caller, actor, operation, root, drive, path, outcome, since, until];
+}
+
 /** @throws INVALID_INPUT */
-function parseCursor(text: string): AuditCursor {
-  const [, file, offset] = CURSOR.exec(Buffer.from(text, "base64url").toString()) ?? [];
-  if (file === undefined) throw invalidCursor("'cursor' must be the nextCursor of an earlier answer");
+function parseCursor(binding: Binding, text: string): AuditCursor {
+  const [, file, offset] = CURSOR.exec(unseal(binding, text)?.toString() ?? "") ?? [];
+  if (file === undefined)
+    throw invalidCursor("'cursor' must be the nextCursor of the same query by the same caller. Begin again without it");
   return { file, offset: Number(offset) };
 }
 

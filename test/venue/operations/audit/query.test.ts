@@ -105,6 +105,32 @@ describe("audit:query", () => {
     expect(next.output).toMatchObject({ complete: true, records: [{ resource: "file://docs/a" }] });
   });
 
+  test("takes a cursor of the same caller and query alone, whatever the size of the page", async () => {
+    await ground.open({ auth: { grants: [{ did: ground.bob.did, with: "file://docs/", can: "crud" }] } });
+    for (const path of ["a", "b", "c"]) {
+      await ground.byOperator("file:stat", { root: "docs", path });
+      await ground.call("file:stat", { root: "docs", path }, { as: ground.bob });
+    }
+    const query = { operation: "file:stat", root: "docs", since: 1, until: 9e15 };
+    const cursorOf = async (who: object): Promise<string> =>
+      Object((await ground.call("audit:query", { ...query, limit: 1 }, who)).output).nextCursor;
+    const [bob, operator] = [{ as: ground.bob }, { bearer: ground.venue.localToken }];
+    const [own, all] = [await cursorOf(bob), await cursorOf(operator)];
+    const refused = { errorCode: "INVALID_INPUT", error: expect.stringMatching(/same query by the same caller/) };
+    expect(await ground.call("audit:query", { ...query, cursor: all }, bob)).toMatchObject(refused);
+    expect(await ground.call("audit:query", { ...query, cursor: own }, operator)).toMatchObject(refused);
+    const others = [
+      ...[{ operation: "file:read" }, { operation: undefined }, { outcome: "OK" }, { actor: ground.bob.did }],
+      ...[{ root: undefined }, { path: "a" }, { since: 2 }, { until: 8e15 }],
+    ];
+    for (const other of others) {
+      const answer = await ground.call("audit:query", { ...query, ...other, cursor: own }, bob);
+      expect([other, answer]).toMatchObject([other, refused]);
+    }
+    const rest = await ground.call("audit:query", { ...query, limit: 7, cursor: own }, bob);
+    expect(recordsOf(rest)).toHaveLength(2);
+  });
+
   test.each<[string, object, object, string]>([
     ["a path without its root", { path: "a" }, {}, "INVALID_INPUT"],
     ["a path that leaves the root", { root: "docs", path: "../a" }, {}, "PATH_ESCAPES_ROOT"],
