@@ -100,10 +100,7 @@ export class OwnerQueue {
     while (this.#running !== undefined) await this.#running;
   }
 
-  /**
-   * The current drives, protected from garbage collection until released.
-   * @throws STORE_UNAVAILABLE, BAD_FORMAT
-   */
+  /** The current drives, protected from garbage collection until released. @throws STORE_UNAVAILABLE, BAD_FORMAT */
   async load(options: { readonly mayBeStale: boolean }): Promise<PinnedState> {
     const { clock, staleMs, keys } = this.#parts;
     const isFresh = this.#known !== undefined && clock.monotonicMs() - this.#knownAt < staleMs;
