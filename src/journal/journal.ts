@@ -119,7 +119,8 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   get facts(): JournalFacts {
-    return { ...this.#store.totals, unkept: this.#unkept, lost: this.#store.lost, isDamaged: this.#store.isDamaged };
+    const { totals, lost, fault } = this.#store;
+    return { ...totals, unkept: this.#unkept, lost, ...(fault === undefined ? {} : { fault }) };
   }
 
   add(record: IdentifiedRecord, kept?: Kept, reason?: NotUndoable): boolean {

@@ -19,7 +19,7 @@ export async function queryStore(store: JournalStore, query: JournalQuery): Prom
     if (query.before !== undefined && id >= query.before) continue;
     if (entries.length === limit || visited === MAX_VISITED) {
       const isFull = entries.length === limit;
-      return { entries, ...nextPart(last), ...(isFull ? damagedPart(store) : { complete: false, reason: "visited" }) };
+      return { entries, ...nextPart(last), ...(isFull ? faultPart(store) : { complete: false, reason: "visited" }) };
     }
     if (++visited % BREATH_STEPS === 0) await yieldToLoop();
     last = id;
@@ -31,13 +31,13 @@ export async function queryStore(store: JournalStore, query: JournalQuery): Prom
     const entry = entryOf(row, row.isKept === true ? store.kept(id) : undefined);
     if (query.sees(entry)) entries.push(entry);
   }
-  return { entries, ...damagedPart(store) };
+  return { entries, ...faultPart(store) };
 }
 
 const nextPart = (next: string | undefined): { next?: string } => (next === undefined ? {} : { next });
 
-const damagedPart = (store: JournalStore): Pick<JournalPage, "complete" | "reason"> =>
-  store.isDamaged ? { complete: false, reason: "damaged" } : { complete: true };
+const faultPart = ({ fault }: JournalStore): Pick<JournalPage, "complete" | "reason"> =>
+  fault === undefined ? { complete: true } : { complete: false, reason: fault };
 
 /** Ids that may match, newest first. */
 function candidates(store: JournalStore, { group, path, via, actor, before }: JournalQuery): Iterable<string> {

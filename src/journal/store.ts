@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { beginAfter } from "../core/entry-id.js";
-import type { EntryNote } from "../core/ports/changes/journal.js";
+import type { EntryNote, JournalFault } from "../core/ports/changes/journal.js";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { hasDamaged, INDEX, keepTrashKey, keptTrashKey, markClosed, stillThere } from "./check-tables.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
@@ -95,9 +95,9 @@ export class JournalStore {
     return this.#lost;
   }
 
-  /** A part was found that is not what was written, or could not be written. */
-  get isDamaged(): boolean {
-    return this.#isDamaged || this.#lost > 0 || this.#pauseMs > 0;
+  /** Why it is not whole. */
+  get fault(): JournalFault | undefined {
+    return this.#isDamaged ? "damaged" : this.#lost > 0 ? "lost" : this.#pauseMs > 0 ? "waiting" : undefined;
   }
 
   /** Whether one more entry can be written, or wait for it. */

@@ -65,7 +65,7 @@ interface Newest {
   /** Nothing older than this entry was looked at in every journal. */
   readonly horizon: string | undefined;
   /** Why entries may be missing before the horizon. */
-  readonly lacks: "visited" | "damaged" | undefined;
+  readonly lacks: JournalPage["reason"];
 }
 
 /** Merges the newest entries of several journals. */
@@ -79,7 +79,7 @@ async function mergeNewest(journals: readonly JournalView[], query: Omit<Journal
     .filter(({ entry }) => horizon === undefined || entry.id >= horizon)
     .sort((a, b) => (a.entry.id < b.entry.id ? 1 : -1));
   const [lacking] = pages.filter(
-    ({ page }) => !page.complete && (page.next === undefined || page.reason === "damaged"),
+    ({ page }) => !page.complete && (page.next === undefined || (page.reason ?? "visited") !== "visited"),
   );
   return { found, horizon, lacks: lacking?.page.reason };
 }

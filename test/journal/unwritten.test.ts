@@ -96,14 +96,14 @@ describe("a store that cannot be written", () => {
       ...{ entry: ["d", "c"], kept: { in: "value", size: 3 }, image: "333" },
       ...{ all: [third, second, first], before: [second, first], path: [third], below: [third, second, first] },
     });
-    expect([store.isDamaged, store.lost, store.totals.entries]).toEqual([true, 0, 2]);
+    expect([store.fault, store.lost, store.totals.entries]).toEqual(["waiting", 0, 2]);
     // It is told once.
     expect(faults).toHaveLength(1);
     isFull = false;
     store.flush();
     expect(look()).toEqual(seen);
-    expect([store.isDamaged, store.lost, store.totals, store.waiting()]).toEqual([
-      ...[false, 0, { entries: 3, bytes: 6 }, []],
+    expect([store.fault, store.lost, store.totals, store.waiting()]).toEqual([
+      ...[undefined, 0, { entries: 3, bytes: 6 }, []],
     ]);
   });
 
@@ -143,7 +143,7 @@ describe("a store that cannot be written", () => {
     expect(tries).toBeGreaterThan(6);
     expect([store.waiting(), store.totals.entries, store.hasRoom]).toEqual([[], waiting + 1, true]);
     // One is missing for good.
-    expect([store.lost, store.isDamaged]).toEqual([1, true]);
+    expect([store.lost, store.fault]).toEqual([1, "lost"]);
   });
 
   test("writes what became of an entry while it waited, and nothing that was removed", () => {
@@ -207,7 +207,7 @@ describe("a root whose journal cannot be written", () => {
     const { trashed, id } = await run("delete", { path: "b" });
     expect(trashed).toBe(true);
     const history = await run("history", {});
-    expect(history).toMatchObject({ complete: false, reason: "damaged" });
+    expect(history).toMatchObject({ complete: false, reason: "waiting" });
     expect(history["entries"]).toMatchObject([{ op: "delete" }, { op: "write", path: "a" }, { path: "first" }]);
     expect(await run("trash", {})).toMatchObject({ entries: [{ id, path: "b", by: "operator" }] });
     await run("undo", { id });

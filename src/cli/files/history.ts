@@ -9,6 +9,11 @@ import { diffLines } from "../output/file-lines.js";
 import { type Change, historyLines } from "../output/history-lines.js";
 import { type FileSession, printJson } from "./session.js";
 
+const FAULTS: Readonly<Record<string, string>> = {
+  damaged: "a part of the history cannot be read",
+  lost: "a part of the history could not be written: the disk of the state directory was full, or failed",
+  waiting: "the newest of the history is not written yet: the disk of the state directory is full, or fails",
+};
 const DIFF_CHARS = 10_000_000;
 
 /** `history` */
@@ -31,7 +36,8 @@ export async function history(session: FileSession): Promise<number> {
   await session.out(historyLines(output.entries, paint, session.isTerminal ? session.width : undefined));
   if (output.hint !== undefined) context.stderr.write(`venue-files: ${escapeText(output.hint)}\n`);
   else if (output.entries.length === 0) context.stderr.write("venue-files: nothing was recorded here\n");
-  if (output.reason === "damaged") context.stderr.write("venue-files: a part of the history cannot be read\n");
+  const fault = FAULTS[output.reason ?? ""];
+  if (fault !== undefined) context.stderr.write(`venue-files: ${fault}\n`);
   else if (output.reason === "visited" && output.nextCursor === undefined)
     context.stderr.write("venue-files: a command was run in a tree too large to see all that it has changed\n");
   else if (output.reason === "limit" || output.nextCursor !== undefined)

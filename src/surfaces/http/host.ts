@@ -7,6 +7,7 @@ import type { MemoryLease } from "../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";
 import type { VenueEvents } from "../../core/ports/changes/event-reader.js";
+import type { JournalFault } from "../../core/ports/changes/journal.js";
 import type { CallerJobs, RecordedJob, Submission } from "../../core/ports/job.js";
 import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
@@ -103,8 +104,10 @@ export interface HttpFiles extends FileTransfers {
 export interface DavFile {
   /** `undefined`: there is none yet. */
   read(): Promise<string | undefined>;
-  /** Replaces it as a whole. */
+  /** Replaces it as a whole. @throws the system's error */
   write(text: string): Promise<void>;
+  /** It is not what was written: it is kept beside the next one, and the log says so. */
+  setAside(): Promise<void>;
 }
 
 /** The part of the venue that WebDAV uses. */
@@ -169,8 +172,8 @@ export interface RootStatus {
   readonly name: string;
   readonly readOnly: boolean;
   readonly drive?: true;
-  /** A part of its journal cannot be read. */
-  readonly journal?: "damaged";
+  /** Why its journal is not whole. */
+  readonly journal?: JournalFault;
 }
 
 /** The state of a venue, without host paths. */

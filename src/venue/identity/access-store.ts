@@ -13,7 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Log } from "../../core/ports/log.js";
 import { flushDirectory } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
@@ -59,6 +59,8 @@ export class AccessStore {
   readonly #unwritten = new Map<string, AccessRevocation>();
   readonly #bySecret = new Map<string, AccessEntry>();
   #files: readonly TokenFile[] = [];
+  /** Files of which the log says that they cannot be read. */
+  readonly #unreadable = new Set<string>();
   #version = "";
   #isChecked = false;
 
@@ -221,18 +223,12 @@ export class AccessStore {
       return [{ name, id, kind: kind as FileKind, ...(at === undefined ? {} : { at: Number(at) }) }];
     });
     const idsOf = (isMeant: (file: TokenFile) => boolean) => new Set(this.#files.filter(isMeant).map(({ id }) => id));
-    dropOthers(
-      this.#tokens,
-      idsOf(({ kind, at }) => kind === "token" || at !== undefined),
-    );
-    dropOthers(
-      this.#links,
-      idsOf(({ kind }) => kind === "link"),
-    );
-    dropOthers(
-      this.#revoked,
-      idsOf(({ kind }) => kind === "revoked" || kind === "alone"),
-    );
+    const tokens = idsOf(({ kind, at }) => kind === "token" || at !== undefined);
+    const links = idsOf(({ kind }) => kind === "link");
+    const revoked = idsOf(({ kind }) => kind === "revoked" || kind === "alone");
+    dropOthers(this.#tokens, tokens);
+    dropOthers(this.#links, links);
+    dropOthers(this.#revoked, revoked);
     for (const file of this.#files) this.#readFile(file);
     for (const [id, mark] of this.#unwritten) this.#mark(id, mark);
     this.#bySecret.clear();
@@ -271,14 +267,20 @@ export class AccessStore {
   #read<T extends object>(path: string): T | undefined {
     try {
       const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-      if (typeof value === "object" && value !== null) return value as T;
+      if (typeof value === "object" && value !== null) {
+        this.#unreadable.delete(path);
+        return value as T;
+      }
     } catch (error) {
       if (errnoOf(error) === "ENOENT") return undefined;
       if (errnoOf(error) === undefined && !(error instanceof SyntaxError)) throw error;
     }
     // It is tried again: descriptors may have run out.
     this.#version = "";
-    this.#log.error({}, "a file of access tokens in the state directory cannot be read, and gives nobody anything");
+    const text =
+      "a file of access tokens in the state directory cannot be read, and gives nobody anything. Mend or delete it";
+    if (!this.#unreadable.has(path)) this.#log.error({ file: basename(path) }, text);
+    this.#unreadable.add(path);
     return undefined;
   }
 }

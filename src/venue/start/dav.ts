@@ -2,10 +2,12 @@
 
 import { randomBytes } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
+import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
+import { syncDirectory } from "../../database/durable-files.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { DavFile } from "../../surfaces/http/host.js";
 import type { VenueHostOptions } from "../venue.js";
@@ -26,7 +28,7 @@ export const servesDav = (config: VenueConfig): boolean => {
 /** @returns `undefined`: it is off */
 export function davOptions(
   config: VenueConfig,
-  { env, roots }: { readonly env: Environment; readonly roots: () => readonly RootFacts[] },
+  { env, roots, log }: { readonly env: Environment; readonly roots: () => readonly RootFacts[]; readonly log: Log },
 ): VenueHostOptions["dav"] {
   if (!servesDav(config)) return undefined;
   const { anonymous, lockSeconds, maxLocks } = typeof config.webdav === "object" ? config.webdav : DEFAULTS;
@@ -34,12 +36,12 @@ export function davOptions(
     ...{ anonymous, lockSeconds, maxLocks },
     maxDriveBytes: config.drives.limits.maxDriveBytes,
     root: (name) => roots().find((root) => root.name === name),
-    ...(config.stateDir === false ? {} : { propertyFile: propertyFile(config, env) }),
+    ...(config.stateDir === false ? {} : { propertyFile: propertyFile(config, env, log) }),
   };
 }
 
 /** The state directory is made when the first property is stored. */
-function propertyFile(config: VenueConfig, env: Environment): DavFile {
+function propertyFile(config: VenueConfig, env: Environment, log: Log): DavFile {
   return {
     async read() {
       try {
@@ -53,12 +55,21 @@ function propertyFile(config: VenueConfig, env: Environment): DavFile {
       const path = join(openState(config, env, "webdav"), PROPERTIES);
       const fresh = `${path}.${randomBytes(6).toString("hex")}`;
       try {
-        await writeFile(fresh, text, { flag: "wx", mode: 0o600 });
+        await writeFile(fresh, text, { flag: "wx", mode: 0o600, flush: true });
         await rename(fresh, path);
+        await syncDirectory(dirname(path));
       } catch (error) {
         await rm(fresh, { force: true });
         throw error;
       }
+    },
+    async setAside() {
+      const path = join(stateDirOf(config, env), PROPERTIES);
+      // Where nothing can be written, it is not written over either.
+      await rename(path, `${path}.damaged`).catch(() => undefined);
+      const text =
+        "The properties of WebDAV clients are damaged: what can be read of them stays, the file is set aside";
+      log.error({ event: "webdav-properties-damaged", file: `${path}.damaged` }, text);
     },
   };
 }

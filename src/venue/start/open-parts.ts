@@ -46,7 +46,8 @@ export async function openAudit(config: VenueConfig, { env, log, key }: AuditPar
   const keyLasts = config.seed !== undefined || config.seedFile !== undefined;
   const signer = auditSigner(keyLasts ? (key ?? (await existingKey(config, log))) : undefined);
   const stateDir = auditState(config, { env, log });
-  const onError = (err: unknown) => log.error({ err }, "audit records are lost");
+  const onError = (err: unknown) =>
+    log.error({ err }, "the audit cannot be written: records wait for it, and are lost when too many do");
   return openPath("audit.file", file, () => openAuditFile(file, onError, { signer, stateDir, maxBytes, keep }));
 }
 
@@ -65,12 +66,14 @@ export function overviewOf(
   const inForce = (accessTokens?.list() ?? []).filter(({ state, isLink }) => state === "live" && !isLink);
   const sessions = inForce.filter(({ entry }) => entry.caps === undefined).length;
   return {
-    roots: roots.map(({ name, readOnly, drive, journal }) => ({
-      name,
-      readOnly,
-      ...(drive === undefined ? {} : { drive: true }),
-      ...(journal?.facts?.()?.isDamaged === true ? { journal: "damaged" } : {}),
-    })),
+    roots: roots.map(({ name, readOnly, drive, journal }) => {
+      const fault = journal?.facts?.()?.fault;
+      return {
+        ...{ name, readOnly },
+        ...(drive === undefined ? {} : { drive: true }),
+        ...(fault === undefined ? {} : { journal: fault }),
+      };
+    }),
     tokens: { access: inForce.length - sessions, sessions },
   };
 }

@@ -150,7 +150,8 @@ class VenueOpener {
   ): Promise<VenueHost> {
     const { access, assets, adapter, metrics, tickets } = parts;
     const config = this.#config;
-    const dav = davOptions(config, { env: this.#options.env, roots: () => adapter.roots });
+    const { env, log } = this.#options;
+    const dav = davOptions(config, { env, log, roots: () => adapter.roots });
     return createVenueHost({
       name: config.name,
       did: access.did,

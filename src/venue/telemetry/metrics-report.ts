@@ -134,7 +134,7 @@ function addStores(register: Register, sources: () => MetricsSources): void {
 
 /** Of journals that are open. */
 function addJournals(register: Register, sources: () => MetricsSources): void {
-  const metrics: [add: typeof addGauge, name: string, help: string, key: Exclude<keyof JournalFacts, "isDamaged">][] = [
+  const metrics: [add: typeof addGauge, name: string, help: string, key: Exclude<keyof JournalFacts, "fault">][] = [
     [addGauge, "venue_files_journal_entries", "Entries in the journal of a root", "entries"],
     [addGauge, "venue_files_journal_bytes", "Content that the journal of a root keeps", "bytes"],
     [addCounter, "venue_files_journal_unkept_total", "Changes whose earlier content could not be kept", "unkept"],

@@ -39,6 +39,23 @@ const session = (more: object = {}) =>
 const token = (lifetimeMs: number) => made(tokens.issue({ label: "x", maker: OPERATOR, lifetimeMs, caps: CAPS }));
 const works = ({ secret }: MadeAccess, by = tokens): boolean => by.use(secret) !== undefined;
 
+test("a file that cannot be read is told once, by its name, and again when another one cannot", async () => {
+  const told: unknown[] = [];
+  const log = { ...silentLog, error: (fields: object) => void told.push(fields) };
+  const store = openAccessStore(dir, { open: () => mkdirSync(dir, { recursive: true }), log });
+  const names = ["a", "b"].map((letter) => `${letter.repeat(32)}.token`);
+  token(HOUR);
+  const look = async (): Promise<number> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return store.tokens().size;
+  };
+  for (const name of names) {
+    writeFileSync(join(dir, "access", name), name.startsWith("a") ? "" : "no JSON");
+    for (let request = 0; request < 5; request++) expect(await look()).toBe(1);
+  }
+  expect(told).toEqual(names.map((file) => ({ file })));
+});
+
 describe("a token with caps", () => {
   test("ends by its time, to the millisecond, used or not", () => {
     const made = token(HOUR);

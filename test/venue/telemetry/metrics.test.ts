@@ -101,7 +101,7 @@ describe("the metrics", () => {
   });
 
   test("tell of the journals that are open", async () => {
-    const facts = { entries: 7, bytes: 4096, unkept: 2, lost: 1, isDamaged: false };
+    const facts = { entries: 7, bytes: 4096, unkept: 2, lost: 1 };
     const journal = (now: typeof facts | undefined) => ({
       mode: "on" as const,
       open: () => undefined,

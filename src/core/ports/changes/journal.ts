@@ -81,14 +81,17 @@ export interface JournalQuery {
   readonly sees: (entry: JournalEntry) => boolean;
 }
 
+/** `damaged`: a part cannot be read; `lost`: entries could not be written; `waiting`: some cannot be written for now. */
+export type JournalFault = "damaged" | "lost" | "waiting";
+
 export interface JournalPage {
   /** Newest first. */
   readonly entries: readonly JournalEntry[];
   /** Id to go on before; absent: there are no more. */
   readonly next?: string;
   readonly complete: boolean;
-  /** `visited`: the search ended at its limit, go on from `next`; `damaged`: a part cannot be read, or written. */
-  readonly reason?: "visited" | "damaged";
+  /** `visited`: the search ended at its limit, go on from `next`. */
+  readonly reason?: "visited" | JournalFault;
 }
 
 /** Something deleted that can be brought back. */
@@ -115,8 +118,7 @@ export interface JournalFacts {
   readonly unkept: number;
   /** Entries that could not be written. */
   readonly lost: number;
-  /** A part of it cannot be read, or could not be written. */
-  readonly isDamaged: boolean;
+  readonly fault?: JournalFault;
 }
 
 /** Who purges, and what. */

@@ -194,10 +194,10 @@ const STATUS_SCHEMAS: JsonObject = {
         uptimeMs: count,
         roots: {
           type: "array",
-          items: object({ name: text, readOnly: flag, drive: flag, journal: { const: "damaged" } }, [
-            "drive",
-            "journal",
-          ]),
+          items: object(
+            { name: text, readOnly: flag, drive: flag, journal: { enum: ["damaged", "lost", "waiting"] } },
+            ["drive", "journal"],
+          ),
         },
         jobs: object({ kept: count, running: count }),
         streams: count,

@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { codeOf } from "../../../../src/core/unknown.js";
 import { DeadProperties } from "../../../../src/surfaces/http/dav/properties/dead.js";
 import { httpDate } from "../../../../src/surfaces/http/dav/properties/live.js";
 import { type DavVenue, serveDav, textIn } from "./fixture.js";
@@ -104,6 +105,38 @@ test.each([0, -1, 999, 86_399_999, 86_400_000, -86_400_001, 951_782_400_123.5, D
   },
 );
 
+test("a damaged file of properties is set aside, not written over", async () => {
+  const damaged = '{"version":1,"trees":{"docs":{"k":';
+  const other = await serveDav({}, (base) => {
+    mkdirSync(join(base, "state"), { mode: 0o700 });
+    writeFileSync(join(base, "state/webdav-properties.json"), damaged, { mode: 0o600 });
+  });
+  try {
+    await other.dav("PUT", "/dav/docs/k", { body: "x" });
+    const body = '<propertyupdate xmlns="DAV:"><set><prop><a xmlns="urn:a">new</a></prop></set></propertyupdate>';
+    expect((await other.dav("PROPPATCH", "/dav/docs/k", { body })).status).toBe(207);
+    const path = join(other.base, "state/webdav-properties.json");
+    expect(readFileSync(path, "utf8")).toContain("new");
+    expect(readFileSync(`${path}.damaged`, "utf8")).toBe(damaged);
+  } finally {
+    await other.close();
+  }
+});
+
+test("a property for which the disk has no room is refused as one that is too large", async () => {
+  const at = "/dav/docs/no-room";
+  await venue.dav("PUT", at, { body: "x" });
+  const writing = jest.spyOn(DeadProperties.prototype, "change").mockResolvedValue(false);
+  try {
+    const small = await set(at, "<Z:a>small</Z:a>");
+    const large = await set(at, `<Z:a>${"x".repeat(10_000)}</Z:a>`);
+    expect(small).toMatchObject({ status: 207, text: expect.stringContaining("HTTP/1.1 507 ") });
+    expect(small.text).toBe(large.text);
+  } finally {
+    writing.mockRestore();
+  }
+});
+
 test("properties lie in the state directory, for its owner alone, and not in the root", async () => {
   await venue.dav("PUT", "/dav/docs/k", { body: "x" });
   await set("/dav/docs/k", "<Z:a>in the file</Z:a>");
@@ -133,10 +166,14 @@ describe("the store of properties", () => {
 
   test("survives a restart, and a file that is none of its own", async () => {
     let text: string | undefined;
+    const aside: unknown[] = [];
     const file = {
       read: async () => text,
       async write(written: string) {
         text = written;
+      },
+      async setAside() {
+        aside.push(text);
       },
     };
     const first = new DeadProperties(file);
@@ -151,11 +188,43 @@ describe("the store of properties", () => {
     // What was a file is a folder now.
     expect(second.of(spot("a"), true).size).toBe(0);
     expect(second.of(spot("a"), false).size).toBe(0);
-    for (const content of ["", "null", "[1]", '{"trees":{"t":{"a":{"properties":{"x":1}}}}}', "no JSON"]) {
+    // What it has dropped is saved by now.
+    await second.change(spot("q"), false, of("q"));
+    expect(aside).toEqual([]);
+    const foreign = ["", "null", "[1]", '{"trees":{"t":{"a":{"properties":{"x":1}}}}}', "no JSON", text?.slice(0, 40)];
+    for (const content of foreign) {
       text = content;
       const broken = new DeadProperties(file);
       await broken.ready();
       expect(broken.of(spot("a"), false).size).toBe(0);
     }
+    expect(aside).toEqual(foreign);
+  });
+
+  test.each([
+    ["ENOSPC", false],
+    ["EDQUOT", false],
+    ["EIO", "EIO"],
+  ])("takes back what could not be written: %s", async (code, answer) => {
+    let isFailing = false;
+    const file = {
+      read: async () => undefined,
+      async write() {
+        if (isFailing) throw Object.assign(new Error("failed"), { code });
+      },
+      setAside: async () => {},
+    };
+    const store = new DeadProperties(file);
+    await store.ready();
+    await store.change(spot("a"), false, of("before"));
+    isFailing = true;
+    const changed = (path: string) =>
+      store.change(spot(path), false, of("after")).catch((error: unknown) => codeOf(error));
+    expect(await Promise.all([changed("a"), changed("new")])).toEqual([answer, answer]);
+    expect([...store.of(spot("a"), false).values()]).toEqual(["before"]);
+    expect(store.of(spot("new"), false).size).toBe(0);
+    isFailing = false;
+    expect(await changed("a")).toBe(true);
+    expect([...store.of(spot("a"), false).values()]).toEqual(["after"]);
   });
 });

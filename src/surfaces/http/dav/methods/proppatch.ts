@@ -47,12 +47,12 @@ export async function proppatch(call: DavCall): Promise<FastifyReply> {
   const planned = instructions.map((instruction) => plan(instruction, isOnDrive));
   const dead = new Map(planned.filter((one) => "xml" in one).map(({ name, xml }) => [clark(name), xml]));
   const spot = call.spotOf(target);
-  const fits = properties.fits(spot, isCollection, dead);
-  const all = fits ? planned : planned.map((one) => ("xml" in one ? { ...one, refused: FULL } : one));
-  const isRefused = all.some(({ refused }) => refused !== undefined);
+  const refuse = (): Planned[] => planned.map((one) => ("xml" in one ? { ...one, refused: FULL } : one));
+  let all: readonly Planned[] = properties.fits(spot, isCollection, dead) ? planned : refuse();
+  let isRefused = all.some(({ refused }) => refused !== undefined);
   const modified = all.findLast((one) => one.modified !== undefined)?.modified;
   await call.run("touch", target, isRefused || modified === undefined ? {} : { modified });
-  if (!isRefused) await properties.change(spot, isCollection, dead);
+  if (!isRefused && !(await properties.change(spot, isCollection, dead))) [all, isRefused] = [refuse(), true];
   const response = element("D:response", [
     element("D:href", hrefOf(call.host, target, isCollection)),
     ...propstats(all, isRefused),

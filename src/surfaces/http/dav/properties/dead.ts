@@ -1,7 +1,7 @@
 // Dead properties: what clients store beside resources. Kept by tree and path, never inside a root or drive.
 
 import type { JsonObject } from "../../../../core/ports/adapter.js";
-import { fieldsOf } from "../../../../core/unknown.js";
+import { fieldsOf, isFull } from "../../../../core/unknown.js";
 import type { DavFile } from "../../host.js";
 import type { Spot } from "../locks/locks.js";
 
@@ -63,13 +63,22 @@ export class DeadProperties {
     return isEachSmall && own <= MAX_RESOURCE_BYTES && after.size <= MAX_PROPERTIES && total <= MAX_BYTES;
   }
 
-  async change(spot: Spot, isCollection: boolean, changes: PropertyChanges): Promise<void> {
-    if (changes.size === 0) return;
-    this.#put(spot.tree, pathOf(spot), {
-      isCollection,
-      properties: applyChanges(this.of(spot, isCollection), changes),
-    });
-    await this.#save();
+  /** @returns `false`: the disk is full, and nothing was changed @throws the system's error; then too */
+  async change(spot: Spot, isCollection: boolean, changes: PropertyChanges): Promise<boolean> {
+    if (changes.size === 0) return true;
+    const before = this.of(spot, isCollection);
+    const kept = { isCollection, properties: applyChanges(before, changes) };
+    const path = pathOf(spot);
+    this.#put(spot.tree, path, kept);
+    try {
+      await this.#save();
+      return true;
+    } catch (error) {
+      const present = this.#trees.get(spot.tree)?.get(path);
+      if (present === undefined || present === kept) this.#put(spot.tree, path, { isCollection, properties: before });
+      if (!isFull(error)) throw error;
+      return false;
+    }
   }
 
   /** Whether a copy of all properties at and below a place stays within the limits. */
@@ -128,7 +137,10 @@ export class DeadProperties {
   }
 
   async #load(): Promise<void> {
-    this.#trees = parse((await this.#file?.read()) ?? "");
+    const text = await this.#file?.read();
+    this.#trees = parse(text ?? "");
+    // Nobody else writes it, so what is read is written the same again.
+    if (text !== undefined && serialize(this.#trees) !== text) await this.#file?.setAside();
     for (const paths of this.#trees.values()) {
       for (const { properties } of paths.values()) this.#bytes += sizeOf(properties);
     }
