@@ -1,8 +1,10 @@
 // Keeps a journal within its quota: gives up the oldest content and entries, in turns, away from the calls.
 
+import { type AgeLooks, lookAgain, oldestMs } from "../core/age-looks.js";
 import { timeOfId } from "../core/entry-id.js";
 import { yieldToLoop } from "../core/io.js";
 import type { TrashFolder } from "../core/ports/changes/journal-writer.js";
+import { beginLooks, lookInto } from "./looks.js";
 import type { KeptRow } from "./rows.js";
 import type { JournalStore } from "./store.js";
 
@@ -14,7 +16,6 @@ export interface PruneRules {
   readonly days: number;
 }
 
-const DAY_MS = 86_400_000;
 /** Ids that are given up in one transaction. */
 const TURN = 64;
 const WAKE_MS = 500;
@@ -39,10 +40,15 @@ export class Pruner {
   #running: Promise<void> | undefined;
   #freeing: Promise<unknown> = Promise.resolve();
   #lookedMs = 0;
+  #looks: AgeLooks;
   #isClosed = false;
 
   constructor(options: PrunerOptions) {
     this.#options = options;
+    const [newest] = options.store.ids(undefined);
+    this.#looks = { believed: newest === undefined ? options.nowMs() : timeOfId(newest) };
+    // Before this process adds anything: its clock may be the wrong one.
+    options.store.transact((tables) => beginLooks(tables, this.#looks));
   }
 
   /** Whether content of this size may be kept at all. */
@@ -118,12 +124,24 @@ export class Pruner {
   async #run(): Promise<void> {
     const { store, rules, isBinding, nowMs } = this.#options;
     const { entries, bytes } = store.totals;
-    const isDue = nowMs() - this.#lookedMs > LOOK_MS;
+    const isDue = Math.abs(nowMs() - this.#lookedMs) > LOOK_MS;
     if (entries <= rules.entries && (bytes <= rules.bytes || isBinding) && !isDue) return;
-    this.#lookedMs = nowMs();
+    if (isDue) this.#look();
     if (isDue) await this.#dropUnknown();
     await this.#giveUpContent();
     await this.#dropEntries();
+  }
+
+  #look(): void {
+    const { store, rules, nowMs } = this.#options;
+    this.#lookedMs = nowMs();
+    const at = { nowMs: this.#lookedMs, days: rules.days };
+    const before = this.#looks;
+    // Where nothing can be written, this process alone counts.
+    this.#looks = lookAgain(before, at.nowMs, at.days);
+    store.transact((tables) => {
+      this.#looks = lookInto(tables, before, at);
+    });
   }
 
   /** Content that is too old, then of those who keep most, until the rest fits. */
@@ -137,9 +155,9 @@ export class Pruner {
   /** Ends at the first that stays, so that a look costs what it gives up rather than all that is there. */
   *#tooOld(of: "kept" | "entries"): Iterable<string> {
     const { store, rules, nowMs } = this.#options;
-    const oldestMs = nowMs() - rules.days * DAY_MS;
+    const since = oldestMs(this.#looks, nowMs(), rules.days);
     for (const id of store.oldest(of)) {
-      if (timeOfId(id) >= oldestMs) return;
+      if (timeOfId(id) >= since) return;
       yield id;
     }
   }
@@ -147,9 +165,10 @@ export class Pruner {
   /** Of what is kept apart the newest stays, for a day. */
   *#apartToGive(): Iterable<string> {
     const { store, nowMs } = this.#options;
+    const since = oldestMs(this.#looks, nowMs(), 1);
     let isNewest = true;
     for (const id of store.ids(undefined, { by: "k", text: "" })) {
-      if (!isNewest || timeOfId(id) < nowMs() - DAY_MS) yield id;
+      if (!isNewest || timeOfId(id) < since) yield id;
       isNewest = false;
     }
   }
@@ -204,8 +223,8 @@ export class Pruner {
     const isUnknown = (name: string): boolean => !store.hasKept(name.slice(trashPrefix.length));
     // Only these are looked at: a trash can hold many.
     const items = await bin.list(trashPrefix, isUnknown);
-    const oldestMs = nowMs() - rules.days * DAY_MS;
-    const gone = items.filter(({ changed }) => changed < oldestMs);
+    const since = oldestMs(this.#looks, nowMs(), rules.days);
+    const gone = items.filter(({ changed }) => changed < since);
     if (gone.length > 0) await bin.remove(gone.map(({ name }) => name));
   }
 

@@ -109,6 +109,11 @@ export class JournalStore {
     return this.#read((tables) => totalsOf(tables)) ?? { entries: 0, bytes: 0 };
   }
 
+  /** Works on the tables in one transaction. @returns whether that worked */
+  transact(work: (tables: Tables) => void): boolean {
+    return this.#write(work);
+  }
+
   /** Adds an entry; it is written within some milliseconds, or as soon as that is possible. `false`: there is no room. */
   add(row: EntryRow, kept: Kept | undefined, apart: boolean): boolean {
     if (!this.#isOpen) return false;

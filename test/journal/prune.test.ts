@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { newEntryId } from "../../src/core/entry-id.js";
 import { type PruneRules, Pruner } from "../../src/journal/prune.js";
 import { type JournalStore, openStore, type StoreUser } from "../../src/journal/store.js";
@@ -18,6 +18,8 @@ let home = "";
 let store: JournalStore;
 /** Ids of rows on kept content that were read. */
 const read: string[] = [];
+/** Names removed from the trash. */
+const removed: string[] = [];
 
 function add(apart = false, actor = "operator", bytes = IMAGE): string {
   const origin = { root: "r", scheme: "file", op: "write", actor, via: "p", surface: "library" } as const;
@@ -28,7 +30,7 @@ function add(apart = false, actor = "operator", bytes = IMAGE): string {
 }
 
 /** Lets a pruner look once. @returns how many rows on kept content it has read */
-async function look(rules: PruneRules): Promise<number> {
+async function look(rules: PruneRules, inTrash: readonly { name: string; changed: number }[] = []): Promise<number> {
   read.length = 0;
   const readKept = (id: string) => {
     read.push(id);
@@ -41,7 +43,7 @@ async function look(rules: PruneRules): Promise<number> {
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
-  const bin = { list: async () => [], remove: async () => {} } as never;
+  const bin = { list: async () => inTrash, remove: async (names: string[]) => void removed.push(...names) } as never;
   const names = { trashName: (id: string) => id, trashPrefix: "" };
   let pruner: Pruner | undefined;
   await new Promise<void>((resolve, reject) => {
@@ -94,7 +96,9 @@ test("entries that are too old or too many go, the oldest first", async () => {
   nowMs += 5 * DAY_MS;
   const young = add();
   store.flush();
-  nowMs += 26 * DAY_MS;
+  nowMs += 25 * DAY_MS;
+  await look(ROOM);
+  nowMs += DAY_MS;
   await look(ROOM);
   expect([...store.oldest("entries")]).toEqual([young]);
   expect([...store.oldest("kept")]).toEqual([young]);
@@ -153,11 +157,82 @@ describe("what several actors keep", () => {
 
   test("what is too old goes all the same, and what is kept apart counts for nobody", async () => {
     const old = addAll(3, "quiet");
+    store.flush();
     nowMs += 31 * DAY_MS;
+    await look(ROOM);
+    nowMs += DAY_MS;
     const apart = add(true, "quiet");
     const young = addAll(3, "loud");
     store.flush();
     await look({ ...ROOM, bytes: 2 * IMAGE.length });
     expect([keptOf(old), keptOf([apart]), keptOf(young)]).toEqual([0, 1, 2]);
+  });
+});
+
+describe("a clock that is ahead for once", () => {
+  const all = () => [...store.oldest("entries")];
+  let first: JournalStore;
+  // Ids of one process never go back in time, so each test begins after the one before.
+  let furthest = 0;
+  beforeEach(() => {
+    first = store;
+    nowMs = Math.max(nowMs, furthest) + 1;
+    store = openStore(mkdtempSync(join(home, "clock-")), user);
+    removed.length = 0;
+  });
+  afterEach(async () => {
+    await store.leave(user);
+    store = first;
+  });
+  /** A session of a process: it opens the journal, adds an entry, and looks. */
+  async function use(trash: readonly { name: string; changed: number }[] = []): Promise<void> {
+    await look(ROOM);
+    add();
+    store.flush();
+    furthest = Math.max(furthest, nowMs);
+    await look(ROOM, trash);
+  }
+
+  test.each([40, 400])("takes nothing, however often the journal is used that day: %i days", async (days) => {
+    await use();
+    const [before, start] = [all(), nowMs];
+    const trash = [{ name: "unknown", changed: nowMs - DAY_MS }];
+    nowMs += days * DAY_MS;
+    for (let session = 0; session < 3; session++) {
+      await use(trash);
+      nowMs += 3_600_001;
+    }
+    expect(all().slice(0, before.length)).toEqual(before);
+    // Set right again.
+    nowMs = start + 3_600_001;
+    await use(trash);
+    expect(all().slice(0, before.length)).toEqual(before);
+    expect([...store.oldest("kept")]).toEqual(expect.arrayContaining(before));
+    expect(removed).toEqual([]);
+  });
+
+  test("a second look on another day decides, also where nothing was changed meanwhile", async () => {
+    await use();
+    const before = all();
+    nowMs += 40 * DAY_MS;
+    await use();
+    expect(all().slice(0, before.length)).toEqual(before);
+    nowMs += DAY_MS - 3_600_000;
+    await look(ROOM);
+    expect(all().slice(0, before.length)).toEqual(before);
+    nowMs += 3_600_001;
+    await look(ROOM);
+    expect(all().some((id) => before.includes(id))).toBe(false);
+    expect(all()).toHaveLength(1);
+  });
+
+  test("what does not fit goes all the same", async () => {
+    await use();
+    const before = all();
+    nowMs += 400 * DAY_MS;
+    await use();
+    await look({ ...ROOM, entries: 1 });
+    expect(all()).toHaveLength(1);
+    expect(before).not.toEqual(expect.arrayContaining(all()));
   });
 });

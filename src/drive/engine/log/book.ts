@@ -1,5 +1,6 @@
 // The log of an owner's drives as a value: the newest records in its top cell, older ones in an index by id.
 
+import { lookAgain, oldestMs } from "../../../core/age-looks.js";
 import { timeOfId } from "../../../core/entry-id.js";
 import { CHUNK_BYTES } from "../../cad3/blob.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
@@ -17,21 +18,15 @@ import type { CellScope } from "../cells.js";
 import type { LogQuota } from "../drives.js";
 import { newCells } from "../new-cells.js";
 import type { WriteSet } from "../write-set.js";
-import { countedBytes, itemsOf, type LogItem, recordsOf, withNextRevision, withoutNodes } from "./entry.js";
-
-/** Kept in the top cell as JSON. */
-export interface LogFacts {
-  /** Entries. */
-  readonly n: number;
-  /** Bytes that only the log keeps. */
-  readonly b: number;
-  /** Id of the newest entry. */
-  readonly l: string;
-  /** Entries up to this id keep no content. */
-  readonly c: string;
-  /** Entry whose content counts for itself. */
-  readonly p?: string | undefined;
-}
+import {
+  countedBytes,
+  itemsOf,
+  type LogFacts,
+  type LogItem,
+  recordsOf,
+  withNextRevision,
+  withoutNodes,
+} from "./entry.js";
 
 export interface LogBook {
   readonly facts: LogFacts;
@@ -48,7 +43,6 @@ const EMPTY: LogBook = { facts: { n: 0, b: 0, l: "", c: "" }, old: index([]), li
 const MAX_RECENT = 12;
 /** Records looked at for an entry: between those of this log there may be copies of entries of others. */
 const NEAR = 4;
-const DAY_MS = 86_400_000;
 /** Records that go at once, so that no change waits long for it. */
 const MAX_PRUNED = 64;
 
@@ -166,13 +160,18 @@ export class LogEdit {
     const { facts } = this.book;
     const bytes = items.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
     const last = items.at(-1)?.entry.id ?? facts.l;
+    const looks = facts.t ?? { believed: facts.l === "" ? nowMs : timeOfId(facts.l) };
     const recent = [...this.book.recent];
     for (const { key, value } of recordsOf(items)) {
       const record = await this.#store(value);
       this.#scope.firstIds.set(nameOf(record), key);
       recent.push(record);
     }
-    this.book = { ...this.book, facts: { ...facts, n: facts.n + items.length, b: facts.b + bytes, l: last }, recent };
+    this.book = {
+      ...this.book,
+      facts: { ...facts, n: facts.n + items.length, b: facts.b + bytes, l: last, t: looks },
+      recent,
+    };
     if (recent.length > MAX_RECENT) await this.#settle(nowMs);
   }
 
@@ -255,9 +254,11 @@ export class LogEdit {
 
   async #prune(nowMs: number): Promise<void> {
     const { entries, bytes, days } = this.#quota;
-    const since = nowMs - days * DAY_MS;
+    const looks = lookAgain(this.book.facts.t ?? { believed: nowMs }, nowMs, days);
+    this.book = { ...this.book, facts: { ...this.book.facts, t: looks } };
+    const since = oldestMs(looks, nowMs, days);
     const { p: apart } = this.book.facts;
-    if (apart !== undefined && timeOfId(apart) < nowMs - DAY_MS) await this.#setApart(undefined);
+    if (apart !== undefined && timeOfId(apart) < oldestMs(looks, nowMs, 1)) await this.#setApart(undefined);
     for (let left = MAX_PRUNED; left > 0; left--) {
       const [first] = await this.#scope.run(() => firstEntries(indexOf(this.book.old), 1));
       if (first === undefined) break;

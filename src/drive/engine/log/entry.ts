@@ -1,5 +1,6 @@
 // Entries of the log of an owner's drives: how one is noted, stored and read.
 
+import type { AgeLooks } from "../../../core/age-looks.js";
 import type { ChangeOrigin, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import type { JournalEntry, NotUndoable } from "../../../core/ports/changes/journal.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
@@ -7,6 +8,22 @@ import { toHex } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
 import { isDamage, missingHash } from "../fault.js";
+
+/** Kept in the top cell as JSON. */
+export interface LogFacts {
+  /** Entries. */
+  readonly n: number;
+  /** Bytes that only the log keeps. */
+  readonly b: number;
+  /** Id of the newest entry. */
+  readonly l: string;
+  /** Entries up to this id keep no content. */
+  readonly c: string;
+  /** Entry whose content counts for itself. */
+  readonly p?: string | undefined;
+  /** What has been believed of the clock. */
+  readonly t?: AgeLooks | undefined;
+}
 
 /** The noted facts of one change. */
 export type LogNote = ChangeOrigin & EntryChange;

@@ -94,6 +94,33 @@ describe("the log of an owner's drives", () => {
     expect(idsOf(await entriesOf(engine))).toEqual(ids.slice(-13).reverse());
   });
 
+  test("loses nothing to a clock that is ahead for a day, and goes by it from the next day on", async () => {
+    const clock = clockAt(1_700_000_000_000);
+    const engine = openEngine({ clock, logQuota: { entries: 1000, bytes: 100_000, days: 30 } });
+    const ids: string[] = [];
+    const writeSome = async () => {
+      for (let place = 0; place < 14; place += 1) ids.push(await write(engine, "f", `${ids.length}`));
+    };
+    await writeSome();
+    for (const days of [40, 400]) {
+      const before = clock.now;
+      clock.now += 24 * days * HOUR;
+      await writeSome();
+      clock.now += HOUR;
+      await writeSome();
+      clock.now = before + HOUR;
+      expect(idsOf(await entriesOf(engine))).toEqual([...ids].reverse());
+      await writeSome();
+      expect(idsOf(await entriesOf(engine))).toEqual([...ids].reverse());
+    }
+    clock.now += 24 * 500 * HOUR;
+    await writeSome();
+    clock.now += 24 * HOUR;
+    for (let round = 0; round < 3; round++) await writeSome();
+    const { history } = await engine.owner(ALICE).verify("notes");
+    expect(history.entries).toBeLessThan(ids.length);
+  });
+
   test("tells nothing of what is older than its days, also before the next change", async () => {
     const clock = clockAt(1_700_000_000_000);
     const engine = openEngine({ clock, logQuota: { entries: 1000, bytes: 1000, days: 2 } });
