@@ -341,3 +341,57 @@ describe("what another spelling of a path is denied under", () => {
     expect(folding.denies(["A.txt"])).toBe(true);
   });
 });
+
+test("an entry is judged the same by itself as by its whole path, whatever its pattern ends in", () => {
+  const name = fc.constantFrom(
+    "a",
+    "A",
+    ".env",
+    "x.pem",
+    "settings.json",
+    "Settings.json",
+    "é",
+    "e\u0301",
+    "a,b",
+    "^a",
+    "a+",
+  );
+  const last = fc.constantFrom(
+    "a",
+    ".env",
+    "*.pem",
+    "settings.json",
+    "é",
+    "?",
+    "a,b",
+    "^a",
+    "a+",
+    "{a,.env}",
+    "*",
+    "\\a",
+  );
+  const pattern = fc.tuple(fc.constantFrom("", "**/", "a/", "a/**/", "*/"), last).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(
+      fc.array(pattern, { minLength: 1, maxLength: 4 }),
+      fc.array(name, { maxLength: 3 }),
+      name,
+      fc.boolean(),
+      (patterns, above, own, foldsCase) => {
+        const policy = compileDeny(patterns, { foldsCase });
+        fc.pre(above.every((_, index) => !policy.denies(above.slice(0, index + 1))));
+        expect(policy.deniesEntry(above, own)).toBe(policy.denies([...above, own]));
+        // One by one, each pattern says the same as among others.
+        const alone = patterns.some((one) => compileDeny([one], { foldsCase }).deniesEntry(above, own));
+        expect(policy.deniesEntry(above, own)).toBe(alone);
+        if (!foldsCase && !patterns.some((one) => /[\\^+]/.test(one))) {
+          const byPicomatch = patterns.some((one) => {
+            const glob = one.includes("/") ? one : `**/${one}`;
+            return picomatch(glob, { dot: true })([...above, own].join("/"));
+          });
+          expect(policy.deniesEntry(above, own)).toBe(byPicomatch);
+        }
+      },
+    ),
+  );
+});

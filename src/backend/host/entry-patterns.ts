@@ -32,6 +32,17 @@ export function* isEntryDenied(jail: Jail, entry: FoundEntry, policy: PlacePolic
   return policy.denies(entry.below, entry.name.name);
 }
 
+/** {@link isEntryDenied} where that takes no look at the directory; `undefined`: it does. */
+export function isDeniedNow(
+  below: readonly string[],
+  { name, raw }: Name,
+  policy: PlacePolicy | undefined,
+): boolean | undefined {
+  if (policy === undefined) return false;
+  if (typeof raw === "string" && policy.isDoubtful?.(below, name) === true) return undefined;
+  return policy.denies(below, name);
+}
+
 /** The names in a directory that are not denied. */
 export function* allowedOf(
   jail: Jail,

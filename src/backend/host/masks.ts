@@ -10,7 +10,8 @@ import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { isReservedName, RESERVED_NAME } from "../../path/grammar.js";
-import { detectEntryFolding, isEntryDenied } from "./entry-patterns.js";
+import { detectEntryFolding, isDeniedNow, isEntryDenied } from "./entry-patterns.js";
+import { depthsAbove, type Frame, keyOf, pathOf, type Target, targetOf } from "./runs/mask-targets.js";
 
 /** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only one by one. */
 const MAX_ENTRIES = 1_000;
@@ -23,19 +24,13 @@ const MAX_PINS = 128;
 const MAX_RESERVED = 256;
 /** Maximum masks in total. */
 const MAX_MASKS = 5_000;
-/** Maximum depth for file operations, and so for commands. */
-const MAX_LEVELS = 512;
-/** Maximum bytes of a path below the mount that can be mounted over; the system allows 4,096 for the whole path. */
+/**
+ * Maximum bytes of a path below the mount that can be mounted over; the system allows 4,096 for the whole path. What lies
+ * deeper is not searched.
+ */
 const MAX_PATH = 3_072;
-
-interface Frame {
-  readonly below: readonly string[];
-  readonly path: Buffer;
-  readonly names: readonly Name[];
-  next: number;
-  /** It is mounted read-only, or inside such a directory. */
-  isReadOnly: boolean;
-}
+/** Names that need nothing, between two looks at the clock. */
+const BREATH_NAMES = 64;
 
 /** What is mounted over in a directory. */
 export interface FoundMasks {
@@ -45,12 +40,6 @@ export interface FoundMasks {
 }
 
 type MaskAccess = Pick<Access, "place" | "scope" | "policy" | "protection">;
-
-/** An entry to hide, with the depths of the directories above it that must be pinned. */
-interface Target extends Mask {
-  readonly depth: number;
-  readonly anchors: readonly number[];
-}
 
 /**
  * Entries that commands in a directory must not see (denied by the root, or reserved) or must not change (protected by
@@ -67,6 +56,7 @@ export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, isWrit
   try {
     yield* search.read();
     for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
+      if (search.skipPlain(frame)) yield* access.scope.breathe();
       const name = frame.names[frame.next++];
       if (name === undefined) frames.pop();
       else {
@@ -114,6 +104,20 @@ class MaskSearch {
     this.#access = access;
     this.#frames = frames;
     this.#descent = descent;
+  }
+
+  /** Skips names that are neither hidden, protected nor to be searched, as most are. @returns whether it ended early */
+  skipPlain(frame: Frame): boolean {
+    const { policy, protection } = this.#access;
+    const { below, names } = frame;
+    const end = frame.next + BREATH_NAMES;
+    for (; frame.next < end; frame.next++) {
+      const name = names[frame.next];
+      if (name?.type === undefined || name.type === "directory") return false;
+      if (isReservedName(name.name, this.#jail.foldsCase) || isDeniedNow(below, name, policy) !== false) return false;
+      if (!frame.isReadOnly && isDeniedNow(below, name, protection) !== false) return false;
+    }
+    return true;
   }
 
   /** Returns to the directory of the last frame. One that others moved away meanwhile is hidden, as it was not searched. */
@@ -198,10 +202,11 @@ class MaskSearch {
     return (isTop && name.toLowerCase() === RESERVED_NAME) || ++this.#reserved <= MAX_RESERVED;
   }
 
-  /** Commands do not enter what no file operation enters. */
   *#enter(frame: Frame, name: Name): Io<Pinned | undefined> {
-    if (frame.below.length >= MAX_LEVELS) {
-      this.#mask(targetOf(frame, name, "directory"));
+    if (frame.path.length > MAX_PATH) {
+      const { policy, protection } = this.#access;
+      if (policy !== undefined) this.#mask(targetOf(frame, name, "directory"));
+      else if (protection !== undefined && !frame.isReadOnly) this.#mask(targetOf(frame, name, "readonly"));
       return undefined;
     }
     const child = yield* this.#tryEnter(frame, name);
@@ -285,15 +290,3 @@ class MaskSearch {
     return refuse(this.#access.place, "run a command in");
   }
 }
-
-const depthsAbove = (depth: number): number[] =>
-  Array.from({ length: Math.max(0, depth - 1) }, (_, index) => index + 1);
-
-const targetOf = (frame: Frame, name: Name, kind: Target["kind"]): Target => ({
-  ...{ path: pathOf(frame, name), kind, depth: frame.below.length + 1, anchors: [] },
-});
-
-const keyOf = (path: Uint8Array): string => Buffer.from(path).toString("latin1");
-
-const pathOf = ({ path }: Frame, { raw }: Name): Buffer =>
-  Buffer.concat([path, Buffer.from(path.length === 0 ? "" : "/"), Buffer.from(raw as Buffer)]);

@@ -1,17 +1,15 @@
 // Mounts a directory of the host for commands, and cleans up after them.
 
 import { notSupportedByRoot } from "../../core/errors/texts.js";
-import { type Io, isPending, runIo, wait, yieldToLoop } from "../../core/io.js";
+import { type Io, isPending, runIo, wait } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { MountedDirectory, MountOptions, Settled } from "../../core/ports/mount.js";
-import { examine, forEachPiece, rawName } from "../../jail/directory.js";
 import { entryPath, type Pinned, release, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";
 import type { StagedFile } from "../../jail/staging/staging.js";
 import type { Stat } from "../../jail/stat.js";
-import { closeNow, errnoOf, isExhaustion, quietly, succeeds } from "../../jail/sys.js";
-import { Descent } from "../../jail/walk/descent.js";
+import { closeNow, errnoOf, quietly, succeeds } from "../../jail/sys.js";
 import type { Walk } from "../../jail/walk/walk.js";
 import { RESERVED_NAME } from "../../path/grammar.js";
 import { mapErrors } from "../errno.js";
@@ -20,14 +18,13 @@ import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
 import type { Arrival } from "./root.js";
 import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./run-mark.js";
+import { forEachBelow, type Work } from "./runs/each-below.js";
 import { Look } from "./runs/give-back.js";
 import { MadeDenied } from "./runs/made-denied.js";
 import { RunChanges, scanMount } from "./runs/run-changes.js";
 import type { WriteRules } from "./target.js";
 
 const SET_ID_BITS = 0o6000;
-const OWN_ALL = 0o700;
-const BREATH_STEPS = 256;
 /** Passes over a tree that changes while set-id bits are cleared. */
 const ROUNDS = 3;
 /** File times can lag behind the clock by this many ms. */
@@ -207,8 +204,7 @@ export const sweepRuns = (jail: Jail): Io<void> =>
 function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinned): Io<void> {
   const { sys, handles } = jail;
   const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
-  const clear: Work = function* (directory, name, stat) {
-    if (!isMeant(stat)) return;
+  const clear = function* (directory: Pinned, name: string | Buffer): Io<void> {
     const file = yield* handles.pin(directory, name);
     if (file === undefined) return;
     try {
@@ -217,83 +213,7 @@ function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinne
       release(file);
     }
   };
-  for (let round = 1; round <= ROUNDS; round++) if (yield* forEachBelow(jail, top, clear)) return;
+  const work: Work = (directory, name, stat) => (isMeant(stat) ? clear(directory, name) : undefined);
+  for (let round = 1; round <= ROUNDS; round++) if (yield* forEachBelow(jail, top, work)) return;
   throw Object.assign(new Error("not seen whole"), { code: "EAGAIN", syscall: "open" });
-}
-
-type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
-
-/**
- * Visits every entry below a directory, whatever its name; unreachable ones are left out.
- * @returns whether nothing was missed that another pass may reach, such as a tree moved meanwhile or a lack of
- * descriptors
- */
-function* forEachBelow(
-  jail: Jail,
-  top: Pinned,
-  work: Work,
-  isMeant: (topName: string | Buffer) => boolean = () => true,
-): Io<boolean> {
-  const descent = new Descent(jail.handles, top);
-  const frames = [(yield* namesIn(jail, top)).filter(isMeant)];
-  let steps = 0;
-  let isWhole = true;
-  try {
-    for (let names = frames.at(-1); names !== undefined; names = frames.at(-1)) {
-      if (++steps % BREATH_STEPS === 0) yield yieldToLoop();
-      const name = names.pop();
-      if (name === undefined) {
-        const left = yield* descent.leave();
-        if (left > 1) isWhole = false;
-        frames.length -= Math.max(1, left);
-        continue;
-      }
-      const { directory } = descent;
-      const stat = yield* examine(jail.sys, directory, { name: "", raw: name, type: undefined });
-      if (stat === undefined) continue;
-      yield* work(directory, name, stat);
-      const child = stat.isDirectory() ? yield* enter(jail, directory, name) : undefined;
-      if (child === "exhausted") isWhole = false;
-      if (child === undefined || typeof child === "string") continue;
-      if (child.stat.device !== top.stat.device) release(child);
-      else {
-        descent.push(child, name);
-        frames.push(yield* namesIn(jail, child));
-      }
-    }
-    return isWhole;
-  } finally {
-    descent.close();
-  }
-}
-
-/** `undefined`: this process has no access. */
-function* enter(jail: Jail, parent: Pinned, name: string | Buffer): Io<Pinned | string | undefined> {
-  try {
-    return yield* jail.handles.enter(parent, name);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return isExhaustion(error) ? "exhausted" : undefined;
-  }
-}
-
-/** The owner of a directory can revoke access for a while, but not from this process. */
-function* namesIn(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
-  const read = () => quietly(collect(jail, directory));
-  const names = yield* read();
-  if (names !== undefined) return names;
-  const { mode } = directory.stat;
-  yield* quietly(jail.sys.chmod(directory.path, (mode & 0o7777) | OWN_ALL));
-  const again = (yield* read()) ?? [];
-  yield* quietly(jail.sys.chmod(directory.path, mode & 0o7777));
-  return again;
-}
-
-function* collect(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
-  const names: (string | Buffer)[] = [];
-  yield* forEachPiece(jail.sys, directory, function* (entries) {
-    if (names.length > 0) yield yieldToLoop();
-    for (const entry of entries) names.push(rawName(entry));
-  });
-  return names;
 }

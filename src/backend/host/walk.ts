@@ -11,7 +11,7 @@ import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { ReadAhead } from "./changes/read-ahead.js";
 import { FileTaker } from "./changes/read-whole.js";
-import { isEntryDenied } from "./entry-patterns.js";
+import { isDeniedNow, isEntryDenied } from "./entry-patterns.js";
 
 type Writable<T> = { -readonly [key in keyof T]: T[key] };
 
@@ -94,7 +94,8 @@ class EntryWalk {
         if (!this.#leaveNow()) yield* this.#leave();
         continue;
       }
-      const isDenied = frame.isDenied || (access.policy !== undefined && (yield* this.#isDenied(name)));
+      const isDenied =
+        frame.isDenied || (isDeniedNow(this.#below, name, access.policy) ?? (yield* this.#isDenied(name)));
       const visit = isDenied ? visitDenied : visitOne;
       const entry = visit && (this.#entryNow(name) ?? (this.#needsStat(name) ? yield* this.#examine(name) : undefined));
       // Vanished, or of an unknown type: left out.

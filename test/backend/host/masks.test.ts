@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -5,7 +6,7 @@ import { findMasks } from "../../../src/backend/host/masks.js";
 import { CallScope } from "../../../src/core/call/scope.js";
 import { systemClock } from "../../../src/core/clock.js";
 import { runIo } from "../../../src/core/io.js";
-import type { Access } from "../../../src/core/ports/backend.js";
+import type { Access, PlacePolicy } from "../../../src/core/ports/backend.js";
 import { Jail } from "../../../src/jail/jail.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
 import { MAX_HELD } from "../../../src/jail/walk/descent.js";
@@ -14,6 +15,27 @@ import { expectClosedSoon, inArena, openDescriptors } from "../../jail/arena.js"
 const LEVELS = 4 * MAX_HELD;
 const down = (levels: number): string[] => Array(levels).fill("d");
 
+const accessBy = (policy?: PlacePolicy): Access => ({
+  verb: "exec",
+  real() {},
+  create() {},
+  require() {},
+  holds: () => true,
+  place: { root: "r", path: "" },
+  scope: new CallScope({ clock: systemClock, timeoutMs: 60_000 }),
+  ...(policy === undefined ? {} : { policy }),
+});
+
+async function masksBy(root: string, policy?: PlacePolicy): Promise<string[]> {
+  const jail = new Jail({ path: root, readOnly: true, crossDevice: false, io: "sync" }, new Locks());
+  try {
+    const { masks } = await runIo(findMasks(jail, jail.top, accessBy(policy)));
+    return masks.map(({ path }) => Buffer.from(path).toString()).sort();
+  } finally {
+    await jail.close();
+  }
+}
+
 /** Makes `a`, `d` and `z.key` at each of many levels, and looks for entries named `*.key`. */
 async function masksIn(root: string, atName: (below: readonly string[], name: string) => void): Promise<string[]> {
   for (let level = 1; level <= LEVELS; level++) {
@@ -21,27 +43,11 @@ async function masksIn(root: string, atName: (below: readonly string[], name: st
     writeFileSync(join(root, ...down(level), "z.key"), "SECRET");
     writeFileSync(join(root, ...down(level), "a"), "open");
   }
-  const jail = new Jail({ path: root, readOnly: true, crossDevice: false, io: "sync" }, new Locks());
   const denies = (below: readonly string[], name: string): boolean => {
     atName(below, name);
     return name.endsWith(".key");
   };
-  const access: Access = {
-    verb: "exec",
-    real() {},
-    create() {},
-    require() {},
-    holds: () => true,
-    place: { root: "r", path: "" },
-    scope: new CallScope({ clock: systemClock, timeoutMs: 60_000 }),
-    policy: { denies, anchors: () => [] },
-  };
-  try {
-    const { masks } = await runIo(findMasks(jail, jail.top, access));
-    return masks.map(({ path }) => Buffer.from(path).toString()).sort();
-  } finally {
-    await jail.close();
-  }
+  return masksBy(root, { denies, anchors: () => [] });
 }
 
 test("what is denied in a deep tree is found with a few handles", () =>
@@ -73,4 +79,38 @@ test("a directory to which the search cannot return is hidden as a whole", () =>
     expect(masks).toContain(down(3).join("/"));
     expect(masks).toContain("d/z.key");
     await expectClosedSoon(before);
+  }));
+
+/** Makes a directory at each of many levels, deeper than one path can name. */
+function makeDeep(root: string, levels: number): void {
+  const start = process.cwd();
+  process.chdir(root);
+  for (let level = 0; level < levels; level++) {
+    mkdirSync("d");
+    process.chdir("d");
+  }
+  writeFileSync("z.key", "SECRET");
+  process.chdir(start);
+}
+
+const isKey: PlacePolicy = { denies: (_below, name) => name.endsWith(".key"), anchors: () => [] };
+
+test.each([600, 1400])("a tree of %d levels is not hidden for its depth, and what is denied in it is", (levels) =>
+  inArena(async ({ root }) => {
+    makeDeep(root, levels);
+    expect(await masksBy(root)).toEqual([]);
+    expect(await masksBy(root, isKey)).toEqual([[...down(levels), "z.key"].join("/")]);
+  }),
+);
+
+test("where a path is too long to be mounted over, what may hold something denied is hidden as a whole", () =>
+  inArena(async ({ root }) => {
+    makeDeep(root, 2000);
+    expect(await masksBy(root)).toEqual([]);
+    const [hidden = "", ...more] = await masksBy(root, isKey);
+    expect(more).toEqual([]);
+    expect(hidden.length).toBeGreaterThan(3000);
+    expect(hidden.length).toBeLessThanOrEqual(3072);
+    // Node goes down by recursion, which such a tree ends.
+    spawnSync("rm", ["-rf", join(root, "d")]);
   }));

@@ -20,7 +20,11 @@ const { possible, reason } = await bwrapHere();
 const test = needs(possible, reason);
 const ground = useShell({
   root: { quota: { bytes: 100_000 } },
-  roots: { tmp: { temp: true }, drive: { dlfs: "d" } },
+  roots: {
+    tmp: { temp: true },
+    drive: { dlfs: "d" },
+    guarded: { temp: true, protect: ["@git", "@clients"], deny: ["*.pem"] },
+  },
 });
 
 const at = (root: string, prefix?: string, place = "/workspace") => ({
@@ -36,6 +40,17 @@ describe("a mounted directory", () => {
     const ran = await ground.sh("cat file; ls -A .. ; cat ../secret ../../secret", { mounts: [at("r", "a/b")] });
     expect(ran.stdout.startsWith("1")).toBe(true);
     expect(ran.stdout).not.toContain("secret");
+  });
+
+  test.each([
+    ["r", 600],
+    ["guarded", 600],
+    ["r", 2000],
+  ])("of %s is rid of a tree of %d levels by rm -rf", async (root, levels) => {
+    const script = `mkdir top && cd top && for i in $(seq ${levels}); do mkdir d && cd d || exit 1; done; echo x > f`;
+    const mounts = [at(root)];
+    expect(await ground.sh(script, { mounts })).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(await ground.sh("rm -rf top && ls", { mounts })).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
   });
 
   test("is made by the first command that may write, and is an empty one for others", async () => {

@@ -1,0 +1,32 @@
+// Entries of a mounted directory that are hidden from commands or read-only for them, and the way to them.
+
+import type { Mask } from "../../../core/ports/sandbox.js";
+import type { Name } from "../../../jail/directory.js";
+
+/** A directory on the way from the mount to the current one. */
+export interface Frame {
+  readonly below: readonly string[];
+  readonly path: Buffer;
+  readonly names: readonly Name[];
+  next: number;
+  /** It is mounted read-only, or inside such a directory. */
+  isReadOnly: boolean;
+}
+
+/** An entry to hide, with the depths of the directories above it that must be pinned. */
+export interface Target extends Mask {
+  readonly depth: number;
+  readonly anchors: readonly number[];
+}
+
+export const depthsAbove = (depth: number): number[] =>
+  Array.from({ length: Math.max(0, depth - 1) }, (_, index) => index + 1);
+
+export const targetOf = (frame: Frame, name: Name, kind: Target["kind"]): Target => ({
+  ...{ path: pathOf(frame, name), kind, depth: frame.below.length + 1, anchors: [] },
+});
+
+export const keyOf = (path: Uint8Array): string => Buffer.from(path).toString("latin1");
+
+export const pathOf = ({ path }: Frame, { raw }: Name): Buffer =>
+  Buffer.concat([path, Buffer.from(path.length === 0 ? "" : "/"), Buffer.from(raw as Buffer)]);
