@@ -38,7 +38,12 @@ describe("the state directory", () => {
     await served.stop();
     expect(readdirSync(folder).sort()).toEqual([place, "venue.json5"].sort());
     // The folder of the venue says where it runs.
-    expect(readdirSync(join(folder, place)).sort()).toEqual(["format", "local-token", "venue-files"]);
+    expect(readdirSync(join(folder, place)).sort()).toEqual([
+      "format",
+      "local-token",
+      "revocation-guard",
+      "venue-files",
+    ]);
   });
 
   test("can be false: no local token, and one word about the identity", async () => {
