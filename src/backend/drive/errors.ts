@@ -85,7 +85,8 @@ const REMEDIES: Partial<Readonly<Record<FileAdapterError["code"], string>>> = {
   UNSUPPORTED_CELL: "Only drives can be imported, without anything else",
   MISSING_CELL: "A part is missing: give all files of one export, in their order, or export it again",
   LIMIT: "Import drive by drive, or have 'drives.limits' raised",
-  FUTURE_TIME: "Correct the clock of the machine that wrote it, or of this one, and export it again",
+  FUTURE_TIME:
+    "Correct the clock of the machine that wrote it, or of this one. What was written under a wrong clock is repaired there by 'venue-files drive verify --clamp-times'; then export it again",
   READ_ONLY_ROOT: "Run the venue with the 'seed' or 'seedFile' that it had when they were made",
   KEY_REQUIRED: "Name the drive it goes into, and with 'from' which one, or import the key that signed it",
 };

@@ -44,6 +44,8 @@ export async function verifyDrives(command: CommandOf<"drive verify">, work: Dri
   await warnOfOlderVenues(work, work.didOf(command.user));
   const all = await owner.list();
   if (command.drive !== undefined && !all.includes(command.drive)) throw noDrive(command.drive);
+  const clamped = command.clampTimes ? await owner.clampTimes(command.drive) : undefined;
+  if (clamped !== undefined && !command.json) await print(context, describeClamped(clamped));
   const progress = createProgress(context);
   let damaged = 0;
   try {
@@ -52,7 +54,8 @@ export async function verifyDrives(command: CommandOf<"drive verify">, work: Dri
       progress.end();
       damaged += report.damagedCount + (report.history.damaged ? 1 : 0);
       const paths = report.damaged.map((path) => path.join("/"));
-      if (command.json) await print(context, `${jsonText({ drive, ...report, damaged: paths })}\n`);
+      if (command.json)
+        await print(context, `${jsonText({ drive, ...report, damaged: paths, ...clampedPart(clamped, drive) })}\n`);
       else await print(context, describe(drive, report, paths));
     }
   } finally {
@@ -73,6 +76,18 @@ async function warnOfOlderVenues({ drives: { store, keys }, context }: DriveWork
   context.stderr.write(
     `Warning: an older venue wrote on its own, last found at ${last}, after others had begun to share one root. What it wrote is merged: of a file that both changed, the later one stays. Stop venues of older versions on this bucket\n`,
   );
+}
+
+const clampedPart = (clamped: ReadonlyMap<string, number> | undefined, drive: string) =>
+  clamped === undefined ? {} : { clamped: clamped.get(drive) ?? 0 };
+
+function describeClamped(clamped: ReadonlyMap<string, number>): string {
+  if (clamped.size === 0) return "No time lies ahead of the clock\n";
+  const lines = Array.from(
+    clamped,
+    ([drive, count]) => `${escapeText(drive)}: ${counted(count, "time")} ahead of the clock, set to now\n`,
+  );
+  return lines.join("");
 }
 
 interface Counts extends Pick<DriveCheck, "files" | "directories" | "bytes" | "damagedCount"> {

@@ -72,13 +72,16 @@ Exit status: 0 done, 1 not merged,
 ${STATUS}
 `;
 
-const verifying = `venue-files drive verify (--user DID | --key KEY) [--drive NAME] --config FILE [--json]
+const verifying = `venue-files drive verify (--user DID | --key KEY) [--drive NAME] [--clamp-times] --config FILE
+                         [--json]
 
 Reads everything in the drives of a user, or in one, and names what is damaged.
 
 ${CONFIG}
 ${WHO}
   --drive NAME            this drive only
+  --clamp-times           first sets times ahead of this machine's clock to now, as one signed change: what a wrong
+                          clock has left would win every merge, and no import takes it
 ${JSON_OUT}
 
 Exit status: 0 all is whole, 1 something is damaged,

@@ -12,6 +12,7 @@ import { exportInHex } from "../keys/owner-keys.js";
 import { type CellScope, createScope, type Overlay } from "./cells.js";
 import { DriveEdit } from "./change.js";
 import type { DriveChange, DriveReader, StagedContent } from "./drives.js";
+import { type Clamped, clampTimes } from "./exchange/clamp-times.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, importFiles } from "./exchange/import.js";
 import { type VerifyReport, verifyTree } from "./exchange/verify.js";
@@ -75,6 +76,8 @@ export interface OwnerDrives {
    * @throws INVALID_PATH
    */
   verify(drive: string, onStep?: (seen: VerifyReport) => void): Promise<VerifiedDrive>;
+  /** Sets times that lie ahead of the clock to now, as one change. @param drive absent: all @throws INVALID_PATH */
+  clampTimes(drive?: string): Promise<Clamped>;
 }
 
 /** What was found in a drive, and in its log. */
@@ -98,6 +101,10 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
       importFiles(files, options, { did, queue: queue(), parts, maker }),
     exportKey: () => withExplainedErrors(NO_SPOT, () => exportInHex(did, parts.keys)),
     verify: async (drive, onStep) => verifyOne(drive, { queue: queue(), parts, onStep }),
+    async clampTimes(drive) {
+      if (drive !== undefined) checkDrive(drive);
+      return clampTimes(drive, { queue: queue(), parts });
+    },
     stage: (content) => stageContent(content, parts),
     async change<T>(drive: string, work: (drive: DriveChange) => Promise<T>) {
       checkDrive(drive);

@@ -166,6 +166,31 @@ describe("a user who leaves", () => {
     }
   });
 
+  test("repairs what was written under a wrong clock, which no import takes", async () => {
+    const now = Date.now;
+    Date.now = () => now() + 40 * 86_400_000;
+    try {
+      await write(here, "late.txt", "late");
+    } finally {
+      Date.now = now;
+    }
+    const bring = async (name: string) => {
+      await ok(here.drive("export", name, "--drive", "notes", ...KEY));
+      writeFileSync(join(there.folder, name), readFileSync(join(here.folder, name)), { mode: 0o600 });
+      return there.drive("import", name, "--drive", "late", ...KEY);
+    };
+    const refused = await bring("late.cad3");
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("drive verify --clamp-times") });
+    expect(await ok(here.drive("verify", "--clamp-times", ...KEY))).toMatch(
+      /^notes: 2 times ahead of the clock, set to now\n(.|\n)*notes: whole\./,
+    );
+    expect(await ok(here.drive("verify", "--clamp-times", ...KEY))).toMatch(/^No time lies ahead of the clock\n/);
+    expect((await bring("mended.cad3")).status).toBe(0);
+    expect(await read(here, "notes", "late.txt")).toBe("late");
+    const [line = ""] = (await ok(here.drive("verify", "--clamp-times", "--json", ...KEY))).split("\n");
+    expect(JSON.parse(line)).toMatchObject({ clamped: 0, damagedCount: 0 });
+  });
+
   test("counts what nothing needs any more, and removes it when it is old enough", async () => {
     const counted = JSON.parse(await ok(here.drive("gc", "--dry-run", "--grace", "1s", "--json"))) as Collected;
     expect(counted).toMatchObject({ dryRun: true, missing: 0 });

@@ -36,7 +36,12 @@ export type DriveCommand =
     })
   | (Incoming & { readonly name: "drive import"; readonly drive: string | undefined })
   | (Incoming & { readonly name: "drive merge"; readonly drive: string })
-  | (OnStore & { readonly name: "drive verify"; readonly user: DriveUser; readonly drive: string | undefined })
+  | (OnStore & {
+      readonly name: "drive verify";
+      readonly user: DriveUser;
+      readonly drive: string | undefined;
+      readonly clampTimes: boolean;
+    })
   | (OnStore & { readonly name: "drive gc"; readonly graceSeconds: number; readonly dryRun: boolean })
   | (OnStore & { readonly name: "drive upgrade" })
   | {
@@ -69,7 +74,7 @@ export function parseDriveCommand(name: DriveCommand["name"], words: readonly st
       return { name, ...on, ...parseImport(name, words, values), drive: requiredValue(values, name, "drive") };
     case "drive verify":
       refuseArguments(name, words);
-      return { name, ...on, user: requireUser(name, values), drive };
+      return { name, ...on, user: requireUser(name, values), drive, clampTimes: values.has("clamp-times") };
     case "drive gc":
       refuseArguments(name, words);
       return { name, ...on, graceSeconds: parseGrace(values), dryRun: values.has("dry-run") };
