@@ -19,11 +19,25 @@ export const roots: Operation<RootsInput, RootsOutput> = {
         readOnly: root.readOnly,
         ...(root.description === undefined ? {} : { description: root.description }),
         ...quotaOf(root),
+        ...patternsOf(root, discloseHostPaths),
         ...(await keptOf(root)),
       })),
     ),
   }),
 };
+
+/** Patterns that an answer names at most, of each kind. */
+const MAX_PATTERNS = 10;
+
+/** What is denied and protected. A pattern with a path tells of what is there: for those who may know host paths. */
+function patternsOf({ patterns }: RootFacts, disclosesAll: boolean): { deny?: string[]; protect?: string[] } {
+  const told = (some: readonly string[] = []): string[] => {
+    const shown = some.filter((pattern) => disclosesAll || !pattern.includes("/")).slice(0, MAX_PATTERNS);
+    return shown.length === some.length ? shown : [...shown, `${some.length - shown.length} more`];
+  };
+  const [deny, protect] = [told(patterns?.deny), told(patterns?.protect)];
+  return { ...(deny.length === 0 ? {} : { deny }), ...(protect.length === 0 ? {} : { protect }) };
+}
 
 /** A temp root keeps nothing unless it is asked to, and nobody expects more. */
 async function keptOf(root: RootFacts): Promise<{ kept?: false; reason?: string }> {

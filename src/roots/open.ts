@@ -226,6 +226,7 @@ function policiesOf({ deny, protect }: Pick<RootConfig, "deny" | "protect">, opt
   return {
     ...(deny.length === 0 ? {} : { policy: compileDeny(deny, options) }),
     ...(protect.length === 0 ? {} : { protection: compileDeny(protect, options) }),
+    ...(deny.length + protect.length === 0 ? {} : { patterns: { deny, protect } }),
   };
 }
 

@@ -426,6 +426,8 @@ export interface RootsOutput {
       files?: number;
       usedFiles?: number;
     };
+    deny?: string[];
+    protect?: string[];
     kept?: false;
     reason?: string;
   }[];

@@ -62,6 +62,21 @@ describe("file:roots", () => {
     expect(roots[0]?.path).toBe(join(home, "docs"));
   });
 
+  test("says what is denied and protected, with paths only where host paths are disclosed", async () => {
+    const many = Array.from({ length: 15 }, (_, index) => `*.x${index}`);
+    const docs = { path: join(home, "docs"), deny: ["@secrets", "clients/acme/**"], protect: ["@git", ...many] };
+    const config = (discloseHostPaths: boolean) => ({
+      roots: { docs, plain: join(home, "archive") },
+      discloseHostPaths,
+    });
+    const [all] = (await withRoots(config(true), rootsOf)).roots;
+    expect(all).toMatchObject({ deny: docs.deny, protect: ["@git", ...many.slice(0, 9), "6 more"] });
+    const [some, plain] = (await withRoots(config(false), rootsOf)).roots;
+    expect(some).toMatchObject({ deny: ["@secrets", "1 more"] });
+    expect(plain).not.toHaveProperty("deny");
+    expect(plain).not.toHaveProperty("protect");
+  });
+
   test("is one temp root where none is configured", async () => {
     const { roots } = await withRoots({}, rootsOf);
     expect(roots).toEqual([{ name: "tmp", path: expect.any(String), kind: "temp", readOnly: false, quota }]);

@@ -32,8 +32,7 @@ interface RootArgument {
 export function parseRootArgument(text: string, cwd: string): RootArgument {
   const [named = "", given = text] = /^([^/=]*)=(.*)$/s.exec(text)?.slice(1) ?? [];
   const isNamed = given !== text;
-  const readOnly = given.endsWith(":ro");
-  const path = given.slice(0, readOnly ? -":ro".length : undefined);
+  const { path, readOnly } = splitReadOnly(given);
   if (path === "" || (isNamed && named === "")) throw invalidArgument(text, `expected PATH or NAME=PATH, ${EXAMPLE}`);
   const root = { path: resolve(cwd, expandHome(path)), readOnly };
   if (!isNamed) return { name: undefined, root };
@@ -44,6 +43,11 @@ export function parseRootArgument(text: string, cwd: string): RootArgument {
     throw invalidArgument(text, `the name must be ${expectation(schema, nameSchema)}, ${EXAMPLE}`);
   }
   return { name: named, root };
+}
+
+function splitReadOnly(given: string): { readonly path: string; readonly readOnly: boolean } {
+  const readOnly = given.endsWith(":ro");
+  return { path: given.slice(0, readOnly ? -":ro".length : undefined), readOnly };
 }
 
 /** Most characters of a derived name, which leaves room for a number. */
@@ -65,7 +69,7 @@ export function nameOfFolder(path: string, taken: (name: string) => boolean, pre
 }
 
 interface RootsOptions {
-  /** Folders without a name. */
+  /** Folders without a name; `:ro` at the end of one makes it read-only, as in `--root`. */
   readonly folders?: readonly string[];
   /** Patterns of what every one of these roots protects. */
   readonly protect?: readonly string[];
@@ -100,8 +104,9 @@ export function parseRootArguments(
   for (const { name, root } of given)
     roots[name ?? nameOfFolder(root.path, isTaken)] = protect.length === 0 ? root : { ...root, protect };
   for (const folder of folders) {
-    const path = resolve(cwd, expandHome(folder));
-    roots[nameOfFolder(path, isTaken)] = { path, protect };
+    const { path: given, readOnly } = splitReadOnly(folder);
+    const path = resolve(cwd, expandHome(given));
+    roots[nameOfFolder(path, isTaken)] = { path, readOnly, protect };
   }
   return roots;
 }

@@ -240,7 +240,7 @@ interface Around {
 }
 
 function rootsOf(config: VenueConfig, opened: OpenRoots, { canonical, state }: Around): VenueFacts["roots"] {
-  return opened.roots.map(({ name, kind, readOnly, engine, description, drive, hostPath }: RootFacts) => {
+  return opened.roots.map(({ name, kind, readOnly, engine, description, drive, hostPath, patterns }: RootFacts) => {
     const owner = config.file.roots[name]?.owner;
     return {
       name,
@@ -249,6 +249,7 @@ function rootsOf(config: VenueConfig, opened: OpenRoots, { canonical, state }: A
       engine: engine ?? "",
       ...journalPart(config, name, state && hostPath && join(state, "journal", keyOf(hostPath))),
       ...(description === undefined ? {} : { description }),
+      ...(patterns === undefined ? {} : { patterns }),
       ...(owner === undefined ? {} : { owner: canonical(owner) }),
       ...(drive === undefined ? {} : { owner: EACH_CALLER }),
     };

@@ -141,7 +141,7 @@ Example: venue-files check --config venue.json5
 
 Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  mcp: `venue-files mcp [FOLDER]… [--config FILE] [--root [NAME=]PATH[:ro]]… [--client-roots --within DIR…]
+  mcp: `venue-files mcp [FOLDER[:ro]]… [--config FILE] [--root [NAME=]PATH[:ro]]… [--client-roots --within DIR…]
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
                 [--profile NAME | --tools full] [--caps FILE]
                 [--key KEY [--proof FILE]…]

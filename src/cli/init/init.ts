@@ -15,9 +15,11 @@ import { createLineAsker, type LineAsker } from "../acp/line-asker.js";
 import type { InitCommand } from "../arguments/commands/init.js";
 import { parseRootArguments } from "../arguments/root.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
+import { loadConfigs } from "../load-config.js";
 import { linkFault } from "../output/held-folder.js";
 import { writeNewFile } from "../output/new-file.js";
 import { paintFor } from "../output/paint.js";
+import { table } from "../output/table.js";
 import { ClientFile } from "./client-file.js";
 import { CLIENTS, type Client, type Launch, type Platform } from "./clients.js";
 import { type ChosenRoot, configText } from "./config-text.js";
@@ -49,7 +51,7 @@ async function run(command: InitCommand, session: Session): Promise<number> {
         EXIT.config,
       );
     }
-    say(`${CONFIG} is there already and stays as it is.`);
+    say(`${CONFIG} is there already and stays as it is. What a client that starts it gets:\n${opens(config)}`);
   } else {
     const text = configText(await chooseRoots(command, folder, session), {
       schema: schemaFor(folder),
@@ -67,6 +69,23 @@ async function run(command: InitCommand, session: Session): Promise<number> {
   if (command.print) say("Nothing was written.");
   else if (command.clients.length === 0) say(nextSteps(relative(session.cwd, config) || CONFIG));
   return status;
+}
+
+/** What an existing configuration opens: somebody else may have written it. @throws ConfigError if it is not valid */
+function opens(file: string): string {
+  const rows = loadConfigs({ file, roots: [] }, "/").flatMap(({ file: { roots }, profiles }) => [
+    ...Object.entries(roots).map(([name, root]) => [
+      escapeText(name),
+      escapeText("path" in root ? root.path : root.kind),
+      root.readOnly ? "read-only" : "read-write",
+    ]),
+    ...Object.entries(profiles).flatMap(([name, { root, shell }]) =>
+      shell === undefined
+        ? []
+        : [[escapeText(name), `on ${escapeText(root)}`, `commands${shell.unsafe ? " WITHOUT A GUARD" : ""}`]],
+    ),
+  ]);
+  return table(rows);
 }
 
 const nextSteps = (config: string): string => `

@@ -59,6 +59,7 @@ export interface RootFacts extends BannerRoot {
   readonly engine: string;
   /** Description of the journal; absent: none. */
   readonly journal?: string;
+  readonly patterns?: { readonly deny: readonly string[]; readonly protect: readonly string[] };
 }
 
 /** Text of `check` for one venue: its settings, and the authority of each caller. */
@@ -78,12 +79,13 @@ export function describeVenue(facts: VenueFacts): string {
     ["log", `${config.log.level}, to ${config.log.file ?? "standard error"}`],
     ["health and metrics", config.metrics === false ? "off" : `for ${readers(config.metrics)}`],
   ];
-  const rows = roots.map(({ name, kind, readOnly, engine, description, owner, journal }) => [
+  const rows = roots.map(({ name, kind, readOnly, engine, description, owner, journal, patterns }) => [
     name,
     kind,
     readOnly ? "read-only" : "read-write",
     engine,
     ...(roots.some((root) => root.journal !== undefined) ? [journal ?? ""] : []),
+    ...(roots.some((root) => root.patterns !== undefined) ? [guardsText(patterns)] : []),
     ...(roots.some(isOwned) ? [owner === undefined ? "" : `owner ${owner}`] : []),
     escapeText(description ?? ""),
   ]);
@@ -101,6 +103,15 @@ export function describeVenue(facts: VenueFacts): string {
     ...warnings.map((warning) => `\nWarning: ${warning}`),
     "",
   ].join("\n");
+}
+
+/** What nobody sees, and what nobody changes. */
+function guardsText({ deny, protect }: NonNullable<RootFacts["patterns"]> = { deny: [], protect: [] }): string {
+  const parts = [
+    ...(deny.length === 0 ? [] : [`hides ${deny.join(", ")}`]),
+    ...(protect.length === 0 ? [] : [`protects ${protect.join(", ")}`]),
+  ];
+  return escapeText(parts.join("; "));
 }
 
 function profileLines({ profiles }: VenueConfig): string[] {

@@ -1,5 +1,6 @@
 // The `serve` command: opens every venue of a configuration, listens, and reloads on SIGHUP.
 
+import { basename } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { checkListener, localUrl } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -175,8 +176,12 @@ async function reload(venues: readonly OpenVenue[], command: Serve, context: Com
     }
   } catch (err) {
     await Promise.all(prepared.map((change) => change.discard()));
-    venues[0]?.log.error({ err }, "configuration not reloaded: the old one stays in force");
-    printReloadFailure(locateProblems(err, command.source.file), command, context);
+    const located = locateProblems(err, command.source.file);
+    venues[0]?.log.error(
+      { err, at: placesIn(located, command) },
+      "configuration not reloaded: the old one stays in force",
+    );
+    printReloadFailure(located, command, context);
     return;
   }
   for (const [index, { log, adapter }] of venues.entries()) {
@@ -184,6 +189,14 @@ async function reload(venues: readonly OpenVenue[], command: Serve, context: Com
     log.info({ roots: adapter.roots.map(({ name }) => name) }, "configuration reloaded");
     if (keys.length > 0) log.warn({ keys }, "changed keys that need a new start");
   }
+}
+
+/** Where the mistakes are, as `venue.json5:3:9`; the log leaves out the folder. */
+function placesIn(error: unknown, { source: { file = "" } }: Serve): readonly string[] {
+  if (!(error instanceof ConfigError)) return [];
+  const start = escapeText(file);
+  const places = error.problems.filter((text) => text.startsWith(`${start}:`)).map((text) => text.slice(start.length));
+  return places.flatMap((text) => /^:\d+:\d+/.exec(text)?.[0] ?? []).map((at) => escapeText(basename(file)) + at);
 }
 
 /** Tells whoever sits at the terminal why a reload failed; the log may go elsewhere, and leaves out paths. */

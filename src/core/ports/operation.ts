@@ -38,6 +38,8 @@ export interface RootFacts {
   readonly policy?: PathPolicy;
   /** Paths that every caller may at most read; absent: none. */
   readonly protection?: PathPolicy;
+  /** What {@link policy} and {@link protection} were made from. */
+  readonly patterns?: { readonly deny: readonly string[]; readonly protect: readonly string[] };
   /** Which changes a person has to allow; absent: none. */
   readonly approve?: ApprovalRules;
   /** Text encoding; absent: UTF-8, or UTF-16 where a byte order mark announces it. */

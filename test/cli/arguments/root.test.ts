@@ -54,6 +54,17 @@ describe("several --root options", () => {
     ]);
   });
 
+  test("bare folders may be read-only as in --root", () => {
+    const folders = ["docs", "notes:ro", "odd:ro:ro", "odd2:ro/"];
+    const roots = parseRootArguments([], "/srv", { folders, protect: ["@git"] });
+    expect(Object.values(roots).map(({ path, readOnly, protect }) => [path, readOnly, protect])).toEqual([
+      ["/srv/docs", false, ["@git"]],
+      ["/srv/notes", true, ["@git"]],
+      ["/srv/odd:ro", true, ["@git"]],
+      ["/srv/odd2:ro", false, ["@git"]],
+    ]);
+  });
+
   test("without names are called like their folders, numbered where two are alike", () => {
     const texts = ["docs=x", "/a/docs", "/b/docs:ro", "/c/my notes", "/d/.config", "/e/ä", "/", `/f/${"n".repeat(80)}`];
     expect(Object.entries(parseRootArguments(texts, "/cwd"))).toEqual([

@@ -93,6 +93,14 @@ describe("check", () => {
     expect(stdout).toContain(`30 days; it was damaged, its old tables are beside it in ${aside}`);
   });
 
+  test("says what each root hides and protects", async () => {
+    const { stdout } = await check(`{ file: { roots: {
+      docs: { path: "docs", deny: ["@secrets", "a/**"], protect: ["@git"] }, tmp: { temp: true } } } }`);
+    const [docs, tmp] = linesOf(stdout, "Roots");
+    expect(docs).toContain("hides @secrets, a/**; protects @git");
+    expect(tmp).not.toMatch(/hides|protects/);
+  });
+
   test("says what keeps the commands of each shell in", async () => {
     const shells = { off: `{ driver: "none" }`, thread: `{ driver: "just-bash" }`, auto: `{ driver: "auto" }` };
     const profiles = Object.entries(shells).map(

@@ -201,6 +201,22 @@ describe("venue-files init", () => {
     expect(readFileSync(join(folder, "venue.json5"), "utf8")).toBe(text);
   });
 
+  test("beside a configuration of somebody else says what it opens, before anything is written", async () => {
+    const theirs = `{ file: { roots: { docs: { path: "/", readOnly: false }, notes: "./notes", tmp: { temp: true } } },
+      profiles: { run: { profile: "jettson", root: "docs", shell: { unsafe: true } } } }`;
+    const folder = makeFolder({ "venue.json5": theirs, "notes/a": "" });
+    const { stdout } = await init(folder, "--for", "claude-code");
+    const [before = ""] = stdout.split('"mcpServers"');
+    expect(before).toMatch(/docs +\/ +read-write\n/);
+    expect(before).toMatch(/notes +\S+\/notes +read-write\n/);
+    expect(before).toMatch(/tmp +temp +read-write\n/);
+    expect(before).toMatch(/run +on docs +commands WITHOUT A GUARD\n/);
+    expect(existsSync(join(folder, ".mcp.json"))).toBe(false);
+    const broken = makeFolder({ "venue.json5": "{ file: { roots: { docs: 7 } } }" });
+    expect(await init(broken, "--for", "claude-code", "--yes")).toMatchObject({ status: 78 });
+    expect(existsSync(join(broken, ".mcp.json"))).toBe(false);
+  });
+
   test("shows the change of a client's file, writes it with --yes, and keeps what was there", async () => {
     const folder = makeFolder({
       ".mcp.json": '{ "mcpServers": { "mine": { "command": "x", "env": { "KEY": "secret" } } } }',

@@ -109,6 +109,12 @@ describe("SIGHUP", () => {
     expect(served.stderr().slice(before)).toContain('"drives.staleMs"');
   });
 
+  test("says in the log where the mistake is", async () => {
+    const config = `{\n  name: "first",\n  file: { roots: { docs: { path: "docs", readOnly: 7 } } },\n}`;
+    await reload(config, /"at":\["venue\.json5:3:\d+"\][^\n]*configuration not reloaded/);
+    await reload(`{\n  name: "first",,\n}`, /"at":\["venue\.json5:2:\d+"\][^\n]*configuration not reloaded/);
+  });
+
   test("never puts a token into the log", () => {
     expect(served.stderr()).not.toMatch(/new-token|old-token/);
   });
