@@ -20,6 +20,9 @@ export const identityOf = ({ dev, ino }: Numbers): Identity => `${dev}:${ino}` a
 /** Device and inode number at the start of a version stamp of a host entry. */
 export const identityInVersion = (version: string): string => version.split(":", 2).join(":");
 
+/** Inode number in a version stamp of a host entry: its device may have another number after a restart. */
+export const inodeInVersion = (version: string): string => version.split(":", 2)[1] ?? "";
+
 /** A version stamp without its last part, the time of the last change, which a rename sets as well. */
 export const withoutChangeTime = (version: string): string => version.slice(0, version.lastIndexOf(":"));
 

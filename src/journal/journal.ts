@@ -22,6 +22,7 @@ import type {
   IdentifiedRecord,
   JournalWriter,
   Kept,
+  Planned,
   TrashFolder,
   TrashItem,
   TrashMode,
@@ -29,7 +30,7 @@ import type {
 import type { OpenFile } from "../core/ports/open-file.js";
 import { type PruneRules, Pruner } from "./prune.js";
 import { queryStore } from "./query.js";
-import { settlePending } from "./recover.js";
+import { settleLeft } from "./recover.js";
 import { entryOf, rowOf } from "./rows.js";
 import { type JournalStore, openStore, type StoreUser } from "./store.js";
 
@@ -37,6 +38,8 @@ import { type JournalStore, openStore, type StoreUser } from "./store.js";
 const MAX_SINCE = 20_000;
 
 export interface RootJournalOptions {
+  /** Name of the root. */
+  readonly root: string;
   /** Folder of its store; exists. */
   readonly folder: string;
   readonly mode: "metadata" | "on";
@@ -72,7 +75,6 @@ export class RootJournal implements Journal, JournalWriter {
       trashPrefix: this.#prefix,
       inBackground: options.inBackground,
     });
-    options.inBackground(this.#recover());
     this.#pruner.wake();
   }
 
@@ -105,9 +107,10 @@ export class RootJournal implements Journal, JournalWriter {
     return this.#pruner.room(bytes);
   }
 
-  begin(planned: IdentifiedRecord): boolean {
-    const { id } = planned;
-    const isNoted = this.#store.begin(id, planned);
+  begin(id: string, { origin, change, inode, kept }: Planned): boolean {
+    const reason = kept?.in === "nothing" ? kept.reason : undefined;
+    const row = { id, origin, change, inode, kept: kept?.in, reason };
+    const isNoted = this.#store.begin(row, kept?.in === "value" ? kept.bytes : undefined);
     // Without a note the entry waits in memory, which is too little where all has to be kept.
     if (this.#store.hasRoom && (isNoted || !this.keepsDeleted)) return true;
     this.cancel(id);
@@ -147,7 +150,8 @@ export class RootJournal implements Journal, JournalWriter {
     return this.#pruner.freeSpace(bytes, mayGiveUp);
   }
 
-  query(query: JournalQuery): Awaitable<JournalPage> {
+  async query(query: JournalQuery): Promise<JournalPage> {
+    await this.settle();
     this.#store.flush();
     return queryStore(this.#store, query);
   }
@@ -274,13 +278,13 @@ export class RootJournal implements Journal, JournalWriter {
     this.#pruner.wake();
   }
 
-  async #recover(): Promise<void> {
-    const notes = this.#store.takePending();
-    const names = new Set(notes.rows.map(([id]) => this.trashName(id)));
-    // Only these are looked at: a trash can hold many.
-    const items = await (names.size === 0 ? [] : this.#options.bin.list(this.#prefix, (name) => names.has(name)));
-    const lost = settlePending(this.#store, notes, { items, trashName: (id) => this.trashName(id) });
-    if (lost.length > 0) await this.#options.bin.remove(lost);
+  /** Completes the entries of processes that have died. Their changes precede all that is made or looked at from now on. */
+  settle(): Promise<void> {
+    const { bin, root, onFault } = this.#options;
+    const names = { root, trashPrefix: this.#prefix, newId: () => this.newId() };
+    const parts = { bin, ...names, store: this.#store, add: this.add.bind(this) };
+    this.#store.settling = this.#store.settling.then(() => settleLeft(parts)).catch(onFault);
+    return this.#store.settling;
   }
 }
 

@@ -152,7 +152,9 @@ export class LazyJournal {
       const text = "The journal of a root was damaged: what can be read of it stays, the rest is set aside beside it";
       place.log.error({ event: "journal-damaged", root, folder }, text);
     }
-    return new library.RootJournal({ ...rest, folder, nowMs: () => Date.now(), onFault });
+    const journal = new library.RootJournal({ ...rest, root, folder, nowMs: () => Date.now(), onFault });
+    await journal.settle();
+    return journal;
   }
 }
 

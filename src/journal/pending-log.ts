@@ -1,40 +1,56 @@
-// Moves into the trash that this process is about to make, in a file beside the tables: one short write for each, where
-// a transaction of its own would take longer than the whole change.
+// Notes of the changes that this process is about to make, in files beside the tables: one short write for each, where a
+// transaction of its own would take longer than the whole change. A process that is killed leaves them to the next one; a
+// power failure may lose them.
 
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
+import { timeOfId } from "../core/entry-id.js";
 import { attempt } from "../core/io.js";
+import type { IdentifiedRecord } from "../core/ports/changes/journal-writer.js";
 import { mayRun, ownToken } from "../drive/store/embedded/process-token.js";
+import { END, readRecord, type Told, writeRecord } from "./note-records.js";
 import type { PendingRow } from "./rows.js";
 
 const PREFIX = "pending-";
-const CHECK_CHARS = 8;
-/** Files with more than this (bytes) are cut as soon as nothing of them is under way. */
-const MAX_BYTES = 262_144;
+/** Ends the name of a file that lacks notes: a rename needs no room. */
+const LACKING = "-lacking";
+/** A file with more than this (bytes) gets no more notes, and goes once all its notes have ended. */
+const MAX_BYTES = 1_048_576;
+/** The first record of a file, with what names its process, is shorter. */
+const FIRST_BYTES = 512;
+/** A noted change. `bytes`: the content from before it. */
+export interface LeftNote extends Pick<PendingRow, "inode" | "kept" | "reason"> {
+  readonly planned: IdentifiedRecord;
+  readonly bytes?: Buffer | undefined;
+}
 
 /** Notes of processes that died, and how to forget them. */
 export interface LeftNotes {
-  readonly rows: readonly [id: string, row: PendingRow][];
+  readonly notes: readonly LeftNote[];
+  /** Some changes could not be noted. */
+  readonly isLacking: boolean;
   /** Called once what they tell is settled. */
   forget(): void;
 }
 
+interface NoteFile {
+  readonly fd: number;
+  path: string;
+  /** Where its first note begins, and the next one. */
+  readonly start: number;
+  at: number;
+  /** How many of its notes have not ended. */
+  open: number;
+}
+
 export class PendingLog {
   readonly #folder: string;
-  readonly #open = new Set<string>();
-  #file: { readonly fd: number; readonly path: string; readonly headBytes: number } | undefined;
-  #bytes = 0;
+  /** Files by the ids of their notes that have not ended. */
+  readonly #open = new Map<string, NoteFile | undefined>();
+  /** Ids of notes that end with the next ones. */
+  readonly #over = new Set<string>();
+  #file: NoteFile | undefined;
 
   /**
    * Makes the file at once: it tells others that this process has the journal open.
@@ -45,99 +61,169 @@ export class PendingLog {
     this.#file = attempt(() => this.#create());
   }
 
-  /** @throws system errors; the change counts as begun all the same */
-  begin(id: string, row: PendingRow): void {
-    this.#open.add(id);
-    this.#file ??= this.#create();
-    const line = Buffer.from(lineOf({ id, row }));
-    const written = writeSync(this.#file.fd, line);
-    if (written === line.length) {
-      this.#bytes += written;
-      return;
+  /**
+   * @param bytes the content from before the change, where it is kept as a value
+   * @throws system errors; the change counts as begun all the same
+   */
+  begin(row: PendingRow, bytes?: Buffer): void {
+    const { id } = row;
+    const before = this.#open.get(id);
+    if (before !== undefined) before.open--;
+    this.#over.delete(id);
+    try {
+      const file = this.#current();
+      append(file, { row }, bytes);
+      file.open++;
+      this.#open.set(id, file);
+    } catch (error) {
+      this.#open.set(id, undefined);
+      this.#markLacking();
+      throw error;
     }
-    // The next line must not go on this one.
-    ftruncateSync(this.#file.fd, this.#file.headBytes + this.#bytes);
-    throw Object.assign(new Error("The note was cut short"), { code: "ENOSPC" });
   }
 
   /** Whether a change was begun and has not ended. */
   has(id: string): boolean {
-    return this.#open.has(id);
+    return this.#open.has(id) && !this.#over.has(id);
   }
 
-  /** It was not done, or its entry is written. Notes that stay do no harm: their entries are there. */
-  end(id: string): void {
-    if (this.#open.delete(id) && this.#open.size === 0 && this.#bytes > MAX_BYTES) this.#cut();
+  /** It was not done: its note ends with the next ones that do. */
+  cancel(id: string): void {
+    this.#over.add(id);
+  }
+
+  /** Their entries are written. */
+  end(ids: readonly string[]): void {
+    const ended = new Map<NoteFile, string[]>();
+    for (const id of [...ids, ...this.#over]) {
+      const file = this.#open.get(id);
+      this.#open.delete(id);
+      if (file === undefined) continue;
+      file.open--;
+      const others = ended.get(file);
+      if (others === undefined) ended.set(file, [id]);
+      else others.push(id);
+    }
+    this.#over.clear();
+    for (const [file, own] of ended) {
+      if (file.open > 0) attempt(() => append(file, { ended: own }));
+      else if (file === this.#file) startOver(file);
+      else remove(file);
+    }
   }
 
   close(): void {
     const file = this.#file;
     if (file === undefined) return;
     this.#file = undefined;
-    closeSync(file.fd);
     // With notes that are still open it tells the next process what was under way.
-    if (this.#open.size === 0) attempt(() => unlinkSync(file.path));
+    if (file.open === 0) remove(file);
+    else closeSync(file.fd);
   }
 
-  /** Takes over the notes of dead processes, so that nobody else settles them too. */
-  takeOver(): LeftNotes {
-    const rows: [string, PendingRow][] = [];
+  /** Takes over the notes of dead processes, so that nobody else settles them too. `undefined`: there are none. */
+  takeOver(): LeftNotes | undefined {
+    const notes: LeftNote[] = [];
     const taken: string[] = [];
-    const names = attempt(() => readdirSync(this.#folder)) ?? [];
-    for (const name of names.filter((one) => one.startsWith(PREFIX))) {
+    let isLacking = false;
+    for (const name of namesIn(this.#folder)) {
       const path = join(this.#folder, name);
-      if (path === this.#file?.path) continue;
-      const [head, ...notes] = attempt(() => readFileSync(path, "utf8").split("\n").slice(0, -1)) ?? [];
-      const { process } = decodeLine<{ process: string }>(head) ?? {};
-      if (process !== undefined && mayRun(process)) continue;
-      // A process that has just made its file has not yet written its name.
-      if (process === undefined && notes.length === 0) continue;
+      if (path === this.#file?.path || mayBeInUse(path)) continue;
       const mine = join(this.#folder, newName());
       if (attempt(() => renameSync(path, mine) ?? true) === undefined) continue;
       taken.push(mine);
-      for (const note of notes) {
-        const known = decodeLine<{ id: string; row: PendingRow }>(note);
-        if (known !== undefined) rows.push([known.id, known.row]);
-      }
+      isLacking ||= name.endsWith(LACKING);
+      notes.push(...(attempt(() => readNotes(readFileSync(mine))) ?? []));
     }
-    return { rows, forget: () => taken.forEach((path) => void attempt(() => unlinkSync(path))) };
+    if (taken.length === 0) return undefined;
+    return { notes, isLacking, forget: () => taken.forEach((path) => void attempt(() => unlinkSync(path))) };
   }
 
-  #create() {
+  /** The file for the next note. */
+  #current(): NoteFile {
+    const file = this.#file;
+    if (file !== undefined && file.at <= MAX_BYTES) return file;
+    const next = this.#create();
+    if (file?.open === 0) remove(file);
+    this.#file = next;
+    return next;
+  }
+
+  #create(): NoteFile {
     const path = join(this.#folder, newName());
-    const fd = openSync(path, "ax", 0o600);
-    return { fd, path, headBytes: writeSync(fd, lineOf({ process: ownToken() })) };
+    const fd = openSync(path, "wx", 0o600);
+    try {
+      const start = writeRecord({ fd, at: 0 }, { process: ownToken() });
+      return { fd, path, start, at: start, open: 0 };
+    } catch (error) {
+      remove({ fd, path });
+      throw error;
+    }
   }
 
-  #cut(): void {
-    if (this.#file === undefined) return;
-    ftruncateSync(this.#file.fd, this.#file.headBytes);
-    this.#bytes = 0;
+  #markLacking(): void {
+    const file = this.#file;
+    if (file === undefined || file.path.endsWith(LACKING)) return;
+    attempt(() => renameSync(file.path, file.path + LACKING));
+    file.path += LACKING;
   }
+}
+
+/** @throws system errors; nothing of it is read then */
+function append(file: NoteFile, told: Told, bytes?: Buffer): void {
+  file.at += writeRecord(file, told, bytes);
+}
+
+/** All notes have ended: none is read again, and the next one takes the place of the first. */
+function startOver(file: NoteFile): void {
+  file.at = file.start;
+  attempt(() => writeSync(file.fd, END, 0, END.length, file.at));
+}
+
+function remove({ fd, path }: Pick<NoteFile, "fd" | "path">): void {
+  closeSync(fd);
+  attempt(() => unlinkSync(path));
 }
 
 /** Whether a running process has the journal in a folder open. */
 export const hasLiveNotes = (folder: string): boolean =>
-  (attempt(() => readdirSync(folder)) ?? [])
-    .filter((name) => name.startsWith(PREFIX))
-    .some((name) => {
-      const [head] = attempt(() => readFileSync(join(folder, name), "utf8").split("\n", 1)) ?? [];
-      const { process } = decodeLine<{ process: string }>(head) ?? {};
-      return process !== undefined && mayRun(process);
-    });
+  namesIn(folder).some((name) => isAlive(ownerOf(join(folder, name))));
+
+const isAlive = (owner: string | undefined): boolean => owner !== undefined && mayRun(owner);
+
+/** A process that has just made its file has not yet written its name. */
+function mayBeInUse(path: string): boolean {
+  const owner = ownerOf(path);
+  return owner === undefined || mayRun(owner);
+}
+
+/** The process that a file is of. */
+function ownerOf(path: string): string | undefined {
+  const fd = attempt(() => openSync(path, "r"));
+  if (fd === undefined) return undefined;
+  const head = Buffer.alloc(FIRST_BYTES);
+  const length = attempt(() => readSync(fd, head)) ?? 0;
+  closeSync(fd);
+  return readRecord(head.subarray(0, length), 0)?.told.process;
+}
+
+const namesIn = (folder: string): string[] =>
+  (attempt(() => readdirSync(folder)) ?? []).filter((name) => name.startsWith(PREFIX));
 
 const newName = (): string => `${PREFIX}${randomBytes(8).toString("hex")}`;
 
-/** A checksum before each line: the last one of a process that died may be cut short. JSON holds no line break. */
-function lineOf(value: unknown): string {
-  const json = JSON.stringify(value);
-  return `${checkOf(json)} ${json}\n`;
+/** The notes of a file that have not ended. */
+function readNotes(file: Buffer): Iterable<LeftNote> {
+  const found = new Map<string, LeftNote>();
+  for (let one = readRecord(file, 0); one !== undefined; one = readRecord(file, one.next)) {
+    const { row, ended = [] } = one.told;
+    for (const id of ended) found.delete(id);
+    if (row !== undefined) found.set(row.id, noteOf(row, one.content));
+  }
+  return found.values();
 }
 
-function decodeLine<T>(line: string | undefined): T | undefined {
-  if (line === undefined) return undefined;
-  const json = line.slice(CHECK_CHARS + 1);
-  return line.slice(0, CHECK_CHARS) === checkOf(json) ? (JSON.parse(json) as T) : undefined;
+function noteOf({ id, origin, change, ...rest }: PendingRow, content: Buffer): LeftNote {
+  const planned = { ...origin, ...change, id, time: timeOfId(id) };
+  return { planned, ...rest, bytes: rest.kept === "value" ? content : undefined };
 }
-
-const checkOf = (text: string): string => crc32(text).toString(16).padStart(CHECK_CHARS, "0");

@@ -2,7 +2,7 @@
 
 import type { ChangeRecord } from "../core/ports/changes/change.js";
 import type { JournalEntry, NotUndoable } from "../core/ports/changes/journal.js";
-import type { IdentifiedRecord, Kept } from "../core/ports/changes/journal-writer.js";
+import type { IdentifiedRecord, Kept, Planned } from "../core/ports/changes/journal-writer.js";
 import type { Indexed } from "./tables.js";
 
 /** An entry as it is stored. */
@@ -27,8 +27,12 @@ export interface KeptRow {
 }
 
 /** An entry that was noted before its change. */
-export interface PendingRow {
-  readonly planned: IdentifiedRecord;
+export interface PendingRow extends Omit<Planned, "kept"> {
+  readonly id: string;
+  /** Where the content is that was there before; a value follows its note. */
+  readonly kept?: Kept["in"] | undefined;
+  /** Why nothing is kept. */
+  readonly reason?: NotUndoable | undefined;
 }
 
 /** The stored form of a change. @param other a reason why it cannot be undone, whatever was kept */

@@ -44,7 +44,6 @@ export class JournalStore {
   readonly #tables: Tables;
   readonly #pending: PendingLog;
   readonly #users = new Set<StoreUser>();
-  /** Begins names in the trash. */
   readonly trashKey: string;
   /** Whether its file is still in its folder: nobody finds what is written to one that was removed. */
   readonly isThere: () => boolean;
@@ -55,6 +54,8 @@ export class JournalStore {
   #isDamaged = false;
   #isOpen = true;
   #lost = 0;
+  /** What dead processes left is settled once, whichever root comes first. */
+  settling: Promise<void> = Promise.resolve();
 
   /** @throws Error if it cannot be opened */
   constructor(folder: string, open: typeof openTables) {
@@ -104,7 +105,6 @@ export class JournalStore {
   get hasRoom(): boolean {
     return !this.#waiting.isFull;
   }
-
   get totals(): Totals {
     return this.#read((tables) => totalsOf(tables)) ?? { entries: 0, bytes: 0 };
   }
@@ -159,16 +159,16 @@ export class JournalStore {
       }
       this.#pauseMs = 0;
       this.#waiting.end(batch);
-      for (const { row } of batch) this.#pending.end(row.id);
+      this.#pending.end(batch.map(({ row }) => row.id));
       for (const user of this.#users) user.onWritten();
     }
   }
 
   /** Notes a pending entry at once. @returns whether that worked */
-  begin(id: string, planned: PendingRow["planned"]): boolean {
+  begin(row: PendingRow, bytes: Buffer | undefined): boolean {
     if (!this.#isOpen) return false;
     try {
-      this.#pending.begin(id, { planned });
+      this.#pending.begin(row, bytes);
       return true;
     } catch (error) {
       this.#tell(error);
@@ -176,13 +176,15 @@ export class JournalStore {
     }
   }
 
+  /** Forgets a pending entry, once all that was added before is written. */
   cancel(id: string): void {
-    this.#pending.end(id);
+    this.#pending.cancel(id);
+    if (this.#waiting.isEmpty) this.#pending.end([]);
   }
 
-  /** Pending entries of dead processes. */
-  takePending(): LeftNotes {
-    return this.#pending.takeOver();
+  /** Pending entries of dead processes; `undefined`: there are none. */
+  takePending(): LeftNotes | undefined {
+    return this.#isOpen ? this.#pending.takeOver() : undefined;
   }
 
   entry(id: string): EntryRow | undefined {
@@ -203,7 +205,7 @@ export class JournalStore {
     return this.#read((tables) => sharesOf(tables)) ?? new Map();
   }
 
-  /** Whether content of an entry is kept. */
+  /** Whether content is kept. */
   hasKept(id: string): boolean {
     return this.#read(({ kept }) => kept.doesExist(key(id))) === true;
   }

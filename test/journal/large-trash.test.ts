@@ -38,7 +38,7 @@ function trashOf(names: readonly string[]) {
 
 const open = (bin: TrashFolder): RootJournal =>
   new RootJournal({
-    ...{ folder: home, mode: "on", trash: "auto", bin, nowMs: () => Date.now() },
+    ...{ root: "r", folder: home, mode: "on", trash: "auto", bin, nowMs: () => Date.now() },
     quota: { bytes: 1000, entries: 1000, days: 30 },
     onFault: (error) => void faults.push(error),
     inBackground: (work) => void work.catch((error: unknown) => faults.push(error)),

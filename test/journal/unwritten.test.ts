@@ -128,7 +128,7 @@ describe("a store that cannot be written", () => {
   test("keeps 32 MB waiting; beyond, entries are lost and counted, but none of a change that was begun", () => {
     isFull = true;
     const begun = recordOf("begun");
-    expect(store.begin(begun.id, begun)).toBe(true);
+    expect(store.begin({ id: begun.id, origin: begun, change: begun }, undefined)).toBe(true);
     while (store.hasRoom) add("big", Buffer.alloc(MEGABYTE));
     const waiting = store.waiting().length;
     expect(waiting).toBeGreaterThan(30);
@@ -165,7 +165,7 @@ describe("a store that cannot be written", () => {
   test("that is closed leaves the notes of what it could not write to the next process", async () => {
     isFull = true;
     const begun = recordOf("begun");
-    store.begin(begun.id, begun);
+    store.begin({ id: begun.id, origin: begun, change: begun }, undefined);
     store.add(begun, { in: "trash", size: 5 }, false);
     await store.leave(user);
     expect(readdirSync(home).filter((name) => name.startsWith("pending-"))).toHaveLength(1);

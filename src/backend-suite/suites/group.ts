@@ -219,7 +219,8 @@ export function groupSuite(scenario: Scenario): void {
         { ...mkdir("new"), at: heard("new") },
       ];
       expect(await codeOf(run(backend, [...changes(), remove("none")]))).toBe("NOT_FOUND");
-      expect(reports).toEqual([]);
+      // A group may have begun by then.
+      expect(reports.splice(0).filter((one) => one !== "group")).toEqual([]);
       await run(backend, changes());
       expect(reports).toEqual([
         "group",

@@ -10,7 +10,7 @@ import {
   permissionDenied,
   symlinkEscape,
 } from "../../core/errors/texts.js";
-import type { Awaitable, Io } from "../../core/io.js";
+import { type Awaitable, type Io, isPending } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../core/ports/changes/journal-writer.js";
@@ -22,6 +22,7 @@ import type { Walk } from "../../jail/walk/walk.js";
 import type { Found } from "../../jail/walk/walk-result.js";
 import type { Usage } from "../quota.js";
 import type { IntentRegister } from "./group/register.js";
+import { type Noted, noteParents } from "./history/note.js";
 
 /** Rules of a root for changes. */
 export interface WriteRules {
@@ -47,8 +48,14 @@ export interface WriteRules {
   readonly lend?: () => void;
 }
 
+/** The journal of a root that is open already; a group opens it first. */
+export function openedJournal({ openJournal }: WriteRules): JournalWriter | undefined {
+  const journal = openJournal?.();
+  return isPending(journal) ? undefined : journal;
+}
+
 /** A changing call whose path has been resolved. */
-export interface Change {
+export interface Change extends Noted {
   readonly jail: Jail;
   readonly rules: WriteRules;
   readonly walk: Walk;
@@ -56,8 +63,6 @@ export interface Change {
   readonly access: Access;
   /** Real paths of directories that were made on the way and not reported yet, outermost first. */
   readonly made: string[][];
-  /** Absent: the root has none, or it cannot be opened. */
-  readonly journal: JournalWriter | undefined;
 }
 
 /** Walk results with which an operation can continue. */
@@ -103,6 +108,7 @@ export function* checkFile(change: Change, old: Pinned | undefined): Io<void> {
 
 /** Creates and enters the missing directories; those created meanwhile by others are accepted. */
 export function* createParents(change: Change, parents: readonly string[]): Io<void> {
+  noteParents(change, parents);
   const above = change.path.segments.length - 1 - parents.length;
   for (const [index, name] of parents.entries()) {
     const parent = change.walk.directory;

@@ -1,17 +1,15 @@
 // Appends to a file of the host.
 
 import { hardLinked, ioError } from "../../../core/errors/texts.js";
-import type { Sha256 } from "../../../core/etag.js";
-import { type Awaitable, type Io, wait } from "../../../core/io.js";
+import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
-import type { EntryChange } from "../../../core/ports/changes/change.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
-import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
-import { keepNothing } from "../history/keep.js";
+import { noteAppend, reportAppended } from "../history/append-note.js";
+import { commitKept, dropNote } from "../history/note.js";
 import { requireRoom, reserve, withReservation } from "../quota.js";
 import {
   type Change,
@@ -25,7 +23,6 @@ import {
 } from "../target.js";
 import { checkAppend, dataFor, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
 import { collect, fill, writeAdded } from "./content.js";
-import { isReported, realPath, report, stateOf } from "./report.js";
 import { inheritRights, install, withCurrentEntry, withStagedFile } from "./stage.js";
 
 /**
@@ -126,22 +123,24 @@ function* createWith(change: Change, addition: Addition): Io<Written | "raced"> 
 function* createNow(change: Change, path: string, { name, data, writeBytes, whole }: Addition): Io<Written | "raced"> {
   const { jail, walk } = change;
   change.access.scope.commit();
+  const sum = sha256Of(data);
+  const keeping = noteAppend(change, { name, data, sum });
   let fd: number;
   try {
     // Opened for appending from the start: another process may append as soon as the file exists.
-    fd = yield* jail.sys.open(path, CREATE_APPEND);
+    fd = yield* commitKept(jail.sys.open(path, CREATE_APPEND), keeping);
   } catch (error) {
     if (errnoOf(error) === "EEXIST") return "raced";
     throw error;
   }
   let size = 0;
-  const sum = sha256Of(data);
   try {
     yield* inheritRights(change, fd);
     size = yield* writeAdded(change, { fd, size: 0, data, writeBytes, whole });
-    yield* reportAppended(change, { name, fd, data, sum });
+    yield* reportAppended(change, { name, fd, data, sum, keeping });
   } catch (error) {
     yield* quietly(finishWithReserve(undoCreate(change, fd, name)));
+    yield* dropNote(change);
     throw error;
   } finally {
     closeNow(fd);
@@ -185,38 +184,16 @@ function* appendInPlace(
     change.access.scope.commit();
     // Only a journal compares what was added. Large content is hashed while it is written.
     const sum = change.journal === undefined ? undefined : sha256Of(data);
-    const size = yield* withReservation(held, writeAdded(change, { fd, size: before, data, writeBytes, whole }));
-    yield* reportAppended(change, { name, fd, data, sum, old: statBefore });
+    const keeping = noteAppend(change, { name, data, sum, old: statBefore });
+    const written = writeAdded(change, { fd, size: before, data, writeBytes, whole });
+    const size = yield* withReservation(held, commitKept(written, keeping));
+    yield* reportAppended(change, { name, fd, data, sum, keeping, old: statBefore });
     const isAllSeen = found?.hash !== undefined && size === before + data.length;
     const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
     return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };
   } finally {
     closeNow(fd);
   }
-}
-
-/** @param what `sum`: hash of the data; `old`: the file before, absent for a new one */
-function* reportAppended(
-  change: Change,
-  what: { name: string; fd: number; data: Buffer; sum: Awaitable<Sha256> | undefined; old?: Stat },
-): Io<void> {
-  const { name, fd, data, old } = what;
-  if (!isReported(change)) return;
-  const now = yield* change.jail.sys.fstat(fd);
-  const offset = old?.size ?? 0;
-  const sha256 = yield* wait(what.sum);
-  // Otherwise another process has appended too, and nobody knows where the data went.
-  const isOurs = now.size === offset + data.length;
-  const keeping = keepNothing(change, isOurs || old === undefined ? undefined : "concurrent");
-  const made: EntryChange = {
-    action: old === undefined ? "created" : "modified",
-    kind: "file",
-    path: realPath(change, name),
-    before: old === undefined ? null : stateOf(old),
-    after: stateOf(now, old === undefined && isOurs ? sha256 : undefined),
-    ...(isOurs && old !== undefined ? { addition: { offset, ...(sha256 === undefined ? {} : { sha256 }) } } : {}),
-  };
-  yield* report(change, made, keeping);
 }
 
 /** `undefined` if another entry has the name, on platforms that can only open by name. */

@@ -6,6 +6,7 @@ import type { WriteOptions } from "../../../core/ports/backend.js";
 import { release, statBelow } from "../../../jail/handles.js";
 import { quietly } from "../../../jail/sys.js";
 import { expectationError, requireExpected } from "../../preconditions.js";
+import { commitKept, newDirectory, noteChange } from "../history/note.js";
 import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "../target.js";
 import { isReported, realPath, report, stateOf } from "./report.js";
 
@@ -24,7 +25,8 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
     change.access.scope.commit();
     yield* createParents(change, target.parents);
     for (let attempt = 1; ; attempt++) {
-      if (yield* makeOne(change, target.name)) {
+      const keeping = noteChange(change, newDirectory(realPath(change, target.name)));
+      if (yield* commitKept(makeOne(change, target.name), keeping)) {
         yield* reportDirectory(change, target.name);
         return { created: true };
       }

@@ -8,8 +8,10 @@ import { nameOf } from "../../../jail/directory.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { requireExpected } from "../../preconditions.js";
+import { inodeOf } from "../group/intent.js";
 import { type Guard, hashFile, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
+import { commitKept, type Keeping, noteChange } from "../history/note.js";
 import { stampPart } from "../open.js";
 import { freedBy } from "../quota.js";
 import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
@@ -17,17 +19,7 @@ import { requireAllAllowed } from "../tree-policy.js";
 import { checkTarget, lockKeys, putInPlace, refuseInside, targetKeys, withParents } from "./put.js";
 import { purge } from "./removal.js";
 import { type Hidden, needsExchange, refuseAround, swapIn } from "./replace.js";
-import {
-  commitKept,
-  isReported,
-  type Keeping,
-  kindOf,
-  plannedState,
-  realPath,
-  report,
-  stateAfter,
-  stateOf,
-} from "./report.js";
+import { isReported, kindOf, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
 
 /** Maximum restarts because the source's name was taken by another entry. */
 const RACES = 5;
@@ -147,17 +139,24 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
       try {
         const isSame = old !== undefined && identity(old) === identity(object);
         const isRespelled = isSame && (yield* isOneEntry({ from, to, name, other: target.name }));
+        const note = (): Keeping | undefined =>
+          noteChange(to, describeMove(move, object, { old: undefined, after: plannedState(object.stat, sha256) }), {
+            inode: inodeOf(object.stat),
+          });
         if (isRespelled) {
           yield* guard();
           to.access.scope.commit();
-          yield* from.jail.sys.rename(path, below(to.walk.directory, target.name));
+          keeping = note();
+          yield* commitKept(from.jail.sys.rename(path, below(to.walk.directory, target.name)), keeping);
         } else {
           yield* checkTarget(to, old, { ...options, isFile });
           const ready = { path, isDirectory: object.stat.isDirectory() };
-          if (isSame) yield* dropName(from, path, guard);
-          else if (old !== undefined && needsExchange(old, ready.isDirectory)) {
+          if (isSame) {
+            keeping = note();
+            yield* commitKept(dropName(from, path, guard), keeping);
+          } else if (old !== undefined && needsExchange(old, ready.isDirectory)) {
             isSwapped = true;
-            move.hidden = yield* swapIn(to, { ready: path, name: target.name, old, guard });
+            move.hidden = yield* swapIn(to, { ready: path, name: target.name, old, guard, note });
             to.rules.usage?.free(freedBy(old.stat));
           } else {
             const freed = freedBy(old?.stat);
@@ -208,7 +207,7 @@ const describeMove = (
 });
 
 const keepOverwritten = (move: Move, object: Pinned, old: Pinned | undefined): Io<Keeping | undefined> =>
-  keepReplaced(move.to, { old, name: move.target.name }, () =>
+  keepReplaced(move.to, { old, name: move.target.name, inode: inodeOf(object.stat) }, () =>
     describeMove(move, object, { old, after: plannedState(object.stat) }),
   );
 

@@ -9,8 +9,10 @@ import { type PreparedEntry, renameNoReplace } from "../../../jail/staging/renam
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { expectationError } from "../../preconditions.js";
+import { inodeOf } from "../group/intent.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
+import { commitKept, dropNote, type Keeping, noteChange, noteParents } from "../history/note.js";
 import { freedBy, reserve, withReservation } from "../quota.js";
 import {
   type Change,
@@ -23,7 +25,7 @@ import {
   type Turn,
 } from "../target.js";
 import { type Hidden, needsExchange, swapIn } from "./replace.js";
-import { commitKept, isReported, realPath, report, stateOf } from "./report.js";
+import { isReported, realPath, report, stateOf } from "./report.js";
 import { withCopyBeside } from "./stage.js";
 
 /** The target of a prepared entry. */
@@ -120,6 +122,7 @@ export function* lockKeys(change: Change, keys: { shared: string[]; exclusive: s
 export function* withParents<T>(change: Change, parents: readonly string[], work: () => Io<T>): Io<T> {
   if (parents.length === 0) return yield* work();
   const { walk, jail } = change;
+  noteParents(change, parents);
   const above = change.path.segments.length - 1 - parents.length;
   const made: { parent: Pinned; name: string }[] = [];
   try {
@@ -138,6 +141,7 @@ export function* withParents<T>(change: Change, parents: readonly string[], work
   } catch (error) {
     change.made.length = 0;
     for (const { parent, name } of made.reverse()) yield* quietly(jail.sys.rmdir(below(parent, name)));
+    yield* dropNote(change);
     throw error;
   }
 }
@@ -171,15 +175,17 @@ export function* installCopy(change: Change, { target, ready, copied, options, f
           yield* checkTarget(change, old, { ...options, isFile });
           const swapped = old !== undefined && needsExchange(old, ready.isDirectory) ? old : undefined;
           let hidden: Hidden | undefined;
-          const put = function* (): Io<void> {
+          const put = function* (note: () => Keeping | undefined): Io<void> {
             if (swapped !== undefined)
-              hidden = yield* swapIn(change, { ready: ready.path, name: target.name, old: swapped, guard });
+              hidden = yield* swapIn(change, { ready: ready.path, name: target.name, old: swapped, guard, note });
             else yield* putAcrossMounts(change, ready, { name: target.name, old, guard, options });
           };
           // The quota for the contents of a directory was reserved entry by entry; that of a tree is freed with it.
           const freed = swapped === undefined ? old : undefined;
-          const whole = isFile ? withReservation(reserve(change, copied, freed), put()) : put();
-          yield* placeAndReport(change, whole, { target, ready, copied, options, finish, old: freed });
+          const whole: Put = (note) =>
+            isFile ? withReservation(reserve(change, copied, freed), put(note)) : put(note);
+          const isSwap = swapped !== undefined;
+          yield* placeAndReport(change, whole, { target, ready, copied, options, finish, old: freed, isSwap });
           change.rules.usage?.free(freedBy(swapped?.stat));
           return { overwritten: old !== undefined, hidden };
         } finally {
@@ -206,14 +212,17 @@ function* putAcrossMounts(...[change, ready, target]: Parameters<typeof putInPla
   }
 }
 
+/** Gives a copy its name. @param note notes it, where that was not done yet */
+type Put = (note: () => Keeping | undefined) => Io<void>;
+
 /** Keeps what is replaced, gives the copy its name, and tells of it. */
 function* placeAndReport(
   change: Change,
-  put: Io<void>,
-  { target, ready, copied, options, finish, old }: ReadyCopy & { readonly old: Pinned | undefined },
+  put: Put,
+  { target, ready, copied, options, finish, old, isSwap }: ReadyCopy & { old: Pinned | undefined; isSwap: boolean },
 ): Io<void> {
   if (!isReported(change)) {
-    yield* put;
+    yield* put(() => undefined);
     return yield* finish();
   }
   const { access, jail, walk } = change;
@@ -228,9 +237,12 @@ function* placeAndReport(
     before: old === undefined ? null : stateOf(old.stat),
     after: placed === undefined ? { size: copied.bytes, modified: Date.now() } : stateOf(placed, copied.sha256),
   });
-  // Without it the id is taken at the end: it is newer than that of the tree whose place the copy takes.
-  const keeping = old && (yield* keepReplaced(change, { old, name: target.name }, () => made(undefined)));
-  yield* commitKept(put, keeping);
+  const stat = yield* quietly(jail.sys.lstat(ready.path));
+  const inode = stat && inodeOf(stat);
+  const note = (): Keeping | undefined => noteChange(change, made(stat), { inode });
+  // The entry is newer than that of a tree whose place the copy takes.
+  const keeping = isSwap ? undefined : yield* keepReplaced(change, { old, name: target.name, inode }, () => made(stat));
+  yield* commitKept(put(note), keeping);
   // It gets its permissions last: what is told of is how it stays.
   yield* finish();
   yield* report(change, made(yield* quietly(statBelow(jail.sys, walk.directory, target.name))), keeping);

@@ -12,8 +12,8 @@ import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { isUnguarded } from "../../path-policy.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
-import { keepNothing } from "../history/keep.js";
 import { requireNoOtherRoot } from "../history/nested.js";
+import { commitKept, type Keeping, keepsNothing, noteChange } from "../history/note.js";
 import { type DeletedObject, moveToTrash, type TrashedEntry } from "../history/to-trash.js";
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
@@ -31,6 +31,8 @@ interface Taken {
   readonly binned?: TrashedEntry;
   /** Why it does not. */
   readonly reason?: NotUndoable | undefined;
+  /** Absent: the root has no journal. */
+  readonly keeping: Keeping | undefined;
 }
 
 const RACES = 5;
@@ -74,8 +76,7 @@ export function* removeEntry(change: Change, found: Reached, options: RemoveOpti
 }
 
 /** Tells of a removal. @returns its answer */
-function* reportRemoval(change: Change, name: string, { stat, binned, reason }: Taken): Io<Removed> {
-  const keeping = binned?.keeping ?? keepNothing(change, reason);
+function* reportRemoval(change: Change, name: string, { stat, binned, reason, keeping }: Taken): Io<Removed> {
   if (isReported(change)) yield* report(change, binned?.planned ?? removalOf(change, name, stat), keeping);
   if (binned !== undefined && stat.isDirectory()) yield* freeTree(change, binned.stage.directory, binned.name);
   binned?.stage.release();
@@ -124,27 +125,36 @@ function* removeName(
 function* take(change: Change, target: RemoveOptions & DeletedObject & { readonly path: string }): Io<Taken> {
   const { object, path, recursive } = target;
   const { stat } = object;
+  const note = (why?: NotUndoable): Keeping | undefined =>
+    noteChange(change, removalOf(change, target.name, stat), why && { kept: keepsNothing(why) });
   if (stat.isDirectory() && !recursive) {
-    yield* removeDirectory(change, object, path);
-    return { stat };
+    const keeping = note();
+    yield* commitKept(removeDirectory(change, object, path), keeping);
+    return { stat, keeping };
   }
   const isTree = stat.isDirectory();
-  const binned = yield* toTrash(change, target);
-  if (binned === "removed") return { stat, reason: "not_kept" };
+  let keeping: Keeping | undefined;
+  const binned = yield* toTrash(change, target, () => {
+    keeping = note("not_kept");
+    return keeping;
+  });
+  if (binned === "removed") return { stat, reason: "not_kept", keeping };
   if (typeof binned !== "string") {
     change.rules.usage?.free(freedBy(stat));
-    return { stat, binned };
+    return { stat, binned, keeping: binned.keeping };
   }
-  if (isTree) return { stat, hidden: yield* hide(change, object, path), reason: binned };
-  yield* change.jail.sys.unlink(path);
+  keeping = note(binned);
+  if (isTree) return { stat, hidden: yield* commitKept(hide(change, object, path), keeping), reason: binned, keeping };
+  yield* commitKept(change.jail.sys.unlink(path), keeping);
   change.rules.usage?.free(freedBy(stat));
-  return { stat, reason: binned };
+  return { stat, reason: binned, keeping };
 }
 
 /** An empty directory of somebody else, which cannot be moved, holds nothing to keep. */
 function* toTrash(
   change: Change,
   target: RemoveOptions & DeletedObject & { readonly path: string },
+  note: () => Keeping | undefined,
 ): Io<TrashedEntry | NotUndoable | "removed"> {
   try {
     return yield* moveToTrash(change, target, target);
@@ -152,7 +162,7 @@ function* toTrash(
     const code = errnoOf(error);
     const isTree = target.object.stat.isDirectory() && change.rules.keepsDeleted !== true;
     if (!isTree || (code !== "EACCES" && code !== "EPERM")) throw error;
-    yield* removeIfEmpty(change, target.path, error);
+    yield* commitKept(removeIfEmpty(change, target.path, error), note());
     return "removed";
   }
 }
@@ -181,13 +191,13 @@ function* removeDirectory(change: Change, directory: Pinned, path: string): Io<v
   }
 }
 
-function* recheckTaken(change: Change, { stat, hidden, binned }: Taken, name: string): Io<void> {
+function* recheckTaken(change: Change, { stat, hidden, binned, keeping }: Taken, name: string): Io<void> {
   const tree = binned ?? hidden;
   if (tree === undefined || !stat.isDirectory()) return;
   try {
     yield* recheckHidden(change, tree, name);
   } catch (error) {
-    if (binned !== undefined) yield* binned.keeping.undo();
+    if (keeping !== undefined) yield* keeping.undo();
     throw error;
   }
 }

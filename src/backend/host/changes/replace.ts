@@ -9,7 +9,8 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
-import { requireDeletable, trashDisplaced } from "../history/to-trash.js";
+import type { Keeping } from "../history/note.js";
+import { displace, requireDeletable } from "../history/to-trash.js";
 import type { Change } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
 import { removalOf, report } from "./report.js";
@@ -29,6 +30,8 @@ interface Swap {
   readonly name: string;
   readonly old: Pinned;
   readonly guard: Guard;
+  /** Notes that the new entry gets the name. */
+  readonly note: () => Keeping | undefined;
 }
 
 /**
@@ -37,12 +40,15 @@ interface Swap {
  * @throws ALREADY_EXISTS when something else has taken the name meanwhile; DENIED_BY_POLICY, PERMISSION_DENIED for what
  * the old tree holds. Nothing has changed then.
  */
-export function* swapIn(change: Change, { ready, name, old, guard }: Swap): Io<Hidden | undefined> {
-  const { jail, access, walk } = change;
+export function* swapIn(change: Change, { ready, name, old, guard, note }: Swap): Io<Hidden | undefined> {
+  const { access, walk } = change;
   yield* requireAllAllowed(change, old);
   yield* requireDeletable(change, old);
-  const stage = yield* jail.staging.open(walk.directory);
-  const displaced = { stage, name: jail.staging.newName(stage) };
+  access.beginGroup?.();
+  const removal = removalOf(change, name, old.stat);
+  const displaced = yield* displace(change, removal);
+  const { stage, keeping, isBinned } = displaced;
+  const coming = note();
   const places = { ready, path: below(walk.directory, name), hidden: below(stage.directory, displaced.name) };
   try {
     yield* guard();
@@ -51,11 +57,10 @@ export function* swapIn(change: Change, { ready, name, old, guard }: Swap): Io<H
     yield* undoOnFailure(checkDisplaced(change, old, places.hidden), () => giveBack(change, places));
   } catch (error) {
     stage.release();
+    for (const noted of [keeping, coming]) if (noted !== undefined) yield* noted.undo();
     throw error;
   }
-  access.beginGroup?.();
-  const { keeping, isBinned } = yield* trashDisplaced(change, displaced);
-  yield* report(change, removalOf(change, name, old.stat), keeping);
+  yield* report({ ...change, made: [], id: undefined }, removal, keeping);
   if (!isBinned) return displaced;
   stage.release();
   return undefined;

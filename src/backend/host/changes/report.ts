@@ -1,28 +1,16 @@
 // Reports the committed changes of a host root.
 
 import type { Io } from "../../../core/io.js";
-import type { Access } from "../../../core/ports/backend.js";
 import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { isChosen } from "../../../core/ports/changes/journal.js";
-import type { IdentifiedRecord, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { statBelow } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Walk } from "../../../jail/walk/walk.js";
+import { dropNote, idOf, type Keeping, newDirectory, recordOf } from "../history/note.js";
 import type { Change } from "../target.js";
 
 const PERMISSION_BITS = 0o7777;
-
-/** Content kept for a change that is not committed yet. */
-export interface Keeping {
-  readonly id: string;
-  /** The file itself is kept, by another name: closing a handle to it frees nothing. */
-  readonly isLinked?: boolean;
-  /** Called after the commit. `undefined`: nothing had to be kept. */
-  done(): Io<Kept | undefined>;
-  /** Called if there was none. */
-  undo(): Io<void>;
-}
 
 export const stateOf = (stat: Stat, sha256?: string): EntryState => ({
   size: stat.isFile() ? stat.size : 0,
@@ -68,26 +56,16 @@ export function* stateAfter(
   return isSame ? stateOf(now, sha256) : plannedState(placed, sha256);
 }
 
-/** Makes a commit; what was kept for it is given up if it fails. */
-export function* commitKept<T>(commit: Io<T>, keeping: Keeping | undefined): Io<T> {
-  let isDone = false;
-  try {
-    const result = yield* commit;
-    isDone = true;
-    return result;
-  } finally {
-    if (!isDone && keeping !== undefined) yield* keeping.undo();
-  }
-}
-
 /** The state that a prepared file will have; its version changes with its name. */
-export function plannedState(placed: Stat, sha256?: string): EntryState {
-  const { version: _, ...state } = stateOf(placed, sha256);
-  return state;
-}
+export const plannedState = (placed: Stat, sha256?: string): EntryState => ({
+  size: placed.isFile() ? placed.size : 0,
+  modified: placed.modifiedMs,
+  mode: placed.mode & PERMISSION_BITS,
+  ...(sha256 === undefined ? {} : { sha256 }),
+});
 
 /** The parts of a change that its report needs. Without the place of the change it is on the device of the root. */
-type Reporting = Pick<Change, "access" | "journal" | "made"> & Partial<Pick<Change, "jail" | "walk">>;
+type Reporting = Pick<Change, "access" | "journal" | "made" | "id"> & Partial<Pick<Change, "jail" | "walk">>;
 
 /** An undo is a group of changes, and those go by renames within one file system. */
 const isOnOtherDevice = ({ jail, walk }: Reporting): boolean =>
@@ -103,19 +81,6 @@ export function noteUnkept({ access, rules }: Pick<Change, "access" | "rules">):
   if (reason !== undefined) access.lost?.(reason);
 }
 
-type Recorded = Pick<Access, "place" | "verb" | "origin">;
-
-/** The origin of a call that tells of none. */
-const UNKNOWN_ORIGIN = { scheme: "file", actor: "operator", via: "", surface: "library" } as const;
-
-/** The record of a change as it is planned or made. */
-export function recordOf({ access }: { readonly access: Recorded }, change: EntryChange, id: string): IdentifiedRecord {
-  const { place, verb, origin } = access;
-  const known = origin ?? { ...UNKNOWN_ORIGIN, root: place.root, op: verb };
-  // Two spread objects in one literal take ten times as long.
-  return Object.assign({}, known, change, { time: Date.now(), id });
-}
-
 /**
  * Tells of a change, with the directories that were made for it.
  * @param keeping what was kept before it, if the root has a journal and something was there
@@ -128,8 +93,9 @@ export function* report(change: Reporting, made: EntryChange, keeping?: Keeping)
     access.changed?.(reported);
     return;
   }
-  const id = keeping?.id ?? journal.newId();
+  const id = keeping?.id ?? idOf(change, journal);
   const kept = keeping && (yield* keeping.done());
+  if (id === change.id) change.id = undefined;
   const isAdded = journal.add(
     recordOf(change, reported, id),
     kept,
@@ -147,7 +113,7 @@ export function* withReport<T>(change: Change, work: (change: Change) => Io<T>):
     return yield* work(change);
   } finally {
     const path = change.made.pop();
-    const after = { size: 0, modified: Date.now() };
-    if (path !== undefined) yield* report(change, { action: "created", kind: "directory", path, before: null, after });
+    if (path !== undefined) yield* report(change, newDirectory(path));
+    yield* dropNote(change);
   }
 }

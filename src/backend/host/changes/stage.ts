@@ -9,11 +9,13 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
+import { inodeOf } from "../group/intent.js";
 import type { Guard } from "../guard.js";
 import { keepReplaced, keepsFile } from "../history/keep.js";
+import { commitKept } from "../history/note.js";
 import { reserve, withReservation } from "../quota.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
-import { commitKept, isReported, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
+import { isReported, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
 
 const PERMISSION_BITS = 0o777;
 const ALL_BITS = 0o7777;
@@ -102,16 +104,18 @@ function* commitReported(
   { placed, target }: { readonly placed: Stat; readonly target: Installed },
 ): Io<boolean> {
   const { name, old, sha256, addition } = target;
+  const known = { path: realPath(change, name), before: old === undefined ? null : stateOf(old.stat) };
   const made = (after: EntryState): EntryChange => ({
     action: old === undefined ? "created" : "modified",
     kind: "file",
-    path: realPath(change, name),
-    before: old === undefined ? null : stateOf(old.stat),
+    path: known.path,
+    before: known.before,
     after,
     ...(addition === undefined ? {} : { addition }),
   });
   const planned = (): EntryChange => made(plannedState(placed, sha256));
-  const keeping = yield* keepReplaced(change, { old: addition === undefined ? old : undefined, name }, planned);
+  const replaced = { old: addition === undefined ? old : undefined, name, inode: inodeOf(placed) };
+  const keeping = yield* keepReplaced(change, replaced, planned);
   const isSpare = (yield* commitKept(commit, keeping)) === true;
   yield* report(change, made(yield* stateAfter(change, name, { placed, sha256 })), keeping);
   return isSpare || keeping?.isLinked === true;

@@ -3,6 +3,7 @@
 import {
   conflict,
   existsNotDirectory,
+  ioError,
   isADirectory,
   notAFile,
   notEmpty,
@@ -13,14 +14,17 @@ import {
 import type { Io } from "../../../core/io.js";
 import type { GroupChange } from "../../../core/ports/backend.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { TRASH } from "../../../jail/staging/folder.js";
 import { moveBelow, whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { expectationError, requireExpected } from "../../preconditions.js";
 import type { Amount } from "../../quota.js";
-import { kindOf, realPath, stateOf } from "../changes/report.js";
+import { kindOf, realPath, removalOf, stateOf } from "../changes/report.js";
 import { checkExpected, checkVersion, type Guard } from "../guard.js";
+import { newDirectory } from "../history/note.js";
 import { requireDeletable } from "../history/to-trash.js";
+import { unlessUnkeepable } from "../history/trash.js";
 import { countTree, freedBy } from "../quota.js";
 import { type Change, createParents, locate, makeOne, type WriteRules } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
@@ -47,13 +51,15 @@ export class RemoveStep implements Step {
   readonly makesParents: boolean;
   readonly #end: End;
   readonly #options: Remove["options"];
-  readonly #kept: string;
+  readonly #own: string;
+  /** In the trash, where that keeps it. */
+  #bin: string | undefined;
   #taken: Stat | undefined;
 
   constructor({ at, options }: Remove, index: number, rules: WriteRules) {
     if (at.path.segments.length === 0) throw rootDelete(at.access.place.root);
     this.#options = options;
-    this.#kept = `before-${index}`;
+    this.#own = `before-${index}`;
     this.#end = new End(at, { followLast: false, onlyTarget: false }, rules);
     this.ends = [this.#end];
     this.makesParents = false;
@@ -71,8 +77,12 @@ export class RemoveStep implements Step {
 
   *stage(): Io<void> {}
 
-  *prepare(): Io<Ready> {
+  *prepare(_: Intent, bin: string | undefined): Io<Ready> {
     const { change, real } = this.#end;
+    const trash = bin === undefined ? undefined : yield* unlessUnkeepable(change.jail.staging.heldFolder(TRASH, true));
+    const isUsable = trash !== undefined && trash !== "unkeepable";
+    if (isUsable) trash.release();
+    this.#bin = isUsable ? bin : undefined;
     yield* this.check();
     const object = yield* pinCurrent(change, real.at(-1) ?? "");
     if (object === undefined) throw notFound(change.access.place);
@@ -85,7 +95,9 @@ export class RemoveStep implements Step {
       yield* requireDeletable(change, object);
       this.#taken = object.stat;
       const amount = yield* this.#freed(change, object);
-      return { amount, record: { taken: { path: [...real], what: imageOf(object.stat), kept: this.#kept } } };
+      const kept = this.#bin === undefined ? { kept: this.#own } : { kept: this.#bin, isBinned: true as const };
+      const record = { taken: { path: [...real], what: imageOf(object.stat), ...kept } };
+      return { amount, planned: removalOf(change, real.at(-1) ?? "", object.stat), record };
     } finally {
       release(object);
     }
@@ -95,16 +107,19 @@ export class RemoveStep implements Step {
     const { change, real } = this.#end;
     const { jail, access, walk } = change;
     const path = below(walk.directory, real.at(-1) ?? "");
-    const kept = intent.pathOf(this.#kept);
+    const trash = this.#bin === undefined ? undefined : yield* jail.staging.heldFolder(TRASH, true);
+    if (this.#bin !== undefined && trash === undefined) throw ioError(access.place, "ESTALE");
+    const [folder, name] = [trash?.directory ?? intent.folder, this.#bin ?? this.#own];
+    const kept = below(folder, name);
     yield* guard();
     access.scope.commit();
     const from = { directory: walk.directory, name: real.at(-1) ?? "" };
-    yield* moveBelow(jail, from, { directory: intent.folder, name: this.#kept });
+    yield* moveBelow(jail, from, { directory: folder, name });
     // Entries that another process has put or added there since the check must not be removed.
-    const now = yield* jail.handles.pin(intent.folder, this.#kept);
+    const now = yield* jail.handles.pin(folder, name);
     const effect = { existed: true };
-    if (now === undefined) return { effect };
     try {
+      if (now === undefined) return { effect };
       if (identity(now) !== this.#taken?.identity) {
         const ready = { path: kept, isDirectory: now.stat.isDirectory() };
         yield* whileMovable(jail.sys, now, renameNoReplace(jail.sys, ready, path));
@@ -115,7 +130,8 @@ export class RemoveStep implements Step {
       const what = { action: "deleted", kind: kindOf(now.stat), path: [...real] } as const;
       return { effect, change: { ...what, before: stateOf(this.#taken), after: null } };
     } finally {
-      release(now);
+      if (now !== undefined) release(now);
+      trash?.release();
     }
   }
 
@@ -168,7 +184,14 @@ export class MakeDirectoryStep implements Step {
     yield* this.check();
     const { change, found } = this.#end;
     const { parents, name, old } = locate(change, found, this.#options);
-    return { amount: NONE, record: { made: old === undefined ? madePaths(change, [...parents, name]) : [] } };
+    if (old !== undefined) return { amount: NONE, record: { made: [] } };
+    const record = { made: madePaths(change, [...parents, name]) };
+    const made = record.made.slice(0, -1);
+    return {
+      amount: NONE,
+      planned: { ...newDirectory(record.made.at(-1) ?? []), ...(made.length > 0 && { made }) },
+      record,
+    };
   }
 
   *commit(_: Intent, guard: Guard): Io<Committed> {
@@ -179,11 +202,7 @@ export class MakeDirectoryStep implements Step {
     change.access.scope.commit();
     yield* createParents(change, parents);
     if (yield* makeOne(change, name)) {
-      const what = { action: "created", kind: "directory", path: realPath(change, name), ...madeFor(change) } as const;
-      return {
-        effect: { existed: false },
-        change: { ...what, before: null, after: { size: 0, modified: Date.now() } },
-      };
+      return { effect: { existed: false }, change: { ...newDirectory(realPath(change, name)), ...madeFor(change) } };
     }
     const other = yield* change.jail.handles.enter(change.walk.directory, name);
     if (typeof other === "string") throw existsNotDirectory(change.access.place);

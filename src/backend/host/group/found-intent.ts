@@ -104,10 +104,7 @@ function isStep(value: unknown): value is StepRecord {
   return (
     isOptional(made, (paths) => Array.isArray(paths) && paths.every(isRealPath)) &&
     isOptional(put, isPut) &&
-    isOptional(
-      taken,
-      (one) => isObject(one) && isRealPath(one["path"]) && isImage(one["what"]) && isKeptName(one["kept"]),
-    ) &&
+    isOptional(taken, isTaken) &&
     isOptional(moved, isMoved)
   );
 }
@@ -118,6 +115,12 @@ const isPut = (value: unknown): boolean =>
   isImage(value["after"]) &&
   isKeptName(value["staged"]) &&
   isOptional(value["before"], isKeptName);
+
+const isTaken = (value: unknown): boolean =>
+  isObject(value) &&
+  isRealPath(value["path"]) &&
+  isImage(value["what"]) &&
+  (value["isBinned"] === true ? isNames([value["kept"]]) : isKeptName(value["kept"]));
 
 const isMoved = (value: unknown): boolean =>
   isObject(value) &&

@@ -11,11 +11,11 @@ import { quietly } from "../../../jail/sys.js";
 import { mapErrors } from "../../errno.js";
 import type { Held } from "../../quota.js";
 import { type Guard, withLockFile } from "../guard.js";
-import type { WriteRules } from "../target.js";
+import { openedJournal, type WriteRules } from "../target.js";
 import { Batch, keyOf } from "./batches.js";
 import { MakeDirectoryStep, RemoveStep } from "./entry-steps.js";
 import { flushDirectories, Intent, type StepRecord } from "./intent.js";
-import { type Member, reportMember } from "./member.js";
+import { Member } from "./member.js";
 import { MoveStep, RestoreStep } from "./move-step.js";
 import { directoryFinder, pathsOf } from "./recovery.js";
 import { rollBack } from "./roll-back.js";
@@ -95,8 +95,7 @@ class Group {
         lock.release();
       }
       for (const held of this.#held) held.keep();
-      if (this.#members.length > 1) this.#access.beginGroup?.();
-      for (const member of this.#members) yield* reportMember(this.#rules, intent, member);
+      for (const member of this.#members) yield* member.report();
     } catch (error) {
       for (const held of this.#held) held.undo();
       // Until its links are gone, files that stay as they were have two names, and would not count as freed when deleted.
@@ -168,13 +167,18 @@ class Group {
 
   *#makeBatch(intent: Intent, { jail, batch, guard }: { jail: Jail; batch: readonly Step[]; guard: Guard }): Io<void> {
     const records: StepRecord[] = [];
-    const kept = new Map<Step, string | undefined>();
+    const members: Member[] = [];
+    const journal = openedJournal(this.#rules);
     const sum = { bytes: 0, files: 0 };
     for (const step of batch) {
       for (const end of step.ends) if (!end.isOpen) yield* withStepErrors(step, end.open(this.#enter, jail));
-      const { record, amount } = yield* withStepErrors(step, step.prepare(intent));
+      const { access } = (step.ends.at(-1) ?? { at: { access: this.#access } }).at;
+      const member = new Member(intent, journal, { access, rules: this.#rules });
+      const ready = yield* withStepErrors(step, step.prepare(intent, member.bin));
+      const { record, amount } = ready;
       records.push(record);
-      kept.set(step, record.put?.before ?? record.taken?.kept ?? record.moved?.before);
+      member.ready = ready;
+      members.push(member);
       sum.bytes += amount.bytes;
       sum.files += amount.files;
     }
@@ -183,11 +187,14 @@ class Group {
     this.#isSettled = false;
     if (!this.#isOneRename(records)) yield* intent.record(records);
     this.#recorded.push(...records);
-    for (const step of batch) {
+    if (this.#steps.length > 1 && this.#members.length === 0) this.#access.beginGroup?.();
+    this.#members.push(...members);
+    for (const member of members) yield* member.note();
+    for (const [index, step] of batch.entries()) {
       const { effect, change } = yield* withStepErrors(step, step.commit(intent, guard));
       this.#effects.push(effect);
-      const { access } = (step.ends.at(-1) ?? { at: { access: this.#access } }).at;
-      if (change !== undefined) this.#members.push({ access, change, kept: kept.get(step) });
+      const member = members[index];
+      if (member !== undefined) member.change = change;
     }
     if (this.#rules.durable) yield* mapErrors(this.#access.place, flushDirectories(jail, changedDirectories(batch)));
   }
@@ -218,6 +225,7 @@ class Group {
     const left = (yield* quietly(rolling)) ?? this.#recorded.flatMap(pathsOf);
     this.#isSettled = left.length === 0;
     if (left.length === 0) {
+      for (const member of this.#members) yield* member.forget();
       yield* intent.settle();
       return error;
     }

@@ -39,8 +39,13 @@ export interface StepRecord {
   readonly made?: readonly RealPath[];
   /** A file that gets new content, staged as `staged`; what it replaces is kept as `before`. */
   readonly put?: { readonly path: RealPath; readonly after: Image; readonly staged: string; readonly before?: string };
-  /** An entry that is taken away and kept. */
-  readonly taken?: { readonly path: RealPath; readonly what: Image; readonly kept: string };
+  /** An entry that is taken away and kept; `isBinned`: in the trash, under that name. */
+  readonly taken?: {
+    readonly path: RealPath;
+    readonly what: Image;
+    readonly kept: string;
+    readonly isBinned?: true;
+  };
   /** An entry that gets another name; `isKept`: it comes from the staging directory. */
   readonly moved?: {
     readonly from: RealPath;

@@ -1,73 +1,137 @@
-// Reports the changes of a committed group; what they replaced moves from the intent to the journal.
+// The changes of a group in the journal: noted before they are made, told of once the group is committed.
 
-import { type Io, isPending } from "../../../core/io.js";
+import type { Io } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
-import { type Pinned, release } from "../../../jail/handles.js";
+import { below, type Pinned, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { moveBelow } from "../../../jail/staging/movable.js";
-import { quietly } from "../../../jail/sys.js";
-import { type Keeping, noteUnkept, report } from "../changes/report.js";
-import { contentOf, describeKept, keepsNothing, letRead, settledKeeping, VALUE_BYTES } from "../history/keep.js";
+import { quietly, succeeds } from "../../../jail/sys.js";
+import { noteUnkept, report } from "../changes/report.js";
+import { contentOf, describeKept, letRead, TO_TRASH, VALUE_BYTES } from "../history/keep.js";
+import { dropNote, type Keeping, keepsNothing, noteChange } from "../history/note.js";
 import { putInTrash } from "../history/trash.js";
-import type { Change, WriteRules } from "../target.js";
+import type { Change } from "../target.js";
 import type { Intent } from "./intent.js";
+import type { Ready } from "./step.js";
 
-/** A committed change, and the name in the intent of what was there before. */
-export interface Member {
-  readonly access: Change["access"];
-  readonly change: EntryChange;
-  readonly kept: string | undefined;
-}
+/** One step of a group, as the journal sees it. */
+export class Member {
+  /** Set once the step is prepared. */
+  ready: Ready | undefined;
+  /** Set once the step is committed; `undefined`: nothing changed. */
+  change: EntryChange | undefined;
+  readonly #intent: Intent;
+  readonly #journal: JournalWriter | undefined;
+  readonly #change: Pick<Change, "access" | "journal" | "made" | "id" | "rules">;
+  #keeping: Keeping | undefined;
 
-/** The journal of a root that is open already; a group opens it first. */
-export function openedJournal({ openJournal }: WriteRules): JournalWriter | undefined {
-  const journal = openJournal?.();
-  return isPending(journal) ? undefined : journal;
-}
+  constructor(intent: Intent, journal: JournalWriter | undefined, of: Pick<Change, "access" | "rules">) {
+    this.#intent = intent;
+    this.#journal = journal;
+    this.#change = { ...of, journal, made: [], id: journal?.newId() };
+  }
 
-export function* reportMember(rules: WriteRules, intent: Intent, { access, change, kept }: Member): Io<void> {
-  const journal = openedJournal(rules);
-  const keeping = journal && (yield* keepingOf(intent, journal, { kept, isDeleted: change.action === "deleted" }));
-  if (journal === undefined && kept !== undefined) noteUnkept({ access, rules });
-  yield* report({ access, journal, made: [] }, change, keeping);
-}
+  /** Name in the trash for what is taken away, if it is to be kept. */
+  get bin(): string | undefined {
+    const { id } = this.#change;
+    return this.#keeps && id !== undefined ? this.#journal?.trashName(id) : undefined;
+  }
 
-function* keepingOf(
-  intent: Intent,
-  journal: JournalWriter,
-  { kept, isDeleted }: { readonly kept: string | undefined; readonly isDeleted: boolean },
-): Io<Keeping> {
-  const id = journal.newId();
-  if (kept === undefined || journal.mode === "metadata") return settledKeeping(id, undefined);
-  const object = yield* quietly(finishWithReserve(intent.jail.handles.pin(intent.folder, kept)));
-  if (object === undefined) return settledKeeping(id, keepsNothing("not_kept"));
-  try {
-    if (!isDeleted && object.stat.isFile() && object.stat.size <= VALUE_BYTES) {
-      const bytes = yield* quietly(contentOf(intent, object));
-      if (bytes !== undefined) return settledKeeping(id, { in: "value", bytes });
+  get #keeps(): boolean {
+    return this.#journal?.mode === "on" && this.#journal.trashMode !== "off";
+  }
+
+  /** Notes the change, with the content of the file that is replaced. */
+  *note(): Io<void> {
+    const { planned, record, inode } = this.ready ?? {};
+    if (planned === undefined || record === undefined || this.#journal === undefined) return;
+    const note = (kept?: Kept): Keeping | undefined => noteChange(this.#change, planned, { inode, kept });
+    const before = record.put?.before ?? record.moved?.before;
+    const { taken } = record;
+    if (this.#journal.mode === "metadata") this.#keeping = note();
+    else if (taken?.isBinned === true) this.#keeping = this.#binned(note(TO_TRASH), taken.kept);
+    else if (taken !== undefined) this.#keeping = note(keepsNothing(this.#keeps ? "no_trash" : "off"));
+    else this.#keeping = before === undefined ? note() : yield* this.#keep(before, note);
+  }
+
+  *#keep(before: string, note: (kept?: Kept) => Keeping | undefined): Io<Keeping | undefined> {
+    const { jail, folder } = this.#intent;
+    const object = yield* quietly(finishWithReserve(jail.handles.pin(folder, before)));
+    if (object === undefined) return note(keepsNothing("not_kept"));
+    try {
+      if (object.stat.isFile() && object.stat.size <= VALUE_BYTES) {
+        const bytes = yield* quietly(contentOf(this.#intent, object));
+        if (bytes !== undefined) return note({ in: "value", bytes });
+      }
+      return yield* this.#link(before, object, note(TO_TRASH));
+    } finally {
+      release(object);
     }
-    if (isDeleted && journal.trashMode === "off") return settledKeeping(id, keepsNothing("off"));
-    return settledKeeping(id, yield* moveToTrash(intent, { kept, name: journal.trashName(id), object, isDeleted }));
-  } finally {
-    release(object);
+  }
+
+  /** Gives the replaced file a name in the trash too; where that cannot be, it moves there once the group is committed. */
+  *#link(before: string, object: Pinned, noted: Keeping | undefined): Io<Keeping | undefined> {
+    if (noted === undefined || this.#journal === undefined) return undefined;
+    const { jail, folder } = this.#intent;
+    const from = this.#intent.pathOf(before);
+    const name = this.#journal.trashName(noted.id);
+    const link = ({ directory }: FolderUse): Io<void> => jail.sys.link(from, below(directory, name));
+    const move = ({ directory }: FolderUse): Io<void> =>
+      moveBelow(jail, { directory: folder, name: before }, { directory, name });
+    const linked = yield* inTrash(jail, link);
+    const binned = this.#binned(noted, name, object) ?? noted;
+    return {
+      ...binned,
+      *done() {
+        const isThere = linked ? yield* succeeds(jail.sys.unlink(from)) : yield* inTrash(jail, move);
+        return isThere ? yield* binned.done() : keepsNothing("no_trash");
+      },
+      *undo() {
+        if (linked) yield* inTrash(jail, ({ directory }) => jail.sys.unlink(below(directory, name)));
+        yield* noted.undo();
+      },
+    };
+  }
+
+  /** What lies in the trash once the group is committed. @param replaced absent: it was taken away */
+  #binned(noted: Keeping | undefined, name: string, replaced?: Pinned): Keeping | undefined {
+    const { jail } = this.#intent;
+    if (noted === undefined) return undefined;
+    const describe = function* ({ directory }: FolderUse): Io<Kept> {
+      if (replaced !== undefined) yield* letRead({ jail }, directory, { name, object: replaced });
+      return yield* describeKept(directory, { jail }, { name });
+    };
+    return {
+      ...noted,
+      *done() {
+        const trash = yield* quietly(finishWithReserve(putInTrash(jail, describe)));
+        trash?.release();
+        return trash?.result ?? keepsNothing("no_trash");
+      },
+    };
+  }
+
+  /** After the group was undone. */
+  *forget(): Io<void> {
+    yield* this.#keeping?.undo() ?? dropNote(this.#change);
+  }
+
+  /** After the group was committed. */
+  *report(): Io<void> {
+    const { record } = this.ready ?? {};
+    if (this.change === undefined) return yield* this.forget();
+    const isReplaced = (record?.put?.before ?? record?.taken?.kept ?? record?.moved?.before) !== undefined;
+    if (this.#journal === undefined && isReplaced) noteUnkept(this.#change);
+    yield* report(this.#change, this.change, this.#keeping);
   }
 }
 
-function* moveToTrash(
-  intent: Intent,
-  { kept, name, object, isDeleted }: { kept: string; name: string; object: Pinned; isDeleted: boolean },
-): Io<Kept> {
-  const { jail } = intent;
-  const put = ({ directory }: FolderUse): Io<void> =>
-    moveBelow(jail, { directory: intent.folder, name: kept }, { directory, name });
-  const trash = yield* quietly(finishWithReserve(putInTrash(jail, put)));
-  if (trash === undefined) return keepsNothing("no_trash");
-  try {
-    if (!isDeleted) yield* letRead(intent, trash.directory, { name, object });
-    return yield* describeKept(trash.directory, intent, { name, object });
-  } finally {
-    trash.release();
-  }
+/** @returns whether it was done */
+function* inTrash(jail: Jail, work: (trash: FolderUse) => Io<void>): Io<boolean> {
+  const trash = yield* quietly(finishWithReserve(putInTrash(jail, work)));
+  trash?.release();
+  return trash !== undefined;
 }

@@ -3,18 +3,19 @@
 import { alreadyExists, conflict, invalidInput, notFound, notSupportedByRoot } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { GroupChange, PlaceOptions } from "../../../core/ports/backend.js";
-import type { EntryState } from "../../../core/ports/changes/change.js";
+import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { whileMovable } from "../../../jail/staging/movable.js";
+import type { Stat } from "../../../jail/stat.js";
 import type { Amount } from "../../quota.js";
 import { checkSource } from "../changes/move.js";
 import { checkTarget, refuseInside } from "../changes/put.js";
-import { isReported, kindOf, realPath, stateAfter, stateOf } from "../changes/report.js";
+import { isReported, kindOf, plannedState, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { checkVersion, type Guard } from "../guard.js";
 import { countTree, freedBy } from "../quota.js";
 import { createParents, locate, type Target, type WriteRules } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
-import { type Intent, imageOf, type StepRecord } from "./intent.js";
+import { type Intent, imageOf, inodeOf, type RealPath, type StepRecord } from "./intent.js";
 import {
   type Committed,
   End,
@@ -69,6 +70,7 @@ class Goal {
         freed: { bytes: -freed.bytes, files: -freed.files },
         made: madePaths(change, target.parents),
         to: [...change.walk.names, ...target.parents, target.name],
+        state: this.#replaced,
         before: old === undefined ? {} : { before: this.#before },
       };
     } finally {
@@ -97,6 +99,18 @@ class Goal {
     return { effect, change: { ...what, ...madeFor(change), before: this.#replaced, after } };
   }
 }
+
+interface Planned {
+  readonly to: RealPath;
+  readonly from?: RealPath;
+  readonly made: readonly RealPath[];
+  readonly before: EntryState | null;
+}
+
+const planOf = (stat: Stat, { to, from, made, before }: Planned): EntryChange => ({
+  ...{ action: from === undefined ? "created" : "moved", kind: kindOf(stat), path: to, ...(from && { from }) },
+  ...{ ...(made.length > 0 && { made }), before, after: plannedState(stat) },
+});
 
 export class MoveStep implements Step {
   readonly ends: readonly End[];
@@ -135,9 +149,10 @@ export class MoveStep implements Step {
       checkVersion(change, object, this.#options.version);
       const sha256 = yield* checkSource(change, object, this.#options);
       yield* requireAllAllowed(change, object);
-      const { freed, made, to, before } = yield* this.#goal.prepare(object, this.#options, intent);
+      const { freed, made, to, before, state } = yield* this.#goal.prepare(object, this.#options, intent);
       const moved = { from: [...real], to, what: imageOf(object.stat, sha256), ...before };
-      return { amount: freed, record: { made, moved } };
+      const planned = planOf(object.stat, { to, from: [...real], made, before: state });
+      return { amount: freed, planned, inode: inodeOf(object.stat), record: { made, moved } };
     } finally {
       release(object);
     }
@@ -194,9 +209,10 @@ export class RestoreStep implements Step {
     const from = yield* this.#open(intent);
     try {
       const { object } = from;
-      const { made, to } = yield* this.#goal.prepare(object, this.#options, intent);
+      const { made, to, state } = yield* this.#goal.prepare(object, this.#options, intent);
       const record: StepRecord = { made, moved: { from: this.#kept, isKept: true, to, what: imageOf(object.stat) } };
-      return { amount: yield* this.#added(object), record };
+      const planned = planOf(object.stat, { to, made, before: state });
+      return { amount: yield* this.#added(object), planned, inode: inodeOf(object.stat), record };
     } finally {
       from.close();
     }

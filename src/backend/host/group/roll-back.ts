@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
 import { below, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { TRASH } from "../../../jail/staging/folder.js";
 import { whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
@@ -87,15 +88,16 @@ function* undoPut({ ground, path, now }: Place, put: NonNullable<StepRecord["put
 }
 
 function* undoTake({ ground, path, now }: Place, taken: NonNullable<StepRecord["taken"]>): Io<boolean> {
-  const { jail, folder } = ground;
-  const kept = yield* jail.handles.pin(folder, taken.kept);
+  const { jail, folder, stage } = ground;
+  const [top, names] = taken.isBinned === true ? [stage, [TRASH, taken.kept]] : [folder, [taken.kept]];
+  const kept = yield* findBelow(jail, top, names);
   if (kept === undefined) return true;
   try {
     if (path === "" || now !== undefined) return false;
-    const ready = { path: below(folder, taken.kept), isDirectory: kept.stat.isDirectory() };
-    return yield* whileMovable(jail.sys, kept, renameNoReplace(jail.sys, ready, path));
+    const ready = { path: below(kept.directory, taken.kept), isDirectory: kept.object.stat.isDirectory() };
+    return yield* whileMovable(jail.sys, kept.object, renameNoReplace(jail.sys, ready, path));
   } finally {
-    release(kept);
+    kept.close();
   }
 }
 

@@ -20,9 +20,8 @@ import type { Guard } from "../guard.js";
 import { keepsFile } from "../history/keep.js";
 import { requireWritableTrash } from "../history/to-trash.js";
 import type { Arrival, Way } from "../root.js";
-import { type Change, nameKey, type Reached, type WriteRules } from "../target.js";
+import { type Change, nameKey, openedJournal, type Reached, type WriteRules } from "../target.js";
 import type { Intent, RealPath, StepRecord } from "./intent.js";
-import { openedJournal } from "./member.js";
 
 /** Walks to a path in one jail, which the first walk chooses. */
 export type Enter = (at: At, way: Way, jail: Jail | undefined) => Io<Arrival>;
@@ -31,6 +30,10 @@ export type Enter = (at: At, way: Way, jail: Jail | undefined) => Io<Arrival>;
 export interface Ready {
   readonly record: StepRecord;
   readonly amount: Amount;
+  /** Absent: nothing will change. */
+  readonly planned?: EntryChange;
+  /** Of the entry that gets the name. */
+  readonly inode?: string | undefined;
 }
 
 /** Result of a committed step. */
@@ -51,8 +54,8 @@ export interface Step {
   check(): Io<void>;
   /** Prepares content in the folder of the intent, without a lock. @param later bytes that later steps stage */
   stage(intent: Intent, later: number): Io<void>;
-  /** Under all locks: checks what is there now, and keeps it. */
-  prepare(intent: Intent): Io<Ready>;
+  /** Under all locks: checks what is there now, and keeps it. @param bin name in the trash for what it takes away, if kept */
+  prepare(intent: Intent, bin: string | undefined): Io<Ready>;
   /** The change itself. @param guard called right before */
   commit(intent: Intent, guard: Guard): Io<Committed>;
 }
@@ -91,7 +94,8 @@ export class End {
   get change(): Change {
     const { jail, walk } = this.#opened;
     const journal = openedJournal(this.#rules);
-    return { jail, walk, rules: this.#rules, made: this.#made, journal, ...this.at };
+    // The group notes its changes itself.
+    return { jail, walk, rules: this.#rules, made: this.#made, journal, id: "", ...this.at };
   }
 
   get found(): Reached {

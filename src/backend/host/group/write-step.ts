@@ -4,20 +4,27 @@ import { conflict } from "../../../core/errors/texts.js";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { GroupChange, GroupEffect } from "../../../core/ports/backend.js";
-import type { EntryState } from "../../../core/ports/changes/change.js";
+import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { CREATE, type Pinned, release, WRITE_NEW } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import { fill } from "../changes/content.js";
-import { isReported, realPath, stateAfter, stateOf } from "../changes/report.js";
+import { isReported, plannedState, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { applyRights } from "../changes/stage.js";
 import { replaceFile } from "../changes/write.js";
 import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js";
 import { freedBy } from "../quota.js";
-import { type Change, checkFile, createParents, locate, type Reached, type WriteRules } from "../target.js";
-import { type Image, type Intent, imageOf } from "./intent.js";
-import { openedJournal } from "./member.js";
+import {
+  type Change,
+  checkFile,
+  createParents,
+  locate,
+  openedJournal,
+  type Reached,
+  type WriteRules,
+} from "../target.js";
+import { type Intent, imageOf, inodeOf, type RealPath } from "./intent.js";
 import {
   type Committed,
   End,
@@ -99,13 +106,19 @@ export class WriteStep implements Step {
       const freed = freedBy(old?.stat);
       this.#old = old === undefined ? null : stateOf(old.stat);
       if (old !== undefined) yield* this.#keep(change, { name: target.name, old }, intent);
-      const after = yield* this.#setAttributes(change, old, intent);
+      const placed = yield* this.#setAttributes(change, old, intent);
+      const { sha256 } = this.#content ?? {};
+      const after = imageOf(placed, sha256);
+      const made = madePaths(change, target.parents);
+      const path = [...change.walk.names, ...target.parents, target.name];
       return {
         amount: { bytes: after.size - freed.bytes, files: 1 - freed.files },
+        planned: this.#changeOf(path, plannedState(placed, sha256), made),
+        inode: inodeOf(placed),
         record: {
-          made: madePaths(change, target.parents),
+          made,
           put: {
-            path: [...change.walk.names, ...target.parents, target.name],
+            path,
             after,
             staged: this.#staged,
             ...(old === undefined ? {} : { before: this.#before }),
@@ -124,7 +137,7 @@ export class WriteStep implements Step {
   }
 
   /** The staged file gets the permissions and times that it will have. */
-  *#setAttributes(change: Change, old: Pinned | undefined, intent: Intent): Io<Image> {
+  *#setAttributes(change: Change, old: Pinned | undefined, intent: Intent): Io<Stat> {
     const { sys } = change.jail;
     const { modified, newMode, mode = old === undefined ? newMode : undefined } = this.#write.options;
     const fd = yield* sys.open(intent.pathOf(this.#staged), WRITE_NEW);
@@ -133,10 +146,15 @@ export class WriteStep implements Step {
       if (mode !== undefined) yield* sys.fchmod(fd, mode);
       if (modified !== undefined) yield* setTimeOfOpen(sys, fd, modified);
       this.#placed = yield* sys.fstat(fd);
-      return imageOf(this.#placed, this.#content?.sha256);
+      return this.#placed;
     } finally {
       closeNow(fd);
     }
+  }
+
+  #changeOf(path: RealPath, after: EntryState, made: readonly RealPath[] = []): EntryChange {
+    const action = this.#old === null ? "created" : "modified";
+    return { action, kind: "file", path, ...(made.length > 0 && { made }), before: this.#old, after };
   }
 
   *commit(intent: Intent, guard: Guard): Io<Committed> {
@@ -151,9 +169,7 @@ export class WriteStep implements Step {
     const effect = { existed, ...(sha256 === undefined ? {} : { sha256 }) };
     if (!isReported(change) || this.#placed === undefined) return { effect };
     const after = yield* stateAfter(change, target.name, { placed: this.#placed, sha256 });
-    const path = realPath(change, target.name);
-    const action = existed ? ("modified" as const) : ("created" as const);
-    return { effect, change: { action, kind: "file", path, ...madeFor(change), before: this.#old, after } };
+    return { effect, change: this.#changeOf(realPath(change, target.name), after, madeFor(change).made) };
   }
 }
 

@@ -7,8 +7,9 @@ import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-wr
 import { below, CREATE, identity, type Pinned, READ, statBelow } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
-import { type Keeping, noteUnkept, recordOf } from "../changes/report.js";
+import { noteUnkept } from "../changes/report.js";
 import type { Change } from "../target.js";
+import { beginNote, dropNote, idOf, type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
 import { putInTrash, unlessUnkeepable } from "./trash.js";
 
 /** Files up to this size (bytes) are kept as values in the journal. */
@@ -16,6 +17,8 @@ export const VALUE_BYTES = 65_536;
 /** Files up to this size (bytes) are copied where they can be neither linked nor cloned. */
 export const COPY_BYTES = 16_777_216;
 const PIECE_BYTES = 1_048_576;
+/** What is noted of content that is about to go into the trash. */
+export const TO_TRASH: Kept = { in: "trash", size: 0 };
 const READABLE = 0o400;
 const ALL_BITS = 0o7777;
 
@@ -24,14 +27,14 @@ export const keepsFile = ({ journal }: Pick<Change, "journal">, { stat }: Pinned
   journal?.mode === "on" && stat.size > VALUE_BYTES;
 
 /**
- * Keeps the content of a file that is about to be replaced under its name.
+ * Keeps the content of a file that is about to be replaced under its name, and notes the change.
  * @param old `undefined`: nothing is replaced
- * @param plan makes the pending entry, where one is needed
+ * @param plan makes the note of the change
  * @throws system errors that do not say that it cannot be kept: it must not be replaced then
  */
 export function* keepReplaced(
   change: Change,
-  { old, name }: { readonly old: Pinned | undefined; readonly name: string },
+  { old, name, inode }: { readonly old: Pinned | undefined; readonly name: string; readonly inode: string | undefined },
   plan: () => EntryChange,
 ): Io<Keeping | undefined> {
   const { journal } = change;
@@ -39,53 +42,40 @@ export function* keepReplaced(
     if (old !== undefined) noteUnkept(change);
     return undefined;
   }
-  const id = journal.newId();
-  if (old === undefined || journal.mode === "metadata") return settledKeeping(id, undefined);
-  if (!old.stat.isFile()) return settledKeeping(id, keepsNothing("not_kept"));
+  const note = (kept?: Kept): Keeping | undefined => noteChange(change, plan(), { inode, kept });
+  if (old === undefined || journal.mode === "metadata") return note();
+  if (!old.stat.isFile()) return note(keepsNothing("not_kept"));
   if (old.stat.size <= VALUE_BYTES) {
     const bytes = yield* quietly(contentOf(change, old));
-    if (bytes !== undefined) return settledKeeping(id, { in: "value", bytes });
+    if (bytes !== undefined) return note({ in: "value", bytes });
     // It cannot be read, but it may lie in the trash by a second name.
   }
-  if (journal.room(old.stat.size) === "no") return settledKeeping(id, keepsNothing("quota"));
-  if (!journal.begin(recordOf(change, plan(), id))) return settledKeeping(id, keepsNothing("not_kept"));
+  if (journal.room(old.stat.size) === "no") return note(keepsNothing("quota"));
+  const id = idOf(change, journal);
+  if (!beginNote(change, journal, { change: plan(), inode, kept: TO_TRASH }))
+    return settledKeeping(id, keepsNothing("not_kept"));
   let kept: Keeping | undefined;
   try {
     const file = { old, name, target: journal.trashName(id) };
     const trash = yield* unlessUnkeepable(
       putInTrash(change.jail, ({ directory }) => keepInTrash(change, { trash: directory, ...file })),
     );
-    if (trash === undefined) return settledKeeping(id, keepsNothing("no_trash"));
-    if (trash === "unkeepable") return settledKeeping(id, keepsNothing("not_kept"));
+    if (trash === undefined || trash === "unkeepable") {
+      kept = note(keepsNothing(trash === undefined ? "no_trash" : "not_kept"));
+      return kept;
+    }
     const { result } = trash;
     if (result !== "linked" && result !== "copied") {
       trash.release();
-      return settledKeeping(id, keepsNothing(result));
+      kept = note(keepsNothing(result));
+      return kept;
     }
     kept = trashKeeping(change, journal, { id, trash, object: result === "linked" ? old : undefined });
     return kept;
   } finally {
-    if (kept === undefined) journal.cancel(id);
+    if (kept === undefined) yield* dropNote(change);
   }
 }
-
-/** The entry of a change that needs no content, or of which none can be kept. */
-export const keepNothing = ({ journal }: Change, reason: NotUndoable | undefined): Keeping | undefined =>
-  journal && settledKeeping(journal.newId(), reason && keepsNothing(reason));
-
-export const keepsNothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
-
-export const settledKeeping = (id: string, kept: Kept | undefined, undo = undoNothing): Keeping => ({
-  id,
-  done: () => settled(kept),
-  undo,
-});
-
-function* settled(kept: Kept | undefined): Io<Kept | undefined> {
-  return kept;
-}
-
-function* undoNothing(): Io<void> {}
 
 /** A file in the trash, for an entry of the journal. */
 interface Binned {
@@ -104,7 +94,7 @@ function trashKeeping(change: Change, journal: JournalWriter, parts: Omit<Binned
     id,
     isLinked: object !== undefined,
     done: () => describeBinned(change, binned),
-    undo: () => removeBinned(change, journal, binned),
+    undo: () => removeBinned(change, binned),
   };
 }
 
@@ -117,10 +107,10 @@ function* describeBinned(change: Change, { trash, name, object }: Binned): Io<Ke
   }
 }
 
-function* removeBinned(change: Change, journal: JournalWriter, { id, trash, name }: Binned): Io<void> {
+function* removeBinned(change: Change, { trash, name }: Binned): Io<void> {
   yield* quietly(change.jail.sys.unlink(below(trash.directory, name)));
   trash.release();
-  journal.cancel(id);
+  yield* dropNote(change);
 }
 
 /** A replaced file that its owner may not read could not be brought back. What it may is in the entry. */

@@ -15,11 +15,12 @@ import { moveBelow } from "../../../jail/staging/movable.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { setTime } from "../../../jail/times.js";
 import type { Walk } from "../../../jail/walk/walk.js";
-import { type Keeping, noteUnkept, recordOf, removalOf } from "../changes/report.js";
+import { noteUnkept, removalOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
-import { COPY_BYTES, copyToTrash, describeKept, keepNothing, settledKeeping } from "./keep.js";
+import { COPY_BYTES, copyToTrash, describeKept, TO_TRASH } from "./keep.js";
 import { requireNoOtherRoot } from "./nested.js";
+import { beginNote, type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
 import { isUnkeepable, putInTrash, unlessUnkeepable } from "./trash.js";
 
 /** Without those that give rights of the owner: the copy of somebody else's file is ours. */
@@ -93,7 +94,7 @@ function* tryTrash(
   const planned = removalOf(change, name, stat);
   let isMoved = false;
   try {
-    if (!journal.begin(recordOf(change, planned, id))) return "not_kept";
+    if (!beginNote({ ...change, made: [], id }, journal, { change: planned, kept: TO_TRASH })) return "not_kept";
     const target = journal.trashName(id);
     const from = { directory: walk.directory, name };
     const trash = yield* putInTrash(jail, ({ directory }) =>
@@ -184,28 +185,35 @@ export function* requireWritableTrash({ jail, journal, access }: Change): Io<voi
   }
 }
 
-/**
- * Moves what was displaced by another entry from the staging directory into the trash.
- * @returns its record, and whether it is there
- */
-export function* trashDisplaced(
-  change: Change,
-  displaced: { readonly stage: Stage; readonly name: string },
-): Io<{ readonly keeping: Keeping | undefined; readonly isBinned: boolean }> {
-  const { jail, journal } = change;
-  if (journal === undefined) {
-    noteUnkept(change);
-    return { keeping: undefined, isBinned: false };
+/** An entry that is about to be displaced by another one, as it was noted, and the place that it will have. */
+export interface Displaced {
+  /** `undefined`: the root has no journal. */
+  readonly keeping: Keeping | undefined;
+  readonly stage: Stage;
+  readonly name: string;
+  /** The place is in the trash. */
+  readonly isBinned: boolean;
+}
+
+/** Notes that an entry goes, and opens the place it goes to: if this process dies, it is in the trash by then. */
+export function* displace(change: Change, planned: EntryChange): Io<Displaced> {
+  const { jail, journal, walk } = change;
+  const isOff = journal?.mode === "metadata" || journal?.trashMode === "off";
+  // Its entry is another one than that of what takes its place.
+  const removal = { ...change, made: [], id: undefined };
+  if (journal !== undefined && !isOff && walk.directory.stat.device === jail.top.stat.device) {
+    const id = journal.newId();
+    const name = journal.trashName(id);
+    const trash = yield* unlessUnkeepable(jail.staging.heldFolder(TRASH, true));
+    if (trash !== undefined && trash !== "unkeepable") {
+      noteChange({ ...removal, id }, planned, { kept: TO_TRASH });
+      const undo = (): Io<void> => cancelEntry(journal, id);
+      const keeping = { id, done: () => describeKept(trash.directory, change, { name }), undo };
+      return { keeping, stage: { ...trash, prefix: "" }, name, isBinned: true };
+    }
   }
-  if (journal.mode === "metadata" || journal.trashMode === "off") {
-    return { keeping: keepNothing(change, "off"), isBinned: false };
-  }
-  const id = journal.newId();
-  const name = journal.trashName(id);
-  const from = below(displaced.stage.directory, displaced.name);
-  const trash = yield* quietly(putInTrash(jail, ({ directory }) => jail.sys.rename(from, below(directory, name))));
-  if (trash === undefined) return { keeping: keepNothing(change, "no_trash"), isBinned: false };
-  const kept = yield* describeKept(trash.directory, change, { name });
-  trash.release();
-  return { keeping: settledKeeping(id, kept), isBinned: true };
+  const stage = yield* jail.staging.open(walk.directory);
+  if (journal === undefined) noteUnkept(change);
+  const keeping = noteChange(removal, planned, { kept: keepsNothing(isOff ? "off" : "no_trash") });
+  return { keeping, stage, name: jail.staging.newName(stage), isBinned: false };
 }

@@ -5,13 +5,14 @@ import { systemClock } from "../../../core/clock.js";
 import { identityInVersion, withoutChangeTime } from "../../../core/identity.js";
 import { type Io, yieldToLoop } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
-import type { EntryState } from "../../../core/ports/changes/change.js";
+import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import type { Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { errnoOf } from "../../../jail/sys.js";
-import { recordOf, stateOf } from "../changes/report.js";
+import { stateOf } from "../changes/report.js";
+import { type Keeping, noteChange, recordOf } from "../history/note.js";
 import { type Difference, differencesOf } from "./differences.js";
 import { keepChanges } from "./keep-replaced.js";
 import { changesSince, type JournalMark, type KnownChanges, markIn } from "./recorded-changes.js";
@@ -38,13 +39,15 @@ export class RunChanges {
   readonly #since: JournalMark;
   /** What the tree held; a reason: why that was not kept. */
   readonly #snapshot: TreeSnapshot | NotUndoable;
+  readonly #noted: Keeping | undefined;
 
   private constructor(
     place: RunPlace,
     before: Scan,
-    kept: { since: JournalMark; snapshot: TreeSnapshot | NotUndoable },
+    kept: { since: JournalMark; snapshot: TreeSnapshot | NotUndoable; noted: Keeping | undefined },
   ) {
     [this.#place, this.#before, this.#since, this.#snapshot] = [place, before, kept.since, kept.snapshot];
+    this.#noted = kept.noted;
   }
 
   /** @param keeps clone the tree, so that what the command replaces and deletes can be brought back */
@@ -53,8 +56,10 @@ export class RunChanges {
     const since = markIn(place.journal, Date.now());
     const { scope } = place.access;
     const before = yield* scanMount(place, scope, place.access.policy !== undefined);
+    // If this process dies meanwhile, the history says that it does not know what the command has changed.
+    const noted = noteChange({ ...place, made: [] }, placeOf(place), { kept: NOT_SEEN });
     const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";
-    return new RunChanges(place, before, { since, snapshot });
+    return new RunChanges(place, before, { since, snapshot, noted });
   }
 
   /** What the command saw, as far as was looked. */
@@ -64,6 +69,7 @@ export class RunChanges {
 
   /** After all else: removes what is not needed any more. */
   *end(): Io<void> {
+    if (this.#noted !== undefined) yield* this.#noted.undo();
     if (typeof this.#snapshot !== "string") yield* this.#snapshot.drop();
   }
 
@@ -103,12 +109,17 @@ export class RunChanges {
 
   /** Not everything was looked at: this entry says so, and keeps the group from being undone as a whole. */
   #addPlace(): void {
-    const { journal, access, real, directory } = this.#place;
-    const state = stateOf(directory.stat);
-    const change = { action: "modified", kind: "directory", path: real, before: state, after: state } as const;
-    const record = recordOf({ access }, { ...change, mayInclude: "external" }, journal.newId());
-    journal.add(record, { in: "nothing", reason: "visited" });
+    const { journal } = this.#place;
+    journal.add(recordOf(this.#place, placeOf(this.#place), journal.newId()), NOT_SEEN);
   }
+}
+
+const NOT_SEEN = { in: "nothing", reason: "visited" } as const;
+
+/** The entry of a command whose changes were not all seen. */
+function placeOf({ directory, real }: RunPlace): EntryChange {
+  const state = stateOf(directory.stat);
+  return { action: "modified", kind: "directory", path: real, before: state, after: state, mayInclude: "external" };
 }
 
 const NOTHING_SEEN: Omit<Scan, "began"> = {

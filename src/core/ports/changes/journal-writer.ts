@@ -1,8 +1,9 @@
 // Port by which the backend of a root writes its journal: what it is about to do, what it did, and what it kept.
 
+import type { Sha256 } from "../../etag.js";
 import type { Awaitable } from "../../io.js";
 import type { OpenFile } from "../open-file.js";
-import type { ChangedKind, ChangeRecord } from "./change.js";
+import type { ChangedKind, ChangeOrigin, ChangeRecord, EntryChange, EntryState } from "./change.js";
 import type { KeptState, NotUndoable } from "./journal.js";
 
 /** Content from before a change, and where it is kept. */
@@ -14,6 +15,16 @@ export type Kept =
 
 /** A record with the id of its entry. */
 export type IdentifiedRecord = ChangeRecord & { readonly id: string };
+
+/** A change that is about to be made. */
+export interface Planned {
+  readonly origin: ChangeOrigin;
+  readonly change: EntryChange;
+  /** Inode of the entry that gets the name. Absent: it is made under that name. */
+  readonly inode?: string | undefined;
+  /** As for {@link JournalWriter.add}. */
+  readonly kept?: Kept | undefined;
+}
 
 /** `auto`: what cannot be kept is deleted all the same. `required`: it is not deleted. `off`: deletions are final. */
 export type TrashMode = "auto" | "required" | "off";
@@ -27,8 +38,12 @@ export interface JournalWriter {
   trashName(id: string): string;
   /** Whether content of this size may be kept; `apart`: only for a day, as it is most of the quota. */
   room(bytes: number): "yes" | "apart" | "no";
-  /** Notes what is about to go into the trash, before it does. @returns `false` if there will be no entry of it */
-  begin(planned: IdentifiedRecord): boolean;
+  /**
+   * Notes a change right before its commit: if this process dies, the next start tells by it whether the change was made,
+   * and completes its entry. Called again with the same id, the last note counts.
+   * @returns `false` if there is no room for the entry
+   */
+  begin(id: string, planned: Planned): boolean;
   /** Forgets what {@link begin} noted, since it was not done. */
   cancel(id: string): void;
   /**
@@ -60,7 +75,21 @@ export interface TrashItem {
   readonly links: number;
 }
 
-/** The trash folder of a root, as its journal sees it. */
+/** What is at a path of the root. */
+export interface Present {
+  readonly kind: ChangedKind;
+  readonly state: EntryState;
+  /** Of the part of a file that was asked for. */
+  readonly partSha256?: Sha256;
+}
+
+/** A part of a file, in bytes. */
+export interface Part {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** The trash folder of a root, and the root around it, as its journal sees them. */
 export interface TrashFolder {
   /** Names below the staging directory that lead to it. */
   readonly folder: readonly string[];
@@ -78,6 +107,10 @@ export interface TrashFolder {
   look(name: string, below: readonly string[]): Awaitable<KeptState | undefined>;
   /** Bytes of a file or of all files in a tree. @param onlyFreed those that removing it gives back to the disk */
   measure(name: string, onlyFreed?: boolean): Awaitable<number>;
+  /** Ends what dead processes have left half done in the root: only then tells {@link present} what they have done. */
+  recover(): Awaitable<void>;
+  /** What is at a real path. @param part of a file, to be hashed @returns `unknown`: it cannot be looked at */
+  present(path: readonly string[], part?: Part): Awaitable<Present | "missing" | "unknown">;
   /** Removes items for good. Never fails: what cannot be removed stays. */
   remove(names: readonly string[]): Awaitable<void>;
 }
