@@ -274,6 +274,12 @@ describe("file:patch", () => {
     for (const name of ["a", "b", "c"]) ground.put(name, Buffer.alloc(30_000_000));
     const heavy = patchOf("*** Delete File: a", "*** Delete File: b", "*** Delete File: c");
     expect(await fail(heavy)).toMatchObject({ code: "TOO_LARGE" });
+    // What is replaced as a whole counts as well, whatever it holds and whoever may read it.
+    const replaced = ["a", "b", "c"].map((path) => ({ op: "write" as const, path, content: "new" }));
+    expect(await ground.fail("patch", { changes: replaced })).toMatchObject({ code: "TOO_LARGE" });
+    const caps = [{ with: "file://r/", can: "crud/write" }];
+    expect(await ground.fail("patch", { changes: replaced }, { caps })).toMatchObject({ code: "TOO_LARGE" });
+    expect(await ground.run("patch", { changes: replaced.slice(0, 2), dryRun: true })).toMatchObject({ applied: 2 });
     expect(readdirSync(ground.dir).filter((name) => name !== ".venue-files")).toEqual(["a", "b", "c"]);
   });
 });

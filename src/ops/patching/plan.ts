@@ -55,9 +55,9 @@ export async function planSection(placed: PlacedSection): Promise<PlannedSection
       if ((await call.root.backend.stat(call.path, call.access)) !== undefined) {
         throw alreadyExists(call.access.place, [". Use *** Update File:"]);
       }
-      return planWhole(placed, section.content, "add");
+      return planWhole(placed, section.content, undefined);
     case "write":
-      return planWhole(placed, section.content, await actionOn(call));
+      return planWhole(placed, section.content, await call.root.backend.stat(call.path, call.access));
     case "mkdir": {
       const changes = [{ kind: "mkdir", at: call, options: { ...PARENTS } }] as const;
       return { changes, file: { path: call.path.text, action: "add" }, applied: 1, keptBytes: 0 };
@@ -74,11 +74,14 @@ export async function planSection(placed: PlacedSection): Promise<PlannedSection
 const expectedIn = ({ ifMatch }: PlacedSection): Expected | undefined =>
   ifMatch === undefined ? undefined : expectedOf({ ifMatch });
 
-const actionOn = async ({ root, path, access }: FileCall): Promise<"add" | "modify"> =>
-  (await root.backend.stat(path, access)) === undefined ? "add" : "modify";
-
-async function planWhole(placed: PlacedSection, content: string, action: "add" | "modify"): Promise<PlannedSection> {
+/** @param old what is replaced */
+async function planWhole(
+  placed: PlacedSection,
+  content: string,
+  old: { readonly size: number } | undefined,
+): Promise<PlannedSection> {
   const { call } = placed;
+  const action = old === undefined ? "add" : "modify";
   const { place } = call.access;
   const before = action === "add" ? undefined : await textBefore(placed);
   const { encoding } = call.root;
@@ -94,7 +97,7 @@ async function planWhole(placed: PlacedSection, content: string, action: "add" |
     ],
     file: { path: call.path.text, action },
     applied: 1,
-    keptBytes: before?.size ?? 0,
+    keptBytes: old?.size ?? 0,
     ...(isShown ? { diff: { text, replacements: [{ start: 0, end: text.length, text: content }] } } : {}),
   };
 }
