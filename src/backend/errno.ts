@@ -1,5 +1,6 @@
 // Maps errno codes to errors for callers.
 
+import { readOnlyFileSystem } from "../core/errors/edit-texts.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import {
   invalidPath,
@@ -20,7 +21,7 @@ const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
   EISDIR: isADirectory,
   EACCES: permissionDenied,
   EPERM: permissionDenied,
-  EROFS: permissionDenied,
+  EROFS: readOnlyFileSystem,
   ENOSPC: noSpace,
   EDQUOT: noSpace,
   ENAMETOOLONG: (place) => invalidPath(place, "too long"),

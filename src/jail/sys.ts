@@ -281,16 +281,15 @@ export class Sys {
   }
 
   /** Whether this process may write a file. */
-  *mayWrite({ fd, path }: { readonly fd: number; readonly path: string }): Io<boolean> {
-    if (this.native?.calls?.mayWrite(fd) === true) return true;
-    try {
-      if (this.#pool) yield pool.access(path, fs.constants.W_OK);
-      else fs.accessSync(path, fs.constants.W_OK);
-      return true;
-    } catch (error) {
-      if (errnoOf(error) !== undefined) return false;
-      throw error;
-    }
+  mayWrite(object: { readonly fd: number; readonly path: string }): Io<boolean> {
+    return succeeds(this.checkWrite(object));
+  }
+
+  /** @throws a system error unless this process may write a file */
+  *checkWrite({ fd, path }: { readonly fd: number; readonly path: string }): Io<void> {
+    if (this.native?.calls?.mayWrite(fd) === true) return;
+    if (this.#pool) yield pool.access(path, fs.constants.W_OK);
+    else fs.accessSync(path, fs.constants.W_OK);
   }
 }
 

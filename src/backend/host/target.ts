@@ -7,7 +7,6 @@ import {
   notAFile,
   type Place,
   parentMissing,
-  permissionDenied,
   symlinkEscape,
 } from "../../core/errors/texts.js";
 import { type Awaitable, type Io, isPending } from "../../core/io.js";
@@ -103,7 +102,7 @@ export function* checkFile(change: Change, old: Pinned | undefined): Io<void> {
   // The walk resolves links: this one was put there since.
   if (old.stat.isSymbolicLink()) throw symlinkEscape(place);
   if (!old.stat.isFile()) throw notAFile(place);
-  if (!(yield* change.jail.sys.mayWrite(old))) throw permissionDenied(place);
+  yield* change.jail.sys.checkWrite(old);
 }
 
 /** Creates and enters the missing directories; those created meanwhile by others are accepted. */

@@ -16,6 +16,14 @@ function brief({ path }: Place): string {
   return escapeText(`${points.slice(0, HEAD).join("")}…${points.slice(HEAD + 1 - BRIEF).join("")}`);
 }
 
+/** Not the rights of the caller or the mode of a file: nothing on this file system can be changed. */
+export const readOnlyFileSystem = (place: Place): FileAdapterError =>
+  adapterError(
+    "READ_ONLY_ROOT",
+    `The file system of '${escapeText(place.root)}:${brief(place)}' is mounted read-only. Write elsewhere, or have it mounted for writing`,
+    at(place),
+  );
+
 /** Position of an edit among the edits of one call. */
 export interface EditPlace {
   /** 0-based. */

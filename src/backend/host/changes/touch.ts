@@ -1,6 +1,6 @@
 // Sets the time of an entry of the host.
 
-import { notADirectory, notAFile, notFound, permissionDenied } from "../../../core/errors/texts.js";
+import { notADirectory, notAFile, notFound } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { TouchOptions } from "../../../core/ports/backend.js";
 import type { Pinned } from "../../../jail/handles.js";
@@ -28,7 +28,7 @@ export function* touchEntry(change: Change, found: Reached, { modified }: TouchO
   change.walk.settle();
   const { object, real } = found;
   if (!object.stat.isDirectory() && !object.stat.isFile()) throw notAFile(access.place);
-  if (object.stat.isFile() && !(yield* jail.sys.mayWrite(object))) throw permissionDenied(access.place);
+  if (object.stat.isFile()) yield* jail.sys.checkWrite(object);
   if (modified === undefined) return;
   const turn = yield* lockTarget(change, real.at(-1) ?? "");
   try {

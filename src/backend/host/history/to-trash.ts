@@ -1,6 +1,5 @@
 // Deletes by one rename into the trash of the root.
 
-import { permissionDenied } from "../../../core/errors/texts.js";
 import { cannotBeTrashed, deletionNotFinal } from "../../../core/errors/undo-texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
@@ -172,14 +171,14 @@ export function* requireDeletable(change: Change, object: Pinned): Io<void> {
 
 /**
  * For what goes to the trash behind its commit, when nothing can be refused any more.
- * @throws PERMISSION_DENIED, and system errors, if there is a trash that takes nothing now
+ * @throws system errors if there is a trash that takes nothing now
  */
-export function* requireWritableTrash({ jail, journal, access }: Change): Io<void> {
+export function* requireWritableTrash({ jail, journal }: Change): Io<void> {
   if (journal === undefined || journal.mode === "metadata") return;
   const trash = yield* unlessUnkeepable(jail.staging.heldFolder(TRASH));
   if (trash === undefined || trash === "unkeepable") return;
   try {
-    if (!(yield* jail.sys.mayWrite(trash.directory))) throw permissionDenied(access.place);
+    yield* jail.sys.checkWrite(trash.directory);
   } finally {
     trash.release();
   }

@@ -44,6 +44,8 @@ export interface ObjectStoreOptions {
 const DEFAULT_CACHE_BYTES = 1 << 30;
 const DEFAULT_PATIENCE: S3Patience = { tries: 5, waitMs: 200, timeoutMs: 15_000 };
 const UPLOADS_AT_ONCE = 4;
+/** How long the first request may take. */
+const MEET_MS = 8000;
 
 /**
  * Opens a store in a bucket shared by any number of processes. The bucket must offer read-after-write and
@@ -57,6 +59,7 @@ export async function openObjectStore(options: ObjectStoreOptions): Promise<Cell
   const { log = silentLog, now = Date.now, cachePath, cacheBytes = DEFAULT_CACHE_BYTES } = options;
   return withStoreErrors(log, async () => {
     const client = createS3Client({ ...placeOf(options), ...optionsOf(options), log });
+    await meet(options, log);
     const hasDigests = await probe(client, writerKey(randomBytes(16).toString("hex")));
     const mode = await agreeOnMode(client);
     makeFolder(cachePath);
@@ -114,6 +117,13 @@ const optionsOf = ({ region, credentials, patience }: ObjectStoreOptions) => ({
   credentials,
   patience: { ...DEFAULT_PATIENCE, ...patience },
 });
+
+/** Asks for one listing with little patience: an operator waits for what never answers, or is no object storage. */
+async function meet(options: ObjectStoreOptions, log: Log): Promise<void> {
+  const { patience, ...rest } = optionsOf(options);
+  const client = createS3Client({ ...placeOf(options), ...rest, patience: { ...patience, withinMs: MEET_MS }, log });
+  for await (const _ of client.folders("")) break;
+}
 
 /**
  * Exercises every request the store needs, so that missing permissions show before anything is acknowledged.

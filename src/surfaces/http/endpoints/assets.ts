@@ -92,11 +92,12 @@ export async function getContent(
 ): Promise<FastifyReply> {
   const content = await askAssets(target, () => host.assets.content(target));
   const caching = cachingHeaders(content, reply.getHeader("vary"));
-  if (isKnown(request.headers, contentEtag(content))) return reply.code(304).headers(caching).send();
+  const tagged = { etag: contentEtag(content), sha256: content.sha256 };
+  if (isKnown(request.headers, tagged)) return reply.code(304).headers(caching).send();
   const { size } = content;
   const headers = { ...contentHeaders(content, asksInline(request.query)), ...caching };
   if (request.method === "HEAD") return reply.code(200).headers(headers).header("content-length", `${size}`).send();
-  const range = rangeOf(request.headers, { size, etag: contentEtag(content) });
+  const range = rangeOf(request.headers, { size, ...tagged });
   if (range === "unsatisfiable") {
     throw new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` });
   }

@@ -1,6 +1,7 @@
 // Headers of content downloads: caching, ranges, and protection of the venue's origin.
 
 import type { IncomingHttpHeaders } from "node:http";
+import { hashText, type Sha256 } from "../../../core/etag.js";
 import type { ByteRange, StoredContent } from "../../../core/ports/asset.js";
 
 /** Types that may be displayed inline: browsers execute nothing in them. */
@@ -46,12 +47,21 @@ export function contentHeaders(content: NamedContent, inline: boolean): Record<s
   };
 }
 
-/** Whether `If-None-Match` matches the etag (RFC 9110 §13.1.2). */
-export function isKnown(headers: IncomingHttpHeaders, etag: string | undefined): boolean {
+/** Content as conditions name it: by its ETag, or by its hash in the form of operations, `"sha256:…"`. */
+export interface TaggedContent {
+  readonly etag: string | undefined;
+  readonly sha256: Sha256 | undefined;
+}
+
+const isTagOf = (tag: string, { etag, sha256 }: TaggedContent): boolean =>
+  sha256 !== undefined && (tag === etag || tag === `"${hashText(sha256)}"`);
+
+/** Whether `If-None-Match` matches the content (RFC 9110 §13.1.2). */
+export function isKnown(headers: IncomingHttpHeaders, content: TaggedContent): boolean {
   const tags = headers["if-none-match"];
   if (tags === undefined) return false;
   if (tags.trim() === "*") return true;
-  return etag !== undefined && tags.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+  return tags.split(",").some((tag) => isTagOf(tag.trim().replace(/^W\//, ""), content));
 }
 
 /**
@@ -62,10 +72,10 @@ export function isKnown(headers: IncomingHttpHeaders, etag: string | undefined):
  */
 export function rangeOf(
   headers: IncomingHttpHeaders,
-  content: { readonly size: number; readonly etag: string | undefined },
+  content: TaggedContent & { readonly size: number },
 ): ByteRange | "unsatisfiable" | undefined {
   const version = headers["if-range"];
-  if (version !== undefined && (content.etag === undefined || version !== content.etag)) return undefined;
+  if (version !== undefined && !isTagOf(String(version), content)) return undefined;
   const [, first, last] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(headers.range ?? "") ?? [];
   if (first === undefined || last === undefined || first + last === "") return undefined;
   const { size } = content;

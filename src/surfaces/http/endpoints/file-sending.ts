@@ -27,20 +27,21 @@ export interface Sending {
 export async function sendFile(file: Download, sending: Sending): Promise<number> {
   const { request, reply, onBegin } = sending;
   const { tagOf = (sha256) => `"${hashText(sha256)}"` } = sending;
-  const etag = file.sha256 === undefined ? undefined : tagOf(file.sha256);
+  const { sha256 } = file;
+  const etag = sha256 === undefined ? undefined : tagOf(sha256);
   const modified = sending.isDated === true ? file.modified : undefined;
   const version: Record<string, string> = {
     ...(etag === undefined ? {} : { etag }),
     ...(modified === undefined ? {} : { "last-modified": new Date(modified).toUTCString() }),
   };
   reply.headers({ ...COMMON_HEADERS, ...version });
-  if (isKnown(request.headers, etag) || isUnmodified(request.headers, modified)) {
+  if (isKnown(request.headers, { etag, sha256 }) || isUnmodified(request.headers, modified)) {
     reply.code(304).send();
     onBegin();
     return 0;
   }
   const { size } = file;
-  const range = request.method === "HEAD" ? undefined : rangeOf(request.headers, { size, etag });
+  const range = request.method === "HEAD" ? undefined : rangeOf(request.headers, { size, etag, sha256 });
   if (range === "unsatisfiable") {
     sendError(reply, new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` }));
     onBegin();

@@ -151,6 +151,11 @@ function optionsOf({ request }: Exchange): Omit<UploadInput, "root" | "path"> {
       "Content-Range is not supported on PUT. Go on with PATCH and Upload-Offset, or file:append and expectedSize",
     );
   }
+  if (queryValue(query, "version") !== undefined) {
+    throw badRequest(
+      "'version' is for GET: versions cannot be written. Leave it out, or bring one back with file:restore",
+    );
+  }
   const parents = queryValue(query, "parents");
   if (parents !== undefined && !/^(?:true|false)?$/.test(parents)) throw badRequest("'parents' must be true or false");
   const [ifMatch, ifNoneMatch] = [headers["if-match"], headers["if-none-match"]];

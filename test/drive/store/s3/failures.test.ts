@@ -1,3 +1,5 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Log } from "../../../../src/core/ports/log.js";
 import type { CellStore } from "../../../../src/drive/store/cell-store.js";
@@ -50,6 +52,56 @@ describe("a bucket that cannot be used", () => {
     const error = await refusal(stores.open({ endpoint: gone.endpoint }));
     const message = expect.stringContaining("does not answer (ECONNREFUSED): check the endpoint");
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", message });
+  });
+
+  /** Something else than object storage. @returns its address, once `answer` is what it does */
+  async function other(answer: RequestListener): Promise<{ endpoint: string; close(): void }> {
+    const server = createServer(answer);
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const close = (): void => {
+      server.close();
+      server.closeAllConnections();
+    };
+    return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+  }
+
+  const PAGE = `<!DOCTYPE html><html><body>${"Sign in ".repeat(100)}</body></html>`;
+  test.each<[string, RequestListener]>([
+    ["pages", (_, to) => void to.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(PAGE)],
+    ["a page that forbids", (_, to) => void to.writeHead(403, { "content-type": "text/html" }).end(PAGE)],
+    ["a page that asks for a name", (_, to) => void to.writeHead(401, { "content-type": "Text/HTML" }).end(PAGE)],
+    ["a page that there is nothing", (_, to) => void to.writeHead(404, { "content-type": "text/html" }).end(PAGE)],
+    ["JSON", (_, to) => void to.writeHead(200, { "content-type": "application/json" }).end("{}")],
+    ["nothing", (_, to) => void to.writeHead(200).end()],
+  ])("is refused at the start when it answers %s", async (_, answer) => {
+    const { endpoint, close } = await other(answer);
+    const error = await refusal(stores.open({ endpoint }));
+    close();
+    const message = expect.stringContaining("does not answer as S3 does: check the endpoint and the bucket");
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", message });
+  });
+
+  test("is refused within 10 seconds when it never answers", async () => {
+    const { endpoint, close } = await other(() => {});
+    const from = performance.now();
+    const error = await refusal(stores.open({ endpoint, patience: { tries: 5, waitMs: 200, timeoutMs: 15_000 } }));
+    close();
+    // Its own bound is 8 s.
+    expect(performance.now() - from).toBeLessThan(14_000);
+    const message = expect.stringContaining("does not answer (timed out): check the endpoint and the network");
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", message });
+  });
+
+  test("answers pages for a while: nothing is told to be damaged", async () => {
+    const store = await stores.open();
+    await publish(store, filesOf(2, 1));
+    const reader = await stores.open();
+    fake.fault = () => ({ page: PAGE });
+    await expect(reader.roots(OWNER)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(publish(store, filesOf(2, 2))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    fake.fault = undefined;
+    expect(await reader.roots(OWNER)).toHaveLength(1);
+    expect(await missingOf(reader, treeOf(filesOf(2, 1)).cells)).toBe(0);
   });
 
   test("is refused at the start when it is read-only, and else when something is to be written", async () => {

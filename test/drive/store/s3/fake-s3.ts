@@ -13,6 +13,8 @@ export type Fault =
   | "unheard"
   /** Answered with the entity tag of something else. */
   | { readonly etag: string }
+  /** Answered by a proxy, with a page. */
+  | { readonly page: string }
   /** Done when something else is. */
   | { readonly after: Promise<unknown> };
 
@@ -80,6 +82,9 @@ export async function startFakeS3(pageSize = PAGE): Promise<FakeS3> {
     const fault = fake.fault?.(seen);
     if (fault === "lost") return void request.socket.destroy();
     if (fault !== undefined && fault !== "unheard" && "status" in fault) return void refuse(response, fault);
+    if (typeof fault === "object" && "page" in fault) {
+      return void response.writeHead(200, { "content-type": "text/html" }).end(fault.page);
+    }
     if (typeof fault === "object" && "after" in fault) await fault.after;
     const wrong = await judge(request, url, body);
     if (wrong !== undefined) return void refuse(response, wrong);

@@ -165,6 +165,12 @@ describe("GET", () => {
     const ask = (headers: Record<string, string>) => venue.dav("GET", "/dav/docs/a.txt", { headers });
     expect((await ask({ range: "bytes=1-2" })).text).toBe("lp");
     expect((await ask({ "if-none-match": `${String(etag)}` })).status).toBe(304);
+    // The hash as the other endpoints write it.
+    const hash = `"sha256:${Buffer.from(String(etag).slice(8, -1), "base64url").toString("hex")}"`;
+    expect((await ask({ "if-none-match": `"x", W/${hash}` })).status).toBe(304);
+    expect((await ask({ "if-none-match": hash.replace("sha256:", "sha256:0") })).status).toBe(200);
+    expect((await ask({ range: "bytes=1-2", "if-range": hash })).text).toBe("lp");
+    expect((await ask({ range: "bytes=1-2", "if-range": '"sha256:0"' })).text).toBe("alpha");
     expect((await ask({ "if-modified-since": `${String(modified)}` })).status).toBe(304);
     expect((await ask({ "if-modified-since": "Mon, 01 Jan 1990 00:00:00 GMT" })).status).toBe(200);
   });

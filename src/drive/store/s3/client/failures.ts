@@ -20,6 +20,11 @@ const BAD_KEY = new Set([
 ]);
 const BAD_REGION = new Set(["PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"]);
 
+const NO_S3 = "does not answer as S3 does: check the endpoint and the bucket";
+
+/** What answers is something else: a web page, or no listing. */
+export const noS3 = (): FileAdapterError => storeUnavailable(`the object storage ${NO_S3}`);
+
 /** Tells what an operator can do about an error response; contains no paths, keys or hashes. */
 export function answerError({ status, code, writes }: RefusedAnswer): FileAdapterError {
   return storeUnavailable(`the object storage ${adviceFor(status, code, writes)}`);
@@ -36,7 +41,7 @@ function adviceFor(status: number, code: string, writes: boolean): string {
     return writes
       ? "does not let this access key write: allow it to put and delete objects of the bucket"
       : "does not let this access key read: allow it to get objects and to list the bucket";
-  if (status === 404 || status === 405) return "does not answer as S3 does: check the endpoint and the bucket";
+  if (status === 404 || status === 405) return NO_S3;
   if (status === 429 || status >= 500) return `is too busy or out of order (${status}): try again later`;
   return `refuses a request (${status}): check the endpoint and the bucket`;
 }

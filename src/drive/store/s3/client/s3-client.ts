@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { AwsClient } from "aws4fetch";
 import { describeError } from "../../../../core/errors/describe-error.js";
+import { FileAdapterError } from "../../../../core/errors/errors.js";
 import type { Log } from "../../../../core/ports/log.js";
-import { codeOf } from "../../../../core/unknown.js";
 import { storeDamaged, storeUnavailable } from "../../store-error.js";
-import { answerError, noAnswer } from "./failures.js";
+import { answerError, noAnswer, noS3 } from "./failures.js";
 import { errorCode, type ListedObject, type ListPage, parseListPage } from "./list-page.js";
 
 export interface S3Credentials {
@@ -23,6 +23,8 @@ export interface S3Patience {
   readonly waitMs: number;
   /** Timeout of one try in ms; extended for long bodies. */
   readonly timeoutMs: number;
+  /** Most time for all tries of a request together, in ms. Absent: no limit. */
+  readonly withinMs?: number;
 }
 
 export interface S3Options {
@@ -105,10 +107,11 @@ export function createS3Client(options: S3Options): S3Client {
   const token = sessionToken === undefined ? {} : { sessionToken };
   const aws = new AwsClient({ accessKeyId, secretAccessKey, ...token, region, service: "s3", retries: 0 });
 
-  const once = async (ask: Ask): Promise<Answer> => {
+  const once = async (ask: Ask, leftMs: number): Promise<Answer> => {
     const { method, key, body, range, condition, search = "" } = ask;
     const bytes = Math.max(body?.length ?? 0, range === undefined ? 0 : ask.maxBytes);
-    const signal = AbortSignal.timeout(patience.timeoutMs + Math.ceil(bytes / SLOWEST_BYTES_PER_MS));
+    const mostMs = Math.min(leftMs, patience.timeoutMs + Math.ceil(bytes / SLOWEST_BYTES_PER_MS));
+    const signal = AbortSignal.timeout(Math.max(1, Math.floor(mostMs)));
     const headers: Record<string, string> = { "x-amz-content-sha256": sha256(body ?? EMPTY), ...condition };
     if (range !== undefined) headers["range"] = range;
     const place = key === "" ? url : `${url}/${prefix}${key}`;
@@ -121,14 +124,18 @@ export function createS3Client(options: S3Options): S3Client {
     });
     const response = await fetch(request);
     const isGood = response.status >= 200 && response.status < 300;
-    const answered = await readBody(response, isGood ? ask.maxBytes : MAX_ANSWER_BYTES);
+    const isPage = /^text\/html\b/i.test(response.headers.get("content-type") ?? "");
+    const answered = await readBody(response, isGood && !isPage ? ask.maxBytes : MAX_ANSWER_BYTES);
+    // Of a proxy, a console or a login. One that says that it is out of order is asked again.
+    if (isPage && answered.length > 0 && response.status < 500 && response.status !== 429) throw noS3();
     return { status: response.status, etag: response.headers.get("etag") ?? "", body: answered };
   };
 
   /** @returns the first conclusive response, including 404 @throws STORE_UNAVAILABLE */
   const tried = async (ask: Ask, isSure: (answer: Answer | undefined) => boolean): Promise<Answer | "unknown"> => {
+    const until = performance.now() + (patience.withinMs ?? Number.POSITIVE_INFINITY);
     for (let tries = 1; ; tries += 1) {
-      const result = await once(ask).catch((error: unknown) => {
+      const result = await once(ask, until - performance.now()).catch((error: unknown) => {
         if (isOurs(error)) throw error;
         log.warn({ event: "drive.s3", error: describeError(error) }, "The object storage did not answer");
         return { lost: error };
@@ -139,7 +146,7 @@ export function createS3Client(options: S3Options): S3Client {
       if (answer !== undefined && isFinal(answer.status, code))
         return requireSuccess(answer, code, ask.method !== "GET");
       if (!isSure(answer)) return "unknown";
-      if (tries >= patience.tries) {
+      if (tries >= patience.tries || performance.now() >= until) {
         throw answer === undefined
           ? noAnswer("lost" in result ? reasonOf(result.lost) : "")
           : answerError({ status: answer.status, code, writes: ask.method !== "GET" });
@@ -159,7 +166,9 @@ export function createS3Client(options: S3Options): S3Client {
     if (token !== undefined) search.set("continuation-token", token);
     const listed = await request({ method: "GET", key: "", search: `?${search}`, maxBytes: MAX_ANSWER_BYTES });
     if (listed.status === 404) throw answerError({ status: 404, code: "", writes: false });
-    return parseListPage(listed.body.toString(), prefix);
+    const text = listed.body.toString();
+    if (!text.includes("<ListBucketResult")) throw noS3();
+    return parseListPage(text, prefix);
   };
   async function* pages(folder: string, delimiter: string): AsyncGenerator<ListPage> {
     let next: string | undefined;
@@ -261,7 +270,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   return Buffer.concat(parts, length);
 }
 
-const isOurs = (error: unknown): boolean => codeOf(error) === "STORE_DAMAGED";
+const isOurs = (error: unknown): boolean => error instanceof FileAdapterError;
 
 /** The system error code beneath an error of `fetch`. */
 function reasonOf(error: unknown): string {

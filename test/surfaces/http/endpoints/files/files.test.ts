@@ -254,6 +254,16 @@ describe("an upload", () => {
     expect((await put("docs/x/z.txt?parents=maybe", "a")).status).toBe(400);
   });
 
+  test.each(["PUT", "PATCH"])("by %s of a version is refused, not taken for one of the file", async (method) => {
+    await serve();
+    for (const version of ["01:before", "", "x&version="]) {
+      const headers = { ...WRITER, "upload-offset": "10" };
+      const answer = await fetch(at(`docs/a.txt?version=${version}`), { method, body: "lost", headers });
+      expect([answer.status, onDisk("a.txt")]).toEqual([400, "0123456789"]);
+      expect(await answer.text()).toContain("'version' is for GET: versions cannot be written");
+    }
+  });
+
   test("goes on only if the file is as expected", async () => {
     await serve();
     const ask = async (headers: Record<string, string>) => {
