@@ -35,7 +35,7 @@ const MAY_USE_FILES = [
   /^drive\/store\//,
   /^database\/(shared-database|check-pages|durable-files|environment|room)\.ts$/,
   /^process\/spawn-alone\.ts$/,
-  /^journal\/(pending-log|note-records|check-tables)\.ts$/,
+  /^journal\/(pending-log|note-records|check-tables|place)\.ts$/,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
   /^cli\/(load-config|checks\/(check|doctor)|mcp\/client-roots|init\/(init|client-file)|output\/(new-file|held-folder)|backup\/(contents|places|restore|roots|archive)|tokens\/(key|token-files)|drives\/move|files\/local)\.ts$/,

@@ -46,6 +46,7 @@ export interface RootJournalOptions {
   readonly trash: TrashMode;
   readonly quota: PruneRules;
   readonly bin: TrashFolder;
+  readonly isMoved?: boolean;
   readonly nowMs: () => number;
   readonly onFault: (error: unknown) => void;
   /** Runs work that nobody waits for. */
@@ -89,6 +90,10 @@ export class RootJournal implements Journal, JournalWriter {
   /** Whether what it writes can be found again: its files are still in their folder. */
   get isThere(): boolean {
     return this.#store.isThere();
+  }
+
+  get isMoved(): boolean {
+    return this.#options.isMoved === true;
   }
 
   get keepsDeleted(): boolean {

@@ -13,6 +13,7 @@ import { makeFolder } from "../drive/store/embedded/make-folder.js";
 import { refuseNetwork } from "../drive/store/embedded/network-fs.js";
 import { keepTrashKey, makeSound } from "./check-tables.js";
 import type { RootJournal } from "./journal.js";
+import { hasOtherPlace, notePlace } from "./place.js";
 import type { PruneRules } from "./prune.js";
 
 /** Where the journals of a process lie. */
@@ -152,7 +153,9 @@ export class LazyJournal {
       const text = "The journal of a root was damaged: what can be read of it stays, the rest is set aside beside it";
       place.log.error({ event: "journal-damaged", root, folder }, text);
     }
-    const journal = new library.RootJournal({ ...rest, root, folder, nowMs: () => Date.now(), onFault });
+    const isMoved = hasOtherPlace(folder, realPath);
+    notePlace(folder, realPath);
+    const journal = new library.RootJournal({ ...rest, root, folder, isMoved, nowMs: () => Date.now(), onFault });
     await journal.settle();
     return journal;
   }

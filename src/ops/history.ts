@@ -1,4 +1,5 @@
 import { invalidInput } from "../core/errors/texts.js";
+import { movedText } from "../core/errors/undo-texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
 import { LOOKS, type Operation, type PlacesCall } from "../core/ports/operation.js";
@@ -39,11 +40,12 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const query = { ...filters, path: place, limit: limit + 1, ...(before === undefined ? {} : { before }) };
     const { found, horizon, lacks } = await mergeNewest(journals, query);
     const page = found.slice(0, limit);
+    const why = lack ?? (found.length === 0 && before === undefined ? movedPart(journals) : undefined);
     const last = found.length > limit ? page.at(-1)?.entry.id : horizon;
     return {
       entries: await answersOf(page, journals, call),
-      ...lack,
-      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseenReason(page) ?? lack?.reason }),
+      ...why,
+      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseenReason(page) ?? why?.reason }),
       ...(last === undefined ? {} : { nextCursor: writeIdCursor(binding, last) }),
     };
   },
@@ -54,6 +56,12 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     return { kind: "json", value: entries, rest, ...(note === undefined ? {} : { note }) };
   },
 };
+
+/** Why there is nothing of a root that was moved. */
+function movedPart(journals: readonly JournalView[]): Pick<HistoryOutput, "complete" | "reason" | "hint"> | undefined {
+  const moved = journals.find(({ journal }) => journal.isMoved === true);
+  return moved && { complete: false, reason: "moved", hint: movedText(moved.view.root.name) };
+}
 
 interface Found {
   readonly entry: JournalEntry;

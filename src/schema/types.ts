@@ -91,7 +91,8 @@ export interface HistoryOutput {
     mayInclude?: "external";
   }[];
   complete: boolean;
-  reason?: "limit" | "visited" | "damaged" | "lost" | "waiting" | "off" | "no_state_dir" | "no_lmdb" | "no_trash";
+  reason?:
+    "limit" | "visited" | "damaged" | "lost" | "waiting" | "off" | "no_state_dir" | "no_lmdb" | "no_trash" | "moved";
   hint?: string;
   nextCursor?: string;
 }

@@ -1,5 +1,5 @@
 // What is said where a root keeps nothing: by its configuration, or though it should.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -117,6 +117,32 @@ test("required deletes nothing where nothing can be kept, and says why", async (
   expect(adapter.warnings).toEqual([
     "Root 'r' does not keep what is replaced or deleted, so that nobody can take it back: /host/path cannot be used",
   ]);
+});
+
+test("the history of a root that was moved says why it is empty, until there is something, or it is back", async () => {
+  const [here, there] = [join(home, "here"), join(home, "there")];
+  const before = await open({ r: { path: here } });
+  expect(await before.run("history", { root: "r" })).toEqual({ entries: [], complete: true });
+  await before.run("write", { root: "r", path: "a", content: "1" });
+  await before.adapter.close();
+  renameSync(here, there);
+  const moved = await open({ r: { path: there } });
+  expect(await moved.run("history", {})).toEqual({
+    ...{ entries: [], complete: false, reason: "moved" },
+    hint: 'Root "r" was moved: what was changed before is listed again once it is back at its former path',
+  });
+  await moved.run("write", { root: "r", path: "b", content: "2" });
+  const { entries, ...rest } = await moved.run("history", {});
+  expect([entries, rest]).toEqual([[expect.objectContaining({ path: "b" })], { complete: true }]);
+  await moved.adapter.close();
+  renameSync(there, here);
+  const back = await open({ r: { path: here } });
+  expect(await back.run("history", {})).toMatchObject({ entries: [{ path: "a" }], complete: true });
+  // Another folder at a former path, and a copy, were never moved.
+  await back.adapter.close();
+  renameSync(here, there);
+  const other = await open({ r: { path: here }, copy: { path: join(home, "copy") } });
+  expect(await other.run("history", { root: "copy" })).toEqual({ entries: [], complete: true });
 });
 
 test("whoever changes files learns nothing of the host", async () => {

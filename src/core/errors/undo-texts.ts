@@ -93,6 +93,9 @@ export function lackText(root: string, { reason, why }: Lack): string {
   return why === "stateDir" ? `${start}: it needs stateDir` : `${start}: its journal is off (set journal: "on")`;
 }
 
+export const movedText = (root: string): string =>
+  `Root "${escapeText(root)}" was moved: what was changed before is listed again once it is back at its former path`;
+
 /** There is nothing that could be undone or restored. */
 export const noHistory = (root: string, lack: Lack): FileAdapterError =>
   adapterError("NOT_SUPPORTED", lackText(root, lack), { root, reason: lack.reason });

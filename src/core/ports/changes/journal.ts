@@ -144,6 +144,8 @@ export interface Journal {
   readonly mode: "metadata" | "on";
   /** Whether everything deleted is kept until its time: `trash: "required"`. */
   readonly keepsDeleted: boolean;
+  /** The root had another path before, whose journal has what was changed until then. */
+  readonly isMoved?: boolean;
   /** Entries that match, newest first. Includes those that this process has not written yet. */
   query(query: JournalQuery): Awaitable<JournalPage>;
   /** The newest entry that matches among those not written yet. A query would write them first, which takes longer. */
