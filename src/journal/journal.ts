@@ -56,6 +56,7 @@ export interface RootJournalOptions {
 export class RootJournal implements Journal, JournalWriter {
   readonly mode: "metadata" | "on";
   readonly trashMode: TrashMode;
+  readonly isMoved: boolean;
   readonly #options: RootJournalOptions;
   readonly #store: JournalStore;
   readonly #user: StoreUser;
@@ -67,6 +68,7 @@ export class RootJournal implements Journal, JournalWriter {
     this.#options = options;
     this.mode = options.mode;
     this.trashMode = options.trash;
+    this.isMoved = options.isMoved === true;
     this.#user = { onFault: options.onFault, onWritten: () => this.#pruner.wake() };
     this.#store = openStore(options.folder, this.#user);
     this.#pruner = new Pruner({
@@ -87,13 +89,8 @@ export class RootJournal implements Journal, JournalWriter {
     return this.#store.trashKey;
   }
 
-  /** Whether what it writes can be found again: its files are still in their folder. */
   get isThere(): boolean {
     return this.#store.isThere();
-  }
-
-  get isMoved(): boolean {
-    return this.#options.isMoved === true;
   }
 
   get keepsDeleted(): boolean {
