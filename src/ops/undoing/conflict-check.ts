@@ -12,7 +12,6 @@ import type { ChangesSince, TreeHistory } from "./tree-history.js";
 
 /** Undos that are followed back to find that a state is an older one again. */
 const MAX_FOLLOWED = 50;
-const PAGE = 500;
 /** Entries of a tree that were changed after it was made and are looked up one by one. */
 const MAX_LATER_ENTRIES = 10_000;
 /** Change times of directories may be this much later than the time of the entry that explains them. */
@@ -48,7 +47,7 @@ export async function standsAt(
   if (kind === "link") return isCopyOf(parts, entry, now);
   if (await hasContent(parts, after, now)) return true;
   if (await hasTail(parts, entry, now)) return "tail";
-  return (await isAgain(parts, entry, now.state)) || isCopyOf(parts, entry, now);
+  return (await isAgain(parts, entry, now)) || isCopyOf(parts, entry, now);
 }
 
 /**
@@ -125,18 +124,21 @@ async function hashOf({ reads }: StandingParts, now: Outlook, from: number, to: 
   }
 }
 
-/** Whether the state is what undos have put back: that of this entry, perhaps with another inode and other times. */
-async function isAgain({ journal }: StandingParts, entry: JournalEntry, now: EntryState): Promise<boolean> {
-  const { path, id, time, after } = entry;
-  const sees = (one: JournalEntry): boolean => one.id > id && one.undoes !== undefined;
-  const { entries: undos } = await journal.query({ path, since: time, limit: PAGE, sees });
-  let state: EntryState | null = now;
+/**
+ * Whether the state is what undos have put back: that of this entry, perhaps with another inode and other times. They may
+ * have put it back where a folder above was by then.
+ */
+async function isAgain({ journal, history }: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
+  const { after } = entry;
+  const changes = await history.since(entry);
+  const undos = changes?.ofFile(now.disk ?? entry.path).filter(({ undoes }) => undoes !== undefined) ?? [];
+  let state: EntryState | null = now.state;
   for (let left = MAX_FOLLOWED; left > 0 && state !== null; left--) {
     const current: EntryState = state;
-    const undo = undos.find((one) => isSamePath(one.path, path) && one.after !== null && areSame(one.after, current));
-    const undone = undo?.undoes?.length ? await oldestAt(journal, undo.undoes, path) : undefined;
-    if (undone === undefined) return false;
-    if (!isSamePath(undone.path, path))
+    const undo = undos.find((one) => one.after !== null && areSame(one.after, current));
+    const undone = undo?.undoes?.length ? await oldestAt(journal, undo.undoes, undo.path) : undefined;
+    if (undo === undefined || undone === undefined) return false;
+    if (!isSamePath(undone.path, undo.path))
       return after !== null && undone.after !== null && isUnmoved(after, undone.after);
     if (after !== null && areSame(undone.before, after)) return true;
     state = undone.before;

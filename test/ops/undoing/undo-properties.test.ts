@@ -17,8 +17,23 @@ import { parseFileConfig } from "../../../src/config/load.js";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
-import { anyOperation, inputOf, MOVED_TREES, type OperationStep } from "./random-operations.js";
+import {
+  anyOperation,
+  anyPicked,
+  inputOf,
+  MOVED_TREES,
+  type OperationStep,
+  type Picked,
+  stepOf,
+} from "./random-operations.js";
 import { snapshotOf } from "./venue-ground.js";
+
+/** Those of folders with a slash at the end. */
+const pathsIn = (dir: string): string[] =>
+  readdirSync(dir, { recursive: true, withFileTypes: true })
+    .map((entry) => `${join(entry.parentPath, entry.name).slice(dir.length + 1)}${entry.isDirectory() ? "/" : ""}`)
+    .filter((path) => !path.startsWith(".venue-files"))
+    .sort();
 
 describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", (kind) => {
   let home = "";
@@ -67,7 +82,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
   };
 
   /** Makes random changes. @returns how it was and is, and the newest id from before */
-  async function changed(steps: readonly OperationStep[]) {
+  async function changed(steps: readonly (OperationStep | Picked)[]) {
     for (const name of readdirSync(dir)) if (name !== ".venue-files") rmSync(join(dir, name), { recursive: true });
     mkdirSync(join(dir, "d", "e"), { recursive: true });
     for (const [index, name] of ["a", "d/a", "d/e/a"].entries()) {
@@ -77,7 +92,8 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
     }
     const first = snapshotOf(dir);
     const known = await newestId();
-    for (const one of steps) {
+    for (const step of steps) {
+      const one = "entry" in step ? stepOf(step, pathsIn(dir)) : step;
       await invoke(one.what, inputOf("r", one)).catch((error: unknown) => {
         if (!(error instanceof FileAdapterError) || error.code === "INTERNAL") throw error;
       });
@@ -99,6 +115,18 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
       expect(snapshotOf(dir)).toEqual(first);
     });
     await fc.assert(property, runs);
+  }, 120_000);
+
+  test("brings them back one by one wherever folders were moved in between", async () => {
+    const steps = fc.array(anyPicked, { minLength: 3, maxLength: 8 });
+    const property = fc.asyncProperty(steps, async (some) => {
+      const { first, last, known } = await changed(some);
+      const undos = await undoAll(await unitsSince(known));
+      expect(snapshotOf(dir)).toEqual(first);
+      await undoAll(undos);
+      expect(snapshotOf(dir)).toEqual(last);
+    });
+    await fc.assert(property, { numRuns: 30 });
   }, 120_000);
 
   test("does so in one call", async () => {
