@@ -28,15 +28,16 @@ export async function revoke(command: Extract<Command, { name: "revoke" }>, cont
     ...{ log, mayBeMissing: true, mayBeFewer: true },
     openState: () => openState(config, context.env, "auth.ucan.revocations"),
   });
-  if (command.acceptList) {
-    const count = acceptRevocations(place);
-    await print(context, `The list is taken as it is, with ${counted(count, "entry", "entries")}\n`);
-  }
   const entries = [...new Set([...command.entries, ...ofTokens])];
   const known = entries.filter((entry) => list.has(entry));
   if (entries.length > 0) await list.add(entries);
   const lines = entries.map((entry) => `${entry} ${known.includes(entry) ? "was revoked already" : "is revoked"}\n`);
   await print(context, lines.join(""));
+  if (command.acceptList) {
+    // What was added is accepted with the rest.
+    const count = acceptRevocations(place);
+    await print(context, `The list is taken as it is, with ${counted(count, "entry", "entries")}\n`);
+  }
   context.stderr.write(`The list is ${escapeText(place.path)}; a venue that runs with this configuration follows it\n`);
   return EXIT.ok;
 }

@@ -86,6 +86,8 @@ class RevocationFile implements RevocationList {
   /** Version of the file as last read, see {@link versionOf}. */
   #version: string;
   #isChecked = false;
+  /** The list that was read last, if entries are gone from it: the log says so once. */
+  #told: string | undefined;
   #timed: { entries?: ReadonlySet<string>; notBefore: number | undefined } = { notBefore: undefined };
   #adding: Promise<void> = Promise.resolve();
 
@@ -167,13 +169,13 @@ class RevocationFile implements RevocationList {
     const guarded = guardedAt(this.#place);
     const next = new Set([...listed, ...(guarded?.entries ?? []), ...this.#unkept]);
     const gone = [...this.#entries].filter((entry) => !next.has(entry));
-    if (gone.length > 0 && guarded?.accepted !== digestOf(listed)) {
+    const digest = gone.length === 0 ? undefined : digestOf(listed);
+    if (digest !== undefined && guarded?.accepted !== digest) {
       for (const entry of gone) next.add(entry);
-      this.#log.error(
-        { entries: gone.length },
-        `entries are gone from the revocation list, and stay in force. ${ACCEPT}`,
-      );
+      const text = `entries are gone from the revocation list, and stay in force. ${ACCEPT}`;
+      if (this.#told !== digest) this.#log.error({ entries: gone.length }, text);
     }
+    this.#told = digest;
     this.#entries = next;
     if (this.#reserves) this.#note(guarded, listed);
   }
@@ -186,7 +188,6 @@ class RevocationFile implements RevocationList {
     if (guard === undefined || (kept <= count && left.length === entries.length)) return;
     try {
       writeGuard(guard, { count: Math.max(kept, count), entries: left });
-      this.#version = this.#versions();
     } catch (error) {
       // The count is a second lock: the list itself is there.
       if (codeOf(error) !== "ENOENT") this.#log.warn({ err: error }, "no room can be kept for revocations");
@@ -209,9 +210,10 @@ class RevocationFile implements RevocationList {
       if (!isFull(error) || !this.#reserve(all)) throw error;
     }
     for (const entry of all) this.#unkept.delete(entry);
+    // Before it is read: what others add meanwhile is seen by the next look.
+    this.#version = this.#versions();
     const reading = readList(this.#place);
     if ("entries" in reading) this.#take(reading.entries);
-    this.#version = this.#versions();
   }
 
   #reserve(entries: readonly string[]): boolean {

@@ -81,6 +81,13 @@ describe("revoke", () => {
     expect(accepted).toMatchObject({ status: 0, stdout: "The list is taken as it is, with 2 entries\n" });
     expect((await venueFiles(["check", ...on])).status).toBe(0);
     expect(readFileSync(join(folder, LIST), "utf8")).toBe(`${OTHER}\n${did("carol")}\n`);
+    // With an id as well.
+    writeFileSync(join(folder, LIST), `${OTHER}\n`);
+    const both = await venueFiles(["revoke", did("bob"), "--accept-list", ...on]);
+    expect(both).toMatchObject({
+      ...{ status: 0, stdout: `${did("bob")} is revoked\nThe list is taken as it is, with 2 entries\n` },
+    });
+    expect((await venueFiles(["check", ...on])).status).toBe(0);
   });
 
   test.each<[string, string[], number, string | RegExp]>([

@@ -120,6 +120,21 @@ describe("a list that is cut", () => {
     expect(inForce(opened())).toEqual([A, B, C]);
   });
 
+  test.each<[string, (list: RevocationList) => unknown, string[]]>([
+    ["is read", (list) => list.has(A), [D]],
+    ["is added to", (list) => list.add([D]), []],
+  ])("that gets more while it %s is read again", async (_when, use, more) => {
+    write(A, B);
+    // Said between reading the list and noting what is in force.
+    const error = () => {
+      if (!readFileSync(path, "utf8").includes(C)) appendFileSync(path, `${C}\n`);
+    };
+    const list = opened({ log: { ...log, error } });
+    write(A, ...more);
+    await use(list);
+    expect(await next(list)).toEqual([A, B, C, D]);
+  });
+
   test("is what was accepted, and no other", async () => {
     write(A, B, C);
     const list = opened();
