@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { codeOf } from "../../../../src/core/unknown.js";
 import { DeadProperties } from "../../../../src/surfaces/http/dav/properties/dead.js";
@@ -199,6 +200,25 @@ describe("the store of properties", () => {
       expect(broken.of(spot("a"), false).size).toBe(0);
     }
     expect(aside).toEqual(foreign);
+  });
+
+  test("what can be read of a damaged file is in the next one", async () => {
+    const whole = '{"version":1,"trees":{"t":{"a":{"isCollection":false,"properties":{"{a}b":"kept"}}}}}';
+    let text = whole.replace("false", '0,"x":1');
+    const file = {
+      read: async () => text,
+      setAside: async () => {},
+      async write(written: string) {
+        text = written;
+      },
+    };
+    expect(text).not.toBe(whole);
+    await new DeadProperties(file).ready();
+    await setImmediate();
+    const next = new DeadProperties(file);
+    await next.ready();
+    expect([...next.of(spot("a"), false).values()]).toEqual(["kept"]);
+    expect(text).toBe(whole);
   });
 
   test.each([

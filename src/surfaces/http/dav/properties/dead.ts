@@ -139,11 +139,13 @@ export class DeadProperties {
   async #load(): Promise<void> {
     const text = await this.#file?.read();
     this.#trees = parse(text ?? "");
-    // Nobody else writes it, so what is read is written the same again.
-    if (text !== undefined && serialize(this.#trees) !== text) await this.#file?.setAside();
     for (const paths of this.#trees.values()) {
       for (const { properties } of paths.values()) this.#bytes += sizeOf(properties);
     }
+    // Nobody else writes it, so what is read is written the same again.
+    if (text === undefined || serialize(this.#trees) === text) return;
+    await this.#file?.setAside();
+    this.#saveLater();
   }
 
   #saveLater(): void {
