@@ -101,10 +101,17 @@ export async function withFileSession(
 function told<T extends object>(output: T, input: object, { command }: FileRun, { stderr }: CommandContext): T {
   const { trashed, kept, reason } = fieldsOf(output);
   if (command.json || (trashed !== false && kept !== false)) return output;
-  const { root, path } = fieldsOf(input);
-  const what = trashed === false ? "is deleted for good" : "was overwritten for good";
-  stderr.write(`venue-files: ${escapeText(`${root}:${path ?? ""}`)} ${what} (${escapeText(String(reason))})\n`);
+  const end = trashed === false ? "is deleted for good" : "was overwritten for good";
+  stderr.write(`venue-files: ${escapeText(`${lostPlace(output, input)} ${end}`)} (${escapeText(String(reason))})\n`);
   return output;
+}
+
+function lostPlace(output: object, input: object): string {
+  const { files, to } = fieldsOf(output);
+  // A patch and an undo change several files, and tell of them all at once.
+  if (Array.isArray(files)) return "what was there";
+  const { root, path = "", toRoot = root } = fieldsOf(input);
+  return `${toRoot}:${to ?? path}`;
 }
 
 interface OpenCalls {

@@ -24,6 +24,20 @@ test("without a state directory, rm and edit say that nobody can take it back, a
   expect(stderr).not.toContain("for good");
 });
 
+test.each([
+  ["cp", ["cp", "d:a.txt", "e:b.txt"], "e:b.txt was"],
+  ["mv", ["mv", "d:a.txt", "e:b.txt"], "e:b.txt was"],
+  ["patch", ["patch", "some.patch", "--in", "d:"], "what was there was"],
+])("%s names what was overwritten, not what overwrote it", async (_name, args, what) => {
+  const folder = makeFolder({
+    ...{ "docs/a.txt": "one\n", "other/b.txt": "two\n", file: "" },
+    "some.patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch\n",
+  });
+  const env = { VENUE_FILES_STATE_DIR: join(folder, "file") };
+  const ran = await runFileLine(folder, [...args, "--root", "d=docs", "--root", "e=other"], { env });
+  expect(ran).toMatchObject(said(`${what} overwritten for good (no_state_dir)\n`));
+});
+
 test("with the journal off, history, trash and undo name the key", async () => {
   const folder = ground();
   const config = { stateDir: "./state", file: { roots: { d: { path: "./docs", journal: "off" } } } };
