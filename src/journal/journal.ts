@@ -28,10 +28,11 @@ import type {
   TrashMode,
 } from "../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../core/ports/open-file.js";
+import { fileOf, lossOf } from "./as-kept.js";
 import { type PruneRules, Pruner } from "./prune.js";
 import { queryStore } from "./query.js";
 import { settleLeft } from "./recover.js";
-import { entryOf, rowOf } from "./rows.js";
+import { entryOf, type KeptRow, rowOf } from "./rows.js";
 import { type JournalStore, openStore, type StoreUser } from "./store.js";
 
 /** Newest entries that are looked through for those since a time. */
@@ -196,14 +197,23 @@ export class RootJournal implements Journal, JournalWriter {
   imageBelow(entry: JournalEntry, names: readonly string[], version: string): Awaitable<Image | NotUndoable> {
     this.#store.flush();
     if (!entry.undoable) return entry.reason ?? "not_kept";
-    const isThere = this.#store.kept(entry.id)?.in === "trash";
-    return isThere ? this.#imageIn(this.trashName(entry.id), version, names) : "pruned";
+    return this.#inTrash(entry) ? this.#imageIn(this.trashName(entry.id), version, names) : "pruned";
   }
 
-  stateBelow({ id, undoable }: JournalEntry, names: readonly string[]): Awaitable<KeptState | undefined> {
+  stateBelow(entry: JournalEntry, names: readonly string[]): Awaitable<KeptState | undefined> {
+    return this.#inTrash(entry) ? this.#options.bin.look(this.trashName(entry.id), names) : undefined;
+  }
+
+  async asKept(entry: JournalEntry): Promise<JournalEntry> {
+    const kept = this.#inTrash(entry);
+    const reason = kept && lossOf(entry, kept, await this.stateBelow(entry, []));
+    return reason === undefined ? entry : { ...entry, undoable: false, reason };
+  }
+
+  #inTrash({ id, undoable }: JournalEntry): KeptRow | undefined {
     this.#store.flush();
-    const isThere = undoable && this.#store.kept(id)?.in === "trash";
-    return isThere ? this.#options.bin.look(this.trashName(id), names) : undefined;
+    const kept = undoable ? this.#store.kept(id) : undefined;
+    return kept?.in === "trash" ? kept : undefined;
   }
 
   async #imageIn(name: string, version: string | undefined, below?: readonly string[]): Promise<Image | NotUndoable> {
@@ -219,10 +229,8 @@ export class RootJournal implements Journal, JournalWriter {
     return { size: found.size, open };
   }
 
-  keptAt({ id, undoable }: JournalEntry): readonly string[] | undefined {
-    this.#store.flush();
-    const isThere = undoable && this.#store.kept(id)?.in === "trash";
-    return isThere ? [...this.#options.bin.folder, this.trashName(id)] : undefined;
+  keptAt(entry: JournalEntry): readonly string[] | undefined {
+    return this.#inTrash(entry) && [...this.#options.bin.folder, this.trashName(entry.id)];
   }
 
   note(ids: readonly string[], note: EntryNote): void {
@@ -274,9 +282,11 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   async #measure(id: string): Promise<void> {
-    const size = await this.#options.bin.measure(this.trashName(id));
+    const { bytes: size, files } = await this.#options.bin.measure(this.trashName(id));
     this.#store.flush();
     this.#store.resize(id, size);
+    const row = this.#store.entry(id);
+    if (row !== undefined) this.#store.update([{ ...row, files }]);
     this.#pruner.wake();
   }
 
@@ -288,13 +298,4 @@ export class RootJournal implements Journal, JournalWriter {
     this.#store.settling = this.#store.settling.then(() => settleLeft(parts)).catch(onFault);
     return this.#store.settling;
   }
-}
-
-/** A kept value as an open file. */
-function fileOf(bytes: Buffer, { before }: JournalEntry): OpenFile {
-  return {
-    ...{ size: bytes.length, modified: before?.modified ?? 0 },
-    read: (offset, length) => Buffer.from(bytes.subarray(offset, offset + length)),
-    close() {},
-  };
 }

@@ -95,7 +95,7 @@ export class Pruner {
       if (++looked % TURN === 0) await yieldToLoop();
       const entry = store.kept(id)?.in === "trash" ? store.entry(id) : undefined;
       if (entry === undefined || !mayGiveUp(entry.path)) continue;
-      const freed = await bin.measure(trashName(id), true);
+      const { bytes: freed } = await bin.measure(trashName(id), true);
       if (freed === 0) continue;
       ids.push(id);
       missing -= freed;

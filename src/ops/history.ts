@@ -113,7 +113,13 @@ async function answersOf(
   { terms }: Pick<PlacesCall, "terms">,
 ): Promise<EntryAnswer[]> {
   const partial = await partialGroups(page, journals);
-  return page.map(({ entry, of }) => answerOf(entry, of.view, { isPartial: partial.has(entry.group ?? ""), terms }));
+  const answers: EntryAnswer[] = [];
+  for (const { entry: known, of } of page) {
+    // What an undo has taken out of the trash is not lost.
+    const entry = known.undoneBy === undefined ? ((await of.journal.asKept?.(known)) ?? known) : known;
+    answers.push(answerOf(entry, of.view, { isPartial: partial.has(entry.group ?? ""), terms }));
+  }
+  return answers;
 }
 
 /** Groups of which the caller may not know every member. */

@@ -196,7 +196,14 @@ export type GroupChange =
    * Gives an entry its place that is kept in the root's staging directory, or in the log of a drive. At the top of a
    * drive: gives all of it the content that it had before the entry, if it still is as that has left it.
    */
-  | { readonly kind: "restore"; readonly kept: readonly string[]; readonly at: At; readonly options: WriteOptions };
+  | {
+      readonly kind: "restore";
+      readonly kept: readonly string[];
+      /** The entry must still be of this kind. */
+      readonly is?: ChangedKind;
+      readonly at: At;
+      readonly options: WriteOptions;
+    };
 
 /** The effect of one change of a group. */
 export interface GroupEffect {

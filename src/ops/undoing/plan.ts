@@ -81,10 +81,11 @@ class Planner {
     return { backend: this.#backend, changes, turns, blocked, blockedCount: this.#blockedCount };
   }
 
-  async add(entry: JournalEntry): Promise<void> {
+  async add(known: JournalEntry): Promise<void> {
     if (++this.#added % TURN === 0) await yieldToLoop();
-    if (entry.op === "purge") throw notUndoable(entry.id, "purged");
-    if (entry.undoneBy !== undefined) return this.#block(entry, entry.path);
+    if (known.op === "purge") throw notUndoable(known.id, "purged");
+    if (known.undoneBy !== undefined) return this.#block(known, known.path);
+    const entry = (await this.#of.journal.asKept?.(known)) ?? known;
     if (!entry.undoable) throw notUndoable(entry.id, entry.reason ?? "not_kept");
     if (this.#isOfWholeDrive(entry)) await this.#putBack(entry);
     else if (entry.action === "deleted") await this.#bringBack(entry);
@@ -160,7 +161,7 @@ class Planner {
     const kept = await this.#of.journal.keptAt(entry);
     const at = this.#placeOf(path, ["crud/write"], entry);
     if (kept !== undefined) {
-      this.#push({ kind: "restore", kept, at, options: { parents: true } });
+      this.#push({ kind: "restore", kept, is: kind, at, options: { parents: true } });
       const past = kind === "file" ? await this.#pasts.before(entry) : "not_kept";
       const isPlain = kind !== "file";
       this.#turn(path, { now: undefined, next: typeof past === "string" ? "kept" : past, isPlain });

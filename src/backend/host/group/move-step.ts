@@ -3,7 +3,7 @@
 import { alreadyExists, conflict, invalidInput, notFound, notSupportedByRoot } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { GroupChange, PlaceOptions } from "../../../core/ports/backend.js";
-import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
+import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { whileMovable } from "../../../jail/staging/movable.js";
 import type { Stat } from "../../../jail/stat.js";
@@ -186,10 +186,12 @@ export class RestoreStep implements Step {
   readonly makesParents: boolean;
   readonly #goal: Goal;
   readonly #kept: readonly string[];
+  readonly #kind: ChangedKind | undefined;
   readonly #options: PlaceOptions;
 
-  constructor({ kept, at, options }: Restore, index: number, rules: WriteRules) {
+  constructor({ kept, is, at, options }: Restore, index: number, rules: WriteRules) {
     this.#kept = kept;
+    this.#kind = is;
     this.#options = { ...options, overwrite: false };
     this.#goal = new Goal(new End(at, OF_THE_NAME, rules), index);
     this.ends = [this.#goal.end];
@@ -238,7 +240,8 @@ export class RestoreStep implements Step {
   *#open(intent: Intent) {
     const { access } = this.#goal.end.change;
     const found = yield* intent.findKept(this.#kept);
-    if (found === undefined) throw notSupportedByRoot(access.place, "restoring what is no longer kept");
-    return found;
+    if (found !== undefined && (this.#kind ?? kindOf(found.object.stat)) === kindOf(found.object.stat)) return found;
+    found?.close();
+    throw notSupportedByRoot(access.place, "restoring what is no longer kept");
   }
 }

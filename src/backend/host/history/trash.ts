@@ -15,6 +15,7 @@ import { hasFolder, TRASH } from "../../../jail/staging/folder.js";
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { moveBelow } from "../../../jail/staging/movable.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import type { Amount } from "../../quota.js";
 import { kindOf, stateOf } from "../changes/report.js";
 import { findBelow } from "../group/intent.js";
 import { directoryFinder } from "../group/recovery.js";
@@ -100,8 +101,8 @@ export class HostTrash implements TrashFolder {
     return this.#inTrash<KeptState | undefined>((jail, folder) => lookAt(jail, folder, [name, ...below]), undefined);
   }
 
-  measure(name: string, onlyFreed = false): Awaitable<number> {
-    return this.#inTrash((jail, folder) => measureItem(jail, folder, { name, onlyFreed }), 0);
+  measure(name: string, onlyFreed = false): Awaitable<Amount> {
+    return this.#inTrash((jail, folder) => measureItem(jail, folder, { name, onlyFreed }), { bytes: 0, files: 0 });
   }
 
   remove(names: readonly string[]): Awaitable<void> {
@@ -242,14 +243,14 @@ function* measureItem(
   jail: Jail,
   folder: Pinned,
   { name, onlyFreed }: { readonly name: string; readonly onlyFreed: boolean },
-): Io<number> {
+): Io<Amount> {
   const item = yield* jail.handles.enter(folder, name);
   if (typeof item === "string") {
     const stat = yield* jail.sys.lstat(below(folder, name));
-    return onlyFreed ? freedBy(stat).bytes : (stat?.size ?? 0);
+    return onlyFreed ? freedBy(stat) : { bytes: stat?.size ?? 0, files: 1 };
   }
   try {
-    return (yield* countTree(jail, item, onlyFreed)).bytes;
+    return yield* countTree(jail, item, onlyFreed);
   } finally {
     release(item);
   }

@@ -105,8 +105,8 @@ export interface TrashFolder {
   ): Awaitable<OpenFile | "missing" | "altered">;
   /** What lies there now. @param below its names below the item, if that is a directory */
   look(name: string, below: readonly string[]): Awaitable<KeptState | undefined>;
-  /** Bytes of a file or of all files in a tree. @param onlyFreed those that removing it gives back to the disk */
-  measure(name: string, onlyFreed?: boolean): Awaitable<number>;
+  /** Of a file or of all files in a tree. @param onlyFreed those that removing it gives back to the disk */
+  measure(name: string, onlyFreed?: boolean): Awaitable<{ readonly bytes: number; readonly files: number }>;
   /** Ends what dead processes have left half done in the root: only then tells {@link present} what they have done. */
   recover(): Awaitable<void>;
   /** What is at a real path. @param part of a file, to be hashed @returns `unknown`: it cannot be looked at */

@@ -165,6 +165,8 @@ export interface Journal {
    * @param names below the tree, without links
    */
   stateBelow?(entry: JournalEntry, names: readonly string[]): Awaitable<KeptState | undefined>;
+  /** An entry as what is kept of it is now: others may have altered that, or taken it away. Absent: they cannot. */
+  asKept?(entry: JournalEntry): Awaitable<JournalEntry>;
   /**
    * Where the deleted entry or replaced file itself lies, for a {@link GroupChange} "restore": names below the staging
    * directory of the root. `undefined`: it is kept in another way, see {@link image}, or not at all.
