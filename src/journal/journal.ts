@@ -28,11 +28,10 @@ import type {
   TrashMode,
 } from "../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../core/ports/open-file.js";
-import { fileOf, lossOf } from "./as-kept.js";
 import { type PruneRules, Pruner } from "./prune.js";
 import { queryStore } from "./query.js";
 import { settleLeft } from "./recover.js";
-import { entryOf, type KeptRow, rowOf } from "./rows.js";
+import { entryOf, fileOf, type KeptRow, lossOf, rowOf } from "./rows.js";
 import { type JournalStore, openStore, type StoreUser } from "./store.js";
 
 /** Newest entries that are looked through for those since a time. */

@@ -1,8 +1,10 @@
-// Rows of the journal: how an entry is stored, and which indexes lead to it.
+// Rows of the journal: how an entry is stored, which indexes lead to it, and what is kept of it.
 
+import { inodeInVersion } from "../core/identity.js";
 import type { ChangeRecord } from "../core/ports/changes/change.js";
-import type { JournalEntry, NotUndoable } from "../core/ports/changes/journal.js";
+import type { JournalEntry, KeptState, NotUndoable } from "../core/ports/changes/journal.js";
 import type { IdentifiedRecord, Kept, Planned } from "../core/ports/changes/journal-writer.js";
+import type { OpenFile } from "../core/ports/open-file.js";
 import type { Indexed } from "./tables.js";
 
 /** An entry as it is stored. */
@@ -76,4 +78,29 @@ export function* indexesOf({ path, from, fromRoot, actor, via, group }: ChangeRe
   yield ["a", actor];
   yield ["v", via];
   if (group !== undefined) yield ["g", group];
+}
+
+/**
+ * What has become of content in the trash, where others can alter it or put something in its place.
+ * @param state of what lies there now
+ */
+export function lossOf(
+  entry: JournalEntry,
+  { version }: KeptRow,
+  state: KeptState | undefined,
+): NotUndoable | undefined {
+  if (state === undefined) return "pruned";
+  if (entry.action !== "deleted") return version === undefined || version === state.version ? undefined : "altered";
+  // What a program has written to a deleted file since comes back with it.
+  const isSame = version === undefined || inodeInVersion(version) === inodeInVersion(state.version ?? "");
+  return isSame && state.kind === entry.kind ? undefined : "altered";
+}
+
+/** A kept value as an open file. */
+export function fileOf(bytes: Buffer, { before }: JournalEntry): OpenFile {
+  return {
+    ...{ size: bytes.length, modified: before?.modified ?? 0 },
+    read: (offset, length) => Buffer.from(bytes.subarray(offset, offset + length)),
+    close() {},
+  };
 }
