@@ -19,6 +19,7 @@ const folder = realpathSync(
 
 const call = (...args: string[]) => runHere(["call", ...args], { cwd: folder });
 const docs = ["--root", "docs=docs"];
+const protect = ["@git", "@clients"];
 
 describe("a call that succeeds prints its output, one line of JSON and nothing else:", () => {
   test.each<[string, string[], unknown]>([
@@ -40,8 +41,8 @@ describe("a call that succeeds prints its output, one line of JSON and nothing e
       ["file:roots", "--root", "docs=docs:ro", "--root", `here=${folder}`],
       {
         roots: [
-          { name: "docs", path: join(folder, "docs"), kind: "host", readOnly: true },
-          { name: "here", path: folder, kind: "host", readOnly: false },
+          { name: "docs", path: join(folder, "docs"), kind: "host", readOnly: true, protect },
+          { name: "here", path: folder, kind: "host", readOnly: false, protect },
         ],
       },
     ],
