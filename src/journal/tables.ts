@@ -29,6 +29,9 @@ const FORMAT_VERSION = 1;
 const CHECK_BYTES = 4;
 /** Longest text in an index key as it is, in bytes. LMDB allows keys of 1,978 bytes. */
 const LONGEST_TEXT = 1_500;
+/** Between the start of a longer text and its hash. */
+const CUT = "\u0001";
+const AFTER_CUT = "\u0002";
 
 /**
  * Which entries an index leads to: by path, actor, via or group; `k`: those whose content is kept apart from the quota; `o`:
@@ -118,16 +121,20 @@ export const key = (id: string): Buffer => Buffer.from(id, "latin1");
 /** Key of one entry in an index; without an id the start of all entries of the text. */
 export const indexKey = (by: Indexed, text: string, id = ""): Buffer => Buffer.from(`${by}${bounded(text)}\0${id}`);
 
-/** Keys of everything below a path lie from here to the same with a `0` in place of the last `/`. */
-export const belowKey = (path: string, last = "/"): Buffer => Buffer.from(`p${path === "" ? "" : path + last}`);
+/** Keys of everything below a path lie between these; where it is very long, those of other paths may too. */
+export function keysBelow(path: string): { readonly start: Buffer; readonly end: Buffer } {
+  const [start, end] = isLong(path, 1) ? [startOf(path) + CUT, startOf(path) + AFTER_CUT] : [`${path}/`, `${path}0`];
+  return { start: Buffer.from(`p${start}`), end: Buffer.from(`p${end}`) };
+}
 
 export const idIn = (indexRow: Buffer): string => indexRow.toString("latin1", indexRow.lastIndexOf(0) + 1);
 
-function bounded(text: string): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= LONGEST_TEXT) return text;
-  return `${bytes.toString("latin1", 0, LONGEST_TEXT)}\u0001${createHash("sha256").update(bytes).digest("hex")}`;
-}
+const bounded = (text: string): string =>
+  isLong(text) ? `${startOf(text)}${CUT}${createHash("sha256").update(text).digest("hex")}` : text;
+
+const isLong = (text: string, more = 0): boolean => Buffer.byteLength(text) + more > LONGEST_TEXT;
+
+const startOf = (text: string): string => Buffer.from(text).toString("utf8", 0, LONGEST_TEXT);
 
 /** A value as JSON behind its checksum. */
 export function encode(value: unknown): Buffer {

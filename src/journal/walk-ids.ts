@@ -1,6 +1,6 @@
 // Ids of entries in the tables of a journal, by pages, so that no read transaction stays open for long.
 
-import { belowKey, idIn, indexKey, key, type Tables } from "./tables.js";
+import { idIn, indexKey, key, keysBelow, type Tables } from "./tables.js";
 import type { IndexText } from "./waiting-entries.js";
 
 /** Looks into the tables; `undefined`: they cannot be read. */
@@ -48,7 +48,7 @@ export function idsAtPath(
   path: string,
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Iterable<string> | undefined {
-  const below = { start: belowKey(path), end: belowKey(path, "0"), limit };
+  const below = { ...keysBelow(path), limit };
   const inside = read(({ index }) => [...index.getKeys({ ...below, limit: 1 })]) ?? [];
   // The entries of one path are in the order of their ids already.
   if (inside.length === 0) return newestIds(read, before, { by: "p", text: path });
