@@ -11,7 +11,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
+import { TreeSnapshot } from "../../src/backend/host/runs/snapshot.js";
+import { aborted } from "../../src/core/errors/texts.js";
+import { RootJournal } from "../../src/journal/journal.js";
 import { openProfile } from "../../src/profiles/create-profile.js";
 import { AcpClientFs } from "../../src/surfaces/acp/client-fs.js";
 import { localAgent } from "../surfaces/acp/local.js";
@@ -127,6 +130,28 @@ describe("what a command has replaced and deleted", () => {
       () => {},
     );
     expect(trash()).toEqual(before);
+  });
+
+  test("leaves no note of a command that ended before it began", async () => {
+    ground.put("file", "1");
+    const noted = new Set<string>();
+    const { begin, cancel } = RootJournal.prototype;
+    jest.spyOn(RootJournal.prototype, "begin").mockImplementation(function (this: RootJournal, id, planned) {
+      noted.add(id);
+      return begin.call(this, id, planned);
+    });
+    jest.spyOn(RootJournal.prototype, "cancel").mockImplementation(function (this: RootJournal, id) {
+      noted.delete(id);
+      cancel.call(this, id);
+    });
+    await ground.sh("true", { snapshot: true });
+    expect([jest.mocked(RootJournal.prototype.begin).mock.calls.length, noted.size]).toEqual([1, 0]);
+    jest.spyOn(TreeSnapshot.prototype, "fill").mockImplementation(() => {
+      throw aborted();
+    });
+    await expect(ground.sh("true", { snapshot: true })).rejects.toMatchObject({ code: "ABORTED" });
+    jest.restoreAllMocks();
+    expect([...noted]).toEqual([]);
   });
 });
 

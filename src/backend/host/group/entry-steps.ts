@@ -13,7 +13,7 @@ import {
 } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { GroupChange } from "../../../core/ports/backend.js";
-import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { below, identity, type NameIn, type Pinned, release } from "../../../jail/handles.js";
 import { TRASH } from "../../../jail/staging/folder.js";
 import { moveBelow, whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
@@ -104,25 +104,33 @@ export class RemoveStep implements Step {
   }
 
   *commit(intent: Intent, guard: Guard): Io<Committed> {
+    const { jail, access } = this.#end.change;
+    if (this.#bin === undefined) return yield* this.#take({ directory: intent.folder, name: this.#own }, guard);
+    const trash = yield* jail.staging.heldFolder(TRASH, true);
+    if (trash === undefined) throw ioError(access.place, "ESTALE");
+    try {
+      return yield* this.#take({ directory: trash.directory, name: this.#bin }, guard);
+    } finally {
+      trash.release();
+    }
+  }
+
+  /** @param to where it is kept */
+  *#take(to: NameIn, guard: Guard): Io<Committed> {
     const { change, real } = this.#end;
     const { jail, access, walk } = change;
-    const path = below(walk.directory, real.at(-1) ?? "");
-    const trash = this.#bin === undefined ? undefined : yield* jail.staging.heldFolder(TRASH, true);
-    if (this.#bin !== undefined && trash === undefined) throw ioError(access.place, "ESTALE");
-    const [folder, name] = [trash?.directory ?? intent.folder, this.#bin ?? this.#own];
-    const kept = below(folder, name);
+    const from = { directory: walk.directory, name: real.at(-1) ?? "" };
     yield* guard();
     access.scope.commit();
-    const from = { directory: walk.directory, name: real.at(-1) ?? "" };
-    yield* moveBelow(jail, from, { directory: folder, name });
+    yield* moveBelow(jail, from, to);
     // Entries that another process has put or added there since the check must not be removed.
-    const now = yield* jail.handles.pin(folder, name);
+    const now = yield* jail.handles.pin(to.directory, to.name);
     const effect = { existed: true };
+    if (now === undefined) return { effect };
     try {
-      if (now === undefined) return { effect };
       if (identity(now) !== this.#taken?.identity) {
-        const ready = { path: kept, isDirectory: now.stat.isDirectory() };
-        yield* whileMovable(jail.sys, now, renameNoReplace(jail.sys, ready, path));
+        const ready = { path: below(to.directory, to.name), isDirectory: now.stat.isDirectory() };
+        yield* whileMovable(jail.sys, now, renameNoReplace(jail.sys, ready, below(from.directory, from.name)));
         throw conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
       }
       if (this.#options.recursive) yield* requireAllAllowed(change, now);
@@ -130,8 +138,7 @@ export class RemoveStep implements Step {
       const what = { action: "deleted", kind: kindOf(now.stat), path: [...real] } as const;
       return { effect, change: { ...what, before: stateOf(this.#taken), after: null } };
     } finally {
-      if (now !== undefined) release(now);
-      trash?.release();
+      release(now);
     }
   }
 

@@ -56,9 +56,9 @@ export class RunChanges {
     const since = markIn(place.journal, Date.now());
     const { scope } = place.access;
     const before = yield* scanMount(place, scope, place.access.policy !== undefined);
-    // If this process dies meanwhile, the history says that it does not know what the command has changed.
-    const noted = noteChange({ ...place, made: [] }, placeOf(place), { kept: NOT_SEEN });
     const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";
+    // If this process dies from now on, the history says that it does not know what the command has changed.
+    const noted = noteChange({ ...place, made: [] }, placeOf(place), { kept: NOT_SEEN });
     return new RunChanges(place, before, { since, snapshot, noted });
   }
 
