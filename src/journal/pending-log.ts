@@ -25,13 +25,13 @@ export interface LeftNote extends Pick<PendingRow, "inode" | "kept" | "reason"> 
   readonly bytes?: Buffer | undefined;
 }
 
-/** Notes of processes that died, and how to forget them. */
+/** Notes of processes that died. */
 export interface LeftNotes {
   readonly notes: readonly LeftNote[];
   /** Some changes could not be noted. */
   readonly isLacking: boolean;
-  /** Called once what they tell is settled. */
-  forget(): void;
+  /** Called once what they tell is added: they go by {@link PendingLog.dropSettled}. */
+  settle(): void;
 }
 
 interface NoteFile {
@@ -50,7 +50,10 @@ export class PendingLog {
   readonly #open = new Map<string, NoteFile | undefined>();
   /** Ids of notes that end with the next ones. */
   readonly #over = new Set<string>();
+  /** Paths of files of others whose notes are settled. */
+  readonly #settled = new Set<string>();
   #file: NoteFile | undefined;
+  #lacks = false;
 
   /**
    * Makes the file at once: it tells others that this process has the journal open.
@@ -87,6 +90,17 @@ export class PendingLog {
     return this.#open.has(id) && !this.#over.has(id);
   }
 
+  /** Whether the next process would know of a change. */
+  tells(id: string): boolean {
+    return this.#open.get(id) !== undefined;
+  }
+
+  /** What this process did is neither noted nor written: the next one says so. */
+  lack(): void {
+    this.#lacks = true;
+    this.#markLacking();
+  }
+
   /** It was not done: its note ends with the next ones that do. */
   cancel(id: string): void {
     this.#over.add(id);
@@ -117,7 +131,7 @@ export class PendingLog {
     if (file === undefined) return;
     this.#file = undefined;
     // With notes that are still open it tells the next process what was under way.
-    if (file.open === 0) remove(file);
+    if (file.open === 0 && !this.#lacks) remove(file);
     else closeSync(file.fd);
   }
 
@@ -128,24 +142,41 @@ export class PendingLog {
     let isLacking = false;
     for (const name of namesIn(this.#folder)) {
       const path = join(this.#folder, name);
-      if (path === this.#file?.path || mayBeInUse(path)) continue;
-      const mine = join(this.#folder, newName());
+      if (path === this.#file?.path || this.#settled.has(path) || mayBeInUse(path)) continue;
+      const lacks = name.endsWith(LACKING);
+      const mine = join(this.#folder, newName() + (lacks ? LACKING : ""));
       if (attempt(() => renameSync(path, mine) ?? true) === undefined) continue;
       taken.push(mine);
-      isLacking ||= name.endsWith(LACKING);
+      isLacking ||= lacks;
       notes.push(...(attempt(() => readNotes(readFileSync(mine))) ?? []));
     }
     if (taken.length === 0) return undefined;
-    return { notes, isLacking, forget: () => taken.forEach((path) => void attempt(() => unlinkSync(path))) };
+    return { notes, isLacking, settle: () => taken.forEach((path) => void this.#settled.add(path)) };
+  }
+
+  /** All entries are written, those too that notes of others have told of. */
+  dropSettled(): void {
+    for (const path of this.#settled) attempt(() => unlinkSync(path));
+    this.#settled.clear();
+  }
+
+  /** Leaves no content in notes that have ended. */
+  forgetEnded(): void {
+    attempt(() => this.#renew());
   }
 
   /** The file for the next note. */
   #current(): NoteFile {
     const file = this.#file;
-    if (file !== undefined && file.at <= MAX_BYTES) return file;
+    return file !== undefined && file.at <= MAX_BYTES ? file : this.#renew();
+  }
+
+  #renew(): NoteFile {
+    const file = this.#file;
     const next = this.#create();
     if (file?.open === 0) remove(file);
     this.#file = next;
+    if (this.#lacks || file?.path.endsWith(LACKING) === true) this.#markLacking();
     return next;
   }
 

@@ -43,8 +43,8 @@ export async function settleLeft(parts: SettleParts): Promise<void> {
   if (left === undefined) return;
   const lost = await settleNotes(left, parts);
   if (left.isLacking) addLacking(parts);
+  left.settle();
   store.flush();
-  left.forget();
   if (lost.length > 0) await bin.remove(lost);
 }
 

@@ -86,6 +86,7 @@ export class JournalStore {
     this.#isOpen = false;
     clearTimeout(this.#timer);
     if (OPEN.get(this.#folder) === this) OPEN.delete(this.#folder);
+    if (this.#waiting.newest().some(({ row }) => !this.#pending.tells(row.id))) this.#pending.lack();
     this.#pending.close();
     await this.#tables.env.close();
     markClosed(this.#folder);
@@ -105,13 +106,9 @@ export class JournalStore {
   get hasRoom(): boolean {
     return !this.#waiting.isFull;
   }
+
   get totals(): Totals {
     return this.#read((tables) => totalsOf(tables)) ?? { entries: 0, bytes: 0 };
-  }
-
-  /** Works on the tables in one transaction. @returns whether that worked */
-  transact(work: (tables: Tables) => void): boolean {
-    return this.#write(work);
   }
 
   /** Adds an entry; it is written within some milliseconds, or as soon as that is possible. `false`: there is no room. */
@@ -119,6 +116,7 @@ export class JournalStore {
     if (!this.#isOpen) return false;
     if (this.#waiting.isFull && !this.#pending.has(row.id)) {
       this.#lost += 1;
+      this.#pending.lack();
       return false;
     }
     const image = kept?.in === "value" ? kept.bytes : undefined;
@@ -150,7 +148,7 @@ export class JournalStore {
     this.#timer = undefined;
     while (!this.#waiting.isEmpty) {
       const batch = this.#waiting.batch();
-      if (!this.#write((tables) => putWaiting(tables, batch, this.#waiting.notes))) {
+      if (!this.transact((tables) => putWaiting(tables, batch, this.#waiting.notes))) {
         this.#pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2), LONGEST_PAUSE_MS);
         this.#timer = setTimeout(() => this.flush(), this.#pauseMs);
         // A process that is done does not wait for it.
@@ -162,6 +160,7 @@ export class JournalStore {
       this.#pending.end(batch.map(({ row }) => row.id));
       for (const user of this.#users) user.onWritten();
     }
+    this.#pending.dropSettled();
   }
 
   /** Notes a pending entry at once. @returns whether that worked */
@@ -234,7 +233,7 @@ export class JournalStore {
   /** Replaces rows in one transaction. @returns whether that worked */
   update(changes: readonly EntryRow[]): boolean {
     const written = changes.filter((row) => !this.#waiting.change(row.id, { row }));
-    return this.#write((tables) => {
+    return this.transact((tables) => {
       for (const row of written) tables.entries.putSync(key(row.id), encode(row));
     });
   }
@@ -242,7 +241,8 @@ export class JournalStore {
   /** Removes the kept content of entries from the store, and with `entries` the entries too. */
   remove(ids: readonly string[], entries = false): boolean {
     for (const id of ids) this.#waiting.change(id, { kept: undefined, image: undefined });
-    return this.#write((tables) => {
+    this.#pending.forgetEnded();
+    return this.transact((tables) => {
       for (const id of ids) removeOne(tables, id, entries);
     });
   }
@@ -252,7 +252,7 @@ export class JournalStore {
     const [row, entry] = [this.kept(id), this.entry(id)];
     if (row === undefined || entry === undefined) return;
     const next = { ...row, size };
-    if (!this.#waiting.change(id, { kept: next })) this.#write((tables) => resizeKept(tables, entry, row, next));
+    if (!this.#waiting.change(id, { kept: next })) this.transact((tables) => resizeKept(tables, entry, row, next));
   }
 
   #get<T>(tableOf: (tables: Tables) => Tables["entries"], id: string): T | undefined {
@@ -276,7 +276,8 @@ export class JournalStore {
     }
   }
 
-  #write(work: (tables: Tables) => void): boolean {
+  /** Works on the tables in one transaction. @returns whether that worked */
+  transact(work: (tables: Tables) => void): boolean {
     if (!this.#isOpen) return false;
     try {
       this.#tables.env.transactionSync(() => work(this.#tables));
