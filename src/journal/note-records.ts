@@ -1,6 +1,6 @@
 // Records of notes, in files that are written in place. A record: checksum and length of its JSON, length of the content behind
-// it, its number; JSON; content; its number again. Records take the place of older ones. A process that is killed within a write leaves one that does not end with its number,
-// and behind each whole one lies an empty one, where reading ends.
+// it, its number; JSON; content; its number again. Records take the place of older ones. One that was cut short by a kill does
+// not end with its number, and behind each whole one lies an empty one, where reading ends.
 
 import { writeSync, writevSync } from "node:fs";
 import { crc32 } from "node:zlib";

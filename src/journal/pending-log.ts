@@ -160,19 +160,10 @@ export class PendingLog {
     this.#settled.clear();
   }
 
-  /** Leaves no content in notes that have ended. */
-  forgetEnded(): void {
-    attempt(() => this.#renew());
-  }
-
   /** The file for the next note. */
   #current(): NoteFile {
     const file = this.#file;
-    return file !== undefined && file.at <= MAX_BYTES ? file : this.#renew();
-  }
-
-  #renew(): NoteFile {
-    const file = this.#file;
+    if (file !== undefined && file.at <= MAX_BYTES) return file;
     const next = this.#create();
     if (file?.open === 0) remove(file);
     this.#file = next;

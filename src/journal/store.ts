@@ -241,7 +241,6 @@ export class JournalStore {
   /** Removes the kept content of entries from the store, and with `entries` the entries too. */
   remove(ids: readonly string[], entries = false): boolean {
     for (const id of ids) this.#waiting.change(id, { kept: undefined, image: undefined });
-    this.#pending.forgetEnded();
     return this.transact((tables) => {
       for (const id of ids) removeOne(tables, id, entries);
     });

@@ -29,7 +29,7 @@ function trashOf(names: readonly string[]) {
     list(prefix, isWanted = () => true) {
       const found = names.filter((name) => name.startsWith(prefix) && isWanted(name));
       looked.push(found);
-      return found.map((name): TrashItem => ({ name, kind: "file", size: 1, changed: LONG_AGO, links: 1 }));
+      return found.map((name): TrashItem => ({ name, kind: "file", size: 1, changed: LONG_AGO }));
     },
     remove: (gone) => tell(gone),
   };

@@ -1,4 +1,4 @@
-// What notes of changes leave to the next process, and what they do not leave behind. No test waits for what is written.
+// What notes of changes leave to the next process. No test waits for what is written.
 
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, realpathSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,10 +38,6 @@ function change({ bytes = Buffer.from("old"), isNoted = true } = {}): string {
 }
 
 const noteFiles = (): string[] => readdirSync(home).filter((name) => name.startsWith("pending-"));
-const noted = (): string =>
-  noteFiles()
-    .map((name) => readFileSync(join(home, name), "latin1"))
-    .join();
 
 /** Makes the notes that are there those of a process that has died. */
 function bury(): void {
@@ -134,29 +130,4 @@ test("notes of others stay until what they tell is written", async () => {
   expect(told()).toEqual({ ids: [first, second].sort(), isLacking: true });
   store.flush();
   expect([told(), noteFiles()]).toEqual([undefined, [expect.anything()]]);
-});
-
-describe("content that is given up", () => {
-  const SECRET = "a key that should never have been written";
-
-  test("is in no note that has ended", () => {
-    const ids = [change({ bytes: Buffer.from(SECRET) }), change()];
-    store.flush();
-    expect(noted()).toContain(SECRET);
-    store.remove(ids);
-    expect(noted()).not.toContain(SECRET);
-    change();
-    expect(noted()).toContain("old");
-  });
-
-  test("goes with the notes that are still open, once they have ended", () => {
-    const open = newEntryId(Date.now());
-    store.begin({ id: open, origin: ORIGIN, change: CHANGE }, undefined);
-    const id = change({ bytes: Buffer.from(SECRET) });
-    store.flush();
-    store.remove([id]);
-    expect([noted().includes(SECRET), noteFiles().length]).toEqual([true, 2]);
-    store.cancel(open);
-    expect([noted().includes(SECRET), noteFiles().length]).toEqual([false, 1]);
-  });
 });

@@ -169,7 +169,7 @@ function* listItems(jail: Jail, folder: Pinned, isListed: (name: string) => bool
     const stat = yield* examine(jail.sys, folder, name);
     if (stat === undefined) continue;
     const size = stat.isFile() ? stat.size : 0;
-    items.push({ name: name.name, kind: kindOf(stat), size, changed: stat.changedMs, links: stat.nlink });
+    items.push({ name: name.name, kind: kindOf(stat), size, changed: stat.changedMs });
   }
   return items;
 }

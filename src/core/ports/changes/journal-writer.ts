@@ -71,8 +71,6 @@ export interface TrashItem {
   readonly size: number;
   /** When it came here; milliseconds since the epoch. */
   readonly changed: number;
-  /** Hard links of a file. */
-  readonly links: number;
 }
 
 /** What is at a path of the root. */
