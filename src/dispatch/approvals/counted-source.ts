@@ -19,6 +19,8 @@ export class CountedSource {
   readonly source: TreeSource;
   /** Bytes read so far. */
   size = 0;
+  /** Whether somebody may be asked: otherwise contents pass by, so that the system can share or copy them. */
+  isRead = true;
   readonly #sum = createHash("sha256");
   #entries = 0;
   readonly #names: string[] = [];
@@ -72,6 +74,7 @@ export class CountedSource {
     const file = await entry.open();
     // The top is opened again where the copy is tried again.
     this.size = isTop ? file.size : this.size + file.size;
+    if (!this.isRead) return file;
     if (isTop) this.#kept = [];
     const isKept = file.size <= (isTop ? MAX_TEXT : this.#room);
     if (isKept && !isTop) this.#room -= file.size;

@@ -161,7 +161,8 @@ class Guard {
     const once = new CountedSource(source);
     return this.#changePinned(at, { given: options.expected, once, itself: true }, async (found, expected) => {
       const action = found.state === undefined ? "create" : "overwrite";
-      const replaced = options.replaces === true ? await found.bound?.() : undefined;
+      once.isRead = this.#mayAsk(this.#effect(at, { action, ...stateOf("before", found.state) }));
+      const replaced = once.isRead && options.replaces === true ? await found.bound?.() : undefined;
       const isShown = at.access.holds("crud/read");
       const approve = (sha256: Sha256 | undefined): void => {
         options.approve?.(sha256);
@@ -173,7 +174,7 @@ class Guard {
           diff: () => (isShown ? once.diff(at.path.text, found) : undefined),
         });
       };
-      const hash = source.top.type === "file";
+      const hash = once.isRead ? source.top.type === "file" : options.hash === true;
       return this.#inner.place(at.path, once.source, { ...options, expected, approve, hash }, at.access);
     });
   }
@@ -200,6 +201,12 @@ class Guard {
 
   #pass(intent: Intent): void {
     this.#options.gate.pass(this.#options.rules, intent);
+  }
+
+  /** Whether somebody may be asked about this, whatever its size turns out to be. */
+  #mayAsk(effect: Effect): boolean {
+    const { over: _, ...rules } = this.#options.rules;
+    return this.#options.gate.concerns({ rules, intent: { effects: [effect] } });
   }
 
   async #passBound(intent: Intent, ...places: readonly TargetState[]): Promise<void> {
