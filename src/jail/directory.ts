@@ -30,12 +30,13 @@ export interface DirectoryRules {
   readonly top: boolean;
   readonly foldsCase: boolean;
   readonly scope: CallScope;
+  readonly keepsReserved?: boolean | undefined;
 }
 
 /** Size in bytes above which a directory may hold thousands of names and is read in pieces. */
 const LARGE_BYTES = 16_384;
 
-/** The sorted names of a directory, without the reserved ones. */
+/** The sorted names of a directory, without the reserved ones unless those are asked for. */
 export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
   const names: Name[] = [];
   const found = yield* namesByThread(sys, directory);
@@ -55,7 +56,7 @@ export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): 
 export function readNamesNow(
   sys: Sys,
   directory: Pinned,
-  rules: Pick<DirectoryRules, "foldsCase"> & { readonly asParts: boolean },
+  rules: NameRules & { readonly asParts: boolean },
 ): Name[] | undefined {
   const entries = directory.stat.size <= LARGE_BYTES ? sys.namesNow(directory, rules.asParts) : undefined;
   if (entries === undefined) return undefined;
@@ -69,8 +70,10 @@ function* takeNames(names: Name[], entries: readonly DirectoryEntry[], rules: Di
   for (const entry of entries) takeName(names, nameOf(entry), rules);
 }
 
-function takeName(names: Name[], name: Name, { foldsCase }: Pick<DirectoryRules, "foldsCase">): void {
-  if (!isReservedName(name.name, foldsCase)) names.push(name);
+type NameRules = Pick<DirectoryRules, "foldsCase" | "keepsReserved">;
+
+function takeName(names: Name[], name: Name, { foldsCase, keepsReserved }: NameRules): void {
+  if (keepsReserved === true || !isReservedName(name.name, foldsCase)) names.push(name);
 }
 
 /**

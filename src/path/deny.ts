@@ -82,15 +82,14 @@ function compile(patterns: readonly string[], fold: (name: string) => string): P
     same.push(path);
     if (same !== others) byName.set(fold(last), same);
   }
-  const deniesName = (name: string): boolean => {
-    const folded = fold(name);
-    return plainNames.has(folded) || names.some((glob) => glob.matches(folded));
-  };
-  const namedLike = (name: string): readonly PathPattern[] => byName.get(fold(name)) ?? [];
+  const deniesFolded = (name: string): boolean => plainNames.has(name) || names.some((glob) => glob.matches(name));
+  const deniesName = (name: string): boolean => deniesFolded(fold(name));
+  const namedLike = (folded: string): readonly PathPattern[] => byName.get(folded) ?? NO_PATTERNS;
   return {
     deniesEntry: (directory, name) => {
-      if (deniesName(name)) return true;
-      const alike = namedLike(name);
+      const folded = fold(name);
+      if (deniesFolded(folded)) return true;
+      const alike = namedLike(folded);
       if (alike.length + others.length === 0) return false;
       const path = fold([...directory, name].join("/"));
       return [alike, others].some((some) => some.some(({ glob }) => glob.matches(path)));
@@ -109,10 +108,14 @@ function compile(patterns: readonly string[], fold: (name: string) => string): P
       if (segments.some(deniesName)) return true;
       if (paths.length === 0 || segments.length === 0) return false;
       const path = fold(segments.join("/"));
-      return [others, ...segments.map(namedLike)].some((some) => some.some(({ glob }) => glob.covers(path)));
+      return [others, ...segments.map((name) => namedLike(fold(name)))].some((some) =>
+        some.some(({ glob }) => glob.covers(path)),
+      );
     },
   };
 }
+
+const NO_PATTERNS: readonly PathPattern[] = [];
 
 /** Whether a text stands for itself alone. */
 const isPlain = (text: string): boolean => !/[*?[\]{}()!+@|\\]/.test(text);

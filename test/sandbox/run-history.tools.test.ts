@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
@@ -177,5 +178,19 @@ describe("what a command has changed", () => {
     expect(["edited", "d/x", "d/y"].map((name) => readFileSync(join(ground.dir, name), "utf8"))).toEqual([
       ...["edited", "d/x", "d/y"],
     ]);
+  });
+
+  test("has no set-id file in it, wherever the command hid it, nor is one left", async () => {
+    const hidden = ["x/.env/c/e", ".env/f", "s/.venue-files/g", "back\\slash/h", "$(printf '\\377')/i"];
+    for (const place of [...hidden, "a", "d/b"]) {
+      const changes = await changesBy(ground, () =>
+        ground.sh(`f="${place}"; mkdir -p "$(dirname "$f")"; cp /bin/true "$f"; chmod 6755 "$f"; echo made`),
+      );
+      const left = (...how: string[]) =>
+        spawnSync("find", [ground.dir, "-type", "f", ...how], { encoding: "latin1" }).stdout;
+      expect([place, left("-perm", "/6000")]).toEqual([place, ""]);
+      expect(left("-perm", "755", "-name", place.slice(-1))).toMatch(/\n$/);
+      for (const { after } of changes) expect((after?.mode ?? 0) & 0o6000).toBe(0);
+    }
   });
 });

@@ -11,10 +11,19 @@ import { errnoOf } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { isReservedName, RESERVED_NAME } from "../../path/grammar.js";
 import { detectEntryFolding, isDeniedNow, isEntryDenied } from "./entry-patterns.js";
-import { depthsAbove, type Frame, keyOf, pathOf, type Target, targetOf } from "./runs/mask-targets.js";
+import {
+  depthsAbove,
+  type FoundMasks,
+  type Frame,
+  keyOf,
+  type MaskOptions,
+  pathOf,
+  type Target,
+  targetOf,
+} from "./runs/mask-targets.js";
 
 /** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only one by one. */
-const MAX_ENTRIES = 1_000;
+export const MAX_ENTRIES = 1_000;
 /**
  * Maximum directories pinned under their names. Beyond that, the directory that contains the denied entry is hidden as
  * a whole.
@@ -32,13 +41,6 @@ const MAX_PATH = 3_072;
 /** Names that need nothing, between two looks at the clock. */
 const BREATH_NAMES = 64;
 
-/** What is mounted over in a directory. */
-export interface FoundMasks {
-  readonly masks: readonly Mask[];
-  /** Present if the whole directory must be read-only: the number of protected entries, which are too many. */
-  readonly tooManyProtected?: number;
-}
-
 type MaskAccess = Pick<Access, "place" | "scope" | "policy" | "protection">;
 
 /**
@@ -49,10 +51,11 @@ type MaskAccess = Pick<Access, "place" | "scope" | "policy" | "protection">;
  *
  * @throws DENIED_BY_POLICY if more than 1,000 entries are denied, or the directory cannot be searched
  */
-export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, isWritable = true): Io<FoundMasks> {
+export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, options: MaskOptions): Io<FoundMasks> {
+  const { isWritable, scan } = options;
   const frames: Frame[] = [{ below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable }];
   const descent = new Descent(jail.handles, start);
-  const search = new MaskSearch({ jail, access, frames, descent });
+  const search = new MaskSearch({ jail, access, frames, descent, scan });
   try {
     yield* search.read();
     for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
@@ -78,7 +81,7 @@ export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, isWrit
   }
 }
 
-interface SearchParts {
+interface SearchParts extends Pick<MaskOptions, "scan"> {
   readonly jail: Jail;
   readonly access: MaskAccess;
   /** Directories from the start to the current one, indexed by depth. */
@@ -92,6 +95,7 @@ class MaskSearch {
   readonly #access: MaskAccess;
   readonly #frames: Frame[];
   readonly #descent: Descent;
+  readonly #scan: MaskOptions["scan"];
   readonly #hidden: Mask[] = [];
   readonly #shields: Mask[] = [];
   readonly #pins = new Map<string, Mask>();
@@ -99,7 +103,8 @@ class MaskSearch {
   #protected = 0;
   #reserved = 0;
 
-  constructor({ jail, access, frames, descent }: SearchParts) {
+  constructor({ jail, access, frames, descent, scan }: SearchParts) {
+    this.#scan = scan;
     this.#jail = jail;
     this.#access = access;
     this.#frames = frames;
@@ -203,6 +208,7 @@ class MaskSearch {
   }
 
   *#enter(frame: Frame, name: Name): Io<Pinned | undefined> {
+    if (this.#scan?.isPlain([...frame.below, name.name].join("/")) === true) return undefined;
     if (frame.path.length > MAX_PATH) {
       const { policy, protection } = this.#access;
       if (policy !== undefined) this.#mask(targetOf(frame, name, "directory"));

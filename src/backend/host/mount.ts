@@ -17,14 +17,15 @@ import { directoryOf } from "./authorised-walk.js";
 import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
 import type { Arrival } from "./root.js";
-import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./run-mark.js";
-import { forEachBelow, type Work } from "./runs/each-below.js";
+import { forEachBelow, type Meant, type Work } from "./runs/each-below.js";
 import { Look } from "./runs/give-back.js";
-import { MadeDenied } from "./runs/made-denied.js";
-import { RunChanges, scanMount } from "./runs/run-changes.js";
+import { MadeDenied, NOTHING_CLEARED } from "./runs/made-denied.js";
+import { markIn } from "./runs/recorded-changes.js";
+import { RunChanges } from "./runs/run-changes.js";
+import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./runs/run-mark.js";
+import { type Scan, SET_ID_BITS, scanMount } from "./runs/scan.js";
 import type { WriteRules } from "./target.js";
 
-const SET_ID_BITS = 0o6000;
 /** Passes over a tree that changes while set-id bits are cleared. */
 const ROUNDS = 3;
 /** File times can lag behind the clock by this many ms. */
@@ -70,15 +71,22 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     const common = { jail, walk, stage, path: jail.realPath, uid, gid };
     if (found.state !== "found") return new Mounted(mounting, { ...common, masks: [] });
     const directory = directoryOf(found, access);
-    const { masks, tooManyProtected } = yield* findMasks(jail, directory, access, options.writable);
     const path = [jail.realPath, ...found.real].join("/");
+    const journal = options.writable ? yield* wait(rules.openJournal?.()) : undefined;
+    const since = journal && markIn(journal, Date.now());
+    const run = { jail, directory, real: [...found.real], access };
+    const isScanned = options.writable && (journal ?? access.policy) !== undefined;
+    const before = isScanned ? yield* scanMount(run, access) : undefined;
+    const search = { isWritable: options.writable, scan: before };
+    const { masks, tooManyProtected } = yield* findMasks(jail, directory, access, search);
     if (!options.writable) return new Mounted(mounting, { ...common, path, masks, directory });
     if (tooManyProtected !== undefined)
       return new Mounted(mounting, { ...common, path, masks, directory, tooManyProtected });
-    const journal = yield* wait(rules.openJournal?.());
-    const run = { jail, directory, real: [...found.real], access };
-    changes = journal && (yield* RunChanges.begin({ ...run, journal }, options.keepsTree === true));
-    const look = access.policy && new Look(changes?.before ?? (yield* scanMount(run, access.scope, true)), found.real);
+    if (journal !== undefined && since !== undefined && before !== undefined) {
+      const start = { before, since, keeps: options.keepsTree === true };
+      changes = yield* RunChanges.begin({ ...run, journal }, start);
+    }
+    const look = access.policy && before && new Look(before, found.real);
     const mark = yield* placeRunMark(jail, found.real);
     const ground = { ...run, rules, journal, user: options.user.uid };
     const made = mark && look && MadeDenied.begin({ ...ground, mark, look });
@@ -127,12 +135,17 @@ class Mounted implements MountedDirectory {
   async settle(): Promise<Settled> {
     const { rules } = this.#mounting;
     const { jail, directory, changes, made } = this.#held;
-    const run = { jail, since: this.#since };
-    this.#isClean = directory === undefined || (await runIo(finishWithReserve(succeeds(clearSetIds(run, directory)))));
-    const cleared = made && (await runIo(finishWithReserve(quietly(made.settle()))));
+    this.#isClean = directory === undefined;
+    const seen = changes && (await runIo(finishWithReserve(changes.look())));
+    const run = { jail, since: this.#since, seen: seen?.isThorough === true && !seen.hasSetId ? seen : undefined };
+    const bits = directory === undefined ? 0 : await runIo(finishWithReserve(quietly(clearSetIds(run, directory))));
+    this.#isClean = bits !== undefined;
+    const cleared = made && (await runIo(finishWithReserve(quietly(made.settle(seen)))));
     const returned = cleared?.returned ?? new Set();
     const settled = { removed: cleared?.removed ?? 0, returned: returned.size };
-    if (changes !== undefined) await runIo(finishWithReserve(succeeds(changes.record(returned))));
+    const isAsSeen = bits === 0 && (made === undefined || cleared === NOTHING_CLEARED);
+    if (changes !== undefined)
+      await runIo(finishWithReserve(succeeds(changes.record(isAsSeen ? seen : undefined, returned))));
     // If the root has been deleted and recreated, it has been counted since.
     if (rules.usage === undefined || jail.isClosing) return settled;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
@@ -183,14 +196,13 @@ function* lendToUser(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<
   rules.lend();
   if (jail.top.stat.uid !== 0) return;
   const { sys } = jail;
-  const isLent = (name: string | Buffer): boolean => String(name) !== RESERVED_NAME;
   yield* forEachBelow(
     jail,
     jail.top,
     function* (directory, name) {
       yield* quietly(sys.lchown(entryPath(directory, name), user.uid, user.gid));
     },
-    isLent,
+    (path) => (path === RESERVED_NAME ? "none" : "all"),
   );
   yield* sys.chown(jail.top.path, user.uid, user.gid);
   yield* renew(sys, jail.top);
@@ -200,20 +212,35 @@ function* lendToUser(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<
 export const sweepRuns = (jail: Jail): Io<void> =>
   sweepRunMarks(jail, (directory, since) => clearSetIds({ jail, since: since - CLOCK_GRAIN_MS }, directory));
 
-/** Clears set-user-id and set-group-id on files changed since a time. */
-function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinned): Io<void> {
+interface Clearing {
+  readonly jail: Jail;
+  readonly since: number;
+  /** A scan that saw no such file: then it can only be where that did not look. */
+  readonly seen?: Scan | undefined;
+}
+
+/** Clears set-user-id and set-group-id on files changed since a time. @returns how many had them */
+function* clearSetIds({ jail, since, seen }: Clearing, top: Pinned): Io<number> {
   const { sys, handles } = jail;
+  let found = 0;
   const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
   const clear = function* (directory: Pinned, name: string | Buffer): Io<void> {
     const file = yield* handles.pin(directory, name);
     if (file === undefined) return;
     try {
-      if (isMeant(file.stat)) yield* quietly(sys.chmod(file.path, file.stat.mode & 0o1777));
+      if (!isMeant(file.stat)) return;
+      found++;
+      yield* quietly(sys.chmod(file.path, file.stat.mode & 0o1777));
     } finally {
       release(file);
     }
   };
   const work: Work = (directory, name, stat) => (isMeant(stat) ? clear(directory, name) : undefined);
-  for (let round = 1; round <= ROUNDS; round++) if (yield* forEachBelow(jail, top, work)) return;
+  if (seen !== undefined) {
+    const left = new Set(seen.closed);
+    const meant: Meant = (path) => (left.delete(path) ? "all" : seen.isMarked(path) ? "some" : "none");
+    if ((yield* forEachBelow(jail, top, work, meant)) && left.size === 0) return found;
+  }
+  for (let round = 1; round <= ROUNDS; round++) if (yield* forEachBelow(jail, top, work)) return found;
   throw Object.assign(new Error("not seen whole"), { code: "EAGAIN", syscall: "open" });
 }

@@ -1,17 +1,17 @@
 // Recursive walks of a host directory.
 
 import { type Io, isPending } from "../../core/io.js";
-import type { Access, WalkContent, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
+import type { WalkContent, WalkEntry, WalkStep } from "../../core/ports/backend.js";
 import { examine, isReachable, type Name, readNames, readNamesNow } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import type { ReadThread } from "../../jail/reading/read-thread.js";
 import type { Stat } from "../../jail/stat.js";
 import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { ReadAhead } from "./changes/read-ahead.js";
 import { FileTaker } from "./changes/read-whole.js";
 import { isDeniedNow, isEntryDenied } from "./entry-patterns.js";
+import { type EntryOptions, type HostWalkOptions, writtenOut } from "./walk-options.js";
 
 type Writable<T> = { -readonly [key in keyof T]: T[key] };
 
@@ -21,14 +21,6 @@ interface Frame {
   readonly isDenied: boolean;
   readonly names: readonly Name[];
   next: number;
-}
-
-export interface HostWalkOptions extends WalkOptions {
-  readonly access: Pick<Access, "scope" | "policy">;
-  /** Fail if a directory cannot be read, instead of skipping it. */
-  readonly strict?: boolean;
-  /** For tests: reads files ahead, instead of the shared one. */
-  readonly thread?: ReadThread;
 }
 
 const PERMISSION_BITS = 0o7777;
@@ -48,11 +40,6 @@ export function* walkEntries(jail: Jail, start: Pinned, options: HostWalkOptions
   }
 }
 
-/** The options that each entry asks for. */
-type EntryOptions = {
-  readonly [Key in keyof Omit<Required<HostWalkOptions>, "thread">]: HostWalkOptions[Key] | undefined;
-} & Pick<HostWalkOptions, "visit" | "sizes" | "access">;
-
 class EntryWalk {
   readonly #jail: Jail;
   readonly #options: EntryOptions;
@@ -66,10 +53,9 @@ class EntryWalk {
   readonly #below: string[] = [];
 
   constructor(jail: Jail, start: Pinned, options: HostWalkOptions) {
-    const { visit, visitDenied, unreadable, exhausted, sizes, versions, rules, content, access, strict } = options;
+    const { access, content, exhausted } = options;
     this.#jail = jail;
-    // Written out: objects made by spreads need not share a shape, and then each entry is slow to visit.
-    this.#options = { visit, visitDenied, unreadable, exhausted, sizes, versions, rules, content, access, strict };
+    this.#options = writtenOut(options);
     const { scope } = access;
     this.#taker = new FileTaker(jail, { scope, exhausted });
     this.#ahead = content && new ReadAhead(jail, { scope, content, taker: this.#taker, thread: options.thread });
@@ -83,7 +69,7 @@ class EntryWalk {
 
   /** @returns "stop" if the content of files is not wanted any more */
   *#visitAll(): Io<"on" | "stop"> {
-    const { access, content, visit: visitOne, visitDenied } = this.#options;
+    const { access, content, visit: visitOne, visitDenied, missed } = this.#options;
     yield* this.#begin(false, yield* this.#names());
     let steps = 0;
     for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
@@ -98,8 +84,12 @@ class EntryWalk {
         frame.isDenied || (isDeniedNow(this.#below, name, access.policy) ?? (yield* this.#isDenied(name)));
       const visit = isDenied ? visitDenied : visitOne;
       const entry = visit && (this.#entryNow(name) ?? (this.#needsStat(name) ? yield* this.#examine(name) : undefined));
+      if (visit === undefined) continue;
       // Vanished, or of an unknown type: left out.
-      if (visit === undefined || entry === undefined) continue;
+      if (entry === undefined) {
+        missed?.(this.#below, name.name);
+        continue;
+      }
       const visited = visit(entry);
       const step = isPending(visited) ? ((yield visited) as WalkStep) : visited;
       if (step === "stop") return "on";
@@ -127,13 +117,13 @@ class EntryWalk {
   /** {@link #enterAt} where nothing has to be waited for. @returns `false`: that one has to do it */
   #enterNow(name: Name, isDenied: boolean): boolean {
     const { sys, handles, foldsCase } = this.#jail;
-    const { sizes, versions, content } = this.#options;
+    const { sizes, versions, content, keepsReserved } = this.#options;
     const asParts = !sizes && versions !== true && content === undefined;
     const child = handles.enterToRead?.(this.#descent.directory, name.raw);
     if (child === undefined) return false;
     let names: readonly Name[] | undefined;
     try {
-      names = this.#isOnDevice(child) ? readNamesNow(sys, child, { foldsCase, asParts }) : undefined;
+      names = this.#isOnDevice(child) ? readNamesNow(sys, child, { foldsCase, keepsReserved, asParts }) : undefined;
     } catch (error) {
       if (errnoOf(error) !== undefined) return false;
       throw error;
@@ -189,7 +179,8 @@ class EntryWalk {
   #names(): Io<Name[]> {
     const { sys, foldsCase, top } = this.#jail;
     const { directory } = this.#descent;
-    return readNames(sys, directory, { top: directory === top, foldsCase, scope: this.#options.access.scope });
+    const { access, keepsReserved } = this.#options;
+    return readNames(sys, directory, { top: directory === top, foldsCase, keepsReserved, scope: access.scope });
   }
 
   /** `undefined` for a directory that cannot be read. */
@@ -275,7 +266,10 @@ class EntryWalk {
     const { handles } = this.#jail;
     const { directory } = this.#descent;
     const child = handles.enterToRead?.(directory, name.raw) ?? (yield* handles.enter(directory, name.raw));
-    if (typeof child === "string") return undefined;
+    if (typeof child === "string") {
+      this.#options.missed?.(this.#below, name.name);
+      return undefined;
+    }
     if (this.#isOnDevice(child)) return child;
     release(child);
     this.#options.unreadable?.();

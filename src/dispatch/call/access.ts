@@ -170,11 +170,14 @@ export class CallAccess implements Access {
   #policyBelow(policy: PathPolicy): PlacePolicy {
     const { segments } = this.#path;
     const tops = () => (this.#real === segments ? [segments] : [segments, this.#real]);
+    const isDoubtful = (top: readonly string[], below: readonly string[], name: string): boolean =>
+      policy.isDoubtfulEntry?.(top.length === 0 ? below : [...top, ...below], name) === true;
     return {
       denies: (below, name) =>
-        policy.deniesEntry([...segments, ...below], name) ||
+        policy.deniesEntry(segments.length === 0 ? below : [...segments, ...below], name) ||
         (this.#real !== segments && policy.deniesEntry([...this.#real, ...below], name)),
-      isDoubtful: (below, name) => tops().some((top) => policy.isDoubtfulEntry?.([...top, ...below], name) === true),
+      isDoubtful: (below, name) =>
+        isDoubtful(segments, below, name) || (this.#real !== segments && isDoubtful(this.#real, below, name)),
       anchors: (below, name) =>
         tops()
           .filter((top) => policy.deniesEntry([...top, ...below], name))

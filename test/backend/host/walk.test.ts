@@ -1,7 +1,8 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { type HostWalkOptions, walkEntries } from "../../../src/backend/host/walk.js";
+import { walkEntries } from "../../../src/backend/host/walk.js";
+import type { HostWalkOptions } from "../../../src/backend/host/walk-options.js";
 import { CallScope } from "../../../src/core/call/scope.js";
 import { systemClock } from "../../../src/core/clock.js";
 import { runIo } from "../../../src/core/io.js";

@@ -154,7 +154,7 @@ describe("what one command leaves behind keeps no other from being run", () => {
     const denies = { denies: policy.deniesEntry, anchors: policy.anchors };
     const access: Access = { ...NO_ACCESS, place, scope, policy: denies };
     try {
-      const { masks } = await runIo(findMasks(jail, jail.top, access));
+      const { masks } = await runIo(findMasks(jail, jail.top, access, { isWritable: true }));
       return masks
         .map(({ kind, path }) => ({ kind, path: Buffer.from(path).toString() }))
         .filter(({ path }) => path !== ".venue-files");

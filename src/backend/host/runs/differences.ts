@@ -5,7 +5,7 @@
 // again. A tree that was made or deleted as a whole is one step.
 
 import { withoutChangeTime } from "../../../core/identity.js";
-import { joinPath, nameOf, parentOf, type Scan, type SeenEntry } from "./scan.js";
+import { joinPath, nameOf, parentOf, type SeenEntry, type SeenTree } from "./scan.js";
 
 export interface Difference {
   readonly action: "created" | "modified" | "deleted" | "moved";
@@ -23,7 +23,11 @@ export interface Difference {
 }
 
 /** @param isApart whether something at a path is told of by others, so that no tree includes it */
-export function differencesOf(before: Scan, after: Scan, isApart: (path: string) => boolean): readonly Difference[] {
+export function differencesOf(
+  before: SeenTree,
+  after: SeenTree,
+  isApart: (path: string) => boolean,
+): readonly Difference[] {
   const { replaced, made, deleted } = new Comparison(before, after);
   return [...replaced, ...joinTrees(made, isApart), ...deleted];
 }
@@ -45,8 +49,8 @@ class Comparison {
   replaced: readonly Difference[] = [];
   readonly made: Difference[] = [];
   deleted: readonly Difference[] = [];
-  readonly #before: Scan;
-  readonly #after: Scan;
+  readonly #before: SeenTree;
+  readonly #after: SeenTree;
   readonly #origins = new Map<string, Origin>([["", { was: "" }]]);
   /** Where entries of before are now, if they are. */
   readonly #now = new Map<string, string>([["", ""]]);
@@ -57,7 +61,7 @@ class Comparison {
   /** Entries that are no longer where they were, by all of their version but the change time. */
   #missing: Map<string, string> | undefined;
 
-  constructor(before: Scan, after: Scan) {
+  constructor(before: SeenTree, after: SeenTree) {
     this.#before = before;
     this.#after = after;
     for (const [path, entry] of after.entries) this.#place(path, entry);
@@ -65,12 +69,14 @@ class Comparison {
   }
 
   #place(path: string, entry: SeenEntry): void {
-    const origin = this.#origins.get(parentOf(path)) ?? "unknown";
+    const parent = parentOf(path);
+    const origin = this.#origins.get(parent) ?? "unknown";
     if (origin === "unknown") return;
-    const was = origin === "new" ? undefined : joinPath(origin.was, nameOf(path));
+    const isThere = origin !== "new" && origin.was === parent;
+    const was = isThere ? path : origin === "new" ? undefined : joinPath(origin.was, nameOf(path));
     const old = was === undefined ? undefined : this.#before.entries.get(was);
     if (was !== undefined && old?.kind === entry.kind) {
-      this.#origins.set(path, { was });
+      if (entry.kind === "directory") this.#origins.set(path, { was });
       this.#now.set(was, path);
       if (isChanged(old, entry)) this.made.push({ action: "modified", path, was, before: old, after: entry });
       return;

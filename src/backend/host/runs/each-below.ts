@@ -7,6 +7,7 @@ import type { Jail } from "../../../jail/jail.js";
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, isExhaustion, quietly } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
+import { joinPath } from "./scan.js";
 
 const BREATH_STEPS = 256;
 const OWN_ALL = 0o700;
@@ -14,31 +15,40 @@ const OWN_ALL = 0o700;
 /** What is done with an entry; `undefined`: nothing. */
 export type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void> | undefined;
 
+/** Whether an entry is visited: with all that is below it, or with what is meant of that. @param path from the top */
+export type Meant = (path: string) => "all" | "some" | "none";
+
+const EVERYTHING: Meant = () => "all";
+
+interface Frame {
+  /** `undefined`: everything in it is meant. */
+  readonly path: string | undefined;
+  readonly names: (string | Buffer)[];
+}
+
 /**
- * Visits every entry below a directory, whatever its name; unreachable ones are left out.
+ * Visits every entry below a directory that is meant, whatever its name; unreachable ones are left out.
  * @returns whether nothing was missed that another pass may reach, such as a tree moved meanwhile or a lack of
  * descriptors
  */
-export function* forEachBelow(
-  jail: Jail,
-  top: Pinned,
-  work: Work,
-  isMeant: (topName: string | Buffer) => boolean = () => true,
-): Io<boolean> {
+export function* forEachBelow(jail: Jail, top: Pinned, work: Work, meant = EVERYTHING): Io<boolean> {
   const descent = new Descent(jail.handles, top);
-  const frames = [(yield* namesIn(jail, top)).filter(isMeant)];
+  const frames: Frame[] = [{ path: meant === EVERYTHING ? undefined : "", names: yield* namesIn(jail, top) }];
   let steps = 0;
   let isWhole = true;
   try {
-    for (let names = frames.at(-1); names !== undefined; names = frames.at(-1)) {
+    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
       if (++steps % BREATH_STEPS === 0) yield yieldToLoop();
-      const name = names.pop();
+      const name = frame.names.pop();
       if (name === undefined) {
         const left = yield* descent.leave();
         if (left > 1) isWhole = false;
         frames.length -= Math.max(1, left);
         continue;
       }
+      const path = frame.path === undefined ? undefined : joinPath(frame.path, String(name));
+      const part = path === undefined ? "all" : meant(path);
+      if (part === "none") continue;
       const { directory } = descent;
       // No generator where nothing has to be waited for: that would take longer than the rest.
       const now = jail.sys.native?.calls?.stat(directory.fd, name);
@@ -52,7 +62,7 @@ export function* forEachBelow(
       if (child.stat.device !== top.stat.device) release(child);
       else {
         descent.push(child, name);
-        frames.push(yield* namesIn(jail, child));
+        frames.push({ path: part === "all" ? undefined : path, names: yield* namesIn(jail, child) });
       }
     }
     return isWhole;

@@ -7,10 +7,11 @@ import type { Io } from "../../../core/io.js";
 import type { Access } from "../../../core/ports/backend.js";
 import { identity } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { findMasks } from "../masks.js";
-import { hasOtherMarks, type RunMark } from "../run-mark.js";
+import { findMasks, MAX_ENTRIES } from "../masks.js";
 import { type ClearAccess, ClearDenied, type ClearGround } from "./clear-denied.js";
 import type { Look } from "./give-back.js";
+import { hasOtherMarks, type RunMark } from "./run-mark.js";
+import type { Scan } from "./scan.js";
 
 /** Where a command may write. */
 export interface RunGround extends ClearGround {
@@ -31,7 +32,7 @@ export interface Cleared {
   readonly returned: ReadonlySet<string>;
 }
 
-const NOTHING_CLEARED: Cleared = { removed: 0, returned: new Set() };
+export const NOTHING_CLEARED: Cleared = { removed: 0, returned: new Set() };
 
 /**
  * What one command leaves under denied names. Too much of it would keep all further commands from being run, and no
@@ -65,13 +66,17 @@ export class MadeDenied {
     this.#runs.delete(this);
   }
 
-  /** Call it after the command: clears what it has left, if commands could not be run any more. */
-  *settle(): Io<Cleared> {
+  /**
+   * Call it after the command: clears what it has left, if commands could not be run any more.
+   * @param seen what it has left, if that was looked at
+   */
+  *settle(seen: Scan | undefined): Io<Cleared> {
     this.#isRunning = false;
     const { access, mark } = this.#ground;
     // Whatever has become of the call: the command was run.
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
     const { place, verb, policy } = access;
+    if (seen?.isThorough === true && seen.denied.size <= MAX_ENTRIES) return NOTHING_CLEARED;
     if (!(yield* isTooMuch(this.#ground, { place, scope, policy }))) return NOTHING_CLEARED;
     // What concurrent commands have left cannot be told apart, so the last of them clears it all.
     const others = [...this.#runs].filter((one) => one.#isRunning);
@@ -102,7 +107,7 @@ export class MadeDenied {
 /** Judged exactly as before the next command. */
 function* isTooMuch({ jail, directory }: RunGround, access: Pick<Access, "place" | "scope" | "policy">): Io<boolean> {
   try {
-    yield* findMasks(jail, directory, access, false);
+    yield* findMasks(jail, directory, access, { isWritable: false });
     return false;
   } catch (error) {
     if (error instanceof FileAdapterError) return typeof error.data["denied"] === "number";

@@ -2,6 +2,20 @@
 
 import type { Mask } from "../../../core/ports/sandbox.js";
 import type { Name } from "../../../jail/directory.js";
+import type { Scan } from "./scan.js";
+
+export interface MaskOptions {
+  readonly isWritable: boolean;
+  /** What the directory held just before: nothing is looked for where that has seen that nothing needs a mask. */
+  readonly scan?: Scan | undefined;
+}
+
+/** What is mounted over in a directory. */
+export interface FoundMasks {
+  readonly masks: readonly Mask[];
+  /** Present if the whole directory must be read-only: the number of protected entries, which are too many. */
+  readonly tooManyProtected?: number;
+}
 
 /** A directory on the way from the mount to the current one. */
 export interface Frame {

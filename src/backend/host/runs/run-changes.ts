@@ -10,13 +10,12 @@ import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import type { Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { errnoOf } from "../../../jail/sys.js";
 import { stateOf } from "../changes/report.js";
 import { type Keeping, noteChange, recordOf } from "../history/note.js";
 import { type Difference, differencesOf } from "./differences.js";
 import { keepChanges } from "./keep-replaced.js";
-import { changesSince, type JournalMark, type KnownChanges, markIn } from "./recorded-changes.js";
-import { SCAN_LIMITS, type Scan, type SeenEntry, scanTree } from "./scan.js";
+import { changesSince, type JournalMark, type KnownChanges } from "./recorded-changes.js";
+import { type Scan, type SeenEntry, scanMount } from "./scan.js";
 import { type TreeSnapshot, takeSnapshot } from "./snapshot.js";
 
 /** Entries that are added before others get their turn. */
@@ -30,6 +29,15 @@ export interface RunPlace {
   readonly real: readonly string[];
   readonly access: Access;
   readonly journal: JournalWriter;
+}
+
+export interface RunStart {
+  /** What the command sees, as far as was looked. */
+  readonly before: Scan;
+  /** Taken before the tree was looked at: what is in the journal by then is in the tree too. */
+  readonly since: JournalMark;
+  /** Clone the tree, so that what the command replaces and deletes can be brought back. */
+  readonly keeps: boolean;
 }
 
 /** The tree before a command. */
@@ -50,21 +58,12 @@ export class RunChanges {
     this.#noted = kept.noted;
   }
 
-  /** @param keeps clone the tree, so that what the command replaces and deletes can be brought back */
-  static *begin(place: RunPlace, keeps: boolean): Io<RunChanges> {
-    // Before the tree is looked at: what is in the journal by then is in the tree too.
-    const since = markIn(place.journal, Date.now());
+  static *begin(place: RunPlace, { before, since, keeps }: RunStart): Io<RunChanges> {
     const { scope } = place.access;
-    const before = yield* scanMount(place, scope, place.access.policy !== undefined);
     const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";
     // If this process dies from now on, the history says that it does not know what the command has changed.
     const noted = noteChange({ ...place, made: [] }, placeOf(place), { kept: NOT_SEEN });
     return new RunChanges(place, before, { since, snapshot, noted });
-  }
-
-  /** What the command saw, as far as was looked. */
-  get before(): Scan {
-    return this.#before;
   }
 
   /** After all else: removes what is not needed any more. */
@@ -73,15 +72,21 @@ export class RunChanges {
     if (typeof this.#snapshot !== "string") yield* this.#snapshot.drop();
   }
 
-  /**
-   * After the command: compares, and adds the entries.
-   * @param returned identities of entries that have got their names back
-   */
-  *record(returned: ReadonlySet<string>): Io<void> {
-    const { journal, real } = this.#place;
+  /** What the command has left. */
+  look(): Io<Scan> {
     // Whatever has become of the call: the command was run.
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
-    const after = yield* scanMount(this.#place, scope, false);
+    return scanMount(this.#place, { policy: this.#place.access.policy, scope });
+  }
+
+  /**
+   * Compares, and adds the entries.
+   * @param seen what the command has left, if nothing was changed since
+   * @param returned identities of entries that have got their names back
+   */
+  *record(seen: Scan | undefined, returned: ReadonlySet<string>): Io<void> {
+    const { journal, real } = this.#place;
+    const after = seen ?? (yield* this.look());
     const known = changesSince(journal, this.#since, real);
     const isComplete = this.#before.isComplete && after.isComplete;
     const differences = differencesOf(this.#before, after, known.has).filter(
@@ -120,25 +125,6 @@ const NOT_SEEN = { in: "nothing", reason: "visited" } as const;
 function placeOf({ directory, real }: RunPlace): EntryChange {
   const state = stateOf(directory.stat);
   return { action: "modified", kind: "directory", path: real, before: state, after: state, mayInclude: "external" };
-}
-
-const NOTHING_SEEN: Omit<Scan, "began"> = {
-  ...{ entries: new Map(), unreachable: new Set(), denied: new Set(), isComplete: false, isWhole: () => false },
-};
-
-/** @param notesAll note denied and unreachable entries too @returns nothing seen if the directory cannot be read */
-export function* scanMount(
-  { jail, directory, access: { policy } }: Pick<RunPlace, "jail" | "directory" | "access">,
-  scope: CallScope,
-  notesAll: boolean,
-): Io<Scan> {
-  const began = Date.now();
-  try {
-    return yield* scanTree(jail, directory, { access: { policy, scope }, limits: SCAN_LIMITS, notesAll });
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return { ...NOTHING_SEEN, began };
-  }
 }
 
 const identityOfSeen = (seen: SeenEntry | null): string => (seen === null ? "" : identityInVersion(seen.version));

@@ -2,11 +2,13 @@
 
 import { identityInVersion } from "../../../core/identity.js";
 import type { Io } from "../../../core/io.js";
-import type { Access } from "../../../core/ports/backend.js";
+import type { Access, PlacePolicy } from "../../../core/ports/backend.js";
 import type { ChangedKind, EntryState } from "../../../core/ports/changes/change.js";
 import type { EntryType, WalkEntry, WalkStep } from "../../../core/ports/walk.js";
 import { identity, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { errnoOf } from "../../../jail/sys.js";
+import { isReservedName } from "../../../path/grammar.js";
 import { walkEntries } from "../walk.js";
 
 /** An entry as a scan saw it. */
@@ -24,20 +26,39 @@ export interface ScanLimits {
 
 export const SCAN_LIMITS: ScanLimits = { entries: 50_000, ms: 500 };
 
-/** Result of one scan. Paths are relative to the mount, with "/" between names; its top is "". */
-export interface Scan {
-  /** When it began, in milliseconds since the epoch. */
-  readonly began: number;
+/** Set-user-id and set-group-id. */
+export const SET_ID_BITS = 0o6000;
+/** A directory with a longer path may be too deep to be mounted over, which is for the search for masks to see. */
+const LONG_PATH = 1_000;
+
+/** Paths are relative to the mount, with "/" between names; its top is "". */
+export interface SeenTree {
   /** Without what is denied or reserved. Directories stand before what is in them. */
   readonly entries: ReadonlyMap<string, SeenEntry>;
-  /** Identities of entries below names that no path can have, which only commands see; if asked for. */
+  /** Whether all names of a directory were seen. */
+  isWhole(directory: string): boolean;
+}
+
+/** Result of one scan. */
+export interface Scan extends SeenTree {
+  /** When it began, in milliseconds since the epoch. */
+  readonly began: number;
+  /** Identities of entries below names that no path can have, which only commands see. */
   readonly unreachable: ReadonlySet<string>;
-  /** Denied entries, by {@link placeKey}, without those in denied directories; if asked for. */
+  /** Denied entries, by {@link placeKey}, without those in denied directories. */
   readonly denied: ReadonlySet<string>;
   /** It was not ended early, and nothing moved away under it. */
   readonly isComplete: boolean;
-  /** Whether all names of a directory were seen. */
-  isWhole(directory: string): boolean;
+  /** It saw all there is, but what is in {@link closed}. */
+  readonly isThorough: boolean;
+  /** Denied and reserved directories, which it did not look into. */
+  readonly closed: ReadonlySet<string>;
+  /** A file has bits that give rights of its owner or group. */
+  readonly hasSetId: boolean;
+  /** Whether all in a directory was seen, and nothing there is denied, protected or reserved. */
+  isPlain(directory: string): boolean;
+  /** Whether something in a directory is, or could not be seen. */
+  isMarked(directory: string): boolean;
 }
 
 export const joinPath = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);
@@ -51,23 +72,54 @@ export const isIn = (path: string, above: string): boolean =>
 export const placeKey = (directory: string, name: string): string => `${directory}/${name}`;
 
 export interface ScanOptions {
-  readonly access: Pick<Access, "scope" | "policy">;
+  readonly access: ScanAccess;
   readonly limits: ScanLimits;
-  /** Note denied and unreachable entries too. */
-  readonly notesAll?: boolean;
 }
 
+type ScanAccess = Pick<Access, "scope" | "policy" | "protection">;
+
 /** Visits a tree once. @throws an error of the system if its top cannot be read */
-export function* scanTree(jail: Jail, top: Pinned, { access, limits, notesAll = false }: ScanOptions): Io<Scan> {
-  const seen = new TreeScan(limits, { top: identity(top), notesAll });
+export function* scanTree(jail: Jail, top: Pinned, { access, limits }: ScanOptions): Io<Scan> {
+  // Asked of each name: it may be found out late.
+  const isReserved = (name: string): boolean => isReservedName(name, jail.foldsCase);
+  const seen = new TreeScan(limits, { top: identity(top), isReserved });
+  const policies = [access.policy, access.protection].filter((one) => one !== undefined);
+  const isHidden = (below: readonly string[], name: string): boolean =>
+    isReserved(name) || access.policy?.denies(below, name) === true;
+  const policy: PlacePolicy = {
+    denies(below, name) {
+      const isDenied = isHidden(below, name);
+      if (isDenied || access.protection?.denies(below, name) === true) seen.mark(below.join("/"));
+      return isDenied;
+    },
+    isDoubtful: (below, name) => policies.some((one) => one.isDoubtful?.(below, name) === true),
+  };
   yield* walkEntries(jail, top, {
-    ...{ access, sizes: true, versions: true },
+    ...{ access: { scope: access.scope, policy }, sizes: true, versions: true, keepsReserved: true },
     visit: (entry) => seen.visit(entry),
-    ...(notesAll ? { visitDenied: (entry: WalkEntry) => seen.visitDenied(entry) } : {}),
+    visitDenied: (entry) => seen.visitDenied(entry),
+    missed: (below, name) => seen.missed([...below, name].join("/")),
     unreadable: () => seen.unreadable(),
     exhausted: () => seen.exhausted(),
   });
   return seen;
+}
+
+const NOTHING: ReadonlySet<never> = new Set();
+const NOTHING_SEEN: Omit<Scan, "began"> = {
+  ...{ entries: new Map(), unreachable: NOTHING, denied: NOTHING, closed: NOTHING, isComplete: false },
+  ...{ isThorough: false, hasSetId: false, isWhole: () => false, isPlain: () => false, isMarked: () => true },
+};
+
+/** Scans the directory of a mount. @returns nothing seen if the directory cannot be read */
+export function* scanMount({ jail, directory }: { jail: Jail; directory: Pinned }, access: ScanAccess): Io<Scan> {
+  const began = Date.now();
+  try {
+    return yield* scanTree(jail, directory, { access, limits: SCAN_LIMITS });
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return { ...NOTHING_SEEN, began };
+  }
 }
 
 const KINDS: Readonly<Record<EntryType, ChangedKind>> = {
@@ -79,21 +131,42 @@ class TreeScan implements Scan {
   readonly entries = new Map<string, SeenEntry>();
   readonly unreachable = new Set<string>();
   readonly denied = new Set<string>();
+  readonly closed = new Set<string>();
   isComplete = true;
+  hasSetId = false;
   readonly #limits: ScanLimits;
-  readonly #notesAll: boolean;
+  readonly #isReserved: (name: string) => boolean;
   readonly #end: number;
   /** Paths of the directories from the top to the one that is being visited, and their identities. */
   readonly #branch = [""];
   readonly #identities: string[];
   readonly #partial = new Set<string>();
+  readonly #marked = new Set<string>();
+  #hasMissed = false;
   /** Depth of the topmost directory on the branch that no path can name. */
   #lostFrom = Number.POSITIVE_INFINITY;
   #last = "";
 
-  constructor(limits: ScanLimits, { top, notesAll }: { readonly top: string; readonly notesAll: boolean }) {
-    [this.#limits, this.#notesAll, this.#identities] = [limits, notesAll, [top]];
+  constructor(limits: ScanLimits, { top, isReserved }: { top: string; isReserved: (name: string) => boolean }) {
+    [this.#limits, this.#isReserved, this.#identities] = [limits, isReserved, [top]];
     this.#end = performance.now() + limits.ms;
+  }
+
+  get isThorough(): boolean {
+    return this.isComplete && !this.#hasMissed && this.#partial.size === 0;
+  }
+
+  isPlain(directory: string): boolean {
+    return this.isComplete && this.entries.get(directory)?.kind === "directory" && !this.#marked.has(directory);
+  }
+
+  isMarked(directory: string): boolean {
+    return this.#marked.has(directory);
+  }
+
+  /** Marks a directory, and those above it. */
+  mark(directory: string): void {
+    for (let above = directory; !this.#marked.has(above); above = parentOf(above)) this.#marked.add(above);
   }
 
   isWhole(directory: string): boolean {
@@ -101,18 +174,19 @@ class TreeScan implements Scan {
     return this.isComplete || directory === "" || this.entries.has(directory);
   }
 
-  visit({ name, type, depth, size = 0, modified = 0, mode, version, unreachable }: WalkEntry): WalkStep {
+  visit({ name, type, depth, size = 0, modified = 0, mode = 0, version, unreachable }: WalkEntry): WalkStep {
     this.#arrive(depth);
     if (this.#isFull()) return "stop";
     const isLost = unreachable === true || this.#lostFrom < depth;
-    if (version === undefined || (isLost && !this.#notesAll)) return "skip";
+    if (version === undefined) return "skip";
+    this.#lookForSetId(type, mode);
     const path = joinPath(this.#branch[depth - 1] ?? "", name);
     // No operation can reach it, so that no entry of the journal can name it.
     if (isLost) this.unreachable.add(identityInVersion(version));
-    else
-      this.entries.set(path, { kind: KINDS[type], size, modified, version, ...(mode === undefined ? {} : { mode }) });
+    else this.entries.set(path, { kind: KINDS[type], size, modified, version, mode });
     this.#last = path;
     if (type !== "directory") return "enter";
+    if (path.length > LONG_PATH) this.mark(path);
     if (isLost) this.#lostFrom = Math.min(this.#lostFrom, depth);
     this.#branch.push(path);
     this.#identities.push(identityInVersion(version));
@@ -120,11 +194,27 @@ class TreeScan implements Scan {
   }
 
   /** Whatever is in a denied directory is neither seen nor moved by a command. */
-  visitDenied({ name, depth }: WalkEntry): WalkStep {
+  visitDenied({ name, type, depth, mode, unreachable }: WalkEntry): WalkStep {
     this.#arrive(depth);
     if (this.#isFull()) return "stop";
-    this.denied.add(placeKey(this.#identities[depth - 1] ?? "", name));
+    this.#lookForSetId(type, mode);
+    if (type === "directory") {
+      this.closed.add(joinPath(this.#branch[depth - 1] ?? "", name));
+      // Its path says not where it is.
+      if (unreachable === true || this.#lostFrom < depth) this.#hasMissed = true;
+    }
+    if (!this.#isReserved(name)) this.denied.add(placeKey(this.#identities[depth - 1] ?? "", name));
     return "skip";
+  }
+
+  /** An entry that was not seen, though its name was. */
+  missed(path: string): void {
+    this.#hasMissed = true;
+    this.mark(path);
+  }
+
+  #lookForSetId(type: EntryType, mode = 0): void {
+    if (type === "file" && (mode & SET_ID_BITS) !== 0) this.hasSetId = true;
   }
 
   #arrive(depth: number): void {
@@ -143,6 +233,7 @@ class TreeScan implements Scan {
   /** The directory that was visited last cannot be looked into. */
   unreadable(): void {
     this.#partial.add(this.#last);
+    this.mark(this.#last);
   }
 
   exhausted(): void {

@@ -1,20 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
 import { differencesOf } from "../../../../src/backend/host/runs/differences.js";
-import { parentOf, type Scan, type SeenEntry } from "../../../../src/backend/host/runs/scan.js";
+import { parentOf, type SeenEntry, type SeenTree } from "../../../../src/backend/host/runs/scan.js";
 
 /** Entries by path: a name that ends with "/" is a directory. The number is the inode, the text behind it the content. */
-function scan(entries: Readonly<Record<string, string>>, partial?: readonly string[]): Scan {
+function scan(entries: Readonly<Record<string, string>>, partial?: readonly string[]): SeenTree {
   const seen = Object.entries(entries).map(([path, state]): [string, SeenEntry] => {
     const kind = path.endsWith("/") ? "directory" : "file";
     const version = `0:${state}:${path.length}`;
     return [path.replace(/\/$/, ""), { kind, size: 0, modified: 0, mode: 0o644, version }];
   });
-  const isComplete = partial === undefined;
-  const rest = { began: 0, unreachable: new Set<string>(), denied: new Set<string>() };
-  return { ...rest, entries: new Map(seen), isComplete, isWhole: (path) => partial?.includes(path) !== true };
+  return { entries: new Map(seen), isWhole: (path) => partial?.includes(path) !== true };
 }
 
-function told(before: Scan, after: Scan, apart: readonly string[] = []): string[] {
+function told(before: SeenTree, after: SeenTree, apart: readonly string[] = []): string[] {
   const isApart = (path: string): boolean => apart.includes(path);
   return differencesOf(before, after, isApart).map(({ action, path, from, files }) =>
     [action, ...(from === undefined ? [] : [from]), path, ...(files === undefined ? [] : [files])].join(" "),

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { placeKey, type Scan, type ScanLimits, scanTree } from "../../../../src/backend/host/runs/scan.js";
@@ -12,7 +12,7 @@ import { inArena } from "../../../jail/arena.js";
 
 const NO_LIMITS: ScanLimits = { entries: 1000, ms: Number.POSITIVE_INFINITY };
 
-type ScanWith = (limits?: Partial<ScanLimits>, notesAll?: boolean) => Promise<Scan>;
+type ScanWith = (limits?: Partial<ScanLimits>) => Promise<Scan>;
 
 function scanning(work: (scan: ScanWith, root: string) => Promise<void>): Promise<void> {
   return inArena(async ({ root, file }) => {
@@ -21,10 +21,8 @@ function scanning(work: (scan: ScanWith, root: string) => Promise<void>): Promis
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
     const policy = { denies: (_: unknown, name: string) => name === "f" };
     const access = { scope, policy };
-    const scan: ScanWith = async (limits, notesAll) =>
-      runIo(
-        scanTree(jail, jail.top, { access, limits: { ...NO_LIMITS, ...limits }, ...(notesAll ? { notesAll } : {}) }),
-      );
+    const scan: ScanWith = async (limits) =>
+      runIo(scanTree(jail, jail.top, { access, limits: { ...NO_LIMITS, ...limits } }));
     await work(scan, root);
     await jail.close();
   });
@@ -41,17 +39,16 @@ test("a scan sees everything but what is denied", () =>
     expect(entries.get("a/b")).toMatchObject({ kind: "directory", modified: expect.any(Number) });
   }));
 
-test("a scan tells denied and unreachable entries only if asked for, and never among the others", () =>
+test("a scan tells denied and unreachable entries, and never among the others", () =>
   scanning(async (scan, root) => {
     mkdirSync(join(root, "back\\slash"));
     writeFileSync(join(root, "back\\slash", "in"), "");
     const identityAt = (...names: string[]) => identityOf(lstatSync(join(root, ...names), { bigint: true }));
-    const [plain, whole] = [await scan(), await scan({}, true)];
-    expect([plain.unreachable.size, plain.denied.size]).toEqual([0, 0]);
+    const whole = await scan();
     expect([...whole.unreachable]).toEqual([identityAt("back\\slash"), identityAt("back\\slash", "in")]);
     expect([...whole.denied]).toEqual([placeKey(identityAt("e"), "f")]);
-    expect([...whole.entries.keys()]).toEqual([...plain.entries.keys()]);
-    expect((await scan({ entries: 3 }, true)).isComplete).toBe(false);
+    expect([...whole.entries.keys()].filter((path) => /back|f$/.test(path))).toEqual([]);
+    expect((await scan({ entries: 3 })).isComplete).toBe(false);
   }));
 
 test("a scan that ends early knows which directories it has seen whole", () =>
@@ -64,3 +61,22 @@ test("a scan that ends early knows which directories it has seen whole", () =>
   }));
 
 const bound = (scan: Scan) => ({ ...scan, entries: scan.entries, isWhole: (path: string) => scan.isWhole(path) });
+
+test("a scan knows whether it saw everything, where not, and files that give the rights of their owner", () =>
+  scanning(async (scan, root) => {
+    const facts = async () => {
+      const { closed, hasSetId, isThorough } = await scan();
+      return [[...closed], hasSetId, isThorough];
+    };
+    expect(await facts()).toEqual([[], false, true]);
+    mkdirSync(join(root, "a/f/in"), { recursive: true });
+    mkdirSync(join(root, "e/.venue-files"));
+    writeFileSync(join(root, "a/f/in/hidden"), "");
+    chmodSync(join(root, "a/f/in/hidden"), 0o4755);
+    expect(await facts()).toEqual([["a/f", "e/.venue-files"], false, true]);
+    chmodSync(join(root, "e/f"), 0o2755);
+    expect(await facts()).toEqual([["a/f", "e/.venue-files"], true, true]);
+    mkdirSync(join(root, "back\\slash/f"), { recursive: true });
+    expect((await facts())[2]).toBe(false);
+    expect((await scan({ entries: 2 })).isThorough).toBe(false);
+  }));

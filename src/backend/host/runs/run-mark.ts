@@ -1,10 +1,10 @@
 // Marks of running commands in the staging directory, so that the next start can clean up after a killed process.
 
-import type { Io } from "../../core/io.js";
-import { below, CREATE, type Pinned, READ, release } from "../../jail/handles.js";
-import type { Jail } from "../../jail/jail.js";
-import type { Stage } from "../../jail/staging/lock-file.js";
-import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
+import type { Io } from "../../../core/io.js";
+import { below, CREATE, type Pinned, READ, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 
 /** Prefix of mark names in the staging directory. */
 const KIND = "run";
@@ -71,7 +71,7 @@ export function* hasOtherMarks(jail: Jail, { stage }: RunMark, own: ReadonlySet<
  * Cleans up after runs whose process was killed. Without marks, only the staging directory is read.
  * @param clean cleans what has changed below a directory since a time in ms
  */
-export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: number) => Io<void>): Io<void> {
+export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: number) => Io<unknown>): Io<void> {
   const found = yield* quietly(jail.staging.findLeftovers(KIND));
   if (found === undefined) return;
   const { stage, left } = found;
@@ -94,7 +94,7 @@ export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: num
 }
 
 /** If the directory has been moved since, the whole root is cleaned. */
-function* cleanBelow(jail: Jail, names: readonly string[], clean: (directory: Pinned) => Io<void>): Io<void> {
+function* cleanBelow(jail: Jail, names: readonly string[], clean: (directory: Pinned) => Io<unknown>): Io<void> {
   let at: Pinned = jail.top;
   try {
     for (const name of names) {
