@@ -1,5 +1,5 @@
 import { invalidInput } from "../core/errors/texts.js";
-import { movedText } from "../core/errors/undo-texts.js";
+import { missingText, movedText } from "../core/errors/undo-texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
 import { LOOKS, type Operation, type PlacesCall } from "../core/ports/operation.js";
@@ -41,11 +41,13 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const { found, horizon, lacks } = await mergeNewest(journals, query);
     const page = found.slice(0, limit);
     const why = lack ?? (found.length === 0 && before === undefined ? movedPart(journals) : undefined);
+    const lacking = lacks ?? unseenReason(page) ?? why?.reason;
+    const hint = why?.hint ?? missingText(lacking);
     const last = found.length > limit ? page.at(-1)?.entry.id : horizon;
     return {
       entries: await answersOf(page, journals, call),
-      ...why,
-      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacks ?? unseenReason(page) ?? why?.reason }),
+      ...(hint && { hint }),
+      ...endOf({ isLimit: found.length > limit, horizon, lacks: lacking }),
       ...(last === undefined ? {} : { nextCursor: writeIdCursor(binding, last) }),
     };
   },

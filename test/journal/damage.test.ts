@@ -169,7 +169,8 @@ describe("a damaged journal", () => {
     else rmSync(path);
     const after = await open();
     try {
-      expect(await after.invoke("file:history", { root })).toMatchObject({ complete: false, reason: "damaged" });
+      const history = await after.invoke("file:history", { root });
+      expect(history).toMatchObject({ complete: false, reason: "damaged", hint: expect.stringMatching(/missing/) });
       const { entries } = await after.invoke("file:trash", { root });
       expect(entries).toMatchObject([{ kind: "file", size: 8, by: "unknown" }]);
       expect(asideOf(root)).toHaveLength(1);

@@ -114,6 +114,8 @@ describe("a process that is killed right after the commit", () => {
     expect(entries.map(({ op, path, undoable, reason }) => [op, path, undoable, reason])).toEqual([
       ["write", "a", false, "pending"],
     ]);
+    const undo = root.with((files) => files.invoke("file:undo", { id: entries[0]?.id }));
+    await expect(undo).rejects.toThrow(/the process was killed/);
   });
 
   test("has its changes in the history of a process that runs on", async () => {

@@ -41,6 +41,7 @@ const REASONS: Readonly<Record<string, string>> = {
   other_device:
     'it lies on another device than the root. What was kept of it is read with version "<id>:before", to be written by hand',
   concurrent: "others have changed the same at the same time",
+  pending: "the process was killed as it made the change. Look at what is there, and change it by hand",
   visited: "the tree was too large to see all that the command has changed",
   partial: "you may not see every member of this group. Undo the ones you see by their ids",
 };
@@ -95,6 +96,15 @@ export function lackText(root: string, { reason, why }: Lack): string {
 
 export const movedText = (root: string): string =>
   `Root "${escapeText(root)}" was moved: what was changed before is listed again once it is back at its former path`;
+
+/** What is said beside entries of which some are missing. */
+export const missingText = (reason: string | undefined): string | undefined => MISSING[reason ?? ""];
+
+const MISSING: Readonly<Record<string, string>> = {
+  damaged: "Entries are missing: the history was damaged",
+  lost: "Entries are missing: they could not be written to the state directory",
+  waiting: "The newest entries could not be written to the state directory yet. They are lost if the process ends",
+};
 
 /** There is nothing that could be undone or restored. */
 export const noHistory = (root: string, lack: Lack): FileAdapterError =>
