@@ -81,37 +81,37 @@ export class Member {
     const link = ({ directory }: FolderUse): Io<void> => jail.sys.link(from, below(directory, name));
     const move = ({ directory }: FolderUse): Io<void> =>
       moveBelow(jail, { directory: folder, name: before }, { directory, name });
-    const linked = yield* inTrash(jail, link);
-    const binned = this.#binned(noted, name, object) ?? noted;
+    const isLinked = yield* inTrash(jail, link);
     return {
-      ...binned,
-      *done() {
-        const isThere = linked ? yield* succeeds(jail.sys.unlink(from)) : yield* inTrash(jail, move);
-        return isThere ? yield* binned.done() : keepsNothing("no_trash");
-      },
-      *undo() {
-        if (linked) yield* inTrash(jail, ({ directory }) => jail.sys.unlink(below(directory, name)));
-        yield* noted.undo();
-      },
+      ...noted,
+      done: () => this.#endLink(isLinked ? succeeds(jail.sys.unlink(from)) : inTrash(jail, move), name, object),
+      undo: () => this.#dropLink(isLinked ? name : undefined, noted),
     };
   }
 
-  /** What lies in the trash once the group is committed. @param replaced absent: it was taken away */
-  #binned(noted: Keeping | undefined, name: string, replaced?: Pinned): Keeping | undefined {
+  /** Leaves a replaced file its name in the trash alone. */
+  *#endLink(work: Io<boolean>, name: string, object: Pinned): Io<Kept> {
+    return (yield* work) ? yield* this.#describe(name, object) : keepsNothing("no_trash");
+  }
+
+  *#dropLink(name: string | undefined, noted: Keeping): Io<void> {
     const { jail } = this.#intent;
-    if (noted === undefined) return undefined;
-    const describe = function* ({ directory }: FolderUse): Io<Kept> {
-      if (replaced !== undefined) yield* letRead({ jail }, directory, { name, object: replaced });
-      return yield* describeKept(directory, { jail }, { name });
-    };
-    return {
-      ...noted,
-      *done() {
-        const trash = yield* quietly(finishWithReserve(putInTrash(jail, describe)));
-        trash?.release();
-        return trash?.result ?? keepsNothing("no_trash");
-      },
-    };
+    if (name !== undefined) yield* inTrash(jail, ({ directory }) => jail.sys.unlink(below(directory, name)));
+    yield* noted.undo();
+  }
+
+  /** What lies in the trash once the group is committed. */
+  #binned(noted: Keeping | undefined, name: string): Keeping | undefined {
+    return noted && { ...noted, done: () => this.#describe(name) };
+  }
+
+  /** @param replaced absent: it was taken away */
+  *#describe(name: string, replaced?: Pinned): Io<Kept> {
+    const { jail } = this.#intent;
+    const describe = (use: FolderUse): Io<Kept> => describeIn(jail, use, { name, replaced });
+    const trash = yield* quietly(finishWithReserve(putInTrash(jail, describe)));
+    trash?.release();
+    return trash?.result ?? keepsNothing("no_trash");
   }
 
   /** After the group was undone. */
@@ -127,6 +127,15 @@ export class Member {
     if (this.#journal === undefined && isReplaced) noteUnkept(this.#change);
     yield* report(this.#change, this.change, this.#keeping);
   }
+}
+
+function* describeIn(
+  jail: Jail,
+  { directory }: FolderUse,
+  { name, replaced }: { readonly name: string; readonly replaced: Pinned | undefined },
+): Io<Kept> {
+  if (replaced !== undefined) yield* letRead({ jail }, directory, { name, object: replaced });
+  return yield* describeKept(directory, { jail }, { name });
 }
 
 /** @returns whether it was done */
