@@ -75,7 +75,22 @@ async function sessionInputs(session: FileSession): Promise<readonly UndoInput[]
   if (newest === undefined) throw nothingToUndo();
   const own = standing.filter(({ actor, via }) => actor === newest.actor && via === newest.via);
   const end = own.findIndex(({ time }, index) => index > 0 && (own[index - 1]?.time ?? 0) - time > PAUSE_MS);
-  return inputsByRoot(end < 0 ? own : own.slice(0, end));
+  return inputsByRoot(withoutPurged(end < 0 ? own : own.slice(0, end), session));
+}
+
+/** Past changes that were purged, and what was changed at their places before, which are named. @param changes newest first */
+function withoutPurged(changes: readonly Change[], session: FileSession): readonly Change[] {
+  const left = new Set<string>();
+  return changes.filter((change) => {
+    const { root, path, from, fromRoot = root, reason } = change;
+    const places = [`${root}:${path}`, ...(from === undefined ? [] : [`${fromRoot}:${from}`])];
+    if (reason !== "purged" && !places.some((place) => left.has(place))) return true;
+    for (const place of places) left.add(place);
+    const why =
+      reason === "purged" ? "what it replaced was purged" : "its place was changed since by one that was purged";
+    session.context.stderr.write(`venue-files: stays as it is: ${why}:\n  ${changeText(change)}\n`);
+    return false;
+  });
 }
 
 /** Changes that are still in place, newest first. */

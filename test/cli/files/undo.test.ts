@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import { makeGround } from "../people.js";
@@ -28,4 +28,17 @@ test("who is not the operator takes back the newest changes that they see, too",
   expect(await asAlice("undo", "-y")).toMatchObject({ status: 0, stdout: expect.stringContaining("+fifth quarter") });
   expect(await asAlice("undo", "--last", "2", "-y")).toMatchObject({ status: 0, stderr: "" });
   expect(q3()).toBe("third quarter\n");
+});
+
+test("a session is taken back past a change that was purged, which is named", async () => {
+  const { folder, venueFiles } = makeGround();
+  const run = (...args: string[]) => venueFiles([...args, "--config", "venue.json5"]);
+  const names = ["one", "two", "three"];
+  for (const name of names) writeFileSync(join(folder, name), "new");
+  writeFileSync(join(folder, "docs/two"), "a key");
+  expect(await run("put", ...names.map((name) => join(folder, name)), "docs:")).toMatchObject({ status: 0 });
+  expect(await run("purge", "-y", "docs:two")).toMatchObject({ status: 0 });
+  const undone = await run("undo", "--session", "-y");
+  expect(undone).toMatchObject({ status: 0, stderr: expect.stringMatching(/purged:\n .* docs:two\n$/) });
+  expect(names.filter((name) => existsSync(join(folder, "docs", name)))).toEqual(["two"]);
 });
