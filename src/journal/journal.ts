@@ -29,13 +29,10 @@ import type {
 } from "../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../core/ports/open-file.js";
 import { type PruneRules, Pruner } from "./prune.js";
-import { queryStore } from "./query.js";
+import { queryStore, rowsSince } from "./query.js";
 import { settleLeft } from "./recover.js";
 import { entryOf, fileOf, type KeptRow, lossOf, rowOf } from "./rows.js";
 import { type JournalStore, openStore, type StoreUser } from "./store.js";
-
-/** Newest entries that are looked through for those since a time. */
-const MAX_SINCE = 20_000;
 
 export interface RootJournalOptions {
   /** Name of the root. */
@@ -138,14 +135,9 @@ export class RootJournal implements Journal, JournalWriter {
     return isAdded;
   }
 
-  *madeSince(time: number): Generator<IdentifiedRecord> {
+  madeSince(time: number): Iterable<IdentifiedRecord> {
     this.#store.flush();
-    let visited = 0;
-    for (const id of this.#store.ids(undefined)) {
-      const row = this.#store.entry(id);
-      if (++visited > MAX_SINCE || (row !== undefined && row.time < time)) return;
-      if (row !== undefined) yield row;
-    }
+    return rowsSince(this.#store, time);
   }
 
   freeSpace(bytes: number, mayGiveUp: (path: readonly string[]) => boolean): Promise<boolean> {
@@ -159,11 +151,8 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   waiting(sees: (entry: JournalEntry) => boolean): JournalEntry | undefined {
-    for (const { row, kept } of this.#store.waiting()) {
-      const entry = entryOf(row, kept);
-      if (sees(entry)) return entry;
-    }
-    return undefined;
+    const entries = this.#store.waiting().map(({ row, kept }) => entryOf(row, kept));
+    return entries.find(sees);
   }
 
   entry(id: string): JournalEntry | undefined {
@@ -247,7 +236,14 @@ export class RootJournal implements Journal, JournalWriter {
     this.#store.flush();
     const every = new Set(await this.#everyId());
     const purged = ids === "all" ? [...every] : ids.filter((id) => every.has(id));
-    if (purged.length === 0) return { purged };
+    if (purged.length > 0) await this.#purge(purged, by);
+    // What was pruned before is gone then, too.
+    await this.#options.bin.dropSpares();
+    await this.#store.overwriteRemoved();
+    return { purged };
+  }
+
+  async #purge(purged: readonly string[], by: Purge): Promise<void> {
     await this.#options.bin.remove(purged.map((id) => this.trashName(id)));
     const rows = purged.map((id) => this.#store.entry(id)).filter((row) => row?.isKept === true);
     this.#store.update(rows.flatMap((row) => (row === undefined ? [] : [{ ...row, reason: "purged" as const }])));
@@ -255,7 +251,6 @@ export class RootJournal implements Journal, JournalWriter {
     const what = { action: "deleted", kind: "other", before: null, after: null, files: purged.length } as const;
     const record = { ...by, ...what, op: "purge", id: this.newId(), time: this.#options.nowMs() };
     this.add(record, { in: "nothing", reason: "purged" });
-    return { purged };
   }
 
   async close(): Promise<void> {

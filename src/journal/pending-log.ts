@@ -3,7 +3,17 @@
 // power failure may lose them.
 
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync, readdirSync, readFileSync, readSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { timeOfId } from "../core/entry-id.js";
 import { attempt } from "../core/io.js";
@@ -17,6 +27,8 @@ const PREFIX = "pending-";
 const LACKING = "-lacking";
 /** A file with more than this (bytes) gets no more notes, and goes once all its notes have ended. */
 const MAX_BYTES = 1_048_576;
+/** Notes that have ended stay in a file for this long (ms). */
+const CUT_MS = 1_000;
 /** The first record of a file, with what names its process, is shorter. */
 const FIRST_BYTES = 512;
 /** A noted change. `bytes`: the content from before it. */
@@ -54,6 +66,7 @@ export class PendingLog {
   readonly #settled = new Set<string>();
   #file: NoteFile | undefined;
   #lacks = false;
+  #cutting: NodeJS.Timeout | undefined;
 
   /**
    * Makes the file at once: it tells others that this process has the journal open.
@@ -121,12 +134,29 @@ export class PendingLog {
     this.#over.clear();
     for (const [file, own] of ended) {
       if (file.open > 0) attempt(() => append(file, { ended: own }));
-      else if (file === this.#file) startOver(file);
+      else if (file === this.#file) this.#startOver(file);
       else remove(file);
     }
   }
 
+  #startOver(file: NoteFile): void {
+    startOver(file);
+    this.#cutting ??= setTimeout(() => this.cut(), CUT_MS).unref();
+  }
+
+  /** Nothing of notes that have ended stays in a file. */
+  cut(): void {
+    clearTimeout(this.#cutting);
+    this.#cutting = undefined;
+    const file = this.#file;
+    if (file === undefined) return;
+    if (file.open === 0) cut(file);
+    // It goes once its notes have ended.
+    else attempt(() => this.#renew());
+  }
+
   close(): void {
+    clearTimeout(this.#cutting);
     const file = this.#file;
     if (file === undefined) return;
     this.#file = undefined;
@@ -163,7 +193,11 @@ export class PendingLog {
   /** The file for the next note. */
   #current(): NoteFile {
     const file = this.#file;
-    if (file !== undefined && file.at <= MAX_BYTES) return file;
+    return file !== undefined && file.at <= MAX_BYTES ? file : this.#renew();
+  }
+
+  #renew(): NoteFile {
+    const file = this.#file;
     const next = this.#create();
     if (file?.open === 0) remove(file);
     this.#file = next;
@@ -201,6 +235,9 @@ function startOver(file: NoteFile): void {
   file.at = file.start;
   attempt(() => writeSync(file.fd, END, 0, END.length, file.at));
 }
+
+/** What was kept in notes is not in the file any more. */
+const cut = ({ fd, start }: NoteFile): unknown => attempt(() => ftruncateSync(fd, start));
 
 function remove({ fd, path }: Pick<NoteFile, "fd" | "path">): void {
   closeSync(fd);

@@ -2,7 +2,7 @@
 
 import { yieldToLoop } from "../core/io.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
-import { entryOf, pathText } from "./rows.js";
+import { type EntryRow, entryOf, pathText } from "./rows.js";
 import type { JournalStore } from "./store.js";
 
 /** Entries that one query looks at. */
@@ -61,4 +61,14 @@ function matches(entry: Pick<JournalEntry, "actor" | "via" | "group" | "path" | 
     (query.group === undefined || entry.group === query.group) &&
     (query.path === undefined || isAt(entry.path) || isAt(entry.from))
   );
+}
+
+/** Rows since a time, newest first, as far back as one query looks. */
+export function* rowsSince(store: JournalStore, time: number): Generator<EntryRow> {
+  let visited = 0;
+  for (const id of store.ids(undefined)) {
+    const row = store.entry(id);
+    if (++visited > MAX_VISITED || (row !== undefined && row.time < time)) return;
+    if (row !== undefined) yield row;
+  }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { beginAfter } from "../core/entry-id.js";
 import type { EntryNote, JournalFault } from "../core/ports/changes/journal.js";
 import type { Kept } from "../core/ports/changes/journal-writer.js";
+import { overwriteFree } from "../database/overwrite-free.js";
 import { hasDamaged, INDEX, keepTrashKey, keptTrashKey, markClosed, stillThere } from "./check-tables.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
 import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
@@ -53,7 +54,8 @@ export class JournalStore {
   #pauseMs = 0;
   #isDamaged = false;
   #isOpen = true;
-  #lost = 0;
+  /** Entries that could not be written. */
+  lost = 0;
   /** What dead processes left is settled once, whichever root comes first. */
   settling: Promise<void> = Promise.resolve();
 
@@ -92,14 +94,9 @@ export class JournalStore {
     markClosed(this.#folder);
   }
 
-  /** Entries that could not be written. */
-  get lost(): number {
-    return this.#lost;
-  }
-
   /** Why it is not whole. */
   get fault(): JournalFault | undefined {
-    return this.#isDamaged ? "damaged" : this.#lost > 0 ? "lost" : this.#pauseMs > 0 ? "waiting" : undefined;
+    return this.#isDamaged ? "damaged" : this.lost > 0 ? "lost" : this.#pauseMs > 0 ? "waiting" : undefined;
   }
 
   /** Whether one more entry can be written, or wait for it. */
@@ -115,7 +112,7 @@ export class JournalStore {
   add(row: EntryRow, kept: Kept | undefined, apart: boolean): boolean {
     if (!this.#isOpen) return false;
     if (this.#waiting.isFull && !this.#pending.has(row.id)) {
-      this.#lost += 1;
+      this.lost += 1;
       this.#pending.lack();
       return false;
     }
@@ -235,6 +232,14 @@ export class JournalStore {
     const written = changes.filter((row) => !this.#waiting.change(row.id, { row }));
     return this.transact((tables) => {
       for (const row of written) tables.entries.putSync(key(row.id), encode(row));
+    });
+  }
+
+  /** Nothing that was removed before can be found in a file afterwards. @throws ENOSPC if they cannot be written */
+  async overwriteRemoved(): Promise<void> {
+    this.#pending.cut();
+    await overwriteFree(this.#tables).catch((error: unknown) => {
+      throw Object.assign(new Error("The journal cannot be written", { cause: error }), { code: "ENOSPC" });
     });
   }
 

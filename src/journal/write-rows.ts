@@ -5,6 +5,8 @@ import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { type EntryRow, indexesOf, type KeptRow } from "./rows.js";
 import { addTotals, decode, encode, indexKey, key, type Tables } from "./tables.js";
 
+/** Larger values have pages of their own. */
+const SHARED_BYTES = 2_048;
 const NOTHING = Buffer.alloc(0);
 
 /** Bytes that count against the quota. */
@@ -55,7 +57,7 @@ export function removeOne(tables: Tables, id: string, isEntry: boolean): void {
   const actor = entry?.actor ?? "";
   if (row !== undefined) index.removeSync(contentKey(row, id, actor));
   kept.removeSync(key(id));
-  images.removeSync(key(id));
+  removeImage(images, id);
   const isGone = isEntry && entries.doesExist(key(id));
   if (isGone && entry !== undefined) {
     for (const [by, text] of indexesOf(entry)) index.removeSync(indexKey(by, text, id));
@@ -63,6 +65,13 @@ export function removeOne(tables: Tables, id: string, isEntry: boolean): void {
   if (isGone) entries.removeSync(key(id));
   const bytes = countedBytes(row);
   if (bytes > 0 || isGone) addTotals(tables, { entries: isGone ? -1 : 0, bytes: -bytes }, actor);
+}
+
+/** On a page with others it would stay until that is written anew: so it is overwritten first. */
+function removeImage(images: Tables["images"], id: string): void {
+  const length = images.get(key(id))?.length ?? 0;
+  if (length > 0 && length <= SHARED_BYTES) images.putSync(key(id), Buffer.alloc(length));
+  images.removeSync(key(id));
 }
 
 function rowIn<T>(table: Tables["entries"], id: string): T | undefined {

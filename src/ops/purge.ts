@@ -1,7 +1,8 @@
 import { invalidInput } from "../core/errors/texts.js";
-import { purgeNeedsOperator, unknownEntry } from "../core/errors/undo-texts.js";
+import { purgeNeedsOperator, purgeNeedsRoom, unknownEntry } from "../core/errors/undo-texts.js";
 import type { JournalEntry } from "../core/ports/changes/journal.js";
 import type { Operation, PlacesCall } from "../core/ports/operation.js";
+import { isFull } from "../core/unknown.js";
 import type { PurgeInput, PurgeOutput } from "../schema/types.js";
 import { type JournalView, journalIn, requireHistory, segmentsOf, visibleRoot } from "./history/visible-entries.js";
 
@@ -43,8 +44,12 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
     if (paths.length > 0) requestedRoot.askToPurge?.(paths);
     const { origin } = access;
     if (origin === undefined) throw new TypeError("A call on a root with a journal has an origin");
-    const { purged } = await of.journal.purge(ids, { ...origin, path: segmentsOf(root, path ?? "") });
-    return { purged: purged.length };
+    try {
+      const { purged } = await of.journal.purge(ids, { ...origin, path: segmentsOf(root, path ?? "") });
+      return { purged: purged.length };
+    } catch (error) {
+      throw isFull(error) ? purgeNeedsRoom(root) : error;
+    }
   },
 };
 

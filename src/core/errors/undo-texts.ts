@@ -76,6 +76,13 @@ export const purgeNeedsOperator = (root: string): FileAdapterError =>
     { root },
   );
 
+export const purgeNeedsRoom = (root: string): FileAdapterError =>
+  adapterError(
+    "NO_SPACE",
+    `What was kept in root "${escapeText(root)}" may still be in the files of its journal: the disk of the state directory is full. Free some space, and purge again`,
+    { root },
+  );
+
 // Texts of errors about the journal and the trash.
 
 const WHY: Partial<Readonly<Record<NotUndoable, string>>> = {

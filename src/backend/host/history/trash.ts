@@ -1,8 +1,5 @@
 // The trash folder of a host root, by the handles of its jail.
 
-import { createHash } from "node:crypto";
-import { FileAdapterError } from "../../../core/errors/errors.js";
-import type { Sha256 } from "../../../core/etag.js";
 import { type Awaitable, type Io, runIo } from "../../../core/io.js";
 import type { KeptState } from "../../../core/ports/changes/journal.js";
 import type { Part, Present, TrashFolder, TrashItem } from "../../../core/ports/changes/journal-writer.js";
@@ -18,11 +15,9 @@ import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import type { Amount } from "../../quota.js";
 import { kindOf, stateOf } from "../changes/report.js";
 import { findBelow } from "../group/intent.js";
-import { directoryFinder } from "../group/recovery.js";
 import { readRange } from "../open.js";
 import { countTree, freedBy } from "../quota.js";
-
-const PIECE_BYTES = 1_048_576;
+import { lookAtPresent } from "./present.js";
 
 /** The folder, for changes. `undefined`: this root can have none. */
 const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
@@ -109,6 +104,10 @@ export class HostTrash implements TrashFolder {
     return runIo(removeItems(this.#current(), names));
   }
 
+  dropSpares(): Awaitable<void> {
+    return runIo(this.#current().spares.drop());
+  }
+
   async recover(): Promise<void> {
     const jail = this.#current();
     await jail.recovering;
@@ -117,7 +116,7 @@ export class HostTrash implements TrashFolder {
 
   present(path: readonly string[], part?: Part): Awaitable<Present | "missing" | "unknown"> {
     const jail = this.#current();
-    return runIo(orUnknown(jail, presentAt(jail, path, part)));
+    return runIo(lookAtPresent(jail, path, part));
   }
 
   #inTrash<T>(work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Awaitable<T> {
@@ -129,24 +128,14 @@ function* isUsable(jail: Jail): Io<boolean> {
   return (yield* quietly(hasFolder(jail, TRASH))) === true;
 }
 
-/** A jail that closes knows nothing either: what it was asked for is settled at the next start. */
-function* orUnknown<T>(jail: Jail, look: Io<T>): Io<T | "unknown"> {
-  try {
-    return yield* finishWithReserve(look);
-  } catch (error) {
-    const isRefused = errnoOf(error) !== undefined || error instanceof FileAdapterError;
-    if (jail.isClosing || !isRefused) throw error;
-    return "unknown";
-  }
-}
-
 function* removeItems(jail: Jail, names: readonly string[]): Io<void> {
   yield* readTrash(jail, (_, folder) => removeEach(jail, folder, names), undefined);
   yield* jail.staging.removeFolder(TRASH);
 }
 
 function* removeEach(jail: Jail, folder: Pinned, names: readonly string[]): Io<void> {
-  for (const name of names) yield* removeItem(jail, folder, name);
+  // What is not there, or cannot be removed, keeps none of the others.
+  for (const name of names) yield* quietly(removeItem(jail, folder, name));
 }
 
 /** Runs work in the trash; where there is none, or it cannot be reached, it counts as empty. */
@@ -201,41 +190,6 @@ function* lookAt(jail: Jail, folder: Pinned, names: readonly string[]): Io<KeptS
     return { ...state, names: (yield* jail.sys.names(object)).map((entry) => nameOf(entry).name) };
   } finally {
     found.close();
-  }
-}
-
-function* presentAt(jail: Jail, path: readonly string[], part: Part | undefined): Io<Present | "missing"> {
-  if (path.length === 0) return { kind: "directory", state: stateOf(jail.top.stat) };
-  const opened = yield* directoryFinder(jail)(path);
-  if (opened === undefined) return "missing";
-  try {
-    const object = yield* jail.handles.pin(opened.directory, path.at(-1) ?? "");
-    if (object === undefined) return "missing";
-    try {
-      const found = { kind: kindOf(object.stat), state: stateOf(object.stat) };
-      if (part === undefined || !object.stat.isFile()) return found;
-      return { ...found, partSha256: yield* hashPart(jail, object, part) };
-    } finally {
-      release(object);
-    }
-  } finally {
-    opened.close();
-  }
-}
-
-function* hashPart(jail: Jail, file: Pinned, { offset, length }: Part): Io<Sha256> {
-  const hash = createHash("sha256");
-  const fd = yield* jail.handles.reopen(file, READ);
-  try {
-    for (let done = 0; done < length; ) {
-      const bytes = yield* readRange(jail, fd, { offset: offset + done, length: Math.min(PIECE_BYTES, length - done) });
-      if (bytes.length === 0) break;
-      hash.update(bytes);
-      done += bytes.length;
-    }
-    return hash.digest("hex");
-  } finally {
-    closeNow(fd);
   }
 }
 

@@ -181,6 +181,9 @@ export interface Journal {
   note(ids: readonly string[], note: EntryNote): Awaitable<void>;
   /** Entries in the trash, newest first. */
   trash(): Awaitable<readonly TrashEntry[]>;
-  /** Removes images and trash of entries for good. The entries stay, and one more says who did it. */
+  /**
+   * Removes images and trash of entries for good. The entries stay, and one more says who did it.
+   * @throws ENOSPC if they may still be in a file
+   */
   purge(ids: readonly string[] | "all", by: Purge): Awaitable<Purged>;
 }

@@ -1,0 +1,66 @@
+// What is at a path of a root now: by it the journal completes the entries of processes that died.
+
+import { createHash } from "node:crypto";
+import { FileAdapterError } from "../../../core/errors/errors.js";
+import type { Sha256 } from "../../../core/etag.js";
+import type { Io } from "../../../core/io.js";
+import type { Part, Present } from "../../../core/ports/changes/journal-writer.js";
+import { type Pinned, READ, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
+import { closeNow, errnoOf } from "../../../jail/sys.js";
+import { kindOf, stateOf } from "../changes/report.js";
+import { directoryFinder } from "../group/recovery.js";
+import { readRange } from "../open.js";
+
+const PIECE_BYTES = 1_048_576;
+
+/** A jail that closes knows nothing: what it was asked for is settled at the next start. @throws ABORTED then */
+export function* lookAtPresent(
+  jail: Jail,
+  path: readonly string[],
+  part: Part | undefined,
+): Io<Present | "missing" | "unknown"> {
+  try {
+    return yield* finishWithReserve(presentAt(jail, path, part));
+  } catch (error) {
+    const isRefused = errnoOf(error) !== undefined || error instanceof FileAdapterError;
+    if (jail.isClosing || !isRefused) throw error;
+    return "unknown";
+  }
+}
+
+function* presentAt(jail: Jail, path: readonly string[], part: Part | undefined): Io<Present | "missing"> {
+  if (path.length === 0) return { kind: "directory", state: stateOf(jail.top.stat) };
+  const opened = yield* directoryFinder(jail)(path);
+  if (opened === undefined) return "missing";
+  try {
+    const object = yield* jail.handles.pin(opened.directory, path.at(-1) ?? "");
+    if (object === undefined) return "missing";
+    try {
+      const found = { kind: kindOf(object.stat), state: stateOf(object.stat) };
+      if (part === undefined || !object.stat.isFile()) return found;
+      return { ...found, partSha256: yield* hashPart(jail, object, part) };
+    } finally {
+      release(object);
+    }
+  } finally {
+    opened.close();
+  }
+}
+
+function* hashPart(jail: Jail, file: Pinned, { offset, length }: Part): Io<Sha256> {
+  const hash = createHash("sha256");
+  const fd = yield* jail.handles.reopen(file, READ);
+  try {
+    for (let done = 0; done < length; ) {
+      const bytes = yield* readRange(jail, fd, { offset: offset + done, length: Math.min(PIECE_BYTES, length - done) });
+      if (bytes.length === 0) break;
+      hash.update(bytes);
+      done += bytes.length;
+    }
+    return hash.digest("hex");
+  } finally {
+    closeNow(fd);
+  }
+}
