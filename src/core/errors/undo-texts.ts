@@ -89,7 +89,7 @@ const WHY: Partial<Readonly<Record<NotUndoable, string>>> = {
   quota: "the trash is full. Purge it, or raise journalQuota",
   other_device: "it lies on another device, and only files of up to 16 MB are copied from there",
   too_large: "it is too large to copy",
-  no_state_dir: "the state directory (stateDir) cannot be used",
+  no_state_dir: "the state directory (stateDir) cannot be used, or its disk is full",
   no_lmdb: "the library lmdb cannot be loaded",
   no_trash: ".venue-files/trash in the root is a link, or cannot be used",
 };

@@ -26,7 +26,7 @@ export function bringUpToDate(directory: string): void {
   if (number < CURRENT_FORMAT || isUnderWay) migrateState(directory, { formatOf: () => checkFormat(directory) });
 }
 
-/** Reads the format. A directory without a format file is of format 1. @throws ConfigError 78 if it is a newer one */
+/** Reads the format. Without a format file, or with an empty one, a directory is of format 1. @throws ConfigError 78 if it is a newer one */
 export function checkFormat(directory: string, newest = CURRENT_FORMAT): StateFormat {
   const file = readSecretFile(join(directory, FORMAT), FORMAT_FILE);
   const none = { number: 1, isUnderWay: false };
@@ -38,8 +38,13 @@ export function checkFormat(directory: string, newest = CURRENT_FORMAT): StateFo
     if (file.fault === NOT_MADE) return none;
     throw refuse(`its file '${FORMAT}' cannot be read: ${file.fault}`, file.exitStatus);
   }
+  // A full disk or a crash left it empty.
+  if (file.text === "") return none;
   const [, digits, next] = FORMAT_TEXT.exec(file.text) ?? [];
-  if (digits === undefined) throw refuse(`its file '${FORMAT}' holds no number`, 78);
+  if (digits === undefined) {
+    const way = "Write 1 into it, unless a newer version has used this directory";
+    throw refuse(`its file '${FORMAT}' holds no number. ${way}`, 78);
+  }
   const reached = Number(next?.slice(1) ?? digits);
   if (reached <= newest) return { number: Number(digits), isUnderWay: next !== undefined };
   const what = next === undefined ? "it is of" : "it is on the way to";

@@ -33,6 +33,15 @@ describe("the format of a state directory", () => {
     problems: [`'stateDir' cannot be used: ${fault}: ${inside("state")}`],
   });
 
+  const NO_NUMBER =
+    "its file 'format' holds no number. Write 1 into it, unless a newer version has used this directory";
+
+  test("is the first where its file is empty", () => {
+    mkdirSync(inside("state"), { mode: 0o700 });
+    writeFileSync(inside("state", "format"), "");
+    expect(open()).toBe(inside("state"));
+  });
+
   test("is written when it is opened, and nothing that is there is touched", () => {
     mkdirSync(inside("state"), { mode: 0o700 });
     writeFileSync(inside("state", "revocations"), "did:web:gone\n");
@@ -45,9 +54,9 @@ describe("the format of a state directory", () => {
   test.each([
     ["2\n", "it is of format 2, and this version knows 1. Use a newer version"],
     ["999999999", "it is of format 999999999, and this version knows 1. Use a newer version"],
-    ["", "its file 'format' holds no number"],
-    ["0\n", "its file 'format' holds no number"],
-    ["1.5\n", "its file 'format' holds no number"],
+    ["0\n", NO_NUMBER],
+    ["1.5\n", NO_NUMBER],
+    ["\0", NO_NUMBER],
     ["1".repeat(17), "its file 'format' cannot be read: it is too long"],
   ])("is not believed when it is %j", (content, fault) => {
     mkdirSync(inside("state"), { mode: 0o700 });
