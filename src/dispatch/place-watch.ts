@@ -54,6 +54,10 @@ class Watch implements PlaceWatch {
     return this.#coverage.isComplete;
   }
 
+  lookedSince(position: number): boolean {
+    return this.#coverage.lookedSince(position);
+  }
+
   get ready(): Promise<void> | undefined {
     return this.#coverage.ready;
   }
@@ -160,12 +164,16 @@ export class Polls {
   ): Promise<WatchedChanges> {
     const { scope } = options;
     if (watch.ready !== undefined) await scope.race(settleWithin(watch.ready, READY_MS));
+    const began = cursor === undefined ? undefined : watch.positionOf(cursor);
     const answer = (events: readonly FileChange[], at: number, how: { overflow: boolean; isCut: boolean }) => ({
       ...{ events, cursor: watch.cursorAt(at), ...how },
-      isCovered: watch.isComplete && watch.ready === undefined,
+      isCovered:
+        watch.isComplete &&
+        watch.ready === undefined &&
+        (began === undefined || how.overflow || watch.lookedSince(began)),
     });
-    if (cursor === undefined) return answer([], this.#log.position, { overflow: false, isCut: false });
-    let from = watch.positionOf(cursor);
+    if (began === undefined) return answer([], this.#log.position, { overflow: false, isCut: false });
+    let from = began;
     const deadline = performance.now() + waitMs;
     for (;;) {
       const now = this.#log.position;

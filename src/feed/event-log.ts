@@ -145,6 +145,11 @@ export class EventRing<Event> {
     this.#tell();
   }
 
+  /** Goes on by one position, so that cursors from before and after can be told apart. @returns the position */
+  step(): number {
+    return this.#next();
+  }
+
   /** Something happened that nobody saw: every reader has to look for itself. */
   markLost(): void {
     this.#lostUntil = this.#next();

@@ -30,6 +30,8 @@ export interface WatchedRoot {
 export interface Coverage {
   /** Whether changes by others are seen everywhere in it. */
   readonly isComplete: boolean;
+  /** Whether it was looked at wherever it cannot be watched, after a position. */
+  lookedSince(position: number): boolean;
   /** Whether they were seen from a position on. Until they are seen that is not known, and counts as so. */
   holdsSince(position: number): boolean;
   /** It ended from the other side: the root is another one. */
@@ -40,9 +42,12 @@ export interface Coverage {
   release(): void;
 }
 
+const BEFORE_ALL = -1;
+
 /** Backends without an observer: nobody else changes them, or nobody can see it. */
 const NOTHING_TO_WATCH: Coverage = {
   isComplete: true,
+  lookedSince: () => true,
   holdsSince: () => true,
   isOver: false,
   ready: undefined,
@@ -74,9 +79,16 @@ export class RootFeed {
   cover(place: ObservedPlace, { backend, policy }: WatchedRoot): Coverage {
     if (backend.observe === undefined) return NOTHING_TO_WATCH;
     for (const one of this.#watched) if (one.covers(place)) return one.hold();
-    const observer = this.#observer(policy);
+    let lookedAt = BEFORE_ALL;
+    const beginLook = () => {
+      const position = this.ring.step();
+      return () => {
+        lookedAt = position;
+      };
+    };
     const watched = new Watched(place, {
-      observation: backend.observe(place, observer),
+      observation: backend.observe(place, { ...this.#observer(policy), beginLook }),
+      lookedAt: () => lookedAt,
       now: () => this.ring.end,
       closed: () => this.#watched.delete(watched),
     });
@@ -96,7 +108,7 @@ export class RootFeed {
     this.#merging.close();
   }
 
-  #observer(policy: PathPolicy | undefined): Observer {
+  #observer(policy: PathPolicy | undefined): Omit<Observer, "beginLook"> {
     return {
       changed: ({ version, ...change }) => {
         this.#known.set(change.path, change.entryType === "directory" && version !== null ? "directory" : version);
@@ -112,6 +124,8 @@ export class RootFeed {
 
 interface WatchedParts {
   readonly observation: Observation;
+  /** Position at which the last whole look at what cannot be watched began. */
+  readonly lookedAt: () => number;
   /** Position of the newest event. */
   readonly now: () => number;
   readonly closed: () => void;
@@ -149,13 +163,14 @@ class Watched {
     clearTimeout(this.#linger);
     this.#holders += 1;
     let isHeld = true;
-    const { observation } = this.#parts;
+    const { observation, lookedAt } = this.#parts;
     const isOver = () => this.#isClosed;
     const ready = () => (this.#since === undefined && !this.#isClosed ? this.#ready : undefined);
     return {
       get isComplete() {
         return observation.isComplete;
       },
+      lookedSince: (position) => !observation.isPolled || lookedAt() > position,
       holdsSince: (position) => this.#since === undefined || this.#since <= position,
       get isOver() {
         return isOver();

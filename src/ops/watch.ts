@@ -35,7 +35,11 @@ export const watch: Operation<WatchInput, WatchOutput> = {
 function hintOf({ overflow, isCut, isCovered }: { overflow: boolean; isCut: boolean; isCovered: boolean }) {
   if (overflow) return { hint: "Changes were missed: list again, then go on with this cursor" };
   if (isCut) return { hint: "There are more: go on with this cursor" };
-  return isCovered ? {} : { hint: "Changes by other programs are not seen everywhere here" };
+  return isCovered
+    ? {}
+    : {
+        hint: "Changes by other programs are looked for every few seconds, and not everywhere in a large tree: go on with this cursor",
+      };
 }
 
 /** A line for each change. */

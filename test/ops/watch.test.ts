@@ -50,6 +50,27 @@ async function eventsAfter(
   return found;
 }
 
+describe("watch where nothing tells of changes, so that they are looked for", () => {
+  const polled = useGround({ root: { io: "pool" }, publicCaps: [EVERYTHING] });
+
+  test("is complete for the time since its cursor only once all was looked at since", async () => {
+    polled.put("sub/old", "");
+    const first = await polled.run("watch", {});
+    writeFileSync(join(polled.dir, "sub/new"), "1");
+    const early = await polled.run("watch", { cursor: first.cursor });
+    expect(early).toMatchObject({ events: [], complete: false, reason: "visited" });
+    const events: string[] = [];
+    let answer: Watched = early;
+    for (const end = Date.now() + 30_000; !answer.complete && Date.now() < end; ) {
+      answer = (await polled.run("watch", { cursor: first.cursor, waitMs: 500 })) as Watched;
+      if (answer.complete) events.push(...shown(answer));
+    }
+    expect([answer.complete, events]).toEqual([true, ["created sub/new  external"]]);
+    // The next cursor begins a time of its own.
+    expect(await polled.run("watch", { cursor: answer.cursor })).toMatchObject({ events: [], complete: false });
+  }, 60_000);
+});
+
 describe("watch", () => {
   test("tells of a time that was set, as a change of this venue", async () => {
     on.put("dated.txt", "1");

@@ -14,7 +14,14 @@ test("readers see alike that are of one caller, the same topics and the same roo
   let ring = log.ring<FileChange>();
   let isThere = true;
   const place = (): PlaceWatch => ({
-    ...{ ring: ring.number, isComplete: true, ready: undefined, cursorAt: String, positionOf: Number },
+    ...{
+      ring: ring.number,
+      isComplete: true,
+      ready: undefined,
+      lookedSince: () => true,
+      cursorAt: String,
+      positionOf: Number,
+    },
     ...{ read: () => [], hasLost: () => false, listen: () => () => {}, close: () => {} },
   });
   const events = createVenueEvents({

@@ -1,6 +1,7 @@
 // Polls directories that cannot be watched, every two seconds and up to a bounded number of entries.
 
 import { type Io, yieldToLoop } from "../../../core/io.js";
+import type { Observer } from "../../../core/ports/changes/observer.js";
 import { forEachPiece, isReachable, type Name, nameOf } from "../../../jail/directory.js";
 import { entryPath, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
@@ -19,6 +20,7 @@ export interface PollingParts {
   readonly jail: () => Jail;
   /** Told of names that have to be looked at. */
   readonly found: (directory: WatchedDirectory, names: readonly string[]) => void;
+  readonly beginLook: Observer["beginLook"];
   /** Runs a step in its turn. */
   readonly next: (step: () => Io<void>) => void;
 }
@@ -27,7 +29,6 @@ export class Polling {
   readonly #parts: PollingParts;
   readonly #directories = new Set<WatchedDirectory>();
   #timer: NodeJS.Timeout | undefined;
-  #isComplete = true;
 
   constructor(parts: PollingParts) {
     this.#parts = parts;
@@ -35,7 +36,16 @@ export class Polling {
 
   /** Whether every directory is looked at, in each round. */
   get isComplete(): boolean {
-    return this.#isComplete;
+    let entries = 0;
+    for (const directory of this.#directories) {
+      if (entries > MAX_ENTRIES) return false;
+      entries += directory.entries.size + 1;
+    }
+    return entries <= MAX_ENTRIES;
+  }
+
+  get isEmpty(): boolean {
+    return this.#directories.size === 0;
   }
 
   add(directory: WatchedDirectory): void {
@@ -51,7 +61,6 @@ export class Polling {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#directories.clear();
-    this.#isComplete = true;
   }
 
   #schedule(ms: number): NodeJS.Timeout {
@@ -61,6 +70,7 @@ export class Polling {
   *#runRound(): Io<void> {
     this.#timer = undefined;
     const [began, directories] = [performance.now(), [...this.#directories]];
+    const endLook = this.#parts.beginLook();
     let entries = 0;
     let busyMs = 0;
     let since = began;
@@ -75,7 +85,7 @@ export class Polling {
       since = performance.now();
     }
     busyMs += performance.now() - since;
-    this.#isComplete = entries <= MAX_ENTRIES;
+    if (entries <= MAX_ENTRIES) endLook();
     if (this.#directories.size > 0)
       this.#timer = this.#schedule(Math.max(INTERVAL_MS - (performance.now() - began), busyMs * PAUSE));
   }

@@ -34,6 +34,8 @@ export class TreeObservation implements Observation {
   readonly #looks = new Map<string, number>();
   readonly #breath = new Breath(BREATH_MS);
   readonly #onClosed: () => void;
+  /** Ends of looks whose finds are not told yet. */
+  #ends: (() => void)[] = [];
   #events = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -53,6 +55,7 @@ export class TreeObservation implements Observation {
     this.#polling = new Polling({
       jail,
       found: (directory, names) => this.#touch(directory, names),
+      beginLook: () => this.#beginLook(),
       next: (step) => this.#run(step),
     });
     this.#directories = new WatchedDirectories({
@@ -69,6 +72,10 @@ export class TreeObservation implements Observation {
 
   get isComplete(): boolean {
     return this.#polling.isComplete;
+  }
+
+  get isPolled(): boolean {
+    return !this.#polling.isEmpty;
   }
 
   /** The directory of the root is another one now. */
@@ -92,6 +99,7 @@ export class TreeObservation implements Observation {
     this.#polling.clear();
     this.#directories.clear();
     this.#dirty.clear();
+    this.#ends = [];
     this.#looks.clear();
   }
 
@@ -149,6 +157,15 @@ export class TreeObservation implements Observation {
     this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS).unref();
   }
 
+  /** A look has ended once what it has found is told. */
+  #beginLook(): () => void {
+    const end = this.#observer.beginLook();
+    return () => {
+      if (this.#dirty.size === 0) end();
+      else this.#ends.push(end);
+    };
+  }
+
   #flush(): void {
     this.#timer = undefined;
     const isTooMuch = this.#events >= MAX_EVENTS;
@@ -160,12 +177,14 @@ export class TreeObservation implements Observation {
   *#lookAtDirty(): Io<void> {
     const dirty = [...this.#dirty];
     this.#dirty.clear();
+    const ends = this.#ends.splice(0);
     for (const directory of dirty) {
       if (this.#isClosed) return;
       const found: (readonly string[])[] = [];
       yield* inDirectory(this.#jail(), directory.path, (pinned) => this.#lookIn(pinned, directory, found));
       for (const path of found) yield* this.#cover(path, true);
     }
+    for (const end of ends) end();
   }
 
   /** @param found takes the directories that have to be covered */

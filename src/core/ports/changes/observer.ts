@@ -25,6 +25,8 @@ export interface Observer {
   isBusy(): boolean;
   /** Nobody may see it, so it need not be watched. */
   ignores(path: readonly string[]): boolean;
+  /** A look at all that cannot be watched begins. @returns called at its end, if nothing was left out */
+  beginLook(): () => void;
   /** Changes may have gone unseen. */
   lost(): void;
 }
@@ -33,8 +35,10 @@ export interface Observer {
 export interface Observation {
   /** Settles once all of them are. */
   readonly ready: Awaitable<void>;
-  /** Whether everything that was asked for is watched. */
+  /** Whether everything that was asked for is watched, or looked at again and again. */
   readonly isComplete: boolean;
+  /** Whether some of it is looked at: what happens there is seen with the next look. */
+  readonly isPolled: boolean;
   /** Idempotent. */
   close(): void;
 }

@@ -34,6 +34,8 @@ export interface EventSource<Event> {
 export interface PlaceWatch extends EventSource<FileChange> {
   /** Whether changes by others are seen everywhere in it. */
   readonly isComplete: boolean;
+  /** Whether all of it was looked at after a position, wherever changes by others are not told by the system. */
+  lookedSince(position: number): boolean;
   /** Resolves once they are seen; `undefined`: they are. */
   readonly ready: Promise<void> | undefined;
   /** A cursor of this place and caller. */

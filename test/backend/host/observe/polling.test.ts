@@ -15,11 +15,12 @@ const COLLECT_MS = 40;
 let dir: string;
 let jail: Jail;
 let seen: string[];
+let looks: string[];
 let opened: TreeObservation[];
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "venue-files-polling-"));
   jail = new Jail({ path: dir, readOnly: false, crossDevice: false, io: "sync" }, new Locks());
-  [seen, opened] = [[], []];
+  [seen, looks, opened] = [[], [], []];
   jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] });
 });
 afterEach(async () => {
@@ -35,6 +36,10 @@ const observer: Observer = {
   knows: () => false,
   isBusy: () => false,
   ignores: () => false,
+  beginLook: () => {
+    looks.push("begun");
+    return () => void looks.push("ended");
+  },
   lost: () => void seen.push("lost"),
 };
 
@@ -117,6 +122,19 @@ describe("directories beyond the number that can be watched", () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  test("have been looked at once what a look has found is told", async () => {
+    mkdirSync(join(dir, "a"));
+    const observation = await observe(1);
+    expect([observation.isPolled, looks]).toEqual([true, []]);
+    writeFileSync(join(dir, "a/file"), "");
+    await jest.advanceTimersByTimeAsync(ROUND_MS);
+    await observation.ready;
+    expect([seen, looks]).toEqual([[], ["begun"]]);
+    await jest.advanceTimersByTimeAsync(COLLECT_MS);
+    await observation.ready;
+    expect([seen, looks]).toEqual([["created a/file"], ["begun", "ended"]]);
+  });
+
   test("say so where they hold more than is looked at", async () => {
     for (const name of ["a", "b"]) {
       mkdirSync(join(dir, name));
@@ -124,8 +142,12 @@ describe("directories beyond the number that can be watched", () => {
     }
     mkdirSync(join(dir, "c"));
     const observation = await observe(1);
-    expect(observation.isComplete).toBe(true);
-    await round(observation);
     expect(observation.isComplete).toBe(false);
+    await round(observation);
+    expect([observation.isComplete, looks]).toEqual([false, ["begun"]]);
+    rmSync(join(dir, "a"), { recursive: true });
+    await round(observation);
+    await round(observation);
+    expect([observation.isComplete, looks.at(-1)]).toEqual([true, "ended"]);
   });
 });
