@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { readRecords } from "../../../audit/records.js";
@@ -21,13 +21,27 @@ for (let i = 0; i < ENTRIES; i++) writeFileSync(join(big, `${i}`), "");
 function slowRoot(more: { file?: object; jobs?: object; auth?: object } = {}): {
   config: string;
   outcomes: () => string[];
+  /** Jobs of a venue, as its operator sees them. */
+  jobsOf: (url: string) => Promise<number>;
 } {
   const file = { roots: { big: { path: big, io: "pool" } }, ...more.file };
   const folder = makeFolder({
-    "c.json5": JSON.stringify({ audit: { file: "audit.jsonl" }, mcp: { tools: "full" }, ...more, file }),
+    "c.json5": JSON.stringify({
+      stateDir: "state",
+      audit: { file: "audit.jsonl" },
+      mcp: { tools: "full" },
+      ...more,
+      file,
+    }),
   });
   const outcomes = () => readRecords(join(folder, "audit.jsonl")).map(({ outcome }) => String(outcome));
-  return { config: join(folder, "c.json5"), outcomes };
+  const jobsOf = async (url: string) => {
+    const headers = { authorization: `Bearer ${readFileSync(join(folder, "state/local-token"), "utf8").trim()}` };
+    const status = (await (await fetch(`${url}/api/v1/status`, { headers })).json()) as { stats: { jobs?: number } };
+    if (status.stats.jobs === undefined) throw new Error("The status tells no jobs");
+    return status.stats.jobs;
+  };
+  return { config: join(folder, "c.json5"), outcomes, jobsOf };
 }
 
 const slow = { root: "big", info: "size", maxEntries: ENTRIES };
@@ -40,11 +54,6 @@ function waiting(answer: object | string): typeof look & { waitMs: number; curso
   return { ...look, waitMs: 30_000, cursor };
 }
 const change = () => writeFileSync(join(big, "0"), "changed");
-
-const jobsOf = async (url: string): Promise<number> => {
-  const status = (await (await fetch(`${url}/api/v1/status`)).json()) as { stats: { jobs: number } };
-  return status.stats.jobs;
-};
 
 interface SendOptions {
   readonly signal?: AbortSignal | null;
@@ -135,7 +144,7 @@ describe("a client that", () => {
       { revision: "2025-11-25" },
     ],
   ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected, { client, meta, revision }) => {
-    const { config, outcomes } = slowRoot();
+    const { config, outcomes, jobsOf } = slowRoot();
     const served = await serve(["--config", config]);
     const session = await connect("client 2, newest protocol", { url: served.url });
     const watch = async (args: object, signal: AbortSignal | null = null): Promise<object | string> => {
@@ -174,7 +183,7 @@ describe("a client that", () => {
       ...{ name, token: { sha256: createHash("sha256").update(name).digest("hex") } },
       caps: [{ with: "file://", can: "crud/read" }],
     }));
-    const { config, outcomes } = slowRoot({ auth: { tokens } });
+    const { config, outcomes, jobsOf } = slowRoot({ auth: { tokens } });
     const served = await serve(["--config", config]);
     const owner = { revision, ...(canceller === undefined ? {} : { token: "secret" }) };
     const input = waiting(await send(served.url, callOf(2, look), owner));
