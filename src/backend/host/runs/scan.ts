@@ -24,7 +24,7 @@ export interface ScanLimits {
   readonly ms: number;
 }
 
-export const SCAN_LIMITS: ScanLimits = { entries: 50_000, ms: 500 };
+const SCAN_LIMITS: ScanLimits = { entries: 50_000, ms: 500 };
 
 /** Set-user-id and set-group-id. */
 export const SET_ID_BITS = 0o6000;
