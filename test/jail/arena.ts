@@ -16,6 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "@jest/globals";
+import { stagedIn } from "../staged.js";
 
 /** How the path of every arena begins. */
 const BASES = join(realpathSync(tmpdir()), "venue-files-test-");
@@ -136,11 +137,7 @@ const identity = (stat: BigIntStats): string =>
 
 /** Files in the staging directory of a root; `undefined` when there is no such directory. */
 export function staged(root: string): string[] | undefined {
-  try {
-    return readdirSync(join(root, ".venue-files"));
-  } catch {
-    return undefined;
-  }
+  return stagedIn(root);
 }
 
 /** Makes a directory and everything in it accessible again, so that it can be removed. */

@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
@@ -22,6 +13,7 @@ import { type ErrorCode, FileAdapterError } from "../../src/core/errors/errors.j
 import type { Rendering, SurfaceContext } from "../../src/core/ports/adapter.js";
 import { silentLog } from "../../src/core/ports/log.js";
 import type { FileInputs, FileOutputs } from "../../src/schema/types.js";
+import { stagedIn } from "../staged.js";
 
 export interface Failure {
   readonly code: FileAdapterError["code"];
@@ -127,8 +119,7 @@ export function useGround(options: GroundOptions = {}): Ground {
     get: (path) => readFileSync(join(ground.dir, path)),
     names: (path = "") => readdirSync(join(ground.dir, path)).filter((name) => name !== ".venue-files"),
     staged: () => {
-      const place = join(ground.dir, ".venue-files");
-      const names = existsSync(place) ? readdirSync(place) : [];
+      const names = stagedIn(ground.dir) ?? [];
       // It stays for a while after changes with a condition.
       return names.filter((name) => !name.startsWith("holder-"));
     },

@@ -6,7 +6,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   realpathSync,
   rmSync,
   statSync,
@@ -24,6 +23,7 @@ import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/staging/locks.js";
 import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/jail/staging/process-identity.js";
 import { needs } from "../needs.js";
+import { stagedIn } from "../staged.js";
 import { bwrapHere, isRoot, OWNER } from "./ground.js";
 
 const bwrap = await bwrapHere();
@@ -32,7 +32,7 @@ const HOUR_MS = 3_600_000;
 describe("commands of a process that was killed", () => {
   let root = "";
   const at = (path: string): string => join(root, path);
-  const staged = (): string[] => (existsSync(at(".venue-files")) ? readdirSync(at(".venue-files")) : []);
+  const staged = (): string[] => stagedIn(at("")) ?? [];
   const setIds = (path: string): number => statSync(at(path)).mode & 0o6000;
 
   beforeEach(() => {

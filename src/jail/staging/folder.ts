@@ -1,4 +1,4 @@
-// Private folders inside the staging directory, such as the trash.
+// Private folders inside the staging directory, such as the trash, and how version control is kept away from all of it.
 
 import type { Io } from "../../core/io.js";
 import { RESERVED_NAME } from "../../path/grammar.js";
@@ -8,8 +8,10 @@ import type { WalkRoot } from "../walk/walk-options.js";
 
 /** Folder of what was deleted or replaced, for those who keep it. */
 export const TRASH = "trash";
-/** Keeps the staging directory out of what Git adds. */
+/** Git ignores all in the staging directory, and this file too. */
 const GIT_RULES = ".gitignore";
+/** Mercurial takes a directory that holds one for another repository. Git and people see an empty directory. */
+const HG_MARK = ".hg";
 
 type FolderRoot = Pick<WalkRoot, "handles" | "sys" | "top">;
 
@@ -25,10 +27,8 @@ export function* enterFolder(
 ): Io<Pinned | undefined> {
   let folder = yield* handles.enter(stage, name);
   if (folder === "missing" && create) {
-    if (yield* succeeds(sys.mkdir(below(stage, name), 0o700))) yield* quietly(hideFromGit(sys, stage));
+    yield* quietly(sys.mkdir(below(stage, name), 0o700));
     folder = yield* handles.enter(stage, name);
-  } else if (create) {
-    yield* quietly(mendGitRules(sys, stage));
   }
   if (typeof folder === "string") return undefined;
   const isGenuine = isOurs(folder) && folder.stat.device === top.stat.device;
@@ -55,13 +55,15 @@ export function* hasFolder({ handles, sys, top }: FolderRoot, name: string): Io<
   }
 }
 
-/** Removes a folder if it is empty. */
-export function* removeEmptyFolder({ sys }: FolderRoot, stage: Pinned, name: string): Io<void> {
-  if (yield* succeeds(sys.rmdir(below(stage, name)))) yield* quietly(sys.unlink(below(stage, GIT_RULES)));
-}
-
-function* hideFromGit(sys: Sys, stage: Pinned): Io<void> {
+/**
+ * Hides the staging directory from version control. One look where it is hidden already; a full disk or a crash can leave
+ * the rules empty.
+ */
+export function* hideFromVersions(sys: Sys, stage: Pinned): Io<void> {
   const path = below(stage, GIT_RULES);
+  const there = yield* sys.lstat(path);
+  if (there !== undefined && there.size !== 0) return;
+  if (there !== undefined) yield* sys.unlink(path);
   const fd = yield* sys.open(path, CREATE, 0o600);
   try {
     yield* sys.writeAll(fd, Buffer.from("*\n"));
@@ -71,14 +73,16 @@ function* hideFromGit(sys: Sys, stage: Pinned): Io<void> {
   } finally {
     closeNow(fd);
   }
+  yield* quietly(sys.mkdir(below(stage, HG_MARK), 0o700));
 }
 
-/** A full disk, or a crash, can leave it empty. */
-function* mendGitRules(sys: Sys, stage: Pinned): Io<void> {
-  const path = below(stage, GIT_RULES);
-  if ((yield* sys.lstat(path))?.size !== 0) return;
-  yield* sys.unlink(path);
-  yield* hideFromGit(sys, stage);
+/** Removes what hides the staging directory, and then the directory itself, if nothing else is in it. */
+export function* removeStage({ sys, top }: FolderRoot, stage: Pinned): Io<void> {
+  const names = yield* sys.names(stage);
+  if (names.some(({ name }) => name !== GIT_RULES && name !== HG_MARK)) return;
+  yield* quietly(sys.rmdir(below(stage, HG_MARK)));
+  yield* quietly(sys.unlink(below(stage, GIT_RULES)));
+  if (!(yield* succeeds(sys.rmdir(below(top, RESERVED_NAME))))) yield* hideFromVersions(sys, stage);
 }
 
 /** Others must not read what lies in it; a folder that came with a repository may let them. */

@@ -7,7 +7,7 @@ import { below, CREATE, type Pinned, release, statBelow } from "../handles.js";
 import { finishWithReserve } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
-import { enterFolder, isOurs, removeEmptyFolder, TRASH } from "./folder.js";
+import { enterFolder, hideFromVersions, isOurs, removeStage, TRASH } from "./folder.js";
 import { type FolderUse, HeldFolders } from "./held-folder.js";
 import { Leftovers } from "./leftovers.js";
 import { createLock, LOCK_NAME, type LockFile, type LockPlace, pause, type Stage, takeStaleLock } from "./lock-file.js";
@@ -239,7 +239,7 @@ export class Staging {
   /** Removes a folder made by {@link folder}, if it is empty. Never fails. */
   *removeFolder(name: string): Io<void> {
     this.#held.retire(name);
-    yield* this.#inStage(({ directory }) => removeEmptyFolder(this.#root, directory, name));
+    yield* this.#inStage(({ directory }) => quietly(this.#root.sys.rmdir(below(directory, name))));
   }
 
   /** Removes the staging directory if it is empty. Never fails. Call it after all other work on it has ended. */
@@ -249,10 +249,7 @@ export class Staging {
     this.#held.retire(RESERVED_NAME);
     this.#leftovers.stop();
     yield* this.#holder.drop();
-    const directory = yield* quietly(this.#enter(false));
-    if (directory === undefined) return;
-    release(directory);
-    yield* quietly(this.#root.sys.rmdir(below(this.#root.top, RESERVED_NAME)));
+    yield* this.#inStage(({ directory }) => quietly(removeStage(this.#root, directory)));
   }
 
   /**
@@ -276,6 +273,12 @@ export class Staging {
   }
 
   *#enter(create: boolean): Io<Pinned | undefined> {
+    const stage = yield* this.#genuine(create);
+    if (create && stage !== undefined) yield* quietly(hideFromVersions(this.#root.sys, stage));
+    return stage;
+  }
+
+  *#genuine(create: boolean): Io<Pinned | undefined> {
     const { handles, top, sys } = this.#root;
     try {
       let directory = yield* handles.enter(top, RESERVED_NAME);
@@ -289,7 +292,7 @@ export class Staging {
       return undefined;
     } catch (error) {
       const code = errnoOf(error);
-      if (code === "EEXIST") return yield* this.#enter(false);
+      if (code === "EEXIST") return yield* this.#genuine(false);
       if (code === undefined || !UNUSABLE.has(code)) throw error;
       return undefined;
     }

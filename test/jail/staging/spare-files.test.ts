@@ -10,6 +10,7 @@ import { nativeLibrary } from "../../../src/jail/native/library.js";
 import { pool } from "../../../src/jail/pool.js";
 import { diskDirectory } from "../../disk.js";
 import { describeWhere } from "../../needs.js";
+import { stagedIn } from "../../staged.js";
 import { inArena, staged } from "../arena.js";
 import { codeOf, type Files, type FilesOptions, openFiles, withFiles } from "../files.js";
 import { takesSpares, WITHOUT_SPARES } from "../spares.js";
@@ -50,8 +51,7 @@ async function onFile(work: (ground: Ground) => Promise<void>, options: FilesOpt
   });
 }
 
-const spares = (root: string): string[] =>
-  fs.readdirSync(join(root, ".venue-files")).map((name) => join(root, ".venue-files", name));
+const spares = (root: string): string[] => (stagedIn(root) ?? []).map((name) => join(root, ".venue-files", name));
 
 afterEach(() => {
   jest.restoreAllMocks();

@@ -22,6 +22,7 @@ import type { RecoveryReport } from "../../../../src/backend/host/group/recovery
 import { parseFileConfig } from "../../../../src/config/load.js";
 import { pool } from "../../../../src/jail/pool.js";
 import { ownIdentity, printIdentity } from "../../../../src/jail/staging/process-identity.js";
+import { stagedIn } from "../../../staged.js";
 
 let home = "";
 let root = "";
@@ -88,7 +89,7 @@ function register(name: string, sha256: string): void {
 }
 
 const text = (path: string): string => readFileSync(join(root, path), "utf8");
-const staged = (): string[] => (existsSync(join(root, ".venue-files")) ? readdirSync(join(root, ".venue-files")) : []);
+const staged = (): string[] => stagedIn(root) ?? [];
 
 describe("what a dead process left of a patch", () => {
   test.each([
