@@ -52,6 +52,51 @@ export function withTerminator(terminator: Terminator, text: string): string {
   return text.replace(ANY, terminator);
 }
 
+/** Characters in which a terminator near a place is looked for. */
+const NEAR = 4096;
+
+/** A line; the last one of a text has no terminator. */
+export interface Line {
+  readonly text: string;
+  readonly end: Terminator | "";
+}
+
+/** The lines of a text; behind its last terminator there is always one more. */
+export function linesOf(text: string): Line[] {
+  const lines: Line[] = [];
+  let at = 0;
+  for (const { 0: end, index } of text.matchAll(ANY)) {
+    lines.push({ text: text.slice(at, index), end: end as Terminator });
+    at = index + end.length;
+  }
+  lines.push({ text: text.slice(at), end: "" });
+  return lines;
+}
+
+/**
+ * What a new line ends in. A line feed alone is what models write for every terminator: it becomes that of the nearest
+ * line. Anything else is meant.
+ * @param neighbours the nearest first; `""` and `undefined` are none
+ */
+export const endOfNew = (given: Terminator, neighbours: readonly (Terminator | "" | undefined)[]): Terminator =>
+  given === "\n" ? (neighbours.find((one): one is Terminator => one !== undefined && one !== "") ?? given) : given;
+
+/** LF or CRLF, whichever is first behind a position; `undefined`: none is near. */
+export function endBehind(position: number, text: string): Terminator | undefined {
+  const near = text.slice(position, position + NEAR);
+  const feed = near.indexOf("\n");
+  return feed < 0 ? undefined : feedEnding(position + feed, text);
+}
+
+/** LF or CRLF, whichever is last before a position; `undefined`: none is near. */
+export function endBefore(position: number, text: string): Terminator | undefined {
+  const from = Math.max(0, position - NEAR);
+  const feed = text.slice(from, position).lastIndexOf("\n");
+  return feed < 0 ? undefined : feedEnding(from + feed, text);
+}
+
+const feedEnding = (feed: number, text: string): Terminator => (text[feed - 1] === "\r" ? "\r\n" : "\n");
+
 /** A text with `\n` as the only terminator, and the mapping back to the original. */
 export interface PlainText {
   readonly text: string;

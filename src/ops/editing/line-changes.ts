@@ -2,6 +2,7 @@
 
 import { applyReplacements } from "./apply.js";
 import type { Replacement } from "./match.js";
+import { sharedLines } from "./shared-lines.js";
 
 /** Most pairs of lines compared to find the common lines of two versions; beyond it, all lines count as changed. */
 const MAX_PAIRS = 40_000;
@@ -87,25 +88,14 @@ function newlinesIn(text: string): number {
 
 /** The differences of two versions of some lines; positions are relative to their start. */
 function* changesOf(before: readonly string[], after: readonly string[]): Generator<LineChange> {
-  let head = 0;
-  const most = Math.min(before.length, after.length);
-  while (head < most && before[head] === after[head]) head++;
-  let tail = 0;
-  while (tail < most - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
-  const olds = before.slice(head, before.length - tail);
-  const news = after.slice(head, after.length - tail);
-  const skipped = lengthOf(before.slice(0, head));
-  let start = skipped;
+  let start = 0;
   let from = 0;
-  for (const { oldLine, newLine, removed, added } of gapsBetween(olds, news)) {
-    start += lengthOf(olds.slice(from, oldLine));
+  for (const { oldLine, newLine, removed, added } of gapsBetween(before, after)) {
+    start += lengthOf(before.slice(from, oldLine));
     from = oldLine + removed;
-    const gone = olds.slice(oldLine, from);
+    const gone = before.slice(oldLine, from);
     const end = start + lengthOf(gone);
-    yield {
-      ...{ start, end, oldLine: head + oldLine, newLine: head + newLine, removed: gone },
-      added: news.slice(newLine, newLine + added),
-    };
+    yield { start, end, oldLine, newLine, removed: gone, added: after.slice(newLine, newLine + added) };
     start = end;
   }
 }
@@ -121,48 +111,12 @@ interface Gap {
 }
 
 function* gapsBetween(olds: readonly string[], news: readonly string[]): Generator<Gap> {
-  if (olds.length === 0 && news.length === 0) return;
-  if (olds.length * news.length > MAX_PAIRS || olds.length === 0 || news.length === 0) {
-    yield { oldLine: 0, newLine: 0, removed: olds.length, added: news.length };
-    return;
-  }
-  const shared = longestShared(olds, news);
   let oldLine = 0;
   let newLine = 0;
-  for (const [sharedOld, sharedNew] of [...shared, [olds.length, news.length] as const]) {
+  for (const [sharedOld, sharedNew] of [...sharedLines(olds, news, MAX_PAIRS), [olds.length, news.length] as const]) {
     const gap = { oldLine, newLine, removed: sharedOld - oldLine, added: sharedNew - newLine };
     if (gap.removed > 0 || gap.added > 0) yield gap;
     oldLine = sharedOld + 1;
     newLine = sharedNew + 1;
   }
-}
-
-/** The longest common subsequence of lines, as pairs of indices. */
-function longestShared(olds: readonly string[], news: readonly string[]): (readonly [number, number])[] {
-  const width = news.length + 1;
-  const lengths = new Uint16Array((olds.length + 1) * width);
-  const at = (row: number, column: number): number => lengths[row * width + column] ?? 0;
-  const ids = new Map<string, number>();
-  const idsOf = (lines: readonly string[]) =>
-    lines.map((line) => {
-      const id = ids.get(line) ?? ids.size;
-      ids.set(line, id);
-      return id;
-    });
-  const [oldIds, newIds] = [idsOf(olds), idsOf(news)];
-  for (let row = olds.length - 1; row >= 0; row--) {
-    for (let column = news.length - 1; column >= 0; column--) {
-      lengths[row * width + column] =
-        oldIds[row] === newIds[column]
-          ? at(row + 1, column + 1) + 1
-          : Math.max(at(row + 1, column), at(row, column + 1));
-    }
-  }
-  const pairs: (readonly [number, number])[] = [];
-  for (let row = 0, column = 0; row < olds.length && column < news.length; ) {
-    if (oldIds[row] === newIds[column]) pairs.push([row++, column++]);
-    else if (at(row + 1, column) >= at(row, column + 1)) row++;
-    else column++;
-  }
-  return pairs;
 }

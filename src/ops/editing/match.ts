@@ -10,7 +10,8 @@ import {
   terminatorsIn,
   withTerminator,
 } from "../content/terminators.js";
-import { LOOK, type Occurrences, occurrencesOf, PATIENCE, PROBE } from "./text-search.js";
+import { fittingEnds } from "./line-ends.js";
+import { LOOK, occurrencesOf, PATIENCE, PROBE } from "./text-search.js";
 
 /** Most occurrences one edit replaces. */
 const MAX_OCCURRENCES = 1000;
@@ -34,7 +35,7 @@ export interface Match {
   readonly replacements: readonly Replacement[];
 }
 
-/** Matches edits against one text. Matching is exact, except that line terminators may differ. */
+/** Matches edits against one text. Matching is exact, except that line terminators may differ; kept lines keep theirs. */
 export class EditMatcher {
   readonly #text: string;
   readonly #terminators: readonly Terminator[];
@@ -47,29 +48,40 @@ export class EditMatcher {
 
   match(edit: Edit): Match {
     const [only, ...others] = this.#terminators;
-    if (only === undefined) return this.#matchLiterally(edit);
-    if (others.length === 0) return this.#matchLiterally(alignTerminators(edit, only));
-    const literal = this.#matchLiterally(edit);
-    return literal.found === edit.expect ? literal : this.#matchPlainly(edit, only);
+    if (only === undefined || others.length > 0) {
+      const literal = this.#matchLiterally(edit, edit.oldText);
+      return only === undefined || literal.found === edit.expect ? literal : this.#matchPlainly(edit);
+    }
+    return this.#matchLiterally(edit, withTerminator(only, edit.oldText));
   }
 
-  #matchLiterally({ oldText, newText, expect }: Edit): Match {
+  #matchLiterally(edit: Edit, oldText: string): Match {
     const found = occurrencesOf(oldText, this.#text, MAX_OCCURRENCES);
-    return matchOf(found, expect, (start) => ({ start, end: start + oldText.length, text: newText }));
+    const starts = oldText.startsWith("\n") ? found.starts.map((start) => this.#wholeEnd(start)) : found.starts;
+    return this.#matchOf(
+      edit,
+      found.count,
+      starts.map((start, at) => ({ start, end: (found.starts[at] ?? start) + oldText.length })),
+    );
   }
 
-  /** Treats all terminators as equal; inserted text gets the most frequent terminator of the file. */
-  #matchPlainly(edit: Edit, dominant: Terminator): Match {
+  /** A line feed stands for all of a CRLF. */
+  #wholeEnd(start: number): number {
+    return this.#text[start - 1] === "\r" ? start - 1 : start;
+  }
+
+  /** Treats all terminators as equal. */
+  #matchPlainly(edit: Edit): Match {
     const oldText = withTerminator("\n", edit.oldText);
-    const newText = withTerminator(dominant, edit.newText);
     const { count, spans } = spansOf(oldText, this.#text, MAX_OCCURRENCES) ?? this.#inView(oldText);
-    const ends = new Map(spans.map(({ start, end }) => [start, end]));
+    return this.#matchOf(edit, count, spans);
+  }
+
+  #matchOf(edit: Edit, count: number, spans: Spans["spans"]): Match {
     const starts = spans.map(({ start }) => start);
-    return matchOf({ count, starts }, edit.expect, (start) => ({
-      start,
-      end: ends.get(start) ?? start,
-      text: newText,
-    }));
+    if (count !== edit.expect) return { found: count, starts, replacements: [] };
+    const textAt = fittingEnds(this.#text, this.#terminators, edit);
+    return { found: count, starts, replacements: spans.map((one) => ({ ...one, text: textAt(one.start, one.end) })) };
   }
 
   /** Searches a newline-normalised copy of the text, made once: for texts whose probe occurs too often. */
@@ -81,18 +93,6 @@ export class EditMatcher {
     return { count, spans: starts.map((start) => ({ start: original(start), end: original(start + oldText.length) })) };
   }
 }
-
-const alignTerminators = ({ oldText, newText, expect }: Edit, terminator: Terminator): Edit => ({
-  oldText: withTerminator(terminator, oldText),
-  newText: withTerminator(terminator, newText),
-  expect,
-});
-
-const matchOf = (
-  { count, starts }: Occurrences,
-  expect: number,
-  replacement: (start: number) => Replacement,
-): Match => ({ found: count, starts, replacements: count === expect ? starts.map(replacement) : [] });
 
 // Finds a text of several lines in another when all terminators count as equal.
 
