@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { MemoryLease } from "../../../core/memory.js";
-import { badRequest, bodyTooLarge, type HttpError, tooManyRequests } from "../plumbing/http-error.js";
+import { badRequest, bodyTooLarge, formNotTaken, type HttpError, tooManyRequests } from "../plumbing/http-error.js";
 import { sendContinue } from "./expect.js";
 
 /** Suggested delay before retrying when memory is short, in milliseconds: calls end quickly. */
@@ -111,4 +111,13 @@ const ignore = (): void => {};
 export async function isRead(raw: IncomingMessage): Promise<boolean> {
   await setImmediate();
   return raw.complete || raw.destroyed;
+}
+
+/**
+ * Refuses a form where a body is stored as it is, with the form's boundaries. By the raw headers, since routes of streams have
+ * no type. @throws HttpError 415
+ */
+export function refuseForm({ rawHeaders }: IncomingMessage): void {
+  const name = rawHeaders.findIndex((header, index) => index % 2 === 0 && header.toLowerCase() === "content-type");
+  if (name >= 0 && /^\s*multipart\/form-data\b/i.test(rawHeaders[name + 1] ?? "")) throw formNotTaken();
 }

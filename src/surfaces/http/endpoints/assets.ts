@@ -7,7 +7,7 @@ import { AssetError } from "../../../core/ports/asset.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { sendContinue } from "../admission/expect.js";
 import { parseJsonText } from "../admission/json-body.js";
-import { isRead } from "../admission/read-body.js";
+import { isRead, refuseForm } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { publicPath, sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
@@ -76,6 +76,7 @@ export async function putContent(host: HttpHost, exchange: Exchange): Promise<Fa
   const { request, reply, target, caller } = exchange;
   const body = bodyOf(request.raw, host.limits.maxContentSize);
   try {
+    refuseForm(request.raw);
     const sha256 = await askAssets(target, () => host.assets.putContent(target, body, caller));
     return sendJson(reply, 200, JSON.stringify(`0x${sha256}`));
   } catch (error) {

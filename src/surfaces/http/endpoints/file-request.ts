@@ -1,5 +1,6 @@
 // Determines file, caller and context of a request to `/api/v1/files`.
 
+import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
 import { extendContext } from "../../../core/call/extend-context.js";
@@ -28,8 +29,8 @@ export function fileRequest(
   options: Exchange & { direction: Direction },
 ): FileRequest {
   const { request, caller, direction } = options;
-  const place = placeOf(request);
   const ticket = ticketOf(request);
+  const place = placeOf(request.raw, ticket === undefined);
   const surface = "http";
   if (ticket === undefined) {
     return { place, context: extendContext(attribute(caller, undefined, host.nameCaller).context, { surface }) };
@@ -62,21 +63,29 @@ export function queryValue(query: unknown, name: string): string | undefined {
   return typeof last === "string" ? last : undefined;
 }
 
-/** Decodes each segment once. The router's own result is decoded as a whole, so `%2F` would look like a separator. */
-function placeOf({ raw }: FastifyRequest): DownloadInput {
-  const [path = ""] = (raw.url ?? "").split(/[?#]/, 1);
-  const [root = "", ...segments] = path.split("/").slice(FIXED_SEGMENTS).map(decodeSegment);
-  return { root, path: segments.join("/") };
+/**
+ * Decodes once what the router's own result no longer shows: where the name of the root ends. Generated clients send a path with
+ * `%2F` between its segments, which is decoded before the path is judged; a ticket is for the URL as it was given.
+ */
+function placeOf({ url = "" }: IncomingMessage, takesSlashes: boolean): DownloadInput {
+  const [path = ""] = url.split(/[?#]/, 1);
+  const [root = "", ...segments] = path.split("/").slice(FIXED_SEGMENTS);
+  const name = decode(root, /[/\\\0]/);
+  return { root: name, path: segments.map((one) => decode(one, takesSlashes ? /[\\\0]/ : /[/\\\0]/)).join("/") };
 }
 
-function decodeSegment(encoded: string): string {
+function decode(encoded: string, refused: RegExp): string {
   let segment: string;
   try {
     segment = decodeURIComponent(encoded);
   } catch {
     throw malformedTarget();
   }
-  if (/[/\\\0]/.test(segment)) throw badRequest("Path must not have an encoded '/', '\\' or NUL in a segment");
+  if (refused.test(segment)) {
+    throw badRequest(
+      "Path must not have an encoded '\\' or NUL, nor an encoded '/' in the name of the root or with a ticket",
+    );
+  }
   return segment;
 }
 

@@ -7,7 +7,7 @@ import { hashText } from "../../../core/etag.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import { type DownloadInput, PART_BYTES, type Uploaded, type UploadInput } from "../../../core/ports/transfer.js";
-import { isRead } from "../admission/read-body.js";
+import { isRead, refuseForm } from "../admission/read-body.js";
 import type { HttpFiles, HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { HangUp, hangUpOf } from "../plumbing/connection.js";
@@ -185,8 +185,9 @@ function tagOf(header: string): string {
   return tag;
 }
 
-/** The body of a request as an upload, which may take as long as it goes on. */
+/** The body of a request as an upload, which may take as long as it goes on. @throws HttpError 415 */
 export function uploadOf(raw: IncomingMessage): UploadBody {
+  refuseForm(raw);
   unlimitBody(raw);
   const length = raw.headers["content-length"];
   return { ...(length === undefined ? {} : { length: Number(length) }), chunks: new BodyChunks(raw) };

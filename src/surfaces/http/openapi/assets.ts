@@ -2,7 +2,9 @@
 
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import {
+  ANY_TYPE,
   answers,
+  BINARY,
   endpointsOf,
   headerParameter,
   jsonAnswer,
@@ -19,7 +21,6 @@ import {
 
 const endpoint = endpointsOf("Assets");
 const REFERENCE = [pathParameter("ref", "An id, or one of `0x<id>`, `a/<id>`, `/a/<id>` and `<venue DID>/a/<id>`")];
-const BINARY = { "*/*": { schema: {} } };
 const text = { type: "string" };
 
 /** OpenAPI for assets: metadata under content-derived ids, and content. */
@@ -72,8 +73,8 @@ function contentPath(): JsonObject {
       parameters: [inline, range, known],
       responses: answers(
         {
-          200: { description: "All of it", headers, content: BINARY },
-          206: { description: "The range", headers, content: BINARY },
+          200: { description: "All of it", headers, content: ANY_TYPE },
+          206: { description: "The range", headers, content: ANY_TYPE },
           304: { description: "It is the one that is known", headers: { ETag: headers.ETag } },
         },
         404,

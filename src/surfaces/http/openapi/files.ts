@@ -1,14 +1,25 @@
 // OpenAPI for `/api/v1/files`.
 
 import type { JsonObject } from "../../../core/ports/adapter.js";
-import { answers, endpointsOf, headerParameter, type OpenApiPart, pathParameter, queryParameter } from "./parts.js";
+import {
+  ANY_TYPE,
+  answers,
+  BINARY,
+  endpointsOf,
+  headerParameter,
+  type OpenApiPart,
+  pathParameter,
+  queryParameter,
+} from "./parts.js";
 
 const endpoint = endpointsOf("Files");
-const BINARY = { "*/*": { schema: {} } };
 const text = { type: "string" };
 const PLACE = [
   pathParameter("root", "Name of a root"),
-  pathParameter("path", "Below the root; each segment percent-encoded, slashes between them as they are"),
+  pathParameter(
+    "path",
+    "Below the root, percent-encoded; slashes in it as they are or as `%2F`, with a ticket as they are",
+  ),
   queryParameter("ticket", "One from `file:transfer`, in place of credentials", text),
 ];
 const HEADERS = {
@@ -33,7 +44,7 @@ export function filePart(): OpenApiPart {
 
 function read(operationId: string): JsonObject {
   const isHead = operationId === "headFile";
-  const body = isHead ? {} : { content: BINARY };
+  const body = isHead ? {} : { content: ANY_TYPE };
   return endpoint(operationId, isHead ? "Size, type and version of a file" : "Read a file, or one range of it", {
     parameters: [
       queryParameter("version", "As it was: `<entry id>:before` or `:after` a change in its history", {

@@ -136,6 +136,7 @@ function changePaths(): JsonObject {
 function jobSchemas(operations: readonly NamedOperation[]): JsonObject {
   return {
     InvokeRequest: invokeRequest(operations),
+    OtherInvokeRequest: OTHER_INVOKE_REQUEST,
     JobRecord: jobRecord(operations),
     JobList: pageOf({ type: "string", pattern: "^[0-9a-f]{32}$" }),
     MessageQueued: object({ status: { const: "queued" }, queueDepth: { type: "integer", minimum: 0 } }),
@@ -144,18 +145,12 @@ function jobSchemas(operations: readonly NamedOperation[]): JsonObject {
 
 function invokeRequest(operations: readonly NamedOperation[]): JsonObject {
   const known = operations.map(({ path, input }) => ({
-    title: path,
+    // Generators take the last part of a title with slashes for a name, and `file/list` and `dlfs/list` for the same.
+    title: input.replace(/\.input$/, ""),
     type: "object",
     properties: { operation: { const: path }, input: schemaRef(input) },
     required: ["operation"],
   }));
-  const other = {
-    title: "Any other reference",
-    description: "`<adapter>:<operation>`, or an asset that describes an operation",
-    type: "object",
-    properties: { operation: { type: "string" }, input: { type: ["object", "null"] } },
-    required: ["operation"],
-  };
   return {
     type: "object",
     properties: {
@@ -175,9 +170,16 @@ function invokeRequest(operations: readonly NamedOperation[]): JsonObject {
       private: { type: "boolean", description: "Never list the job, and forget it once its end has been delivered" },
     },
     required: ["operation"],
-    anyOf: [...known, other],
+    anyOf: [...known, schemaRef("OtherInvokeRequest")],
   };
 }
+
+const OTHER_INVOKE_REQUEST: JsonObject = {
+  description: "By any other reference: `<adapter>:<operation>`, or an asset that describes an operation",
+  type: "object",
+  properties: { operation: { type: "string" }, input: { anyOf: [{ type: "object" }, { type: "null" }] } },
+  required: ["operation"],
+};
 
 function jobRecord(operations: readonly NamedOperation[]): JsonObject {
   const time = { type: "integer", description: "Milliseconds since the epoch" };

@@ -71,6 +71,14 @@ export const jsonBody = (schema: JsonObject): JsonObject => ({
   content: { "application/json": { schema } },
 });
 
+/** A body of bytes; a file may have any type, but this is the one that generators of clients know to send as it is. */
+export const BINARY: JsonObject = {
+  "application/octet-stream": { schema: { type: "string", format: "binary" } },
+};
+
+/** Content of a file, under the type that its name says. */
+export const ANY_TYPE: JsonObject = { ...BINARY, "*/*": { schema: {} } };
+
 /** The `security` of an endpoint that needs no credentials. */
 export const PUBLIC: readonly JsonObject[] = [{}, { bearer: [] }];
 

@@ -52,7 +52,7 @@ export function valuesPart(): OpenApiPart {
         ],
       },
       ValueSlice: {
-        oneOf: [ABSENT, object({ ...PRESENT, type, values: { type: "array" }, count, offset: count })],
+        oneOf: [ABSENT, object({ ...PRESENT, type, values: { type: "array", items: {} }, count, offset: count })],
       },
       ValueCount: { oneOf: [ABSENT, object({ ...PRESENT, count })] },
     },

@@ -114,7 +114,10 @@ const IDENTITY_PATH: JsonObject = {
 };
 
 function mcpPaths(): JsonObject {
-  const message = { type: ["object", "array"], description: "JSON-RPC 2.0, as the Model Context Protocol says" };
+  const message = {
+    description: "JSON-RPC 2.0, as the Model Context Protocol says",
+    anyOf: [{ type: "object" }, { type: "array", items: { type: "object" } }],
+  };
   const events = { "text/event-stream": { schema: text } };
   const spoken = { description: "Messages", content: { "application/json": { schema: message }, ...events } };
   const refused = (description: string) => jsonAnswer(description, schemaRef("McpRefusal"));
@@ -243,12 +246,12 @@ function discoverySchemas(): JsonObject {
       ],
     ),
     // MCP errors have JSON-RPC's own form.
-    McpRefusal: {
-      anyOf: [
-        schemaRef("Error"),
-        object({ jsonrpc: { const: "2.0" }, error: object({ code: { type: "integer" }, message: text }), id: {} }),
-      ],
-    },
+    McpRefusal: { anyOf: [schemaRef("Error"), schemaRef("McpFailure")] },
+    McpFailure: object({
+      jsonrpc: { const: "2.0" },
+      error: object({ code: { type: "integer" }, message: text }),
+      id: {},
+    }),
     McpDiscovery: object({
       mcp_version: text,
       server_url: text,

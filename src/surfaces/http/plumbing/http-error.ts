@@ -90,6 +90,12 @@ export const bodyTooLarge = (limit: number): HttpError =>
 
 export const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
 
+export const formNotTaken = (): HttpError =>
+  new HttpError(
+    415,
+    "A form (multipart/form-data) is not taken: send the bytes of the file alone. With curl: -T FILE in place of -F; in a page: the file itself as body",
+  );
+
 /** Compressed bodies are refused, so that a small body cannot expand. @param coding the header as sent */
 export const unsupportedEncoding = (coding: string): HttpError => {
   const text = `Content-Encoding '${echo(coding)}' is not supported. Send the body without Content-Encoding`;

@@ -55,6 +55,7 @@ describe.each(ROOTS)("in %s", (root) => {
     ["PUT", "new.txt/", { body: "x" }, 409],
     ["PUT", "new.txt", { body: "x", headers: { "content-range": "bytes 0-0/1" } }, 400],
     ["PUT", "new.txt", { body: "x", headers: { "content-encoding": "gzip" } }, 415],
+    ["PUT", "new.txt", { body: "x", headers: { "content-type": 'Multipart/Form-Data; boundary="x"' } }, 415],
     ["PUT", "new.txt", { body: "x", headers: { "x-oc-mtime": "soon" } }, 400],
     ["PUT", "new.txt", { body: Buffer.alloc(100_001) }, 413],
     ["PUT", "a.txt", { body: "x", headers: { "if-none-match": "*" } }, 412],

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { filePart } from "../../../../src/surfaces/http/openapi/files.js";
 import { fakeAdapter } from "../../../venue/catalogue/fake-adapter.js";
 import { serve } from "../fixture.js";
 import { checkerOf } from "./checker.js";
@@ -58,6 +59,27 @@ describe("the document", () => {
       expect(tags).toEqual(expect.arrayContaining(own));
       expect(summary).toEqual(expect.any(String));
     }
+  });
+
+  test("says of bytes what generators of clients send as they are, and of lists what is in them", async () => {
+    const document = await documentOf(await fullVenue());
+    const bodies = Object.values(Object(document["paths"])).flatMap((item) =>
+      Object.values(Object(item)).flatMap((operation) => Object.keys(Object(operation).requestBody?.content ?? {})),
+    );
+    expect([...new Set(bodies)].sort()).toEqual(["application/json", "application/octet-stream"]);
+    const bytes = { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
+    const body = { requestBody: { content: bytes } };
+    expect(document).toMatchObject({ paths: { "/api/v1/assets/{ref}/content": { put: body } } });
+    const get = { responses: { 200: { content: bytes }, 206: { content: bytes } } };
+    expect(filePart().paths).toMatchObject({ "/api/v1/files/{root}/{path}": { put: body, patch: body, get } });
+    const without: string[] = [];
+    JSON.stringify(document, (key, value) => {
+      const { type, items, title } = Object(value);
+      const isList = type === "array" || (Array.isArray(type) && type.includes("array"));
+      if ((isList && items === undefined) || (typeof title === "string" && title.includes("/"))) without.push(key);
+      return value;
+    });
+    expect(without).toEqual([]);
   });
 
   test("shows an adapter that comes later, with its schemas, whatever they refer to", async () => {

@@ -218,18 +218,79 @@ describe("a download", () => {
     expect(answer.body).not.toContain(base);
   });
 
-  test("decodes its path once, and takes no encoded separators", async () => {
+  test("decodes its path once, and then takes it apart", async () => {
     await serve();
     expect(await (await get(`docs/${encodeURIComponent("ä b#?%25.txt")}`)).text()).toBe("odd");
-    for (const path of ["docs/sub%2Fa.txt", "docs/sub%5Ca.txt", "docs/a%00.txt", "docs%2Fa.txt"]) {
+    writeFileSync(join(base, "docs/sub/a.txt"), "below");
+    expect(await (await get("docs/sub%2Fa.txt")).text()).toBe("below");
+    expect(await (await get("docs/sub%2fa.txt", READER)).text()).toBe("below");
+    for (const path of [
+      "docs/sub%5Ca.txt",
+      "docs/a%00.txt",
+      "docs/sub%2Fa%00.txt",
+      "docs%2Fa.txt",
+      "docs%2Fsub/a.txt",
+    ]) {
       expect([path, (await get(path)).status]).toEqual([path, 400]);
     }
     expect((await sendRaw(port(), rawRequest("GET /api/v1/files/docs/%zz", WRITER))).status).toBe(400);
     expect((await get("docs/sub%252Fa.txt")).status).toBe(404);
   });
+
+  test.each([
+    ["docs/sub%2F..%2F..%2Fstate", 400, "PATH_ESCAPES_ROOT"],
+    ["docs/%2e%2e%2F%2e%2e%2Fetc%2Fpasswd", 400, "PATH_ESCAPES_ROOT"],
+    ["docs/sub%2F..%2F.env", 403, "DENIED_BY_POLICY"],
+    ["docs/out%2Fpasswd", 403, "SYMLINK_ESCAPE"],
+    ["docs/%2Fetc%2Fpasswd", 404, "NOT_FOUND"],
+    ["ro/sub%2Fa.txt", 403, "CAPABILITY_DENIED"],
+  ])("of %s is judged after it is decoded: %d %s", async (path, status, errorCode) => {
+    await serve();
+    for (const method of ["GET", "PUT"]) {
+      if (method === "PUT" && status === 404) continue;
+      const answer = await sendRaw(port(), rawRequest(`${method} /api/v1/files/${path}`, WRITER));
+      expect([method, answer.status]).toEqual([method, status]);
+      expect(JSON.parse(answer.body)).toMatchObject({ errorCode });
+    }
+  });
+
+  test("by a ticket takes the path as the ticket has it", async () => {
+    await serve();
+    writeFileSync(join(base, "docs/sub/a.txt"), "below");
+    const body = JSON.stringify({
+      operation: "file:transfer",
+      input: { root: "docs", path: "sub/a.txt", direction: "download" },
+    });
+    const headers = { ...WRITER, "content-type": "application/json" };
+    const { href } = Object(await (await fetch(`${url}/api/v1/run`, { method: "POST", headers, body })).json());
+    expect((await fetch(href.replace("sub/a.txt", "sub%2Fa.txt"))).status).toBe(400);
+    expect(await (await fetch(href)).text()).toBe("below");
+  });
 });
 
 describe("an upload", () => {
+  test("to a path with encoded slashes makes no name with a slash in it", async () => {
+    await serve();
+    expect((await put("docs/sub%2Fü%20b%2Fnew.txt?parents=true", "one")).status).toBe(201);
+    expect(onDisk("sub/ü b/new.txt")).toBe("one");
+    expect((await put("docs/sub%252Fx.txt", "kept")).status).toBe(201);
+    expect(onDisk("sub%2Fx.txt")).toBe("kept");
+  });
+
+  test.each(["PUT", "PATCH"])("of a form by %s is 415, says what to send, and stores nothing", async (method) => {
+    await serve();
+    const body = new FormData();
+    body.set("file", new Blob(["content"]), "a.txt");
+    const answer = await fetch(at("docs/a.txt"), { method, body, headers: { ...WRITER, "upload-offset": "10" } });
+    expect([answer.status, Object(await answer.json()).error]).toEqual([
+      415,
+      expect.stringContaining("-T FILE in place of -F"),
+    ]);
+    expect(onDisk("a.txt")).toBe("0123456789");
+    // Other types of several parts are content like any other.
+    expect((await put("docs/mail.mht", "--x--", { "content-type": "multipart/related; boundary=x" })).status).toBe(201);
+  });
+
   test("of a new file is 201 with its version, of another version 204", async () => {
     await serve();
     const made = await put("docs/new.bin", "one");
