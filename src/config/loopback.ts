@@ -39,6 +39,7 @@ export interface Reach {
   /** Replaces `hostname`. */
   readonly listen?: object | undefined;
   readonly baseUrl?: string | undefined;
+  readonly hosts?: readonly string[] | undefined;
   readonly trustProxy: boolean;
 }
 
@@ -52,8 +53,9 @@ export function isLoopbackListener(config: Reach): boolean {
 
 const listensOnLoopback = ({ listen, hostname }: Reach): boolean => listen !== undefined || isLoopbackHost(hostname);
 
-const isProxied = ({ baseUrl, trustProxy }: Reach): boolean =>
-  trustProxy || (baseUrl !== undefined && !isLoopbackHost(new URL(baseUrl).hostname));
+const isProxied = ({ baseUrl, hosts = [], trustProxy }: Reach): boolean =>
+  trustProxy ||
+  [...hosts, ...(baseUrl === undefined ? [] : [new URL(baseUrl).hostname])].some((name) => !isLoopbackHost(name));
 
 /**
  * Why a venue must not listen with this config: off loopback, `auth.public.enabled` must be set explicitly.

@@ -17,7 +17,7 @@ import {
   parseExtraRoots,
 } from "./parse-file.js";
 import type { AuthConfig, ProfileConfig, StorageConfig, VenueConfig } from "./types.js";
-import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
+import { normaliseBaseUrl, normaliseHost, normaliseOrigin } from "./web-url.js";
 
 /** Options for parsing a venue's config. */
 export interface VenueParseOptions extends FileParseOptions {
@@ -107,12 +107,22 @@ function parseChecked(draft: DraftVenue): CheckedVenue {
 }
 
 /** Normalises values with several spellings, such as URLs and hex digits. */
-function normalise({ seed, baseUrl, auth, corsOrigins, storage, profiles, ...others }: Omit<CheckedVenue, "file">) {
+function normalise({
+  seed,
+  baseUrl,
+  hosts,
+  auth,
+  corsOrigins,
+  storage,
+  profiles,
+  ...others
+}: Omit<CheckedVenue, "file">) {
   const url = baseUrl === undefined ? undefined : normaliseBaseUrl(baseUrl);
   return {
     ...others,
     ...(seed === undefined ? {} : { seed: seed.toLowerCase() }),
     ...(url === undefined ? {} : { baseUrl: url }),
+    hosts: hosts.map(normaliseHost).filter((name) => name !== undefined),
     auth: { ...auth, tokens: auth.tokens.map(normaliseToken) },
     corsOrigins:
       corsOrigins === "*" ? corsOrigins : corsOrigins.map(normaliseOrigin).filter((origin) => origin !== undefined),

@@ -163,6 +163,8 @@ export interface VenueConfig {
   readonly listen?: { readonly socket: string };
   /** Without a trailing slash. Absent: derived from the listener. */
   readonly baseUrl?: string;
+  /** Further names of the venue: in lower case, without port and brackets. */
+  readonly hosts: readonly string[];
   readonly trustProxy: boolean;
   /** 64 hex digits, lower case. */
   readonly seed?: string;

@@ -20,6 +20,17 @@ export function normaliseBaseUrl(text: string): string | undefined {
   return URL.canParse(text) ? withoutSlashes(new URL(text).href) : undefined;
 }
 
+/**
+ * Normalises a host name: lower case, without the brackets of an IPv6 literal.
+ *
+ * @param text validated by the schema: neither scheme, port nor path
+ * @returns `undefined` if there can be no such host
+ */
+export function normaliseHost(text: string): string | undefined {
+  const url = `http://${text.includes(":") && !text.startsWith("[") ? `[${text}]` : text}/`;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : undefined;
+}
+
 /** A loop, since a regular expression for this takes quadratic time. */
 function withoutSlashes(text: string): string {
   let end = text.length;

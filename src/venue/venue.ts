@@ -31,7 +31,7 @@ import { listenOnSocket } from "./start/socket-file.js";
 export interface VenueHttpOptions
   extends Pick<HttpSurfaceOptions, "listen" | "timeouts" | "maxInFlightBytes" | "maxConnections">,
     Pick<HttpHost, "publicAccess" | "rateLimit" | "workspace">,
-    Partial<Pick<HttpHost, "corsOrigins" | "trustProxy">> {
+    Partial<Pick<HttpHost, "corsOrigins" | "hosts" | "trustProxy">> {
   /** Maximum bytes of a JSON request body, and of an asset's content. */
   readonly maxRequestBytes: number;
   readonly maxContentSize: number;
@@ -208,7 +208,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     authenticate: options.authenticate,
     stillHolds: options.stillHolds ?? (() => true),
     nameCaller: options.nameCaller ?? ((caller) => caller),
-    allowedHosts: http.baseUrl === undefined ? [] : [new URL(http.baseUrl).hostname.replace(/^\[|\]$/g, "")],
+    hosts: http.hosts ?? [],
     corsOrigins: http.corsOrigins ?? [],
     trustProxy: http.trustProxy ?? false,
     limits: { inlineWaitMs, maxWaitMs, maxRequestBytes: http.maxRequestBytes, maxContentSize: http.maxContentSize },
@@ -231,7 +231,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
       versions: { venue: packageVersion(), node: process.versions.node },
       ...(options.overview?.() ?? { roots: [], tokens: { access: 0, sessions: 0 } }),
     }),
-    didDocument: () => options.didDocument(venue.url),
+    didDocument: (url) => options.didDocument(url),
     operations: () => catalogue.list().map((operation) => operation.listing),
     operation: (reference) => {
       const found = catalogue.resolve(reference);

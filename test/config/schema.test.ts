@@ -154,7 +154,19 @@ describe("schemas/config.json", () => {
     expect(documented).toEqual(
       [
         "$schema",
-        ...["name", "hostname", "port", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
+        ...[
+          "name",
+          "hostname",
+          "port",
+          "baseUrl",
+          "hosts",
+          "trustProxy",
+          "seed",
+          "seedFile",
+          "did",
+          "operator",
+          "stateDir",
+        ],
         ...["corsOrigins", "maxRequestBytes", "maxInFlightBytes", "maxContentSize", "metrics", "file"],
         ...under("workspace", "drafts"),
         ...under("drives", "store", "store.path", "staleMs", "verifyReads", "allowKeyExport"),
@@ -257,6 +269,7 @@ describe("schemas/config.json", () => {
       port: mostly(0, 65535),
       listen: fc.oneof({ weight: 20, arbitrary: fc.constant(undefined) }, whole({ socket: mostly("a") })),
       baseUrl: mostly("https://a.example/b", "http://[::1]:80"),
+      hosts: orJunk(fc.array(mostly("nas.local", "[::1]", "fd00::7"), { maxLength: 2 })),
       trustProxy: mostly(true),
       seed: mostly("0A".repeat(32), undefined),
       seedFile: mostly("a", undefined, undefined),

@@ -13,6 +13,7 @@ describe("an empty config", () => {
       name: "venue-files",
       hostname: "localhost",
       port: 8080,
+      hosts: [],
       trustProxy: false,
       auth: {
         public: {},
@@ -96,6 +97,7 @@ describe("a full config", () => {
     hostname: "0.0.0.0",
     port: 0,
     baseUrl: "https://files.example.com/base",
+    hosts: ["nas.local", "::1"],
     trustProxy: true,
     seed: "0a".repeat(32),
     did: "did:web:files.example.com",

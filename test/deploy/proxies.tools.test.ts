@@ -249,6 +249,12 @@ describeWhere(
     const moved = await ask("/files/dav/scratch/one.txt", { method: "MOVE", headers: { destination } });
     expect(moved.status).toBe(201);
     expect(await (await ask("/files/dav/scratch/two.txt")).text()).toBe("hello");
+    // Whoever comes by the port itself, beside the proxy, is told of that entrance.
+    const near = await fetch(new URL("/dav/scratch/", direct), {
+      method: "PROPFIND",
+      headers: { depth: "1", authorization: `Bearer ${TOKEN}` },
+    });
+    expect(await near.text()).toContain("<D:href>/dav/scratch/two.txt</D:href>");
   });
 
   test("HTTP/2", async () => {

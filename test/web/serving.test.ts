@@ -143,9 +143,13 @@ describe("the page", () => {
   });
 
   test("names its assets below the path of baseUrl", async () => {
-    const venue = await openBehindProxy({ baseUrl: "http://localhost/venue" });
-    const answer = await get(venue, "/workspace/");
+    const venue = await openBehindProxy({
+      ...{ baseUrl: "http://localhost/venue", hosts: ["nas.local"], workspace: true },
+      auth: { public: { enabled: false } },
+    });
+    const answer = await get(venue, "/venue/workspace/");
     const text = `${answer.body}`;
+    expect(`${(await get(venue, "/workspace/", { host: "nas.local" })).body}`).toContain('data-base="/workspace/"');
     expect(text).toContain('data-base="/venue/workspace/"');
     expect(text).toContain(`src="/venue/workspace/assets/${script}"`);
     // What the script imports is asked for beside it.

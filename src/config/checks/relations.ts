@@ -4,7 +4,7 @@ import type { Capability } from "../../core/call/capability.js";
 import { isLinux } from "../../core/system.js";
 import type { Draft, DraftVenue } from "../checked-venue.js";
 import { isLoopbackListener } from "../loopback.js";
-import { normaliseBaseUrl, normaliseOrigin } from "../web-url.js";
+import { normaliseBaseUrl, normaliseHost, normaliseOrigin } from "../web-url.js";
 import { type Place, placeBelow, quotedPath, report } from "./check-schema.js";
 
 /** Whether a capability grants anything when parsed for authorisation. */
@@ -20,6 +20,10 @@ const maxSocketBytes = (): number => (isLinux() ? 107 : 103);
 export function checkRelations(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
   checkSocket(placeAt(venue, "listen", "socket"), draft);
   checkBaseUrl(placeAt(venue, "baseUrl"), draft);
+  for (const [index, name] of (draft.hosts ?? []).entries()) {
+    if (name === undefined || normaliseHost(name) !== undefined) continue;
+    report(placeAt(venue, "hosts", index), "must be a host that can exist");
+  }
   checkIdentity(venue, draft);
   checkCaps(placeAt(venue, "auth", "public", "caps"), draft.auth?.public?.caps, isGrant);
   checkOwners(placeAt(venue, "file", "roots"), draft);
@@ -143,14 +147,15 @@ function checkOrigins(place: Place, venue: Place, draft: DraftVenue): void {
 
 /** Whether callers without credentials are served with default capabilities, none being configured. */
 function servesStrangersByDefault(draft: DraftVenue): boolean {
-  const { hostname, trustProxy, listen, baseUrl, auth } = draft;
+  const { hostname, trustProxy, listen, baseUrl, hosts, auth } = draft;
   if (auth?.public === undefined || isGiven(auth.public, "caps")) return false;
   if (isGiven(auth.public, "enabled")) return auth.public.enabled === true;
   // If any of these is invalid, the listener is unknown; and off loopback the venue requires an explicit setting.
   if (hostname === undefined || trustProxy === undefined) return false;
   const url = baseUrl === undefined ? undefined : normaliseBaseUrl(baseUrl);
   if (isGiven(draft, "baseUrl") && url === undefined) return false;
-  return isLoopbackListener({ hostname, trustProxy, listen, baseUrl: url });
+  const names = hosts?.filter((name) => name !== undefined);
+  return isLoopbackListener({ hostname, trustProxy, listen, baseUrl: url, hosts: names });
 }
 
 function checkStorage(place: Place, { storage }: DraftVenue): void {

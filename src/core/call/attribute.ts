@@ -6,7 +6,10 @@ import type { Caller, NameCaller } from "./caller.js";
 /** The part of a caller that adapters get. */
 export interface CallerContext
   extends Required<Pick<SurfaceContext, "callerDID" | "authentication">>,
-    Pick<SurfaceContext, "credential" | "tokenCaps" | "identityTokens" | "narrowedTo" | "ambiguousCaller" | "access"> {}
+    Pick<
+      SurfaceContext,
+      "credential" | "tokenCaps" | "identityTokens" | "narrowedTo" | "ambiguousCaller" | "access" | "entrance"
+    > {}
 
 /** The caller of one call, and what its adapter learns about the caller. */
 export interface Attribution {
@@ -20,15 +23,20 @@ export interface Attribution {
  */
 export function attribute(sender: Caller, ucans: unknown, nameCaller: NameCaller): Attribution {
   const named = nameCaller(sender, ucans);
-  if (named !== "ambiguous") return { did: named.did, context: contextOf(named) };
+  if (named !== "ambiguous") {
+    const { entrance } = sender;
+    const context = contextOf(named);
+    return { did: named.did, context: entrance === undefined ? context : { ...context, entrance } };
+  }
   return { did: sender.did, context: { ...contextOf(sender), ambiguousCaller: true } };
 }
 
 /** The part of a caller that adapters get. */
 export function contextOf(caller: Caller): CallerContext {
-  const { did, authentication, credential, tokenCaps, identityTokens, narrowedTo, access } = caller;
+  const { did, authentication, credential, tokenCaps, identityTokens, narrowedTo, access, entrance } = caller;
   // Most callers have nothing else, and copies of nothing take time too.
-  if ((credential ?? tokenCaps ?? identityTokens ?? access) === undefined) return { callerDID: did, authentication };
+  if ((credential ?? tokenCaps ?? identityTokens ?? access ?? entrance) === undefined)
+    return { callerDID: did, authentication };
   return {
     callerDID: did,
     authentication,
@@ -37,5 +45,6 @@ export function contextOf(caller: Caller): CallerContext {
     ...(identityTokens === undefined ? {} : { identityTokens }),
     ...(narrowedTo === undefined ? {} : { narrowedTo }),
     ...(access === undefined ? {} : { access }),
+    ...(entrance === undefined ? {} : { entrance }),
   };
 }

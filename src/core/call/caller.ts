@@ -55,6 +55,8 @@ export interface Caller {
   readonly narrowedTo?: string;
   /** Present for an access token: the rights of its bearer come from its maker. */
   readonly access?: AccessRights;
+  /** Base URL by which the request came, where it is not that of the venue; addresses in the answer are below it. */
+  readonly entrance?: string;
 }
 
 /** Id of the access token or session that a caller authenticated with. */

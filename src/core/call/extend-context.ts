@@ -25,6 +25,7 @@ export function extendContext(context: SurfaceContext, more: Partial<SurfaceCont
     narrowedTo: more.narrowedTo ?? context.narrowedTo,
     access: more.access ?? context.access,
     ambiguousCaller: more.ambiguousCaller ?? context.ambiguousCaller,
+    entrance: more.entrance ?? context.entrance,
     cancellation: more.cancellation ?? context.cancellation,
     approval: more.approval ?? context.approval,
     allowedRoot: more.allowedRoot ?? context.allowedRoot,

@@ -62,6 +62,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly access?: AccessRights | undefined;
   /** The tokens sent with the call name several callers, so it is refused. */
   readonly ambiguousCaller?: boolean | undefined;
+  /** Base URL by which the caller has come, where it is not that of the venue; see `Caller`. */
+  readonly entrance?: string | undefined;
   /** Replaces `signal` where creating one is deferred until needed. */
   readonly cancellation?: Cancellation;
   /** An approval that the call brings beside its input. */

@@ -204,11 +204,11 @@ export interface HttpHost {
   stillHolds(caller: Caller): boolean;
   /** Names the caller of a call without credentials by the UCANs in it. */
   readonly nameCaller: NameCaller;
-  /** Host names accepted on a loopback listener besides the loopback ones, in lower case. */
-  readonly allowedHosts: readonly string[];
+  /** Names by which clients reach the venue, besides those of its URL and of loopback; in lower case, without port. */
+  readonly hosts: readonly string[];
   /** Origins other than the venue's own that may call; `*`: any. */
   readonly corsOrigins: readonly string[] | "*";
-  /** Whether `X-Forwarded-*` is trusted for the client's address. */
+  /** Whether `X-Forwarded-*` is trusted for the client's address, and for that which it has called. */
   readonly trustProxy: boolean;
   readonly limits: HttpLimits;
   /** Absent: no rate limit. */
@@ -236,8 +236,8 @@ export interface HttpHost {
   operatorStatus(): OperatorStatus;
   /** Counts the event streams that are open. */
   readonly streams: { open: number };
-  /** The DID document. */
-  didDocument(): JsonObject;
+  /** The DID document. @param url by which its reader has come */
+  didDocument(url: string): JsonObject;
   operations(): readonly OperationListing[];
   /** Resolves any reference a client may use for an operation. */
   operation(reference: string): FoundOperation | undefined;

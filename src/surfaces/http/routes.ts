@@ -18,7 +18,8 @@ import { countValues, listValues, readValues, sliceValues } from "./endpoints/va
 import { getWorkspace, redirectToWorkspace, WORKSPACE_PATH } from "./endpoints/workspace.js";
 import type { HttpHost, OperationListing } from "./host.js";
 import { openApi } from "./openapi/openapi.js";
-import { COMMON_HEADERS, publicPath, sendJson } from "./plumbing/answer.js";
+import { COMMON_HEADERS, sendJson } from "./plumbing/answer.js";
+import { entranceOf } from "./plumbing/entrance.js";
 import type { Exchange, Handler } from "./plumbing/exchange.js";
 import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./plumbing/http-error.js";
 import { getEvents } from "./plumbing/sse.js";
@@ -51,8 +52,8 @@ interface Route {
   readonly only?: readonly string[];
 }
 
-const json = (make: (host: HttpHost) => unknown): Endpoint => {
-  return (host, { reply }) => sendJson(reply, 200, JSON.stringify(make(host)));
+const json = (make: (host: HttpHost, exchange: Exchange) => unknown): Endpoint => {
+  return (host, exchange) => sendJson(exchange.reply, 200, JSON.stringify(make(host, exchange)));
 };
 
 const ROUTES: readonly Route[] = [
@@ -255,7 +256,7 @@ function findOperation(host: HttpHost, name: string): OperationListing {
   return operation.listing;
 }
 
-function getStatus(host: HttpHost, { reply, caller }: Exchange): ReturnType<Handler> {
+function getStatus(host: HttpHost, { request, reply, caller }: Exchange): ReturnType<Handler> {
   const { assets, ops, ...ofOthers } = host.stats();
   const status = {
     status: "OK",
@@ -263,7 +264,7 @@ function getStatus(host: HttpHost, { reply, caller }: Exchange): ReturnType<Hand
     did: host.did,
     name: host.name,
     version: WIRE_VERSION,
-    url: host.url(),
+    url: entranceOf(host, request.raw).url,
     // How busy others are is nothing for strangers.
     stats: { assets, ops, ...(caller.authentication === "public" ? {} : ofOthers) },
     ...(caller.isOperator ? { operator: host.operatorStatus() } : {}),
@@ -271,16 +272,17 @@ function getStatus(host: HttpHost, { reply, caller }: Exchange): ReturnType<Hand
   return sendJson(reply, 200, JSON.stringify(status));
 }
 
-function mcpDiscovery(host: HttpHost): object {
+function mcpDiscovery(host: HttpHost, { request }: Exchange): object {
+  const { url, prefix } = entranceOf(host, request.raw);
   return {
     mcp_version: MCP_VERSION,
-    server_url: `${host.url()}/mcp`,
+    server_url: `${url}/mcp`,
     description: host.description,
-    endpoint: { path: publicPath(host, "/mcp"), transport: "streamable-http" },
+    endpoint: { path: `${prefix}/mcp`, transport: "streamable-http" },
   };
 }
 
-function didDocument(host: HttpHost, { reply }: Exchange): ReturnType<Handler> {
-  const body = Buffer.from(JSON.stringify(host.didDocument()));
+function didDocument(host: HttpHost, { request, reply }: Exchange): ReturnType<Handler> {
+  const body = Buffer.from(JSON.stringify(host.didDocument(entranceOf(host, request.raw).url)));
   return reply.code(200).headers(COMMON_HEADERS).header("content-type", "application/did+json").send(body);
 }

@@ -11,8 +11,9 @@ import { Connections } from "./admission/connections.js";
 import { receiveBody } from "./admission/read-body.js";
 import { createDirectInvoke, type DirectInvoke } from "./endpoints/direct-invoke.js";
 import type { HttpHost } from "./host.js";
-import { publicPath, sendError, withoutPrefix } from "./plumbing/answer.js";
+import { sendError } from "./plumbing/answer.js";
 import { OWN_PAGES } from "./plumbing/cors.js";
+import { basePath, withoutPrefix } from "./plumbing/entrance.js";
 import { explain } from "./plumbing/explain.js";
 import { malformedTarget } from "./plumbing/http-error.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./plumbing/node-server.js";
@@ -137,7 +138,7 @@ export class HttpSurface {
     const app = fastify({
       routerOptions: { ignoreTrailingSlash: true },
       exposeHeadRoutes: false,
-      rewriteUrl: ({ url = "/" }) => withoutPrefix(url, publicPath(host, "")),
+      rewriteUrl: ({ url = "/" }) => withoutPrefix(url, basePath(host)),
       trustProxy: host.trustProxy,
       genReqId: () => host.requestId(),
       return503OnClosing: false,

@@ -68,8 +68,8 @@ export function createTickets({ key, clock, url, rejudge }: TicketOptions): Venu
       return issued.size;
     },
     issue({ ttlSeconds, ...use }, context) {
-      const base = url();
-      if (base === undefined) return undefined;
+      const own = url();
+      if (own === undefined) return undefined;
       const kept = lastingPartOf(context);
       makeRoom(kept);
       const id = randomBytes(ID_BYTES).toString("base64url");
@@ -79,7 +79,7 @@ export function createTickets({ key, clock, url, rejudge }: TicketOptions): Venu
       chars += size;
       const signature = sign(null, signedText(id, use, expires), key.privateKey).toString("base64url");
       const path = [use.root, ...use.path.split("/")].map(encodeURIComponent).join("/");
-      const href = `${base}/api/v1/files/${path}?ticket=${id}.${signature}`;
+      const href = `${context.entrance ?? own}/api/v1/files/${path}?ticket=${id}.${signature}`;
       return { href, method: use.direction === "upload" ? "PUT" : "GET", expires };
     },
     redeem(ticket, { direction, root, path }) {
@@ -100,7 +100,8 @@ const signedText = (id: string, { direction, root, path }: Issued["use"], expire
 
 /** The context of the caller and its grants, without the parts that belong to a single call. */
 function lastingPartOf(context: SurfaceContext): SurfaceContext {
-  const { signal: _, resolveAsset: _r, cancellation: _c, jobId: _j, budget: _b, transfer: _t, ...lasting } = context;
+  const { signal: _, resolveAsset: _r, cancellation: _c, jobId: _j, budget: _b, transfer: _t, ...others } = context;
+  const { entrance: _e, ...lasting } = others;
   return lasting;
 }
 

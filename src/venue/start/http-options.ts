@@ -14,7 +14,7 @@ export async function httpOptions(
   config: VenueConfig,
   { listens, log }: { readonly listens: boolean; readonly log: Log },
 ): Promise<VenueHttpOptions> {
-  const { listen, hostname, port, baseUrl, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
+  const { listen, hostname, port, baseUrl, hosts, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
   const { maxInFlightBytes } = config;
   const rate = config.rateLimit ?? (isLoopbackListener(config) ? false : DEFAULT_RATE);
   // Read only where it can be served: `mcp` and `call` never load it.
@@ -24,6 +24,7 @@ export async function httpOptions(
     publicAccess: servesPublic(config),
     maxRequestBytes,
     maxContentSize,
+    hosts,
     corsOrigins,
     trustProxy,
     ...(maxInFlightBytes === undefined ? {} : { maxInFlightBytes }),

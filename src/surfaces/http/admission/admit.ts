@@ -9,6 +9,7 @@ import { davCors, isDav } from "../dav/dav.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { isPreflight, originHeaders, preflightHeaders } from "../plumbing/cors.js";
+import { entranceOf } from "../plumbing/entrance.js";
 import {
   authenticationRequired,
   HttpError,
@@ -80,9 +81,8 @@ export class Admission {
     const isPlain = origin === undefined && raw.url?.startsWith("/") === true;
     // Fast path: nearly all requests have the same Host as the one before.
     if (isPlain && host !== undefined && host === this.#knownHost) return undefined;
-    const { allowedHosts, corsOrigins } = this.#host;
-    const ownOrigin = () => new URL(this.#host.url()).origin;
-    const refusal = refuse(raw, { loopback: this.loopback, allowedHosts, corsOrigins, ownOrigin });
+    const { hosts, corsOrigins, trustProxy, url } = this.#host;
+    const refusal = refuse(raw, { loopback: this.loopback, hosts, corsOrigins, trustProxy, url });
     if (isPlain && refusal === undefined) this.#knownHost = host;
     return refusal;
   }
@@ -111,7 +111,14 @@ export class Admission {
   }
 
   /** Authenticates the request. An invalid token is refused, and never falls back to anonymous access. */
-  #identify({ headers, rawHeaders }: IncomingMessage, isForDav: boolean): Caller | HttpError {
+  #identify(request: IncomingMessage, isForDav: boolean): Caller | HttpError {
+    const caller = this.#authenticate(request, isForDav);
+    if (caller instanceof HttpError) return caller;
+    const { url } = entranceOf(this.#host, request);
+    return url === this.#host.url() ? caller : { ...caller, entrance: url };
+  }
+
+  #authenticate({ headers, rawHeaders }: IncomingMessage, isForDav: boolean): Caller | HttpError {
     const { authorization } = headers;
     if (authorization === undefined) return this.#host.publicCaller;
     // Node keeps the first of several headers, but a proxy in front may have checked another.

@@ -1,17 +1,13 @@
 // Host and Origin checks, against DNS rebinding and cross-origin requests.
 
 import type { IncomingMessage } from "node:http";
-import { isLoopbackHost } from "../../../config/loopback.js";
+import { type Addresses, addressee, entranceOf, isOwnName, parseAuthority } from "../plumbing/entrance.js";
 import { type HttpError, hostNotAllowed, missingHost, originNotAllowed } from "../plumbing/http-error.js";
 
 /** The rules for Host and Origin. */
-export interface AdmissionRules {
+export interface AdmissionRules extends Addresses {
   /** Whether the listener is on loopback. */
   readonly loopback: boolean;
-  /** Host names accepted on loopback besides the loopback names, in lower case. */
-  readonly allowedHosts: readonly string[];
-  /** Origin of the venue's own URL. */
-  ownOrigin(): string;
   /** Other origins that may call; `*`: any. */
   readonly corsOrigins: readonly string[] | "*";
 }
@@ -26,23 +22,20 @@ export function refuse(request: IncomingMessage, rules: AdmissionRules): HttpErr
   return refuseHost(request, rules) ?? refuseOrigin(request, rules);
 }
 
-/** The requested host: that of an absolute-form target (RFC 9112 §3.2.2), else the `Host` header. */
-function addressee(request: IncomingMessage): string | undefined {
-  const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? "");
-  return absolute?.[1] ?? request.headers.host;
-}
-
 function refuseHost(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
   const host = addressee(request);
   if (!rules.loopback) return host === undefined && request.httpVersion !== "1.0" ? missingHost() : undefined;
-  const name = host === undefined ? undefined : parseHostName(host);
-  if (name !== undefined && (isLoopbackHost(name) || rules.allowedHosts.includes(name))) return undefined;
+  const name = parseAuthority(host)?.name;
+  const ownName = new URL(rules.url()).hostname.replace(/^\[|\]$/g, "");
+  if (name !== undefined && (name === ownName || isOwnName(name, rules))) return undefined;
   return hostNotAllowed();
 }
 
 function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
   const { origin } = request.headers;
-  if (origin === undefined || origin === rules.ownOrigin()) return undefined;
+  if (origin === undefined || origin === new URL(rules.url()).origin) return undefined;
+  // The page of an entrance, whose host is known.
+  if (origin === entranceOf(rules, request).origin) return undefined;
   // Same origin: a page of this listener, under any loopback name. Off loopback the Host header is not checked, so it
   // proves nothing about the origin.
   if (rules.loopback && origin === `http://${addressee(request)?.toLowerCase()}`) return undefined;
@@ -52,12 +45,3 @@ function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpErro
 /** Whether CORS allows pages of an origin to call. */
 export const mayCall = (origin: string, corsOrigins: readonly string[] | "*"): boolean =>
   corsOrigins === "*" || corsOrigins.includes(origin);
-/**
- * The host name in a `Host` header, without port and brackets, in lower case.
- *
- * @returns `undefined` for an invalid header
- */
-function parseHostName(header: string): string | undefined {
-  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]]+))(?::\d*)?$/i.exec(header);
-  return (match?.[1] ?? match?.[2])?.toLowerCase();
-}

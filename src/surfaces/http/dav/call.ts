@@ -8,12 +8,13 @@ import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import type { Uploaded } from "../../../core/ports/transfer.js";
 import type { DuOutput, ListOutput, RootsOutput, StatOutput } from "../../../schema/types.js";
 import type { HttpDav, HttpHost } from "../host.js";
+import { entranceOf } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
 import { codeOf, davError } from "./errors.js";
 import type { Locks, Spot } from "./locks/locks.js";
 import type { DeadProperties } from "./properties/dead.js";
-import { parentOf, pathText, type Target, targetOf } from "./target.js";
+import { hrefOf, parentOf, pathText, type Target, targetOf } from "./target.js";
 
 type RootFactsOfDav = NonNullable<ReturnType<HttpDav["root"]>>;
 type Place = Pick<Target, "space" | "root" | "segments">;
@@ -61,6 +62,7 @@ export class DavCall {
   readonly #isReading: boolean;
   /** The last tree that was asked for: that of each entry of a listing. */
   #tree: { readonly space: Target["space"]; readonly root: string; readonly name: string } | undefined;
+  #prefix: string | undefined;
   #known: { readonly root: string; readonly facts: RootFactsOfDav | undefined } | undefined;
 
   /** @throws HttpError 400 */
@@ -83,6 +85,12 @@ export class DavCall {
 
   get caller(): Caller {
     return this.exchange.caller;
+  }
+
+  /** The URL of a place at the entrance by which the request came, without scheme and host. */
+  hrefOf(place: Place, isCollection: boolean): string {
+    this.#prefix ??= entranceOf(this.host, this.exchange.request.raw).prefix;
+    return hrefOf(this.#prefix, place, isCollection);
   }
 
   /** A place as locks and properties know it: two URLs of one drive are one. */

@@ -1,6 +1,8 @@
 // Parses WebDAV URLs into places, and formats places as URLs.
 
+import type { IncomingMessage } from "node:http";
 import type { HttpHost } from "../host.js";
+import { basePath, entranceOf, isOwnAuthority } from "../plumbing/entrance.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
 
 /** `dav`: roots; `dlfs`: the caller's own drives by name; `top`: `/`, which has both. */
@@ -45,17 +47,18 @@ function decodeSegment(encoded: string): string {
   return segment;
 }
 
-type Named = Pick<Target, "space" | "root" | "segments">;
+/** A place, however its URL was written. */
+export type Named = Pick<Target, "space" | "root" | "segments">;
 
-/** The URL of a place, without scheme and host. Those of collections end in a slash. */
-export function hrefOf(host: Pick<HttpHost, "url">, { space, root, segments }: Named, isCollection: boolean): string {
-  const prefix = pathOfUrl(host.url());
+/**
+ * The URL of a place, without scheme and host. Those of collections end in a slash.
+ * @param prefix path by which the request came
+ */
+export function hrefOf(prefix: string, { space, root, segments }: Named, isCollection: boolean): string {
   const names = [...(space === "top" ? [] : [space]), ...(root === undefined ? [] : [root]), ...segments];
   const path = names.map((name) => `/${encodeName(name)}`).join("");
   return `${prefix}${path}${isCollection ? "/" : ""}`;
 }
-
-const pathOfUrl = (url: string): string => new URL(url).pathname.replace(/\/+$/, "");
 
 /** Percent-encodes all but what RFC 3986 calls unreserved. */
 export function encodeName(name: string): string {
@@ -81,11 +84,10 @@ export const pathText = ({ segments }: Pick<Target, "segments">): string => segm
 
 /**
  * The place that `Destination` (or a tag of `If`) names.
- * @param hostHeader the `Host` of the request
  * @throws HttpError 400, 403 for what is not below the same prefix, 502 for another host
  */
-export function destinationOf(text: string, from: Target, host: HttpHost, hostHeader: string | undefined): Target {
-  const found = addressOf(text, host, hostHeader);
+export function destinationOf(text: string, from: Target, host: HttpHost, request: IncomingMessage): Target {
+  const found = addressOf(text, host, request);
   if (found === "other host") throw new HttpError(502, "Destination is on another host");
   if (found.space === "top" || found.space !== from.space) {
     throw new HttpError(403, "Destination must be below the same of /dav/ and /dlfs/");
@@ -94,18 +96,15 @@ export function destinationOf(text: string, from: Target, host: HttpHost, hostHe
 }
 
 /** @throws HttpError 400 */
-export function addressOf(text: string, host: HttpHost, hostHeader: string | undefined): Target | "other host" {
+export function addressOf(text: string, host: HttpHost, request: IncomingMessage): Target | "other host" {
   const [, address, path] = /^(?:https?:\/\/([^/?#]*))?(\/[^?#]*)$/i.exec(text) ?? [];
-  if (path === undefined || /[^!-~]/.test(text) || address?.includes("@") === true) {
-    throw badRequest("Destination must be an absolute URL or path, without user, query and fragment");
+  if (path === undefined || /[^!-~]/.test(text)) {
+    throw badRequest("Destination must be an absolute URL or path, without query and fragment");
   }
-  if (address !== undefined) {
-    const own = [hostHeader, new URL(host.url()).host].map((one) => one && authority(one));
-    if (!own.includes(authority(address))) return "other host";
-  }
-  const prefix = pathOfUrl(host.url());
-  return parsePath(prefix !== "" && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path);
+  // Clients that keep a password in their URL send it along; who calls is said elsewhere.
+  const authority = address?.slice(address.lastIndexOf("@") + 1);
+  if (authority !== undefined && !isOwnAuthority(host, request, authority)) return "other host";
+  const prefixes = [entranceOf(host, request).prefix, basePath(host)];
+  const prefix = prefixes.find((one) => one !== "" && path.startsWith(`${one}/`)) ?? "";
+  return parsePath(path.slice(prefix.length));
 }
-
-/** Host and port; the default ports of both schemes are none, since a proxy may end TLS. */
-const authority = (text: string): string => text.toLowerCase().replace(/:(?:80|443)?$/, "");

@@ -9,7 +9,8 @@ import { sendContinue } from "../admission/expect.js";
 import { parseJsonText } from "../admission/json-body.js";
 import { isRead, refuseForm } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
-import { publicPath, sendJson } from "../plumbing/answer.js";
+import { sendJson } from "../plumbing/answer.js";
+import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
 import { parsePage, singleParameter } from "../plumbing/query.js";
@@ -24,7 +25,11 @@ export async function registerAsset(host: HttpHost, { request, reply, caller }: 
   const { value: metadata, text } = await parseJsonText(request.body, { json5: true });
   if (!isObject(metadata)) throw badRequest("Asset metadata must be a JSON object");
   const id = await askAssets("", () => host.assets.register(metadata, caller, text));
-  return sendJson(reply.header("location", publicPath(host, `/api/v1/assets/${id}`)), 201, JSON.stringify(id));
+  return sendJson(
+    reply.header("location", publicPath(host, request.raw, `/api/v1/assets/${id}`)),
+    201,
+    JSON.stringify(id),
+  );
 }
 
 /**

@@ -7,8 +7,9 @@ import { isPending } from "../../../core/io.js";
 import { UNCOUNTED_BYTES } from "../../../core/memory.js";
 import type { Admission, Admitted } from "../admission/admit.js";
 import type { HttpHost } from "../host.js";
-import { COMMON_HEADERS, errorJson, type JsonText, publicPath, recordText } from "../plumbing/answer.js";
+import { COMMON_HEADERS, errorJson, type JsonText, recordText } from "../plumbing/answer.js";
 import { OWN_PAGES } from "../plumbing/cors.js";
+import { basePath } from "../plumbing/entrance.js";
 import { explain } from "../plumbing/explain.js";
 import { jobUrl, startCall } from "./invoke.js";
 
@@ -23,7 +24,7 @@ export function createDirectInvoke(host: HttpHost, admission: Admission): Direct
   if (log.debugs !== false || trustProxy || corsOrigins.length > 0) return () => false;
   const mostBytes = Math.min(limits.maxRequestBytes, UNCOUNTED_BYTES);
   return (request, response) => {
-    if (!isPlainCall(request, mostBytes) || publicPath(host, "") !== "") return false;
+    if (!isPlainCall(request, mostBytes) || basePath(host) !== "") return false;
     const admitted = admission.admitCall(request, response);
     if (admitted === undefined) return false;
     void answer(host, admitted, { request, response, admission });
@@ -61,7 +62,7 @@ async function answer(
     const started = startCall(host, { body, asksToWait: false, caller, memory, response });
     const { job, record } = isPending(started) ? await started : started;
     text = recordText(await record, host, memory);
-    location = jobUrl(host, job);
+    location = jobUrl(host, request, job);
   } catch (error) {
     const fault = explain(error, host, { id, request, response });
     if (admission.closing) response.setHeader("connection", "close");

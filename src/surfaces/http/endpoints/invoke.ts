@@ -1,6 +1,6 @@
 // Endpoints that run operations.
 
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { attribute, type CallerContext } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
@@ -11,8 +11,9 @@ import { isTerminal, type JobRecord, type RecordedJob } from "../../../core/port
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost } from "../host.js";
-import { outputJson, publicPath, recordText, sendJson } from "../plumbing/answer.js";
+import { outputJson, recordText, sendJson } from "../plumbing/answer.js";
 import { abortOnClose } from "../plumbing/connection.js";
+import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 
@@ -41,11 +42,12 @@ export async function invoke(host: HttpHost, { request, reply, caller, memory }:
     memory,
     response: reply.raw,
   });
-  reply.header("location", jobUrl(host, job));
+  reply.header("location", jobUrl(host, request.raw, job));
   return sendJson(reply, 201, recordText(await record, host, memory));
 }
 
-export const jobUrl = (host: HttpHost, { id }: RecordedJob): string => publicPath(host, `/api/v1/jobs/${id}`);
+export const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): string =>
+  publicPath(host, request, `/api/v1/jobs/${id}`);
 
 /** A request to run an operation as a job. */
 export interface CallRequest extends Pick<Exchange, "caller" | "memory"> {
@@ -86,7 +88,7 @@ export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyRe
   const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
   const job = submitCall(host, exchange, call);
   const record = await job.settled(host.limits.maxWaitMs, call.private ? abortOnClose(reply.raw) : undefined);
-  const location = jobUrl(host, job);
+  const location = jobUrl(host, exchange.request.raw, job);
   reply.header("location", location);
   if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
   if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see ${location}`);
@@ -132,6 +134,7 @@ function contextOfCall(
     narrowedTo,
     access,
     ambiguousCaller,
+    entrance,
   }: CallerContext,
   { caps: callCaps, ucans }: InvokeRequest,
   { host, memory }: { readonly host: HttpHost; readonly memory: MemoryLease },
@@ -146,6 +149,7 @@ function contextOfCall(
     narrowedTo,
     access,
     ambiguousCaller,
+    entrance,
     surface: "http",
     resolveAsset,
     callCaps,

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { HttpHost, WorkspacePage } from "../host.js";
-import { publicPath } from "../plumbing/answer.js";
+import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { echo, endpointNotFound } from "../plumbing/http-error.js";
 
@@ -59,10 +59,10 @@ const previewPolicy = (nonce: string): string =>
 
 /** `GET /workspace` and below: the page at every path but those of the preview and the assets. */
 export function getWorkspace(host: HttpHost, page: WorkspacePage, exchange: Exchange): FastifyReply {
-  const { target, reply } = exchange;
+  const { target, request, reply } = exchange;
   if (target.startsWith(ASSETS)) return sendAsset(page, exchange, target.slice(ASSETS.length));
   if (target === PREVIEW) return sendDocument(reply, page.preview, previewPolicy);
-  const base = publicPath(host, `${WORKSPACE_PATH}/`);
+  const base = publicPath(host, request.raw, `${WORKSPACE_PATH}/`);
   reply.headers({
     "cross-origin-opener-policy": "same-origin",
     "x-frame-options": "DENY",
@@ -75,7 +75,7 @@ export function getWorkspace(host: HttpHost, page: WorkspacePage, exchange: Exch
 export function redirectToWorkspace(host: HttpHost, { request, reply }: Exchange): FastifyReply {
   const { accept = "" } = request.headers;
   if (!/\btext\/html\b/i.test(accept)) throw endpointNotFound(request.method, echo("/"));
-  const location = publicPath(host, `${WORKSPACE_PATH}/`);
+  const location = publicPath(host, request.raw, `${WORKSPACE_PATH}/`);
   return reply
     .code(303)
     .headers({ ...COMMON, "cache-control": "no-store", location })

@@ -4,6 +4,7 @@ import type { FastifyReply } from "fastify";
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import type { HttpHost, OperationListing } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
+import { entranceOf } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { assetPart } from "./assets.js";
 import { filePart } from "./files.js";
@@ -33,14 +34,17 @@ interface Rendered {
 const rendered = new WeakMap<HttpHost, Rendered>();
 
 /** `GET /openapi.json`: the document, rebuilt only when the URL or the operations have changed. */
-export function openApi(host: HttpHost, { reply }: Exchange): FastifyReply {
+export function openApi(host: HttpHost, { request, reply }: Exchange): FastifyReply {
   const [url, operations] = [host.url(), host.operations()];
   const last = rendered.get(host);
   const isCurrent = last?.url === url && isSame(last.operations, operations);
   const json = isCurrent ? last.json : JSON.stringify(openApiDocument(host));
   if (!isCurrent) rendered.set(host, { url, operations, json });
-  return sendJson(reply, 200, json);
+  const entrance = entranceOf(host, request.raw).url;
+  return sendJson(reply, 200, entrance === url ? json : json.replace(servers(url), () => servers(entrance)));
 }
+
+const servers = (url: string): string => `"servers":${JSON.stringify([{ url }])}`;
 
 const isSame = (one: readonly OperationListing[], other: readonly OperationListing[]): boolean =>
   one.length === other.length && one.every((listing, index) => listing === other[index]);

@@ -29,31 +29,6 @@ export function headersOf(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(set.map(([name, value]) => [name, String(value)]));
 }
 
-/** The path of an endpoint as clients reach it: behind a proxy, below the path of `baseUrl`. */
-export function publicPath(host: Pick<HttpHost, "url">, path: string): string {
-  const url = host.url();
-  // The URL of a venue changes once, when it begins to listen, and every request asks.
-  if (url !== known.url) known = { url, prefix: new URL(url).pathname.replace(/\/+$/, "") };
-  return `${known.prefix}${path}`;
-}
-
-let known = { url: "", prefix: "" };
-
-/**
- * A request target without the path of `baseUrl`, which a proxy may pass on or take away. Metadata documents may carry it at
- * their end too (RFC 8414 §3.1).
- * @param prefix `""` or `/files`
- */
-export function withoutPrefix(target: string, prefix: string): string {
-  if (prefix === "") return target;
-  const [path = ""] = target.split("?", 1);
-  const query = target.slice(path.length);
-  if (path === prefix) return `/${query}`;
-  if (path.startsWith(`${prefix}/`)) return target.slice(prefix.length);
-  if (path.startsWith("/.well-known/") && path.endsWith(prefix)) return `${path.slice(0, -prefix.length)}${query}`;
-  return target;
-}
-
 /** A JSON text; a large one as a generator of pieces. */
 export type JsonText = string | Generator<string>;
 

@@ -1,8 +1,10 @@
 // auth:issue: makes an access token, a session, or a link to either.
 
 import { ABILITY_NAMES, isOf, isOfUse, parseGrant } from "../../../authz/grant.js";
+import { isLoopbackHost } from "../../../config/loopback.js";
 import { APPROVE, type Capability } from "../../../core/call/capability.js";
 import { escapeText, invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
+import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { accessDid, type TokenMaker } from "../../identity/access-entry.js";
 import { SESSION_MS } from "../../identity/access-tokens.js";
@@ -42,8 +44,8 @@ export const authIssue: VenueOperation<IssueInput> = {
     if (accessTokens === undefined) {
       throw notSupportedHere("access tokens, since there is no 'stateDir' or no key. Set 'stateDir' and 'seedFile'");
     }
-    const base = venue.url();
-    if (input.link === true && base === undefined) throw notSupportedHere("links, since it does not serve HTTP");
+    const own = venue.url();
+    if (input.link === true && own === undefined) throw notSupportedHere("links, since it does not serve HTTP");
     const request = { label: input.label, caps, lifetimeMs: lifetimeMs(input), ...making };
     const made = input.link === true ? accessTokens.link(request) : accessTokens.issue(request);
     if (made === undefined) throw tooMany();
@@ -54,11 +56,16 @@ export const authIssue: VenueOperation<IssueInput> = {
     const did = caps === undefined ? didOfMaker(making.maker, venue) : accessDid(venue.access, entry.id);
     return {
       ...{ id: entry.id, did, expires: entry.expires },
-      ...(input.link === true ? { url: `${base}/workspace/#login=${secret}` } : { token: secret }),
+      ...(input.link === true ? { url: `${addressFor(context, own)}/workspace/#login=${secret}` } : { token: secret }),
       ...(note === "" ? {} : { note }),
     };
   },
 };
+
+/** A link is for somebody elsewhere: an address that leads to this machine alone is none, where there is another. */
+function addressFor({ entrance }: Pick<SurfaceContext, "entrance">, own: string | undefined): string | undefined {
+  return entrance === undefined || isLoopbackHost(new URL(entrance).hostname) ? own : entrance;
+}
 
 const KEY_ENDS =
   "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";

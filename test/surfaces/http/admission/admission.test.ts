@@ -52,7 +52,7 @@ describe("on a loopback listener, Host", () => {
     const answer = await status({ Host: host });
     expect([answer.status, answer.body]).toEqual([
       403,
-      `{"error":"Host not allowed. Where a proxy gives this venue another name, set 'baseUrl'"}`,
+      `{"error":"Host not allowed. Where a proxy gives this venue another name, set 'baseUrl' or 'hosts'"}`,
     ]);
   });
 
@@ -60,7 +60,7 @@ describe("on a loopback listener, Host", () => {
     const answer = await sendRaw(served.port, "GET /api/v1/status HTTP/1.1\r\n\r\n");
     expect([answer.status, answer.body]).toEqual([
       403,
-      `{"error":"Host not allowed. Where a proxy gives this venue another name, set 'baseUrl'"}`,
+      `{"error":"Host not allowed. Where a proxy gives this venue another name, set 'baseUrl' or 'hosts'"}`,
     ]);
   });
 

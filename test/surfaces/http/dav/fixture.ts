@@ -78,7 +78,8 @@ export async function serveDav(more: VenueConfigInput = {}, lay: (base: string) 
   };
   const venue = await createVenue(configuration, { baseDir: base });
   const { url } = await venue.listen();
-  const { port } = new URL(url);
+  // With a baseUrl the URL is not where it listens.
+  const port = configuration.port || new URL(url).port;
   const password = (who: Exclude<Who, "nobody">) => (who === "operator" ? (venue.localToken ?? "") : TOKENS[who]);
   const dav = (method: string, path: string, { as = "operator", headers = {}, body }: Ask = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {

@@ -214,7 +214,8 @@ describe("the If header", () => {
 describe("the store of locks", () => {
   const request = (caller: string, name: string) => ({
     spot: { tree: "t", segments: [name] },
-    href: `/${name}`,
+    place: { space: "dav" as const, root: "t", segments: [name] },
+    isCollection: false,
     ...{ isDeep: true, isExclusive: true, caller, owner: Markup.trusted(""), seconds: 10 },
   });
 

@@ -105,9 +105,9 @@ class Evaluation {
 
   /** `undefined`: a URL that is none of this venue's. */
   #placeOf(tag: string | undefined): Target | undefined {
-    const { target, host } = this.#call;
+    const { target, host, exchange } = this.#call;
     if (tag === undefined) return target;
-    const found = addressOf(tag, host, this.#call.header("host"));
+    const found = addressOf(tag, host, exchange.request.raw);
     return found === "other host" || found.root === undefined || found.space !== target.space ? undefined : found;
   }
 

@@ -39,10 +39,10 @@ export async function requireUnlocked(
   }
 }
 
-async function refuse(call: DavCall, place: Place, { href }: Lock): Promise<never> {
+async function refuse(call: DavCall, place: Place, lock: Lock): Promise<never> {
   // Who may not change it does not learn of the lock.
   await undefinedFor(["NOT_FOUND", "NOT_A_DIRECTORY", "PARENT_MISSING", "NOT_A_FILE"], call.run("touch", place));
-  const condition = element("D:lock-token-submitted", element("D:href", href));
+  const condition = element("D:lock-token-submitted", element("D:href", call.hrefOf(lock.place, lock.isCollection)));
   throw new DavError(423, "Locked. Unlock it, or send the token of the lock in If", { condition });
 }
 

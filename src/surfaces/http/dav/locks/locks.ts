@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { isBelow } from "../../../../core/call/path.js";
+import type { Named } from "../target.js";
 import type { Markup } from "../xml/write.js";
 
 const MAX_PER_CALLER = 1000;
@@ -15,8 +16,9 @@ export interface Spot {
 
 export interface LockRequest {
   readonly spot: Spot;
-  /** URL that the lock was taken at. */
-  readonly href: string;
+  /** Where the lock was taken; its URL depends on who asks. */
+  readonly place: Named;
+  readonly isCollection: boolean;
   /** Covers everything below. */
   readonly isDeep: boolean;
   readonly isExclusive: boolean;

@@ -53,7 +53,7 @@ async function prepare(call: DavCall, { isMove }: { readonly isMove: boolean }):
   const { target, host } = call;
   const header = call.header("destination");
   if (header === undefined) throw badRequest("Destination is missing");
-  const to = destinationOf(header, target, host, call.header("host"));
+  const to = destinationOf(header, target, host, call.exchange.request.raw);
   const overwrite = call.header("overwrite")?.trim().toUpperCase() ?? "T";
   if (overwrite !== "T" && overwrite !== "F") throw badRequest("Overwrite must be T or F");
   requireApart(target, to);

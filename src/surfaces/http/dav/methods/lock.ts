@@ -9,7 +9,6 @@ import { type Conditions, evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
 import type { Lock } from "../locks/locks.js";
 import { lockDiscovery } from "../properties/lock-properties.js";
-import { hrefOf } from "../target.js";
 import { childOf, childrenOf, isNamed, type XmlElement } from "../xml/read.js";
 import { contentOf } from "../xml/serialize.js";
 import { DAV, element, Markup, NAMESPACES } from "../xml/write.js";
@@ -32,7 +31,7 @@ async function take(
   conditions: Conditions,
   { body, seconds }: { readonly body: XmlElement; readonly seconds: number },
 ): Promise<FastifyReply> {
-  const { target, host, caller, locks } = call;
+  const { target, caller, locks } = call;
   const requested = lockInfo(body);
   const { isDeep } = call;
   // Judged before anything is said of other locks. What is missing is created below.
@@ -46,13 +45,15 @@ async function take(
   }
   const spot = call.spotOf(target);
   const conflict = locks.conflicting({ spot, isDeep, isExclusive: requested.isExclusive })[0];
-  if (conflict !== undefined) throw conflicting(conflict);
+  if (conflict !== undefined) throw conflicting(call, conflict);
   if (found === undefined) await call.requireDrive(target);
   if (found === undefined) await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: true }]);
   const again = locks.conflicting({ spot, isDeep, isExclusive: requested.isExclusive })[0];
-  if (again !== undefined) throw conflicting(again);
-  const href = hrefOf(host, target, isCollection);
-  const taken = locks.add({ ...{ spot, href, isDeep, seconds, caller: caller.did }, ...requested });
+  if (again !== undefined) throw conflicting(call, again);
+  const taken = locks.add({
+    ...{ spot, place: target, isCollection, isDeep, seconds, caller: caller.did },
+    ...requested,
+  });
   if (taken === undefined) throw new HttpError(507, "Too many locks");
   try {
     if (found === undefined) await create(call, taken);
@@ -95,9 +96,9 @@ function answer(call: DavCall, taken: Lock, status: number): FastifyReply {
   return sendXml(call.exchange.reply, status, element("D:prop", element("D:lockdiscovery", discovery), NAMESPACES));
 }
 
-const conflicting = ({ href }: Lock): DavError =>
+const conflicting = (call: DavCall, { place, isCollection }: Lock): DavError =>
   new DavError(423, "There is a lock already", {
-    condition: element("D:no-conflicting-lock", element("D:href", href)),
+    condition: element("D:no-conflicting-lock", element("D:href", call.hrefOf(place, isCollection))),
   });
 
 function lockInfo(body: XmlElement): { readonly isExclusive: boolean; readonly owner: Markup } {

@@ -11,7 +11,7 @@ import { DavError } from "../errors.js";
 import { QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
 import { type PropertyRequest, propertyRequest } from "../properties/request.js";
 import { responseWriter } from "../properties/response.js";
-import { childOf, encodeName, hrefOf, type Target } from "../target.js";
+import { childOf, encodeName, type Target } from "../target.js";
 import { MAX_XML_BYTES, readXml, type XmlElement } from "../xml/read.js";
 import { DAV, element, escapeXml, PROLOGUE, XML_TYPE, type XmlName } from "../xml/write.js";
 
@@ -61,7 +61,7 @@ export async function xmlBody({ exchange }: DavCall): Promise<XmlElement | undef
 /** The target of a request, as it is. @throws HttpError 404 */
 async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Resource> {
   const { target } = call;
-  if (target.root === undefined) return { place: target, href: hrefOf(call.host, target, true), isCollection: true };
+  if (target.root === undefined) return { place: target, href: call.hrefOf(target, true), isCollection: true };
   const found = await foundAt(call, target);
   if (found === undefined) {
     call.properties.dropOne(call.spotOf(target));
@@ -72,7 +72,7 @@ async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Reso
     !isCollection && found.hash === undefined && found.size <= MAX_HASHED_BYTES && asksFor(request, "getetag");
   const hashed = wantsHash ? await call.stat(target, true) : undefined;
   const quota = asksForQuota(request) ? await quotaOf(call, target) : undefined;
-  const href = hrefOf(call.host, target, isCollection);
+  const href = call.hrefOf(target, isCollection);
   return {
     place: target,
     href,

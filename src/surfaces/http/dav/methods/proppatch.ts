@@ -7,7 +7,6 @@ import { DavError, sendXml } from "../errors.js";
 import { evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
 import { livePropertyOf } from "../properties/live.js";
-import { hrefOf } from "../target.js";
 import { childrenOf, innerText, isNamed, type XmlElement } from "../xml/read.js";
 import { standalone } from "../xml/serialize.js";
 import { clark, DAV, element, type Markup, NAMESPACES, namedElement, type XmlName } from "../xml/write.js";
@@ -54,7 +53,7 @@ export async function proppatch(call: DavCall): Promise<FastifyReply> {
   await call.run("touch", target, isRefused || modified === undefined ? {} : { modified });
   if (!isRefused && !(await properties.change(spot, isCollection, dead))) [all, isRefused] = [refuse(), true];
   const response = element("D:response", [
-    element("D:href", hrefOf(call.host, target, isCollection)),
+    element("D:href", call.hrefOf(target, isCollection)),
     ...propstats(all, isRefused),
   ]);
   return sendXml(call.exchange.reply, 207, element("D:multistatus", response, NAMESPACES));

@@ -15,7 +15,8 @@ export const SUPPORTED_LOCKS: Markup = Markup.trusted(
 );
 
 /** Content of `DAV:lockdiscovery`. Tokens are shown to those alone who took the locks. */
-export function lockDiscovery(active: readonly Lock[], { caller, locks }: Pick<DavCall, "caller" | "locks">): Markup[] {
+export function lockDiscovery(active: readonly Lock[], call: DavCall): Markup[] {
+  const { caller, locks } = call;
   return active.map((lock) =>
     element("D:activelock", [
       WRITE,
@@ -24,7 +25,7 @@ export function lockDiscovery(active: readonly Lock[], { caller, locks }: Pick<D
       ...(lock.owner.text === "" ? [] : [element("D:owner", lock.owner)]),
       element("D:timeout", `Second-${locks.secondsLeft(lock)}`),
       ...(lock.caller === caller.did ? [element("D:locktoken", element("D:href", lock.token))] : []),
-      element("D:lockroot", element("D:href", lock.href)),
+      element("D:lockroot", element("D:href", call.hrefOf(lock.place, lock.isCollection))),
     ]),
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { withoutPrefix } from "../../../src/surfaces/http/plumbing/answer.js";
+import { withoutPrefix } from "../../../../src/surfaces/http/plumbing/entrance.js";
 
 test.each([
   ["/files/api/v1/status", "/files", "/api/v1/status"],
