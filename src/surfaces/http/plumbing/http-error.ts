@@ -63,10 +63,7 @@ export const unsupportedScheme = (): HttpError =>
   new HttpError(401, "Unsupported authorization scheme", { "www-authenticate": "Bearer" });
 
 export const hostNotAllowed = (): HttpError =>
-  new HttpError(
-    403,
-    "Host not allowed. Where a proxy gives this venue another name, set 'baseUrl' or 'hosts'",
-  );
+  new HttpError(403, "Host not allowed. Where a proxy gives this venue another name, set 'baseUrl' or 'hosts'");
 
 export const originNotAllowed = (): HttpError =>
   new HttpError(403, "Origin not allowed. Add it to 'corsOrigins', or set 'baseUrl' if it is the venue's own");
