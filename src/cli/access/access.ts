@@ -8,8 +8,10 @@ import type { EffectState } from "../../core/ports/effect.js";
 import type { HolderEntry } from "../../venue/operations/auth/list.js";
 import type { AccessCommand } from "../arguments/commands/access.js";
 import { printDuration, printTime } from "../arguments/duration.js";
+import { Callers, tokensThere } from "../calls/callers.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps } from "../load-config.js";
+import type { NameOf } from "../output/history-lines.js";
 import { jsonText } from "../output/json.js";
 import { table } from "../output/table.js";
 import { type Desk, openRunningCalls } from "./running-calls.js";
@@ -159,10 +161,11 @@ const visible = (text: string): string =>
  */
 export async function approvals(json: boolean, { calls, context }: Desk): Promise<number> {
   const { stdin, stdout } = context;
+  const { nameOf } = new Callers(await tokensThere(calls));
   const waiting = async () => ((await calls.run("approval:list", {})) as { approvals: readonly Shown[] }).approvals;
   if (json || stdin.isTTY !== true || stdout.isTTY !== true) {
     for (const one of await waiting()) {
-      await print(context, json ? `${jsonText(one)}\n` : `${escapeText(one.id)}  ${lineOf(one)}\n`);
+      await print(context, json ? `${jsonText(one)}\n` : `${escapeText(one.id)}  ${lineOf(one, nameOf)}\n`);
     }
     return EXIT.ok;
   }
@@ -180,7 +183,7 @@ export async function approvals(json: boolean, { calls, context }: Desk): Promis
     for (const { id } of [...(await waiting())].reverse()) {
       if (seen.has(id) || isStopped) continue;
       seen.add(id);
-      await ask(id, { calls, context }, (question) => reader.question(question));
+      await ask(id, { calls, context, nameOf }, (question) => reader.question(question));
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
@@ -188,12 +191,16 @@ export async function approvals(json: boolean, { calls, context }: Desk): Promis
   return EXIT.ok;
 }
 
-async function ask(id: string, { calls, context }: Desk, question: (text: string) => Promise<string>): Promise<void> {
+async function ask(
+  id: string,
+  { calls, context, nameOf }: Desk & { readonly nameOf: NameOf },
+  question: (text: string) => Promise<string>,
+): Promise<void> {
   const one = (await calls.run("approval:get", { id })) as Shown;
   const diff = one.diff === undefined ? "" : `${one.diff.split("\n").map(visible).join("\n")}\n`;
   // What is asked about stands right above the question, too.
-  const again = rowsOf(diff) > LONG_ROWS ? `\n${lineOf(one)}\n` : "";
-  await print(context, `\n${lineOf(one)}\n${diff}${again}`);
+  const again = rowsOf(diff) > LONG_ROWS ? `\n${lineOf(one, nameOf)}\n` : "";
+  await print(context, `\n${lineOf(one, nameOf)}\n${diff}${again}`);
   const yes = one.code === undefined ? "y" : one.code;
   const answer = (await question(`Allow once? Type ${yes}, or n to deny, or nothing to leave it: `)).trim();
   if (answer !== yes && answer !== "n") return;
@@ -207,14 +214,14 @@ async function ask(id: string, { calls, context }: Desk, question: (text: string
   }
 }
 
-function lineOf({ operation, caller, effect, more }: Shown): string {
+function lineOf({ operation, caller, effect, more }: Shown, nameOf: NameOf): string {
   const place = (path: string, real = path) => (real === path ? path : `${path} (leads to ${real})`);
   const what = effect.map(({ root, path, real, action, to, toReal, before, after }) => {
     const target = to === undefined ? "" : ` → ${place(to, toReal)}`;
     return `${action} ${root}:${place(path, real)}${target}${namesIn(after ?? before)}`;
   });
   if (more !== undefined) what.push(`and ${more} more, which are not shown`);
-  return visible(`${what.join(", ")}  (${operation} by ${caller})`);
+  return visible(`${what.join(", ")}  (${operation} by ${nameOf(caller)})`);
 }
 
 /** What is in a folder, as far as its names are told. */

@@ -2,11 +2,10 @@
 
 import { escapeText, invalidInput } from "../../core/errors/texts.js";
 import { textDiff } from "../../ops/undoing/diff.js";
-import { parseDuration } from "../arguments/duration.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
-import { UsageError } from "../arguments/options.js";
 import { diffLines } from "../output/file-lines.js";
 import { type Change, historyLines } from "../output/history-lines.js";
+import { filterOf } from "./makers.js";
 import { type FileSession, printJson } from "./session.js";
 
 const FAULTS: Readonly<Record<string, string>> = {
@@ -20,20 +19,19 @@ const DIFF_CHARS = 10_000_000;
 export async function history(session: FileSession): Promise<number> {
   const { command, context, paint } = session;
   const [place] = command.words.length === 0 ? [] : placesIn(session);
-  const since = sinceOf(command.values.get("since"));
   const limit = numberOf(command, "lines");
   const output = await session.invoke("file:history", {
     ...(place === undefined ? {} : { root: place.root, ...(place.path === "" ? {} : { path: place.path }) }),
-    ...(since === undefined ? {} : { since }),
     ...(limit === undefined ? {} : { limit }),
-    ...(command.values.has("actor") ? { actor: command.values.get("actor") ?? "" } : {}),
-    ...(command.values.has("via") ? { via: command.values.get("via") ?? "" } : {}),
+    ...(await filterOf(session)),
   });
   if (command.json) {
     await printJson(session, output);
     return 0;
   }
-  await session.out(historyLines(output.entries, paint, session.isTerminal ? session.width : undefined));
+  const { nameOf } = await session.callers();
+  const width = session.isTerminal ? session.width : undefined;
+  await session.out(historyLines(output.entries, { nameOf, paint, width }));
   if (output.hint !== undefined) context.stderr.write(`venue-files: ${escapeText(output.hint)}\n`);
   else if (output.entries.length === 0) context.stderr.write("venue-files: nothing was recorded here\n");
   const fault = FAULTS[output.reason ?? ""];
@@ -47,14 +45,6 @@ export async function history(session: FileSession): Promise<number> {
 
 function placesIn({ command }: FileSession): readonly FilePlace[] {
   return wordsOf(command, "ROOT:PATH").map(placeOf);
-}
-
-/** @throws UsageError */
-function sinceOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = parseDuration(text);
-  if (seconds === undefined) throw new UsageError("--since takes a time before now: 30m, 2h, 7d");
-  return Date.now() - seconds * 1000;
 }
 
 /** `diff`: what a change made, what was changed between two, or what the last change made. */

@@ -9,6 +9,7 @@ import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { FileCommand, FileRun } from "../arguments/files/options.js";
 import { namesRoots, type RemoteVenue } from "../arguments/remote.js";
+import { Callers, type LabelledToken, tokensHere, tokensThere } from "../calls/callers.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load-config.js";
@@ -57,6 +58,8 @@ export interface FileSession {
   readonly maxReadBytes: number;
   /** @throws FileAdapterError */
   invoke<O extends Operation>(operation: O, input: FileInputs[O]): Promise<FileOutputs[O]>;
+  /** Names of those who make changes; looked up once. */
+  callers(): Promise<Callers>;
   /** Writes a file in one step. @throws FileAdapterError */
   upload: VenueCalls["upload"];
   out(text: string | Uint8Array): Promise<void>;
@@ -74,7 +77,8 @@ export async function withFileSession(
   const progress = createProgress(context);
   const stop = new AbortController();
   void context.untilStopped().then(() => stop.abort());
-  const { calls, maxReadBytes } = await openCalls(run, context, stop.signal);
+  const { calls, maxReadBytes, tokens } = await openCalls(run, context, stop.signal);
+  let callers: Promise<Callers> | undefined;
   if (run.remote === undefined && !command.json && !namesRoots(run.source)) context.stderr.write(NO_ROOTS);
   const { stdout } = context;
   const isTerminal = stdout.isTTY === true;
@@ -84,6 +88,10 @@ export async function withFileSession(
       width: stdout.columns ?? COLUMNS,
       paint: paintFor(context, command.values.get("color")),
       invoke: async (operation, input) => told(parseOutput(await calls.run(operation, input)), input, run, context),
+      callers: () => {
+        callers ??= tokens().then((found) => new Callers(found));
+        return callers;
+      },
       upload: async (input, content) => told(await calls.upload(input, content), input, run, context),
       out: (text) => print(context, text),
       failed: (error) => printFailure(error, command, context),
@@ -116,6 +124,7 @@ function lostPlace(output: object, input: object): string {
 
 interface OpenCalls {
   readonly calls: VenueCalls;
+  tokens(): Promise<readonly LabelledToken[]>;
   readonly maxReadBytes: number;
 }
 
@@ -145,13 +154,14 @@ async function openLocal(
   const calls = await openLocalCalls(unbounded, {
     ...{ env: context.env, log, filesOnly: true, ...who, ...narrowing },
   });
-  return { calls, maxReadBytes: limits.maxReadBytes };
+  return { calls, maxReadBytes: limits.maxReadBytes, tokens: () => tokensHere(config, context.env, log) };
 }
 
 async function openRemote(remote: RemoteVenue, context: CommandContext, narrowing: Narrowing): Promise<OpenCalls> {
   const { openRemoteCalls } = await import("../calls/remote-calls.js");
   // A root with a smaller limit cuts the piece, and the next one begins there.
-  return { calls: openRemoteCalls(remote, context, narrowing), maxReadBytes: REMOTE_READ_BYTES };
+  const calls = openRemoteCalls(remote, context, narrowing);
+  return { calls, maxReadBytes: REMOTE_READ_BYTES, tokens: () => tokensThere(calls) };
 }
 
 /** Outputs of built-in operations conform to their schemas, so they are only cast. */

@@ -10,7 +10,8 @@ import { numberOf, placeOf } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { EXIT } from "../context.js";
 import { diffLines } from "../output/file-lines.js";
-import { actorText, type Change, changeText } from "../output/history-lines.js";
+import { type Change, changeText, type NameOf, timeText } from "../output/history-lines.js";
+import { changesOf, filterOf } from "./makers.js";
 import { type FileSession, printJson } from "./session.js";
 
 type UndoInput = FileInputs["file:undo"];
@@ -32,7 +33,7 @@ export async function undo(session: FileSession): Promise<number> {
     if (mustConfirm && !(await isConfirmed(input, session))) return EXIT.failed;
     const undone = await session.invoke("file:undo", { ...input, ...(isDry ? { dryRun: true } : {}) });
     if (command.json) await printJson(session, undone);
-    else await session.out(resultText(undone, session));
+    else await session.out(resultText(undone, session, (await session.callers()).nameOf));
     if ((undone.blocked ?? []).length > 0) status = EXIT.failed;
   }
   return status;
@@ -42,12 +43,21 @@ export async function undo(session: FileSession): Promise<number> {
 async function inputsOf(session: FileSession): Promise<readonly UndoInput[]> {
   const { command } = session;
   const { words, flags, values } = command;
-  const forms = [words.length > 0, flags.has("session"), values.has("last")].filter(Boolean).length;
-  if (forms > 1) throw new UsageError("'undo' takes ids, --last or --session");
-  if (words.length === 1) return [{ id: words[0] ?? "" }];
-  if (words.length > 1) return [{ ids: [...words] }];
-  if (flags.has("session")) return sessionInputs(session);
-  return newestInputs(session, numberOf(command, "last") ?? 1);
+  const isSession = flags.has("session");
+  const isFiltered = ["actor", "via", "since"].some((name) => values.has(name));
+  const isById = words.length > 0 && !isSession;
+  if (isById ? isFiltered || values.has("last") : isSession && (values.has("last") || values.has("since"))) {
+    throw new UsageError("'undo' takes ids; or --session; or --last or --since, and whose with --actor or --via");
+  }
+  if (words.length === 1 && isById) return [{ id: words[0] ?? "" }];
+  if (isById) return [{ ids: [...words] }];
+  if (isSession) return sessionInputs(session);
+  const last = numberOf(command, "last");
+  if (!isFiltered) return newestInputs(session, last ?? 1);
+  return unitInputs(
+    await standingChanges(await filterOf(session), session),
+    last ?? (values.has("since") ? Infinity : 1),
+  );
 }
 
 /** The newest changes, whoever made them. Only the operator may ask for them by number; anybody else by their ids. */
@@ -59,7 +69,10 @@ async function newestInputs(session: FileSession, last: number): Promise<readonl
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "CAPABILITY_DENIED") throw error;
   }
-  const standing = await standingChanges(session);
+  return unitInputs(await standingChanges({}, session), last);
+}
+
+function unitInputs(standing: readonly Change[], last: number): readonly UndoInput[] {
   const units = new Set([...new Set(standing.map(unitOf))].slice(0, last));
   if (units.size === 0) throw nothingToUndo();
   return inputsByRoot(standing.filter((one) => units.has(unitOf(one))));
@@ -68,18 +81,26 @@ async function newestInputs(session: FileSession, last: number): Promise<readonl
 /** What is undone as one: a group of changes, or a single one. */
 const unitOf = ({ group, id }: Change): string => group ?? id;
 
-/** The newest session: changes of one actor through one credential, without a long pause. */
+/** The newest session, of whom a name means or of all: changes of one actor through one credential, without a long pause. */
 async function sessionInputs(session: FileSession): Promise<readonly UndoInput[]> {
-  const standing = await standingChanges(session);
+  const [name, ...more] = session.command.words;
+  if (more.length > 0) throw new UsageError("--session takes one caller: undo --session claude");
+  const all = await standingChanges(await filterOf(session), session);
+  const callers = await session.callers();
+  const { actor, via } = name === undefined ? {} : callers.makerOf(name, all);
+  const standing = all.filter((one) => one.actor === (actor ?? one.actor) && one.via === (via ?? one.via));
   const [newest] = standing;
   if (newest === undefined) throw nothingToUndo();
   const own = standing.filter(({ actor, via }) => actor === newest.actor && via === newest.via);
   const end = own.findIndex(({ time }, index) => index > 0 && (own[index - 1]?.time ?? 0) - time > PAUSE_MS);
-  return inputsByRoot(withoutPurged(end < 0 ? own : own.slice(0, end), session));
+  return inputsByRoot(withoutPurged(end < 0 ? own : own.slice(0, end), { session, nameOf: callers.nameOf }));
 }
 
 /** Past changes that were purged, and what was changed at their places before, which are named. @param changes newest first */
-function withoutPurged(changes: readonly Change[], session: FileSession): readonly Change[] {
+function withoutPurged(
+  changes: readonly Change[],
+  { session, nameOf }: { readonly session: FileSession; readonly nameOf: NameOf },
+): readonly Change[] {
   const left = new Set<string>();
   return changes.filter((change) => {
     const { root, path, from, fromRoot = root, reason } = change;
@@ -88,22 +109,27 @@ function withoutPurged(changes: readonly Change[], session: FileSession): readon
     for (const place of places) left.add(place);
     const why =
       reason === "purged" ? "what it replaced was purged" : "its place was changed since by one that was purged";
-    session.context.stderr.write(`venue-files: stays as it is: ${why}:\n  ${changeText(change)}\n`);
+    session.context.stderr.write(`venue-files: stays as it is: ${why}:\n  ${changeText(change, nameOf)}\n`);
     return false;
   });
 }
 
 /** Changes that are still in place, newest first. */
-async function standingChanges(session: FileSession): Promise<readonly Change[]> {
-  const { entries } = await session.invoke("file:history", { limit: PAGE });
-  return entries.filter((one) => one.undoneBy === undefined && one.undoes === undefined && one.op !== "purge");
+async function standingChanges(
+  filter: Parameters<typeof changesOf>[0],
+  session: FileSession,
+): Promise<readonly Change[]> {
+  return (await changesOf(filter, session)).filter(
+    (one) => one.undoneBy === undefined && one.undoes === undefined && one.op !== "purge",
+  );
 }
 
 function inputsByRoot(chosen: readonly Change[]): readonly UndoInput[] {
   const roots = [...new Set(chosen.map(({ root }) => root))];
-  return roots.map((root) => {
+  return roots.flatMap((root) => {
     const ids = chosen.filter((one) => one.root === root).map(({ id }) => id);
-    return { root, ids: ids.slice(0, MAX_IDS) };
+    const starts = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) => index * MAX_IDS);
+    return starts.map((start) => ({ root, ids: ids.slice(start, start + MAX_IDS) }));
   });
 }
 
@@ -113,8 +139,10 @@ async function isConfirmed(input: UndoInput, session: FileSession): Promise<bool
   const plan = await session.invoke("file:undo", { ...input, dryRun: true });
   const { entries } = await session.invoke("file:history", { limit: PAGE });
   const known = new Map(entries.map((entry) => [entry.id, entry]));
-  const lines = plan.undone.map((id) => `  ${lineOf(known.get(id), id)}\n`).join("");
-  context.stderr.write(`Would undo ${counted(plan.undone.length, "change")}:\n${lines}${blockedLines(plan)}`);
+  const { nameOf } = await session.callers();
+  const lines = plan.undone.map((id) => `  ${lineOf(known.get(id), id, nameOf)}\n`).join("");
+  const blocked = blockedLines(plan, nameOf);
+  context.stderr.write(`Would undo ${counted(plan.undone.length, "change")}:\n${lines}${blocked}`);
   if ((plan.blocked ?? []).length > 0) return false;
   if (context.stdin.isTTY !== true || !isTerminal) {
     context.stderr.write("venue-files: pass -y to go on without being asked, or -n to look only\n");
@@ -123,8 +151,8 @@ async function isConfirmed(input: UndoInput, session: FileSession): Promise<bool
   return askToConfirm("Undo? [y/N] ", session);
 }
 
-const lineOf = (entry: Change | undefined, id: string): string =>
-  entry === undefined ? escapeText(id) : changeText(entry);
+const lineOf = (entry: Change | undefined, id: string, nameOf: NameOf): string =>
+  entry === undefined ? escapeText(id) : changeText(entry, nameOf);
 
 async function askToConfirm(question: string, { context }: FileSession): Promise<boolean> {
   const asker = createLineAsker(context);
@@ -135,11 +163,10 @@ async function askToConfirm(question: string, { context }: FileSession): Promise
   }
 }
 
-function resultText(undone: Undone, session: FileSession): string {
+function resultText(undone: Undone, session: FileSession, nameOf: NameOf): string {
   const { files, diff, diffTruncated, dryRun, group, id } = undone;
-  const lines = files
-    .map(({ path, etag }) => `${etag === null ? "removed " : "restored"} ${escapeText(path)}\n`)
-    .join("");
+  const [removed, restored] = dryRun ? ["would remove ", "would restore"] : ["removed ", "restored"];
+  const lines = files.map(({ path, etag }) => `${etag === null ? removed : restored} ${escapeText(path)}\n`).join("");
   const key = group ?? id;
   const end = dryRun
     ? "Nothing was changed.\n"
@@ -147,14 +174,14 @@ function resultText(undone: Undone, session: FileSession): string {
       ? ""
       : `Redo: venue-files undo ${escapeText(key)}\n`;
   const cut = diffTruncated ? "(the difference is longer)\n" : "";
-  return `${diffLines(diff, session)}${cut}${lines}${blockedLines(undone)}${end}`;
+  return `${diffLines(diff, session)}${cut}${lines}${blockedLines(undone, nameOf)}${end}`;
 }
 
-const blockedLines = ({ blocked = [] }: Undone): string =>
+const blockedLines = ({ blocked = [] }: Undone, nameOf: NameOf): string =>
   blocked
     .map(
       ({ path, by, laterId }) =>
-        `blocked  ${escapeText(path)}: changed since by ${actorText(by)}${laterId ? ` (${escapeText(laterId)})` : ""}\n`,
+        `blocked  ${escapeText(path)}: changed since by ${nameOf(by)}${laterId ? ` (${escapeText(laterId)})` : ""}\n`,
     )
     .join("");
 
@@ -186,14 +213,14 @@ async function* trashEntries(place: FileInputs["file:trash"], session: FileSessi
 }
 
 async function listTrash(place: FileInputs["file:trash"], session: FileSession): Promise<number> {
+  const { nameOf } = await session.callers();
   for await (const entry of trashEntries(place, session)) {
     const { id, path, kind, deleted, by } = entry;
-    const time = new Date(deleted).toISOString().slice(0, 19).replace("T", " ");
     const mark = kind === "directory" ? "/" : "";
     if (session.command.json) await printJson(session, entry);
     else {
-      const what = `${session.paint(escapeText(id), "place")}  ${actorText(by)}  ${escapeText(`${place.root}:${path}`)}`;
-      await session.out(`${time}  ${what}${mark}\n`);
+      const what = `${session.paint(escapeText(id), "place")}  ${nameOf(by)}  ${escapeText(`${place.root}:${path}`)}`;
+      await session.out(`${timeText(deleted)}  ${what}${mark}\n`);
     }
   }
   return EXIT.ok;

@@ -147,12 +147,13 @@ they keep their names.`,
   -f, --force             replace local files`,
   },
   history: {
-    usage: "history [-n N] [--since TIME] [--actor WHO] [--via ID] [ROOT:PATH]",
+    usage: "history [-n N] [--since TIME] [--actor WHO] [--via WHO] [ROOT:PATH]",
     example: "history -n 10 docs:notes",
     text: "What was changed, newest first: time, id, who, what, where. Without a place in all roots.",
     options: `  -n, --lines N           how many, at most 500; default 50
   --since TIME            not older: 30m, 2h, 7d
-  --actor WHO, --via ID   only of this caller, or this credential or session`,
+  --actor WHO             only of this caller: the label of its token, a short id, or a DID
+  --via WHO               only of this credential or session: its label, or its id or the beginning of it`,
   },
   diff: {
     usage: "diff ROOT:PATH [ID | ID..ID]",
@@ -161,12 +162,14 @@ they keep their names.`,
 one.`,
   },
   undo: {
-    usage: "undo [ID… | --last N | --session] [-n] [-y]",
-    example: "undo --last 3 -n",
+    usage: "undo [ID… | --session [WHO] | [--last N | --since TIME] [--actor WHO] [--via WHO]] [-n] [-y]",
+    example: "undo --actor claude --since 2h -n",
     text: `Takes changes back, all or none, unless something has changed since. An id is that of an entry or a group; without
 any it is the last change. What undoes an undo is a redo.`,
     options: `  --last N                the newest changes, whoever made them; shown first, then asks
-  --session               all that one caller changed without a pause of 30 minutes; shown first, then asks
+  --since TIME            all changes that are not older: 30m, 2h, 7d; shown first, then asks
+  --actor WHO, --via WHO  only of this caller, or this credential or session: a label, a short id, or a DID
+  --session [WHO]         all that one caller changed without a pause of 30 minutes; shown first, then asks
   -n, --dry-run           only show what would happen
   -y, --yes               do not ask`,
   },

@@ -4,22 +4,29 @@ import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import type { FileOutputs } from "../../schema/types.js";
-import { shortDid } from "./did.js";
 import type { Paint } from "./paint.js";
 import { table } from "./table.js";
 
 export type Change = FileOutputs["file:history"]["entries"][number];
 
-/**
- * One line for each change: time, id, who, what, size before and after, where.
- * @param width of the terminal in characters; where a line would be longer, each goes on in a second one after the id
- */
-export function historyLines(entries: readonly Change[], paint: Paint, width = Number.POSITIVE_INFINITY): string {
+/** Who an actor is to people; escaped. */
+export type NameOf = (actor: string) => string;
+
+/** How lines of a history are shown. */
+interface LineStyle {
+  readonly nameOf: NameOf;
+  readonly paint: Paint;
+  /** Characters of the terminal; where a line would be longer, each goes on in a second one after the id. */
+  readonly width?: number | undefined;
+}
+
+/** One line for each change: time, id, who, what, size before and after, where. */
+export function historyLines(entries: readonly Change[], { nameOf, paint, width = Infinity }: LineStyle): string {
   if (entries.length === 0) return "";
   const rows = entries.map((entry) => [
     timeText(entry.time),
     escapeText(entry.id),
-    `${actorText(entry.actor)} ${escapeText(entry.surface)}`,
+    `${nameOf(entry.actor)} ${escapeText(entry.surface)}`,
     entry.undoes === undefined ? escapeText(entry.op) : "undo",
     sizeText(entry),
     pathText(entry) + remark(entry),
@@ -39,12 +46,10 @@ const linesOf = (rows: readonly (readonly string[])[]): string[] =>
     .map((line) => line.slice(2));
 
 /** Paths and action of an entry, on one line. */
-export const changeText = (entry: Change): string =>
-  `${timeText(entry.time)}  ${actorText(entry.actor)}  ${escapeText(entry.op)}  ${pathText(entry)}`;
+export const changeText = (entry: Change, nameOf: NameOf): string =>
+  `${timeText(entry.time)}  ${nameOf(entry.actor)}  ${escapeText(entry.op)}  ${pathText(entry)}`;
 
-const timeText = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
-
-export const actorText = (actor: string): string => escapeText(actor.startsWith("did:") ? shortDid(actor) : actor);
+export const timeText = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
 const pathText = ({ root, path, from, fromRoot }: Change): string =>
   from === undefined

@@ -212,9 +212,9 @@ describe("a venue that runs", () => {
     ["few lines", "new\n", 1],
   ])("name and operation stand above a difference, and again below one of %s", async (_what, content, times) => {
     const shown = await asked("a.md", content);
-    const line = /overwrite docs:a\.md.* {2}\(file:write by did:\S+\)\n/g;
+    const line = /overwrite docs:a\.md.* {2}\(file:write by token by \S+\)\n/g;
     expect(shown.match(line)).toHaveLength(times);
-    if (times === 2) expect(shown).toMatch(/\(file:write by did:\S+\)\n[^\n]*Allow once\?/);
+    if (times === 2) expect(shown).toMatch(/\(file:write by token by \S+\)\n[^\n]*Allow once\?/);
   });
 
   test.each(["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u{e0041}", "\u3164", "\u202e"])(

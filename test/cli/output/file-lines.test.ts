@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { Callers } from "../../../src/cli/calls/callers.js";
 import {
   columnLines,
   diffLines,
@@ -72,6 +73,8 @@ test("a difference of content that would control a terminal shows it there, and 
   );
 });
 
+const style = { paint: plain, nameOf: new Callers([]).nameOf };
+
 test("what a venue elsewhere sends about a file or a change does not control a terminal", () => {
   const evil = "\u001b]0;x\u0007";
   const change = {
@@ -80,9 +83,9 @@ test("what a venue elsewhere sends about a file or a change does not control a t
   } as unknown as Change;
   const texts = [
     factLines([["type", evil]]),
-    historyLines([change], plain),
-    historyLines([{ ...change, before: change.after }], plain),
-    changeText(change),
+    historyLines([change], style),
+    historyLines([{ ...change, before: change.after }], style),
+    changeText(change, style.nameOf),
   ];
   for (const text of texts) {
     expect(text).toContain("\\u{1b}]0;x\\u{7}");
@@ -96,9 +99,9 @@ test("changes take two lines each where one would not fit", () => {
     ...{ actor: "operator", surface: "http", before: null, after: { size: 7, modified: 0 }, undoable: true },
   } as unknown as Change;
   const one = "1970-01-01 00:00:00  1m85hcgvy00001j2zph94  operator http  write  new 7 B  docs:reports/q4.md\n";
-  expect(historyLines([change], plain)).toBe(one);
-  expect(historyLines([change], plain, one.length - 1)).toBe(one);
-  expect(historyLines([change, change], plain, 80)).toBe(
+  expect(historyLines([change], style)).toBe(one);
+  expect(historyLines([change], { ...style, width: one.length - 1 })).toBe(one);
+  expect(historyLines([change, change], { ...style, width: 80 })).toBe(
     "1970-01-01 00:00:00  1m85hcgvy00001j2zph94\n  operator http  write  new 7 B  docs:reports/q4.md\n".repeat(2),
   );
 });

@@ -58,7 +58,7 @@ export const FILE_COMMANDS = {
   history: { lines: { ...VALUE, short: "n" }, since: VALUE, actor: VALUE, via: VALUE },
   diff: {},
   undo: {
-    ...{ last: VALUE, session: FLAG, "dry-run": { ...FLAG, short: "n" } },
+    ...{ last: VALUE, session: FLAG, since: VALUE, actor: VALUE, via: VALUE, "dry-run": { ...FLAG, short: "n" } },
     yes: { ...FLAG, short: "y" },
   },
   restore: { "if-match": VALUE },

@@ -1,0 +1,47 @@
+// Changes by who made them: `--actor`, `--via` and `--since` of `history` and `undo`.
+
+import type { FileInputs } from "../../schema/types.js";
+import { parseDuration } from "../arguments/duration.js";
+import { UsageError } from "../arguments/options.js";
+import type { Change } from "../output/history-lines.js";
+import type { FileSession } from "./session.js";
+
+type Filter = Pick<FileInputs["file:history"], "actor" | "via" | "since">;
+
+const PAGE = 500;
+/** Changes beyond them are not looked through. */
+const MOST = 20_000;
+
+/** The filter that the options ask for. @throws UsageError for a name that means nobody, or several */
+export async function filterOf(session: FileSession): Promise<Filter> {
+  const { values } = session.command;
+  const [actor, via, since] = [values.get("actor"), values.get("via"), sinceOf(values.get("since"))];
+  const time = since === undefined ? {} : { since };
+  if (actor === undefined && via === undefined) return time;
+  const [callers, changes] = [await session.callers(), await changesOf(time, session)];
+  return {
+    ...time,
+    ...(actor === undefined ? {} : { actor: callers.actorOf(actor, changes) }),
+    ...(via === undefined ? {} : { via: callers.viaOf(via, changes) }),
+  };
+}
+
+/** All changes of all roots, newest first. */
+export async function changesOf(filter: Filter, session: FileSession): Promise<readonly Change[]> {
+  const found: Change[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await session.invoke("file:history", { ...filter, limit: PAGE, ...(cursor && { cursor }) });
+    found.push(...page.entries);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && found.length < MOST);
+  return found;
+}
+
+/** @throws UsageError */
+function sinceOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = parseDuration(text);
+  if (seconds === undefined) throw new UsageError("--since takes a time before now: 30m, 2h, 7d");
+  return Date.now() - seconds * 1000;
+}
