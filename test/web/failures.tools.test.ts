@@ -8,7 +8,7 @@ let stage: Stage;
 
 const readText = (path: string): string => readFileSync(stage.at(path), "utf8");
 const names = ["draft", "other", "conflict", "overlap", "theirs", "copy", "clean", "dirty", "gone", "denied", "quota"];
-names.push("moved", "older");
+names.push("moved", "older", "hand");
 const LONG = Array.from({ length: 400 }, (_, index) => `line ${index + 1}\n`).join("");
 
 /** Expression: resolves when the browser's store of drafts holds one that begins so. A slow typist leaves earlier ones. */
@@ -36,7 +36,7 @@ inBrowser("when something goes wrong", () => {
   beforeAll(async () => {
     const text = Array.from({ length: 12 }, (_, index) => `line ${index + 1}\n`).join("");
     const files = Object.fromEntries(names.map((name) => [`${name}.txt`, text]));
-    stage = await openStage({ ...files, "long.txt": LONG });
+    stage = await openStage({ ...files, "long.txt": LONG, "merged.txt": LONG });
   });
   afterAll(() => stage.close());
   afterEach(() => {
@@ -97,26 +97,93 @@ inBrowser("when something goes wrong", () => {
     await page.context().close();
   });
 
-  test("two changes of one line stand side by side, and marks are not saved unasked", async () => {
+  test("of two changes of one line one takes mine, theirs or both; nothing undecided is saved, and no mark is ever text", async () => {
     const page = await stage.visit("files/files/overlap.txt");
     await typeFirst(page, "mine ");
     await page.getByText("Not saved").waitFor();
-    await call(stage.venue, "file:edit", {
-      root: "files",
-      path: "overlap.txt",
-      oldText: "line 1\n",
-      newText: "theirs 1\n",
-    });
+    const edit = (oldText: string, newText: string) =>
+      call(stage.venue, "file:edit", { root: "files", path: "overlap.txt", oldText, newText });
+    await edit("line 1\n", "theirs 1\n");
+    await edit("line 11\n", "");
     await page.keyboard.press("ControlOrMeta+s");
     const dialog = page.getByRole("dialog", { name: "Two versions" });
-    await dialog.getByText("1 place needs a decision").waitFor();
-    await dialog.getByText("<<<<<<< Mine").waitFor();
+    await dialog.getByText("2 differences, of which 1 needs a decision.").waitFor();
+    expect(await dialog.locator(".place-other.theirs mark").first().innerText()).toBe("theirs");
     await dialog.getByRole("button", { name: "Save result" }).click();
-    await dialog.getByText("There are marks left").waitFor();
+    await dialog.getByText("1 difference left to decide").waitFor();
     expect(readText("overlap.txt")).toMatch(/^theirs 1\n/);
+    // The place to decide has the focus; the keys go from one to the next, and round.
+    const choice = (at: number) => dialog.getByRole("group", { name: `Difference ${at} of 2` }).locator("button:focus");
+    await choice(1).waitFor();
+    await page.keyboard.press("Alt+ArrowDown");
+    await choice(2).waitFor();
+    await page.keyboard.press("Alt+ArrowDown");
+    await choice(1).waitFor();
+    const choices = dialog.getByRole("group", { name: "Difference 1 of 2" });
+    await choices.getByRole("button", { name: "Theirs" }).click();
+    await dialog.getByText("2 differences. Both versions fit together.").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.keyboard.press("ControlOrMeta+s");
+    // Mine is what was typed already, and a decision all the same.
+    await choices.getByRole("button", { name: "Mine" }).click();
+    await dialog.getByText("2 differences. Both versions fit together.").waitFor();
+    await choices.getByRole("button", { name: "Both" }).click();
+    await dialog.getByRole("group", { name: "Difference 2 of 2" }).getByRole("button", { name: "Mine" }).click();
+    expect(await dialog.innerText()).not.toMatch(/[<>|=]{7}/);
+    await dialog.getByRole("button", { name: "Save result" }).click();
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    expect(readText("overlap.txt")).toMatch(/^mine line 1\ntheirs 1\nline 2\n(?:.*\n)*line 11\nline 12\n$/);
+    await page.context().close();
+  });
+
+  test("a decision by hand counts, one is taken back by undo, and who closes the dialog has lost nothing", async () => {
+    const page = await stage.visit("files/files/hand.txt");
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await call(stage.venue, "file:write", { root: "files", path: "hand.txt", content: "theirs\n" });
+    await page.keyboard.press("ControlOrMeta+s");
+    const dialog = page.getByRole("dialog", { name: "Two versions" });
+    await dialog.getByRole("button", { name: "Theirs", exact: true }).click();
+    await dialog.getByText("1 difference. Both versions fit together.").waitFor();
+    await dialog.locator(".cm-content").click();
+    await page.keyboard.press("ControlOrMeta+z");
+    await dialog.getByText("1 difference, of which 1 needs a decision.").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await editor(page).getByText("mine line 1").waitFor();
+    await editor(page).click();
+    await page.keyboard.press("ControlOrMeta+s");
+    await dialog.locator(".cm-line").first().click();
+    await page.keyboard.press("Home");
+    await page.keyboard.type("by hand ");
+    await dialog.getByText("1 difference. Both versions fit together.").waitFor();
+    await dialog.getByRole("button", { name: "Save result" }).click();
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    expect(readText("hand.txt")).toMatch(/^by hand mine line 1\nline 2\n/);
+    await page.context().close();
+  });
+
+  test("a merge goes on where one was typing, though the other version has more lines above", async () => {
+    const page = await stage.visit("files/files/merged.txt?line=200");
+    await editor(page).getByText("line 200", { exact: true }).click();
+    await page.keyboard.press("End");
+    await page.keyboard.type(" mine");
+    await page.getByText("Not saved").waitFor();
+    const topOf = async () => (await editor(page).getByText("line 200 mine").first().boundingBox())?.y ?? -1;
+    const before = await topOf();
+    const more = Array.from({ length: 90 }, (_, index) => `more ${index}\n`).join("");
+    await call(stage.venue, "file:edit", { root: "files", path: "merged.txt", oldText: "line 3\n", newText: more });
+    await page.keyboard.press("ControlOrMeta+s");
+    const dialog = page.getByRole("dialog", { name: "Two versions" });
+    await dialog.getByText("line 200 mine").waitFor();
+    await dialog.getByRole("button", { name: "Save result" }).click();
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+    expect(Math.abs((await topOf()) - before)).toBeLessThan(3);
+    await editor(page).focus();
+    await page.keyboard.type("!");
+    await editor(page).getByText("line 200 mine!").waitFor();
     await page.context().close();
   });
 

@@ -246,19 +246,30 @@ export const texts = {
   compare: "Compare",
   reloaded: (by: string) => `Loaded again: it was changed${by === "" ? "" : ` by ${by}`}.`,
   conflictTitle: "Two versions",
-  conflictLead: (many: number) =>
-    many === 0
-      ? "Both versions changed different lines, and fit together."
-      : `${count(many, "place needs", "places need")} a decision: look for the marks <<<<<<<, ||||||| and >>>>>>>.`,
-  theirs: "Theirs",
-  mine: "Mine",
+  conflictLead: (places: number, open: number) =>
+    places === 0
+      ? "Both versions are the same."
+      : open === 0
+        ? `${count(places, "difference")}. Both versions fit together.`
+        : `${count(places, "difference")}, of which ${count(open, "needs", "need")} a decision.`,
+  decideFirst: (open: number) =>
+    `${count(open, "difference")} left to decide: take mine, theirs or both, or edit the text.`,
+  placeOf: (at: number, all: number) => `Difference ${formatNumber(at)} of ${formatNumber(all)}`,
+  changedBy: {
+    mine: "Only you changed this",
+    theirs: "Only they changed this",
+    both: "Both changed this",
+  } as Readonly<Record<string, string>>,
+  choices: { mine: "Mine", theirs: "Theirs", both: "Both", before: "Before" } as Readonly<Record<string, string>>,
+  linesGone: "These lines are gone.",
+  moreLines: (many: number) => `and ${count(many, "more line")}, not shown here`,
+  previousPlace: "Previous",
+  nextPlace: "Next",
   result: "Result",
-  baseVersion: "Before",
   takeTheirs: "Take theirs",
   saveMerged: "Save result",
   saveCopy: "Save as copy",
   savedCopy: (name: string) => `Saved as ${plain(name)}.`,
-  marksLeft: "There are marks left in the result. Save it all the same?",
 
   noChanges: "No changes yet",
   noChangesHint: "What agents and people change is listed here, and can be undone.",

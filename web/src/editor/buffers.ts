@@ -41,10 +41,21 @@ export class Buffer {
   mime = "";
   /** The editor's own state, kept while another file is on screen. */
   editorState: unknown;
-  /** Where one was in the text, when another version of it is shown. */
-  place: { readonly scrollTop: number; readonly at: number; readonly hasFocus: boolean } | undefined;
+  /** Where one was in the text, when another version of it is shown: in what text, at which position, and what was on top. */
+  place:
+    | {
+        readonly text: string;
+        readonly at: number;
+        readonly top: number;
+        /** Pixels of the line on top that were out of view. */
+        readonly above: number;
+        readonly hasFocus: boolean;
+      }
+    | undefined;
   /** The text as it is now. */
   text: () => string = () => this.base;
+  /** Where one is in it. */
+  position: () => number = () => 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ready: Promise<void> | undefined;
 

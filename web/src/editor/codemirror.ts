@@ -3,7 +3,7 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, type Text } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -16,6 +16,7 @@ import {
 import { tags } from "@lezer/highlight";
 import { nonce } from "../api/base.js";
 import { languageOf } from "./languages.js";
+import { separatorOf } from "./merge.js";
 
 /** Colours are those of the page, so that light, dark and forced colours hold here too. */
 const theme = EditorView.theme({
@@ -62,16 +63,16 @@ export const common = (): Extension => [
 ];
 
 export interface EditorOptions {
-  readonly text: string;
+  readonly text: string | Text;
   readonly path: string;
   readonly label: string;
   readonly isReadOnly: boolean;
+  /** Absent: that of the text. Line ends stay as they are: all the same, or each as it is. */
+  readonly separator?: string;
+  readonly more?: Extension;
   readonly onChange: (state: EditorState) => void;
   readonly onSave: () => void;
 }
-
-/** Line ends stay as they are: all the same, or each as it is. */
-const separatorOf = (text: string): string => (/\r\n/.test(text) && !/(?<!\r)\n/.test(text) ? "\r\n" : "\n");
 
 const editability = new Compartment();
 const language = new Compartment();
@@ -82,7 +83,7 @@ export const setReadOnly = (view: EditorView, isReadOnly: boolean): void =>
 
 /** Makes the state of an editor. */
 export function createState(options: EditorOptions): EditorState {
-  const { text, label, isReadOnly, onChange, onSave } = options;
+  const { text, label, isReadOnly, separator = separatorOf(`${text}`), more = [], onChange, onSave } = options;
   const save = () => {
     onSave();
     return true;
@@ -90,7 +91,7 @@ export function createState(options: EditorOptions): EditorState {
   return EditorState.create({
     doc: text,
     extensions: [
-      EditorState.lineSeparator.of(separatorOf(text)),
+      EditorState.lineSeparator.of(separator),
       common(),
       foldGutter(),
       history(),
@@ -111,6 +112,7 @@ export function createState(options: EditorOptions): EditorState {
         ...searchKeymap,
       ]),
       EditorView.contentAttributes.of({ "aria-label": label }),
+      more,
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onChange(update.state);
       }),
@@ -136,9 +138,11 @@ export function createView(parent: HTMLElement, state: EditorState, path: string
 export const textOf = (state: EditorState): string => state.sliceDoc();
 
 /** Goes to a line, from 1. */
-export function goToLine(view: EditorView, line: number): void {
-  const at = view.state.doc.line(Math.max(1, Math.min(view.state.doc.lines, line))).from;
+export const goToLine = (view: EditorView, line: number): void =>
+  goTo(view, view.state.doc.line(Math.max(1, Math.min(view.state.doc.lines, line))).from);
+
+/** Goes to a position. */
+export const goTo = (view: EditorView, at: number): void =>
   view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
-}
 
 export { EditorState, EditorView };

@@ -1,6 +1,6 @@
-// Two versions of one file: what does not overlap is merged, the rest is marked; saved under *their* version.
+// Two versions of one file: what does not overlap is merged, and for the rest one chooses; saved under *their* version.
 
-import { diff3Merge } from "node-diff3";
+import { ChevronDown, ChevronUp } from "lucide";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { change } from "../api/call.js";
@@ -9,35 +9,10 @@ import { freeName } from "../files/actions/name-conflict.js";
 import { texts } from "../texts.js";
 import { Dialog, showDialog } from "../ui/dialog.js";
 import { joinPath, nameOf, parentOf } from "../ui/format.js";
+import { Icon } from "../ui/icon.js";
 import { notify, notifyFailure } from "../ui/notices.js";
 import { type Buffer, type ReadText, readText } from "./buffers.js";
-
-interface Merged {
-  readonly text: string;
-  readonly conflicts: number;
-}
-
-/** Merges by lines. What both changed stands between marks, with what was before. */
-export function merge(mine: string, base: string, theirs: string): Merged {
-  const [a, o, b] = [mine, base, theirs].map((text) => text.split("\n"));
-  let conflicts = 0;
-  const regions = diff3Merge(a ?? [], o ?? [], b ?? [], { excludeFalseConflicts: true });
-  const lines = regions.flatMap(({ ok, conflict }) => {
-    if (ok !== undefined) return ok;
-    if (conflict === undefined) return [];
-    conflicts += 1;
-    return [
-      `<<<<<<< ${texts.mine}`,
-      ...conflict.a,
-      `||||||| ${texts.baseVersion}`,
-      ...conflict.o,
-      "=======",
-      ...conflict.b,
-      `>>>>>>> ${texts.theirs}`,
-    ];
-  });
-  return { text: lines.join("\n"), conflicts };
-}
+import { isPlace, moved, type Part, partsOf, separatorOf } from "./merge.js";
 
 /** Shows both versions until one decides. Dismissed, everything stays as it is. */
 export async function resolveConflict(buffer: Buffer): Promise<void> {
@@ -57,13 +32,19 @@ interface ConflictProps {
   readonly close: () => void;
 }
 
-const MARKS = /^(?:<{7}|>{7}|\|{7}) /m;
+/** What the merged text is by now, and what is to be decided in it. */
+interface Result {
+  readonly text: () => string;
+  readonly undecided: () => number;
+  readonly go: (forward: boolean, isOpen?: boolean) => void;
+}
 
 function ConflictDialog({ buffer, theirs, close }: ConflictProps): JSX.Element {
-  const plainTheirs = theirs.content.replace(/^\ufeff/, "");
-  const merged = useMemo(() => merge(buffer.text(), buffer.base, plainTheirs), []);
-  const result = useRef(merged.text);
+  const merge = useMemo(() => mergeOf(buffer, theirs.content.replace(/^\ufeff/, "")), []);
+  const places = merge.parts.filter(isPlace);
+  const [open, setOpen] = useState(places.filter(({ by }) => by === "both").length);
   const [isWarned, setWarned] = useState(false);
+  const result = useRef<Result | undefined>(undefined);
   const takeTheirs = () => {
     buffer.take(theirs);
     buffer.notice.value = undefined;
@@ -71,30 +52,17 @@ function ConflictDialog({ buffer, theirs, close }: ConflictProps): JSX.Element {
     close();
   };
   const saveResult = async () => {
-    if (MARKS.test(result.current) && !isWarned) {
+    if (result.current === undefined) return;
+    if (result.current.undecided() > 0) {
       setWarned(true);
+      result.current.go(true, true);
       return;
     }
     buffer.rebase(theirs);
-    buffer.show(result.current);
+    buffer.show(result.current.text());
     buffer.isDirty.value = true;
     close();
     await saveBuffer(buffer);
-  };
-  const saveCopy = async () => {
-    const name = await freeName({ root: buffer.root, path: parentOf(buffer.path) }, nameOf(buffer.path));
-    try {
-      await change("file:write", {
-        root: buffer.root,
-        path: joinPath(parentOf(buffer.path), name),
-        content: buffer.text(),
-        ifNoneMatch: "*",
-      });
-      takeTheirs();
-      notify(texts.savedCopy(name));
-    } catch (error) {
-      notifyFailure(error);
-    }
   };
   return (
     <Dialog
@@ -104,11 +72,11 @@ function ConflictDialog({ buffer, theirs, close }: ConflictProps): JSX.Element {
       onSubmit={() => void saveResult()}
       footer={
         <>
-          {isWarned ? <p class="warning">{texts.marksLeft}</p> : null}
+          {isWarned && open > 0 ? <p class="warning">{texts.decideFirst(open)}</p> : null}
           <button type="button" onClick={takeTheirs}>
             {texts.takeTheirs}
           </button>
-          <button type="button" onClick={() => void saveCopy()}>
+          <button type="button" onClick={() => void saveCopy(buffer, takeTheirs)}>
             {texts.saveCopy}
           </button>
           <button type="submit" class="primary">
@@ -117,55 +85,108 @@ function ConflictDialog({ buffer, theirs, close }: ConflictProps): JSX.Element {
         </>
       }
     >
-      <p>{texts.conflictLead(merged.conflicts)}</p>
-      <div class="versions">
-        <Version title={texts.theirs} text={plainTheirs} path={buffer.path} />
-        <Version
-          title={texts.result}
-          text={merged.text}
-          path={buffer.path}
-          onChange={(text) => (result.current = text)}
-        />
-        <Version title={texts.mine} text={buffer.text()} path={buffer.path} />
+      <div class="row merge-bar">
+        <p role="status">{texts.conflictLead(places.length, open)}</p>
+        <span class="spring" />
+        <Jump result={result} />
       </div>
-      <details>
-        <summary>{texts.baseVersion}</summary>
-        <Version title={texts.baseVersion} text={buffer.base} path={buffer.path} />
-      </details>
+      <MergeEditor buffer={buffer} merge={merge} result={result} onUndecided={setOpen} />
     </Dialog>
   );
 }
 
-interface VersionProps {
-  readonly title: string;
-  readonly text: string;
-  readonly path: string;
-  readonly onChange?: (text: string) => void;
+interface Merge {
+  readonly parts: readonly Part[];
+  readonly separator: string;
 }
 
-function Version({ title, text, path, onChange }: VersionProps): JSX.Element {
+function mergeOf(buffer: Buffer, theirs: string): Merge {
+  const mine = buffer.text();
+  const separator = separatorOf(mine) === separatorOf(theirs) ? separatorOf(mine) : "\n";
+  const [own, before, other] = [mine, buffer.base, theirs].map((text) => text.split(separator));
+  return { parts: partsOf(own ?? [], before ?? [], other ?? []), separator };
+}
+
+async function saveCopy(buffer: Buffer, takeTheirs: () => void): Promise<void> {
+  const { root, path } = buffer;
+  const name = await freeName({ root, path: parentOf(path) }, nameOf(path));
+  try {
+    const to = joinPath(parentOf(path), name);
+    await change("file:write", { root, path: to, content: buffer.text(), ifNoneMatch: "*" });
+    takeTheirs();
+    notify(texts.savedCopy(name));
+  } catch (error) {
+    notifyFailure(error);
+  }
+}
+
+function Jump({ result }: { readonly result: { readonly current: Result | undefined } }): JSX.Element {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (!event.altKey || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+      // Before the editor, which would move a line.
+      event.preventDefault();
+      event.stopPropagation();
+      result.current?.go(event.key === "ArrowDown");
+    };
+    addEventListener("keydown", onKeyDown, { capture: true });
+    return () => removeEventListener("keydown", onKeyDown, { capture: true });
+  }, []);
+  const button = (forward: boolean, label: string, keys: string, icon: unknown) => (
+    <button type="button" title={`${label} (${keys})`} onClick={() => result.current?.go(forward)}>
+      <Icon of={icon} />
+      {label}
+    </button>
+  );
+  return (
+    <>
+      {button(false, texts.previousPlace, "Alt+↑", ChevronUp)}
+      {button(true, texts.nextPlace, "Alt+↓", ChevronDown)}
+    </>
+  );
+}
+
+interface MergeProps {
+  readonly buffer: Buffer;
+  readonly merge: Merge;
+  readonly result: { current: Result | undefined };
+  readonly onUndecided: (many: number) => void;
+}
+
+function MergeEditor({ buffer, merge, result, onUndecided }: MergeProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     let destroy = () => {};
-    void import("./codemirror.js").then((cm) => {
+    void Promise.all([import("./codemirror.js"), import("./merge-view.js")]).then(([cm, places]) => {
       if (place.current === null) return;
+      const { doc, spots } = places.startOf(merge.parts);
       const state = cm.createState({
-        ...{ text, path, label: title, isReadOnly: onChange === undefined },
+        ...{ text: doc, path: buffer.path, label: texts.result, isReadOnly: false, separator: merge.separator },
+        more: places.mergePlaces(spots, onUndecided),
         onSave: () => {},
-        onChange: (next) => onChange?.(cm.textOf(next)),
+        onChange: () => {},
       });
-      const view = cm.createView(place.current, state, path);
+      const view = cm.createView(place.current, state, buffer.path);
+      const mine = buffer.text();
+      cm.goTo(view, Math.min(moved(buffer.position(), inLines(mine), doc.toString()), doc.length));
+      view.focus();
+      const end = places.needsEnd(merge.parts) ? merge.separator : "";
+      result.current = {
+        text: () => withoutEnd(cm.textOf(view.state), end),
+        undecided: () => places.undecidedIn(view.state),
+        go: (forward, isOpen) => places.goToPlace(view, forward, isOpen),
+      };
       destroy = () => view.destroy();
-    });
+    }, notifyFailure);
     return () => destroy();
   }, []);
-  return (
-    <section class="version">
-      <h3>{title}</h3>
-      <div class="version-text" ref={place} />
-    </section>
-  );
+  return <div class="merge" ref={place} />;
 }
+
+const inLines = (text: string): string => text.split(separatorOf(text)).join("\n");
+
+const withoutEnd = (text: string, end: string): string =>
+  end !== "" && text.endsWith(end) ? text.slice(0, -end.length) : text;
 
 /** Saves; a conflict is shown, any other failure is told. What was typed stays in both cases. */
 export async function saveBuffer(buffer: Buffer): Promise<void> {

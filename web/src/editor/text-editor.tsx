@@ -8,6 +8,7 @@ import { nameOf } from "../ui/format.js";
 import { notifyFailure } from "../ui/notices.js";
 import { Skeleton } from "../ui/states.js";
 import type { Buffer } from "./buffers.js";
+import { moved } from "./merge.js";
 
 interface EditorProps {
   readonly buffer: Buffer;
@@ -77,7 +78,7 @@ function Mounted({
 }
 
 /** A new editor that does not know yet that it is to be seen misses the event, and would show an empty place. */
-function scrollTo(view: ReturnType<Parts["createView"]>, top: number): void {
+function scrollTo(view: View, top: number): void {
   view.scrollDOM.scrollTop = top;
   view.requestMeasure();
 }
@@ -85,9 +86,7 @@ function scrollTo(view: ReturnType<Parts["createView"]>, top: number): void {
 function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boolean, onSave: () => void) {
   const revision = buffer.revision.value;
   const kept = buffer.editorState as { state: ReturnType<Parts["createState"]>; scrollTop: number } | undefined;
-  const scrollTop = kept?.scrollTop ?? buffer.place?.scrollTop;
-  // Counts even if the text is loaded again before it is set.
-  const scroll = { top: scrollTop ?? 0 };
+  const scroll = { top: kept?.scrollTop ?? 0 };
   const base = { etag: "", doc: undefined as unknown };
   const state =
     kept?.state ??
@@ -106,21 +105,45 @@ function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boole
       },
     });
   const view = cm.createView(parent, state, buffer.path);
-  const { place } = buffer;
+  buffer.position = () => view.state.selection.main.head;
+  if (kept !== undefined) requestAnimationFrame(() => scrollTo(view, kept.scrollTop));
+  // Counts even if the text is loaded again before it is shown.
+  let waiting = buffer.place;
   buffer.place = undefined;
-  if (place !== undefined) {
-    view.dispatch({ selection: { anchor: Math.min(place.at, view.state.doc.length) } });
-    if (place.hasFocus) view.focus();
-  }
-  if (scrollTop !== undefined) requestAnimationFrame(() => scrollTo(view, scrollTop));
+  if (waiting !== undefined) showAgain(view, waiting, () => (waiting = undefined));
   view.scrollDOM.addEventListener("scroll", () => (scroll.top = view.scrollDOM.scrollTop), { passive: true });
   return {
     view,
     unmount: () => {
       // Not when another text was loaded meanwhile: this one is over.
       if (buffer.revision.value === revision) buffer.editorState = { state: view.state, scrollTop: scroll.top };
-      else buffer.place = { scrollTop: scroll.top, at: view.state.selection.main.head, hasFocus: view.hasFocus };
+      else buffer.place = waiting ?? placeOf(view, scroll.top);
       view.destroy();
     },
   };
+}
+
+type View = ReturnType<Parts["createView"]>;
+
+/** A line on top may begin above the view. */
+function placeOf(view: View, scrollTop: number): NonNullable<Buffer["place"]> {
+  const top = view.lineBlockAtHeight(scrollTop);
+  const { state } = view;
+  return {
+    ...{ text: state.doc.toString(), at: state.selection.main.head, hasFocus: view.hasFocus },
+    ...{ top: top.from, above: scrollTop - top.top },
+  };
+}
+
+/** Shows another version of a text where one was in it. */
+function showAgain(view: View, place: NonNullable<Buffer["place"]>, onShown: () => void): void {
+  const after = view.state.doc.toString();
+  const inView = (position: number) => Math.min(moved(position, place.text, after), view.state.doc.length);
+  view.dispatch({ selection: { anchor: inView(place.at) } });
+  if (place.hasFocus) view.focus();
+  const line = inView(place.top);
+  requestAnimationFrame(() => {
+    scrollTo(view, view.lineBlockAt(line).top + place.above);
+    onShown();
+  });
 }
