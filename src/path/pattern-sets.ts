@@ -26,7 +26,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
     ...inside(".claude", "settings.json", "settings.local.json", "hooks", "plugins", "commands", "agents", "skills"),
     ...inside(".cursor", "mcp.json", "hooks.json", "cli.json", "environment.json", "sandbox.json", "hooks", "commands"),
     ...inside(".vscode", "mcp.json"),
-    ...[...inside(".copilot", "mcp-config.json", "config.json"), ...inside(".github", "hooks")],
+    ...[...inside(".copilot", "mcp-config.json", "config.json"), ...inside(".github", "mcp.json", "hooks")],
     ...["zed", "Zed", ".zed"].flatMap((folder) => inside(folder, "settings.json")),
     ...inside(".codex", "config.toml", "hooks.json", "rules", "prompts", "skills"),
     ...[".gemini", ".qwen"].flatMap((folder) =>
@@ -62,7 +62,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
       ...inside(".augment", "settings.json", "commands"),
       ...inside(".amp", "settings.json"),
     ],
-    ...inside(".agents", "commands", "plugins", "skills"),
+    ...inside(".agents", "mcp_config.json", "commands", "plugins", "skills"),
   ]),
   /** Texts that tell agents how to work, at any depth. People ask agents to write them, so nothing protects them by default. */
   "@instructions": [

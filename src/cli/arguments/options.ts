@@ -57,6 +57,7 @@ export const OPTIONS = {
   snapshot: { type: "boolean" },
   did: { type: "string", example: "did:key:z6Mk…" },
   label: { type: "string", example: '"indexer"' },
+  name: { type: "string", example: "files-shop" },
   keep: { type: "boolean" },
   "clamp-times": { type: "boolean" },
   json: { type: "boolean" },
@@ -71,7 +72,7 @@ export const GUARDS = ["deny", "protect", "no-protect", "read-only"] as const;
 
 /** All commands with their options. */
 export const COMMANDS = {
-  init: ["root", "for", "port", "yes", "print", "force"],
+  init: ["root", "for", "name", "port", "yes", "print", "force"],
   serve: ["config", "root", ...GUARDS, "host", "port"],
   check: ["config", "root", ...GUARDS, "host", "port"],
   mcp: ["config", "root", ...GUARDS, "client-roots", "within", "tools", "profile", "caps", "key", "proof"],

@@ -4,7 +4,8 @@ import { CLIENTS } from "../init/clients.js";
 
 /** Help of the commands by which people begin. */
 export const BEGIN_TOPICS = {
-  init: `venue-files init [FOLDER] [--root [NAME=]PATH[:ro]]… [--for CLIENT]… [--port N] [--yes] [--print] [--force]
+  init: `venue-files init [FOLDER] [--root [NAME=]PATH[:ro]]… [--for CLIENT]… [--name NAME] [--port N] [--yes] [--print]
+                    [--force]
 
 Writes FOLDER/venue.json5, a configuration with comments. With --for it also adds an entry to the file of an MCP
 client, which then starts venue-files by itself. Each change of a client's file is shown first; comments and order in it
@@ -13,7 +14,13 @@ stay, and what was there is kept beside it as .bak. Nothing is ever overwritten.
   --root [NAME=]PATH[:ro] a folder that agents get; may be repeated; ':ro' makes it read-only; default: FOLDER itself.
                           On a terminal you are asked
   --for CLIENT            ${Object.keys(CLIENTS).slice(0, 5).join(", ")},
-                          ${Object.keys(CLIENTS).slice(5).join(", ")}; may be repeated
+                          ${Object.keys(CLIENTS).slice(5, 11).join(", ")},
+                          ${Object.keys(CLIENTS).slice(11).join(", ")}; may be repeated
+  --name NAME             of the entry: letters, digits, - and _; default: files, and files-FOLDER in a file that
+                          is the user's for all projects (${Object.values(CLIENTS)
+                            .filter(({ isShared }) => isShared)
+                            .map(({ title }) => title)
+                            .join(", ")})
   --port N                port of serve; default 8080
   --yes                   do not ask
   --print                 show everything, write nothing

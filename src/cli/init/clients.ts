@@ -23,9 +23,12 @@ export interface Client {
   readonly format: "json" | "toml" | "yaml";
   /** The keys that lead to the servers, from the top of the file. */
   readonly keys: readonly string[];
+  /** The file is the user's, for all projects: an entry in it is named by the project. */
+  readonly isShared?: true;
   /** @param folder of the project, absolute */
   file(folder: string, platform: Platform): string;
-  entry(launch: Launch): Readonly<Record<string, unknown>>;
+  /** @param name of the entry */
+  entry(launch: Launch, name: string): Readonly<Record<string, unknown>>;
   /** Step that is needed before the client sees the entry. */
   readonly afterwards: string;
 }
@@ -64,6 +67,7 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
   "claude-desktop": {
     title: "Claude Desktop",
     format: "json",
+    isShared: true,
     keys: ["mcpServers"],
     file: (_folder, platform) =>
       paths(platform.system).join(settings("Claude", platform), "claude_desktop_config.json"),
@@ -90,48 +94,69 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
     title: "Zed",
     format: "json",
     keys: ["context_servers"],
-    file: (_folder, platform) =>
-      platform.system === "win32"
-        ? win32.join(settings("Zed", platform), "settings.json")
-        : posix.join(
-            platform.system === "darwin"
-              ? posix.join(platform.home, ".config")
-              : (platform.env["XDG_CONFIG_HOME"] ?? posix.join(platform.home, ".config")),
-            "zed",
-            "settings.json",
-          ),
+    file: folderFile(".zed", "settings.json"),
     entry: (launch) => ({ source: "custom", ...commandEntry(launch), env: {} }),
-    afterwards: "look at the agent panel's settings: the server is listed there",
+    afterwards: "open that folder in Zed and trust it: the agent panel's settings list the server",
   },
   codex: {
     title: "Codex",
     format: "toml",
     keys: ["mcp_servers"],
-    file: (_folder, platform) =>
-      paths(platform.system).join(
-        platform.env["CODEX_HOME"] ?? paths(platform.system).join(platform.home, ".codex"),
-        "config.toml",
-      ),
+    file: folderFile(".codex", "config.toml"),
     entry: commandEntry,
-    afterwards: "start codex again",
+    afterwards: "start codex in that folder and trust it",
   },
   gemini: {
     title: "Gemini CLI",
     format: "json",
     keys: ["mcpServers"],
-    file: homeFile(".gemini", "settings.json"),
+    file: folderFile(".gemini", "settings.json"),
     entry: commandEntry,
-    afterwards: "start gemini again; /mcp lists the server",
+    afterwards: "start gemini in that folder and trust it; /mcp lists the server",
+  },
+  antigravity: {
+    title: "Antigravity CLI",
+    format: "json",
+    keys: ["mcpServers"],
+    file: folderFile(".agents", "mcp_config.json"),
+    entry: commandEntry,
+    afterwards: "start agy in that folder; /mcp lists the server",
+  },
+  copilot: {
+    title: "GitHub Copilot CLI",
+    format: "json",
+    keys: ["mcpServers"],
+    file: folderFile(".github", "mcp.json"),
+    entry: (launch) => ({ type: "local", ...commandEntry(launch), tools: ["*"] }),
+    afterwards: "start copilot in that folder and trust it; /mcp show lists the server",
+  },
+  kiro: {
+    title: "Kiro",
+    format: "json",
+    keys: ["mcpServers"],
+    file: folderFile(".kiro", "settings", "mcp.json"),
+    entry: commandEntry,
+    afterwards: "open that folder in Kiro, or start kiro-cli there",
+  },
+  windsurf: {
+    title: "Windsurf",
+    format: "json",
+    keys: ["mcpServers"],
+    isShared: true,
+    file: homeFile(".codeium", "windsurf", "mcp_config.json"),
+    entry: commandEntry,
+    afterwards: "open Windsurf and press Refresh under Cascade, MCP servers",
   },
   goose: {
     title: "Goose",
     format: "yaml",
+    isShared: true,
     keys: ["extensions"],
     file: (_folder, platform) =>
       platform.system === "win32"
         ? win32.join(settings("Block", platform), "goose", "config", "config.yaml")
         : posix.join(platform.env["XDG_CONFIG_HOME"] ?? posix.join(platform.home, ".config"), "goose", "config.yaml"),
-    entry: ({ command, args }) => ({ name: "files", type: "stdio", enabled: true, cmd: command, args, timeout: 300 }),
+    entry: ({ command, args }, name) => ({ name, type: "stdio", enabled: true, cmd: command, args, timeout: 300 }),
     afterwards: "start goose again",
   },
   opencode: {

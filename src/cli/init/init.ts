@@ -26,8 +26,9 @@ import { type ChosenRoot, configText } from "./config-text.js";
 import { addEntry, EntryExists, NotEditable } from "./edit.js";
 
 const CONFIG = "venue.json5";
-/** Name of the entry in clients' files. */
+/** Name of the entry in clients' files; in files for all projects with the project's name after it. */
 const ENTRY = "files";
+const MOST_OF_A_NAME = 40;
 
 export async function init(command: InitCommand, context: CommandContext): Promise<number> {
   const asker = createLineAsker(context);
@@ -169,17 +170,20 @@ async function addTo(client: Client, { folder, config, command, session }: Task)
   const shown = `${client.title} (${escapeText(named)})`;
   const file = await ClientFile.open(named, shown, [folder, platform.home]);
   const old = file.text;
+  const name = command.entry ?? entryName(client, folder);
   let text: string;
   try {
     text = await addEntry(old ?? "", {
       client,
-      name: ENTRY,
-      entry: client.entry(launchOf(config)),
+      name,
+      entry: client.entry(launchOf(config), name),
       force: command.force,
     });
   } catch (error) {
     if (error instanceof EntryExists) {
-      say(`${shown} has an entry '${ENTRY}' already. Nothing was changed there; --force replaces it.`);
+      say(
+        `${shown} has an entry '${name}' already. Nothing was changed there; --force replaces it, --name NAME adds another.`,
+      );
       return command.print;
     }
     if (!(error instanceof NotEditable)) throw error;
@@ -205,6 +209,15 @@ async function addTo(client: Client, { folder, config, command, session }: Task)
     `Written${old === undefined ? "" : ` (before: ${escapeText(basename(named))}.bak)`}. Now ${client.afterwards}.\n`,
   );
   return true;
+}
+
+/** Clients take letters, digits, `-` and `_`. */
+function entryName({ isShared }: Client, folder: string): string {
+  if (isShared !== true) return ENTRY;
+  const project = basename(folder)
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9_-]+/g, "-");
+  return `${ENTRY}-${project.slice(0, MOST_OF_A_NAME).replace(/^-+|-+$/g, "") || "project"}`;
 }
 
 /** How a client starts this very program. No release is published, so no `npx`. */

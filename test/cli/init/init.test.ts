@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { parse as parseJsonc } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
@@ -80,13 +80,13 @@ const cases = Object.entries(CLIENTS).map(([name, client]) => ({ name, client })
 const add = (text: string, name: string, force = false, launch = LAUNCH) => {
   const client = CLIENTS[name];
   if (client === undefined) throw new Error(name);
-  return addEntry(text, { client, name: "files", entry: client.entry(launch), force });
+  return addEntry(text, { client, name: "files", entry: client.entry(launch, "files"), force });
 };
 const entryIn = (text: string, name: string): unknown => {
   const { format, keys, entry } = CLIENTS[name] ?? { format: "json", keys: [], entry: () => ({}) };
   let value: unknown = parse[format](text);
   for (const key of [...keys, "files"]) value = (value as Record<string, unknown>)[key];
-  expect(value).toEqual(entry(LAUNCH));
+  expect(value).toEqual(entry(LAUNCH, "files"));
   return value;
 };
 
@@ -164,9 +164,9 @@ test.each([
 });
 
 test.each([
-  ["linux", { XDG_CONFIG_HOME: "/x" }, "/x/Claude/claude_desktop_config.json", "/x/zed/settings.json"],
-  ["darwin", {}, "/h/Library/Application Support/Claude/claude_desktop_config.json", "/h/.config/zed/settings.json"],
-  ["win32", { APPDATA: "C:\\R" }, "C:\\R\\Claude\\claude_desktop_config.json", "C:\\R\\Zed\\settings.json"],
+  ["linux", { XDG_CONFIG_HOME: "/x" }, "/x/Claude/claude_desktop_config.json", "/p/.zed/settings.json"],
+  ["darwin", {}, "/h/Library/Application Support/Claude/claude_desktop_config.json", "/p/.zed/settings.json"],
+  ["win32", { APPDATA: "C:\\R" }, "C:\\R\\Claude\\claude_desktop_config.json", "\\p\\.zed\\settings.json"],
 ] as const)("on %s the files of programs with windows are where those look", (system, env, claude, zed) => {
   const platform: Platform = { system, home: "/h", env };
   expect(CLIENTS["claude-desktop"]?.file("/p", platform)).toBe(claude);
@@ -245,13 +245,37 @@ describe("venue-files init", () => {
     const { result } = await client.call("file_read", { path: "hello.txt" });
     expect(JSON.stringify(result)).toContain("hello");
     // An agent that could change these would choose what it may do, or what its client runs, from the next start on.
-    for (const path of ["venue.json5", ".cursor/mcp.json", ".mcp.json", ".vscode/mcp.json", "opencode.json"]) {
+    const inProject = Object.values(CLIENTS).filter(({ isShared }) => isShared !== true);
+    const platform = { system: process.platform, home: folder, env: {} };
+    const files = inProject.map((one) => relative(folder, one.file(folder, platform)));
+    expect(files).toEqual(expect.arrayContaining([".mcp.json", ".agents/mcp_config.json", ".github/mcp.json"]));
+    for (const path of ["venue.json5", ...files]) {
       const refused = await client.call("file_write", { path, content: "{}", parents: true });
       expect(JSON.stringify(refused.result)).toContain("DENIED_BY_POLICY");
     }
     const moved = await client.call("file_move", { path: ".cursor", to: "other" });
     expect(JSON.stringify(moved.result)).toContain("DENIED_BY_POLICY");
     await client.process.stop();
+  });
+
+  test.each([
+    ["goose", ".config/goose/config.yaml", "yaml", "extensions"],
+    ["windsurf", ".codeium/windsurf/mcp_config.json", "json", "mcpServers"],
+  ] as const)("two projects stand beside each other in the file of the user: %s", async (client, path, format, key) => {
+    const top = makeFolder({ "Shop front/a": "", "api_v2/a": "" });
+    for (const project of ["Shop front", "api_v2"]) {
+      const cwd = join(top, project);
+      expect((await runHere(["init", "--for", client, "--yes"], { cwd, env: { HOME: top } })).status).toBe(0);
+    }
+    const cwd = join(top, "api_v2");
+    const again = await runHere(["init", "--for", client, "--yes"], { cwd, env: { HOME: top } });
+    expect(again).toMatchObject({ status: 1, stdout: expect.stringContaining("--name NAME adds another") });
+    expect(
+      (await runHere(["init", "--for", client, "--name", "api", "--yes"], { cwd, env: { HOME: top } })).status,
+    ).toBe(0);
+    const servers = (parse[format](readFileSync(join(top, path), "utf8")) as Record<string, object>)[key] ?? {};
+    expect(Object.keys(servers).sort()).toEqual(["api", "files-Shop-front", "files-api_v2"]);
+    expect(JSON.stringify(servers)).toContain(join(top, "Shop front", "venue.json5"));
   });
 
   test.each([
@@ -276,7 +300,7 @@ describe("venue-files init", () => {
     const home = makeFolder({ ".codex/config.toml": 'model = "x"\n' });
     const file = join(home, ".codex/config.toml");
     chmodSync(file, 0o600);
-    await runHere(["init", "--for", "codex", "--yes"], { cwd: makeFolder(), env: { HOME: home } });
+    await runHere(["init", "--for", "codex", "--yes"], { cwd: home });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(`${file}.bak`).mode & 0o777).toBe(0o600);
     expect(parseToml(readFileSync(file, "utf8"))).toHaveProperty("mcp_servers.files");
@@ -306,7 +330,7 @@ describe("venue-files init", () => {
       ["a device", "opencode", "project/opencode.json", "/dev/zero"],
       ["a folder on the way", "cursor", "project/.cursor", "home/.cursor"],
       ["a folder on the way that is not there", "vscode", "project/.vscode", "home/.missing"],
-      ["a folder of the home", "codex", "home/.codex", "home/.cursor"],
+      ["a folder of the home", "windsurf", "home/.codeium", "home/.cursor"],
       ["the configuration", "gemini", "project/venue.json5", "home/.missing"],
     ])("as %s: it is refused with the real path, and nothing is written", async (_what, client, name, target) => {
       const top = makeFolder(PLACES);
@@ -330,6 +354,7 @@ describe("venue-files init", () => {
 
   test.each([
     [["--for", "claud-code"], 64, "did you mean 'claude-code'"],
+    [["--for", "goose", "--name", "my files"], 64, "letters, digits"],
     [["--root", "x=./missing"], 66, "--root x: there is no folder"],
     [["a", "b"], 64, "takes one folder"],
   ])("%j is refused with %i", async (args, status, text) => {

@@ -15,11 +15,15 @@ export interface InitCommand {
   readonly roots: readonly string[];
   /** Names of {@link CLIENTS}. */
   readonly clients: readonly string[];
+  /** Name of the entry in clients' files. */
+  readonly entry: string | undefined;
   readonly port: number | undefined;
   readonly yes: boolean;
   readonly print: boolean;
   readonly force: boolean;
 }
+
+const ENTRY_NAME = /^[A-Za-z0-9_-]{1,60}$/;
 
 /** @throws UsageError */
 export function parseInit(rest: readonly string[], values: Values): InitCommand {
@@ -32,8 +36,12 @@ export function parseInit(rest: readonly string[], values: Values): InitCommand 
     const advice = near === undefined ? `Clients: ${Object.keys(CLIENTS).join(", ")}` : `Did you mean '${near}'?`;
     throw new UsageError(`--for knows no client '${escapeText(name)}'. ${advice}`);
   }
+  const entry = values.get("name")?.[0];
+  if (entry !== undefined && !ENTRY_NAME.test(entry)) {
+    throw new UsageError("--name takes at most 60 letters, digits, '-' and '_', which every client accepts");
+  }
   return {
-    ...{ name: "init", folder, clients, roots: values.get("root") ?? [], port: parseListener(values)?.port },
+    ...{ entry, name: "init", folder, clients, roots: values.get("root") ?? [], port: parseListener(values)?.port },
     ...{ yes: values.has("yes"), print: values.has("print"), force: values.has("force") },
   };
 }
