@@ -61,13 +61,6 @@ export interface McpContext {
   readonly memory: MemoryLease;
 }
 
-/** A message that answers a request to `/mcp`. */
-export interface McpMessage {
-  readonly message: Promise<object>;
-  /** Sent as a stream of this one event, else as JSON. */
-  readonly isEvent: boolean;
-}
-
 /** The MCP endpoint. */
 export interface McpHandler {
   /** Serves a web-standard request, whose signal is aborted when the client disconnects. */
@@ -75,9 +68,9 @@ export interface McpHandler {
   /**
    * Answers what needs no more than a message: a plain call of a tool.
    * @param hangUp gives a signal that is aborted when the client disconnects
-   * @returns `undefined`: {@link serve} the request
+   * @returns the message; `undefined`: {@link serve} the request
    */
-  call?(headers: IncomingHttpHeaders, context: McpContext, hangUp: () => Abortable): McpMessage | undefined;
+  call?(headers: IncomingHttpHeaders, context: McpContext, hangUp: () => Abortable): Promise<object> | undefined;
 }
 
 /** Whom a request counts against: an authenticated caller, or without `did` an address. */

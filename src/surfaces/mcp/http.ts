@@ -10,9 +10,10 @@ import {
 import type { Abortable } from "../../core/call/abortable.js";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
+import { isObject } from "../../core/unknown.js";
 import { DetachedCalls } from "./detached-calls.js";
 import type { McpHost } from "./host.js";
-import { type PlainCall, type PlainClient, plainCall } from "./plain-call.js";
+import { formsOf, type PlainCall, type PlainClient, plainCall } from "./plain-call.js";
 import { createMcpServer } from "./server.js";
 import { createToolCalls, internalFault, RequestFault } from "./tool-calls.js";
 
@@ -38,13 +39,9 @@ export interface McpEndpoint {
   /**
    * Answers a request that is nothing but a call of a tool, at a fifth of the time that the SDK takes.
    * @param hangUp gives a signal that is aborted when the client disconnects
-   * @returns the JSON-RPC message, to be sent as an event or as JSON; `undefined`: {@link serve} the request
+   * @returns the JSON-RPC message; `undefined`: {@link serve} the request
    */
-  call(
-    headers: IncomingHttpHeaders,
-    exchange: McpExchange,
-    hangUp: () => Abortable,
-  ): { readonly message: Promise<object>; readonly isEvent: boolean } | undefined;
+  call(headers: IncomingHttpHeaders, exchange: McpExchange, hangUp: () => Abortable): Promise<object> | undefined;
 }
 
 /** Most kinds of clients that are remembered, and characters of what one tells of itself. */
@@ -97,7 +94,11 @@ export function createMcpEndpoint(
     const { fetch } = createMcpHandler(create, {
       onerror: (error) => (reported === undefined ? onError(error) : reported.push(error)),
     });
-    const response = await fetch(request, parsedBody === undefined ? {} : { parsedBody });
+    const forms = formsOf(request.headers.get("accept") ?? undefined);
+    // The SDK refuses whoever does not take both, and answers the revisions of 2025 by events alone.
+    if (forms.json) request.headers.set("accept", "application/json, text/event-stream");
+    const answer = await fetch(request, parsedBody === undefined ? {} : { parsedBody });
+    const response = forms.json ? await inOnePiece(answer, parsedBody, forms.events) : answer;
     const isRefused = response.status >= 400 && response.status < 500;
     for (const error of reported) (isRefused ? onRefusal : onError)(error);
     reported = undefined;
@@ -113,7 +114,7 @@ export function createMcpEndpoint(
       const { client } = plain;
       if (client !== undefined && !accepted.has(client.text)) return undefined;
       if (client?.elicits === true && hostFor(exchange.caller).asksUsers === true) return undefined;
-      return { message: call(plain, exchange, hangUp), isEvent: client === undefined };
+      return call(plain, exchange, hangUp);
     },
   };
 }
@@ -124,3 +125,46 @@ const modernResult = (result: CallToolResult, { serverInfo }: McpHost): object =
   _meta: { ...result._meta, [SERVER_INFO_META_KEY]: serverInfo },
   resultType: "complete",
 });
+
+/**
+ * A stream that holds nothing but answers becomes plain JSON: clients bound the size of an event, not that of a body. The
+ * first note of progress or sign of life decides for the stream, if the client takes one; else it is left out.
+ */
+async function inOnePiece(response: Response, parsedBody: unknown, takesEvents: boolean): Promise<Response> {
+  const { body, status, headers } = response;
+  const isEndless = isObject(parsedBody) && parsedBody["method"] === "subscriptions/listen";
+  if (body === null || headers.get("content-type")?.startsWith("text/event-stream") !== true || isEndless)
+    return response;
+  const reader = body.getReader();
+  const events: Uint8Array[] = [];
+  const answers: string[] = [];
+  for (let step = await reader.read(); !step.done; step = await reader.read()) {
+    const answer = answerIn(step.value);
+    if (takesEvents) events.push(step.value);
+    if (answer !== undefined) answers.push(answer);
+    else if (takesEvents) return new Response(followedBy(events, reader), { status, headers });
+  }
+  // A client that is gone gets none.
+  if (answers.length === 0) return new Response(null, { status, headers });
+  const text = Array.isArray(parsedBody) ? `[${answers.join(",")}]` : answers.join("");
+  return new Response(text, { status, headers: { "content-type": "application/json" } });
+}
+
+/** The JSON of the answer that an event holds, of which the SDK writes each as a whole; `undefined`: it holds none. */
+function answerIn(event: Uint8Array): string | undefined {
+  const [, data] = /^event: message\ndata: (.*)\n\n$/s.exec(Buffer.from(event).toString()) ?? [];
+  return data === undefined || "method" in Object(JSON.parse(data)) ? undefined : data;
+}
+
+const followedBy = (first: readonly Uint8Array[], rest: ReadableStreamDefaultReader<Uint8Array>): ReadableStream =>
+  new ReadableStream({
+    start: (controller) => {
+      for (const event of first) controller.enqueue(event);
+    },
+    pull: async (controller) => {
+      const { done, value } = await rest.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => rest.cancel(reason),
+  });

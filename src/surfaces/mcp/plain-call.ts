@@ -40,7 +40,7 @@ const META_FIELDS = [PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAP
  * @returns `undefined`: the SDK is to serve the request, or to refuse it
  */
 export function plainCall(message: unknown, headers: IncomingHttpHeaders): PlainCall | undefined {
-  if (!acceptsBoth(headers) || FURTHER.some((name) => headers[name] !== undefined)) return undefined;
+  if (!formsOf(headers.accept).json || FURTHER.some((name) => headers[name] !== undefined)) return undefined;
   if (!isObject(message) || !hasOnly(message, MESSAGE_FIELDS)) return undefined;
   const { jsonrpc, id, method, params } = message;
   if (jsonrpc !== "2.0" || method !== METHOD || !isRequestId(id)) return undefined;
@@ -69,9 +69,19 @@ function clientOf(meta: unknown): PlainClient | undefined {
   }
 }
 
-/** As the transport demands of every client. */
-const acceptsBoth = ({ accept = "" }: IncomingHttpHeaders): boolean =>
-  accept.includes("application/json") && accept.includes("text/event-stream");
+/** The forms of an answer that a client takes: as JSON, as a stream of events. Without a word it takes any. */
+export function formsOf(accept = "*/*"): { readonly json: boolean; readonly events: boolean } {
+  const ranges = accept
+    .toLowerCase()
+    .split(",")
+    .filter((range) => !/;\s*q=0(?:\.0*)?\s*(?:;|$)/.test(range));
+  const types = ranges.map((range) => range.replace(/;.*/, "").trim());
+  const takes = (...names: string[]): boolean => names.some((name) => types.includes(name));
+  return {
+    json: takes("application/json", "application/*", "*/*"),
+    events: takes("text/event-stream", "text/*", "*/*"),
+  };
+}
 
 const isRequestId = (id: unknown): id is string | number => typeof id === "string" || Number.isSafeInteger(id);
 

@@ -8,8 +8,9 @@ import { isPending } from "../../../core/io.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost, McpHandler } from "../host.js";
-import { COMMON_HEADERS, EVENT_HEADERS, headersOf, sendJson } from "../plumbing/answer.js";
+import { COMMON_HEADERS, headersOf, JSON_HEADERS, sendJson } from "../plumbing/answer.js";
 import { abortOnClose, hangUpOf } from "../plumbing/connection.js";
+import { MCP_HEADERS } from "../plumbing/cors.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { HttpError } from "../plumbing/http-error.js";
 
@@ -34,8 +35,7 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
   }
   const context = { caller, memory, ...parsed };
   const called = mcp.call?.(request.raw.headers, context, () => abortOnClose(reply.raw));
-  if (called?.isEvent === true) return sendMessage(host, exchange, called.message);
-  if (called !== undefined) return sendJson(reply, 200, JSON.stringify(await called.message));
+  if (called !== undefined) return sendMessage(host, exchange, called);
   const signal = hangUpOf(reply);
   const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
   let response: Response;
@@ -61,7 +61,7 @@ const parseError = (message: string): string =>
 /** How long the head of an answer waits for the rest of it, in milliseconds. Clients and proxies wait longer for a head. */
 const HEAD_MS = 500;
 
-/** Sends a message as a stream of one event, which is what the SDK answers the revisions of 2025 in. */
+/** Sends a message as JSON, its head in time. */
 async function sendMessage(
   host: HttpHost,
   { request, reply }: Exchange,
@@ -71,13 +71,13 @@ async function sendMessage(
   const begin = (): void => {
     reply.hijack();
     if (raw.destroyed) return;
-    raw.writeHead(200, { ...headersOf(reply), ...EVENT_HEADERS });
+    raw.writeHead(200, { ...headersOf(reply), ...JSON_HEADERS });
     raw.flushHeaders();
   };
   const timer = setTimeout(begin, HEAD_MS);
   let text: string;
   try {
-    text = `event: message\ndata: ${JSON.stringify(await message)}\n\n`;
+    text = JSON.stringify(await message);
   } catch (error) {
     if (!reply.sent) throw error;
     // The head has promised an answer: a connection that breaks off tells that there is none.
@@ -87,7 +87,7 @@ async function sendMessage(
   } finally {
     clearTimeout(timer);
   }
-  if (!reply.sent) return reply.code(200).headers(EVENT_HEADERS).serializer(String).send(text);
+  if (!reply.sent) return sendJson(reply, 200, text);
   if (!raw.destroyed) raw.end(text);
   return reply;
 }
@@ -98,6 +98,9 @@ function endedByClient(error: unknown): boolean {
 }
 
 // Converts between Node's requests and responses and the web-standard ones.
+
+/** Whether the endpoint reads a header of requests: those that pages may send, and arguments that a schema has repeated in headers. */
+const isRead = (name: string): boolean => MCP_HEADERS.includes(name) || name.startsWith("mcp-param-");
 
 /** Headers of the connection (hop-by-hop) or the framing; they are not passed on. */
 const HOP_BY_HOP = new Set([
@@ -127,7 +130,7 @@ function toWebRequest(
   const headers = new Headers();
   for (let i = 0; i + 1 < raw.rawHeaders.length; i += 2) {
     const name = raw.rawHeaders[i] ?? "";
-    if (!HOP_BY_HOP.has(name.toLowerCase())) headers.append(name, raw.rawHeaders[i + 1] ?? "");
+    if (isRead(name.toLowerCase())) headers.append(name, raw.rawHeaders[i + 1] ?? "");
   }
   const { base, body, signal } = options;
   // HEAD is handled as GET; the body of the response is not sent.

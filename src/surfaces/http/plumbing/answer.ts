@@ -50,7 +50,7 @@ export function sendJson(reply: FastifyReply, status: number, json: JsonText): F
 const LARGE_BYTES = 1_048_576;
 /** Only objects with fewer fields than this are searched for long texts; outputs with a text have few. */
 const FEW_FIELDS = 64;
-const JSON_HEADERS = { ...COMMON_HEADERS, "content-type": "application/json" } as const;
+export const JSON_HEADERS = { ...COMMON_HEADERS, "content-type": "application/json" } as const;
 
 const passThrough = (payload: unknown): string => String(payload);
 

@@ -9,6 +9,12 @@ const HEADERS = "content-type, authorization, accept, last-event-id, mcp-session
 const FILE_HEADERS =
   "range, if-match, if-none-match, if-range, idempotency-key, upload-length, upload-offset, venue-approval";
 const FILES = "/api/v1/files/";
+/** Request headers of `/mcp`, which reads no others. */
+export const MCP_HEADERS: readonly string[] = [
+  ...["content-type", "authorization", "accept", "last-event-id"],
+  ...["mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name"],
+];
+const MCP = /^\/mcp\/?(?:\?|$)/;
 /** Response headers that scripts of another origin may read. */
 const EXPOSED =
   "location, retry-after, etag, content-disposition, content-range, upload-offset, mcp-session-id, x-request-id";
@@ -73,7 +79,7 @@ export function preflightHeaders(
   };
 }
 
-const apiArea = ({ url }: IncomingMessage): Pick<CorsArea, "methods" | "headers"> => ({
-  methods: METHODS,
-  headers: url?.startsWith(FILES) === true ? `${HEADERS}, ${FILE_HEADERS}` : HEADERS,
-});
+function apiArea({ url = "" }: IncomingMessage): Pick<CorsArea, "methods" | "headers"> {
+  if (MCP.test(url)) return { methods: METHODS, headers: MCP_HEADERS.join(", ") };
+  return { methods: METHODS, headers: url.startsWith(FILES) ? `${HEADERS}, ${FILE_HEADERS}` : HEADERS };
+}

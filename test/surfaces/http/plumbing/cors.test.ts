@@ -62,6 +62,13 @@ describe("a preflight", () => {
     expect(served.adapter.calls).toEqual([]);
   });
 
+  test.each(["/mcp", "/mcp/", "/mcp?x=1"])("for %s names every header that the endpoint reads", async (path) => {
+    const { headers } = await send(served, `OPTIONS ${path}`, preflight());
+    const allowed = headers.get("access-control-allow-headers")?.split(", ");
+    const revision = ["mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id", "last-event-id"];
+    expect(allowed?.sort()).toEqual(["accept", "authorization", "content-type", ...revision].sort());
+  });
+
   test("is answered without credentials where callers need them", async () => {
     const closed = await serve({ read: () => 1 }, { http: { corsOrigins: [APP], publicAccess: false } });
     expect((await send(closed, "OPTIONS /api/v1/invoke", preflight())).status).toBe(204);

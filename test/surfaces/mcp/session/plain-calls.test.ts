@@ -1,13 +1,16 @@
 // Over HTTP a plain call of a tool is answered without the SDK, anything else by it. What is asked here is asked of both.
 
 import { writeFileSync } from "node:fs";
+import { type IncomingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   CLIENT_CAPABILITIES_META_KEY as CAPABILITIES,
   CLIENT_INFO_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/server";
+import { MCP_HEADERS } from "../../../../src/surfaces/http/plumbing/cors.js";
 import { plainCall } from "../../../../src/surfaces/mcp/plain-call.js";
 import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
 import { MODERN_META, modernCall, TRACED } from "../modern.js";
@@ -28,6 +31,8 @@ describe("a plain call", () => {
     ["with a text as its id", { ...CALL, id: "one" }, HEADERS],
     ["without arguments", { ...CALL, params: { name: "file_roots" } }, HEADERS],
     ["of an older revision", CALL, { ...HEADERS, "mcp-protocol-version": "2025-06-18" }],
+    ["whose client takes no events", CALL, { ...HEADERS, accept: "Application/JSON; charset=utf-8" }],
+    ["whose client takes anything", CALL, { ...HEADERS, accept: "text/html, */*;q=0.1" }],
   ])("is one %s", (_, message, headers) => {
     const { name, arguments: args = {} }: { name: string; arguments?: object } = message.params;
     expect(plainCall(message, headers)).toEqual({ id: message.id, name, args });
@@ -80,8 +85,8 @@ describe("a plain call", () => {
 
   test.each<[string, unknown, Record<string, string>]>([
     ["without a revision", CALL, { accept: HEADERS.accept }],
-    ["whose client takes no events", CALL, { ...HEADERS, accept: "application/json" }],
-    ["whose client takes nothing else", CALL, { ...HEADERS, accept: "text/event-stream" }],
+    ["whose client takes events alone", CALL, { ...HEADERS, accept: "text/event-stream" }],
+    ["whose client takes no JSON", CALL, { ...HEADERS, accept: "text/event-stream, application/json;q=0" }],
     ["of a session", CALL, { ...HEADERS, "mcp-session-id": "1" }],
     ["named in a header", CALL, { ...HEADERS, "mcp-method": "tools/call" }],
     ["that is another request", { ...CALL, method: "tools/list" }, HEADERS],
@@ -100,6 +105,32 @@ describe("a plain call", () => {
   ])("is none %s", (_, message, headers) => {
     expect(plainCall(message, headers)).toBeUndefined();
   });
+});
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+const post = (url: string, headers: Record<string, string>, body: string): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const sent = request(url, { method: "POST", headers }, (response) => {
+      const { statusCode: status, headers: found } = response;
+      textOf(response).then((text) => resolve({ status, headers: found, text }), reject);
+    });
+    sent.once("error", reject).end(body);
+  });
+
+test("no header is read that pages may not send", () => {
+  const read = new Set<string>();
+  const recorded = (headers: Record<string, string>) =>
+    new Proxy(headers, { get: (from, name) => Reflect.get(from, String(read.add(String(name)) && name)) });
+  const modern = modernCall({ name: "file_stat", args: {} });
+  expect(plainCall(CALL, recorded(HEADERS))).toBeDefined();
+  expect(plainCall(modern.message, recorded(modern.headers))).toBeDefined();
+  expect(read.size).toBeGreaterThan(4);
+  expect(MCP_HEADERS).toEqual(expect.arrayContaining([...read]));
 });
 
 describe("both ways", () => {
@@ -123,8 +154,7 @@ describe("both ways", () => {
   /** The answer, without what is new in each, and whether it came in one piece. */
   async function read(response: Response): Promise<{ answer: unknown; isWhole: boolean; headers: object }> {
     const text = await response.text();
-    const [, data = text] = /^event: message\ndata: (.*)\n\n$/.exec(text) ?? [];
-    const answer: unknown = JSON.parse(data, (key, value) => (key === "venue-files/job" ? "job" : value));
+    const answer: unknown = JSON.parse(text, (key, value) => (key === "venue-files/job" ? "job" : value));
     const { "content-length": length, ...headers } = Object.fromEntries(response.headers);
     for (const name of ["date", "x-request-id", "transfer-encoding"]) delete headers[name];
     return { answer, isWhole: length !== undefined, headers: { status: response.status, ...headers } };
@@ -148,20 +178,59 @@ describe("both ways", () => {
     ["file_list", { limit: 2 ** 53 }],
   ])("%s %j is answered alike", async (name, args) => {
     const params = { name, arguments: args };
-    const ways = {
-      "text/event-stream": [send({ ...CALL, params }), send({ ...CALL, params: { ...params, _meta: {} } })],
-      "application/json": [{}, TRACED].map((more) => {
-        const { message, headers } = modernCall({ name, args }, more);
-        return send(message, headers);
-      }),
-    };
-    for (const [type, responses] of Object.entries(ways)) {
+    const modern = (more: object) => modernCall({ name, args }, more);
+    const ways = [
+      [send({ ...CALL, params }), send({ ...CALL, params: { ...params, _meta: {} } })],
+      [{}, TRACED].map((more) => send(modern(more).message, modern(more).headers)),
+    ];
+    for (const responses of ways) {
       const [plain, bySdk] = await Promise.all(responses.map(async (response) => read(await response)));
       expect([plain?.isWhole, bySdk?.isWhole]).toEqual([true, false]);
       expect(plain?.answer).toEqual(bySdk?.answer);
       expect(plain?.headers).toEqual(bySdk?.headers);
-      expect(plain?.headers).toMatchObject({ status: 200, "content-type": type });
+      expect(plain?.headers).toMatchObject({ status: 200, "content-type": "application/json" });
     }
+  });
+
+  const META = { _meta: { progressToken: "p" } };
+  const INITIALIZE = {
+    ...{ jsonrpc: "2.0", id: 1, method: "initialize" },
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } },
+  };
+  const LARGE = { name: "file_read", arguments: { path: "large.txt", maxBytes: 4_000_000 } };
+  const accepts = [HEADERS.accept, "application/json", "*/*", "application/*", undefined];
+  test.each(accepts)("what streams nothing is JSON for a client that takes %s", async (accept) => {
+    const given = (more: object = {}): Record<string, string> => {
+      const { accept: _, ...headers } = { ...HEADERS, ...more };
+      return { ...headers, ...(accept === undefined ? {} : { accept }) };
+    };
+    const ask = async (message: object, headers = given()) => {
+      // Not by fetch, which adds what it accepts.
+      const { status, headers: found, text } = await post(`${url}/mcp`, headers, JSON.stringify(message));
+      expect([status, found["content-type"]]).toEqual([200, "application/json"]);
+      return JSON.parse(text) as { result: { [key: string]: unknown } };
+    };
+    expect((await ask(INITIALIZE)).result).toHaveProperty("serverInfo");
+    expect((await ask({ jsonrpc: "2.0", id: 1, method: "tools/list" })).result).toHaveProperty("tools");
+    for (const _meta of [undefined, META._meta]) {
+      const { result } = await ask({ ...CALL, params: { ...LARGE, _meta } });
+      expect(JSON.stringify(result).length).toBeGreaterThan(1_500_000);
+    }
+    const { message, headers } = modernCall({ name: "file_stat", args: { path: "a.txt" } }, { ...META._meta });
+    expect((await ask(message, given(headers))).result).toHaveProperty("content");
+  });
+
+  test("a batch of an old revision is a list", async () => {
+    const headers = { ...HEADERS, "mcp-protocol-version": "2025-03-26" };
+    const response = await send([CALL, { ...CALL, id: "two" }], headers);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    const answers = (await response.json()) as { id: unknown }[];
+    expect(answers.map(({ id }) => id).sort()).toEqual([1, "two"]);
+    expect(await (await send([CALL], headers)).json()).toHaveLength(1);
+  });
+
+  test.each(["text/event-stream", "text/html", "application/xml, text/plain"])("%s alone is 406", async (accept) => {
+    expect((await send(CALL, { ...HEADERS, accept })).status).toBe(406);
   });
 
   test("a client of 2026-07-28 is served by the SDK until that has accepted it", async () => {
@@ -191,9 +260,9 @@ describe("both ways", () => {
     const [, cursor] = /cursor ([\w-]+)/.exec(await (await send({ ...CALL, params: look })).text()) ?? [];
     const waiting = { name: "file_watch", arguments: { path: "", waitMs: 30_000, cursor } };
     const response = await send({ ...CALL, params: waiting });
-    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
     expect(response.headers.has("content-length")).toBe(false);
     writeFileSync(join(folder, "new.txt"), "new");
-    expect(await response.text()).toMatch(/^event: message\ndata: \{.*new\.txt.*\}\n\n$/);
+    expect(await response.text()).toMatch(/^\{.*new\.txt.*\}$/);
   });
 });

@@ -168,7 +168,27 @@ describe("a client over HTTP", () => {
     await client.close();
   });
 
-  test("gets plain JSON for a short call, though it asked for progress", async () => {
+  test.each(ERAS)("that takes no events hears of none, and gets its answer: %s", async (_era, options) => {
+    const url = await open(() => sent >= 2);
+    let sent = 0;
+    const only: typeof fetch = async (input, init) => {
+      const headers = new Headers(init?.headers);
+      headers.set("accept", "application/json");
+      const answer = fetch(input, { ...init, headers });
+      // The call goes on until its notes could have been sent.
+      setTimeout(() => (sent += 2), 1200);
+      return answer;
+    };
+    const client = new Client(INFO, options);
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { fetch: only }));
+    const heard: Note[] = [];
+    const onprogress = (note: Note) => void heard.push(note);
+    const { structuredContent } = await client.callTool({ name: "slow_work", arguments: {} }, { onprogress });
+    expect([structuredContent, heard]).toEqual([{ asked: true }, []]);
+    await client.close();
+  });
+
+  test.each(ERAS)("gets plain JSON for a short call, though it asked for progress: %s", async (_era, options) => {
     const url = await open(() => true);
     const seen: (string | null)[] = [];
     const watch: typeof fetch = async (...request) => {
@@ -176,7 +196,7 @@ describe("a client over HTTP", () => {
       seen.push(response.headers.get("content-type"));
       return response;
     };
-    const client = new Client(INFO, ERAS[0][1]);
+    const client = new Client(INFO, options);
     await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { fetch: watch }));
     const heard: Note[] = [];
     const onprogress = (note: Note) => void heard.push(note);
