@@ -4,7 +4,7 @@ import { escapeText } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Visit, WalkEntry, WalkStep } from "../core/ports/backend.js";
-import type { Operation, PathCall } from "../core/ports/operation.js";
+import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { GlobInput, GlobOutput } from "../schema/types.js";
 import { type Binding, invalidCursor, type Resume, readCursor, writeCursor } from "../search/cursor.js";
@@ -12,16 +12,19 @@ import { Patience, Sieve } from "../search/entry-filter.js";
 import { compileGlobs, type Globs } from "../search/globs.js";
 import type { Pace } from "../search/match-budget.js";
 import { compareVisits } from "../search/order.js";
+import { patternReadings, type Reading } from "./searching/readings.js";
 import {
   baseOf,
   EXHAUSTED,
   hintOf,
   ignoreRules,
+  isEmptyHanded,
   isGitBase,
   namesGit,
   noMatchText,
   patienceMs,
   withHidden,
+  withReading,
 } from "./searching/search.js";
 
 const PATIENCE_MS = 5000;
@@ -37,29 +40,54 @@ export const glob: Operation<GlobInput, GlobOutput> = {
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
   async run(input, call) {
     const base = baseOf(input, call);
-    const patterns = compileGlobs(input.pattern, "pattern");
-    const exclude = input.exclude === undefined ? undefined : compileGlobs(input.exclude, "exclude");
-    const binding = bindingOf(input, base);
-    const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
-    if (resume !== undefined && input.sort === "modified") throw invalidCursor();
-    const ignore = await ignoreRules(input, { base, call });
-    const search: GlobSearch = new GlobSearch(input, { base, patterns, exclude, resume, pace: () => sieve.pace });
-    const sieve: Sieve = new Sieve({
-      base: base.path.segments,
-      patience: new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits)),
-      ...{ ignore: ignore?.rules, resume, scope: base.access.scope },
-      entersGit: namesGit(input.pattern) || isGitBase(base.path.segments),
-      found: () => countText(search.total, "path"),
-      concerns: (path, isDirectory) => search.concerns(path, isDirectory),
+    const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
+    const output = await findPaths(input, { base, call, patience });
+    if (!isEmptyHanded(input, output)) return output;
+    return withReading(output, readingsOf(input), {
+      patience,
+      finds: async (change) => {
+        const probe = { ...input, ...change, limit: 1 };
+        return (await findPaths(probe, { base, call, patience, isProbe: true })).totalMatches > 0;
+      },
     });
-    const options = { visit: search.visitor(sieve), sizes: input.sort === "modified", ...sieve.rules() };
-    for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
-    await base.root.backend.walk(base.path, options, base.access);
-    if (resume?.isLost === true) throw invalidCursor();
-    return search.answer(sieve, binding);
   },
   render,
 };
+
+function* readingsOf({ pattern, path = "" }: GlobInput): Generator<Reading<GlobInput>> {
+  for (const { why, patterns } of patternReadings(pattern, path)) yield { why, change: { pattern: patterns } };
+}
+
+interface GlobCall {
+  readonly base: PathCall;
+  readonly call: PlacesCall;
+  readonly patience: Patience;
+  /** The first path is enough. */
+  readonly isProbe?: true;
+}
+
+async function findPaths(input: GlobInput, { base, call, patience, isProbe }: GlobCall): Promise<GlobOutput> {
+  const patterns = compileGlobs(input.pattern, "pattern");
+  const exclude = input.exclude === undefined ? undefined : compileGlobs(input.exclude, "exclude");
+  const binding = bindingOf(input, base);
+  const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
+  if (resume !== undefined && input.sort === "modified") throw invalidCursor();
+  const ignore = await ignoreRules(input, { base, call });
+  const parts = { base, patterns, exclude, resume, isProbe: isProbe === true, pace: () => sieve.pace };
+  const search: GlobSearch = new GlobSearch(input, parts);
+  const sieve: Sieve = new Sieve({
+    base: base.path.segments,
+    ...{ patience, ignore: ignore?.rules, resume, scope: base.access.scope },
+    entersGit: namesGit(input.pattern) || isGitBase(base.path.segments),
+    found: isProbe === true ? undefined : () => countText(search.total, "path"),
+    concerns: (path, isDirectory) => search.concerns(path, isDirectory),
+  });
+  const options = { visit: search.visitor(sieve), sizes: input.sort === "modified", ...sieve.rules() };
+  for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
+  await base.root.backend.walk(base.path, options, base.access);
+  if (resume?.isLost === true) throw invalidCursor();
+  return search.answer(sieve, binding);
+}
 
 const bindingOf = (input: GlobInput, { root, path, caller }: PathCall): Binding => {
   const { pattern, exclude, type, ignore, sort } = input;
@@ -77,6 +105,7 @@ interface GlobSearchParts {
   readonly patterns: Globs;
   readonly exclude: Globs | undefined;
   readonly resume: Resume | undefined;
+  readonly isProbe: boolean;
   readonly pace: () => Pace;
 }
 
@@ -88,6 +117,8 @@ class GlobSearch {
   readonly #found: Found[] = [];
   /** Entries that are no directories and that were compared with the patterns. */
   #seen = 0;
+  /** Directories that match, if no type was asked for. */
+  #directories = 0;
   #total: number;
 
   constructor(input: GlobInput, parts: GlobSearchParts) {
@@ -119,7 +150,7 @@ class GlobSearch {
 
   *#visit(entry: WalkEntry, sieve: Sieve): Io<WalkStep> {
     const sifted = yield* sieve.look(entry);
-    if (sifted.kind === "stop") return "stop";
+    if (sifted.kind === "stop" || (this.#parts.isProbe && this.#total > 0)) return "stop";
     if (sifted.kind === "out") return "skip";
     const { path } = sifted;
     const below = path.slice(this.#depth);
@@ -133,15 +164,15 @@ class GlobSearch {
 
   *#take(entry: WalkEntry, path: readonly string[], sieve: Sieve): Io<void> {
     const isDirectory = entry.type === "directory";
+    const isLink = entry.type === "symlink";
     const isWanted = this.#wants(entry.type);
-    if (!isWanted && entry.type !== "symlink") return;
-    const below = path.slice(this.#depth).join("/");
-    if (!(yield* this.#parts.patterns.test(below, isDirectory, sieve.pace))) return;
-    // The link's target type is unknown: it might have been a match.
-    if (!isWanted) {
-      sieve.hidden.add("symlinks");
-      return;
-    }
+    if (!isWanted && !isLink && (!isDirectory || this.#input.type !== undefined)) return;
+    const below = path.slice(this.#depth);
+    const matches = yield* this.#parts.patterns.test(below.join("/"), isDirectory, sieve.pace);
+    // The link's target type is unknown: it, or what is behind it, might have been a match.
+    if (isLink && ((matches && !isWanted) || this.#parts.patterns.names(below))) sieve.hidden.add("symlinks");
+    if (isDirectory && matches && !isWanted) this.#directories++;
+    if (!matches || !isWanted) return;
     this.#total++;
     const isSorted = this.#input.sort === "modified";
     if (!isSorted && this.#found.length >= this.#limit) return;
@@ -184,8 +215,14 @@ class GlobSearch {
       timedOut: sieve.stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
-      ...hintOf(completeness, ADVICE),
+      ...this.#hint(hintOf(completeness, ADVICE).hint),
     };
+  }
+
+  #hint(hint: string | undefined): { hint?: string } {
+    const directories = this.#total === 0 && this.#directories > 0 ? 'Directories match: pass type: "any"' : undefined;
+    const text = [directories, hint].filter((part) => part !== undefined).join(". ");
+    return text === "" ? {} : { hint: text };
   }
 }
 
@@ -196,9 +233,9 @@ const ADVICE = {
   error: EXHAUSTED,
 };
 
-function render({ paths, ...rest }: GlobOutput, { type }: GlobInput): Rendering {
+function render({ paths, ...rest }: GlobOutput): Rendering {
   const text = paths.map((path) => `${escapeText(path)}\n`).join("");
-  const note = noteOf({ shown: paths.length, type, ...rest });
+  const note = noteOf({ shown: paths.length, ...rest });
   return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
 }
 
@@ -211,13 +248,12 @@ function noteOf({
   hint,
   complete,
   hidden,
-  type,
 }: Noted): string | undefined {
   const next = nextCursor === undefined ? hint : withHidden(`Go on with cursor: "${nextCursor}"`, hidden);
   if (complete && shown > 0) return hint;
-  if (complete) return `${noMatchText(filesSeen, hint)}${type === undefined ? '. Directories: type: "any"' : ""}`;
+  if (complete) return noMatchText(filesSeen, hint);
   const total = `${shown} of ${countIsComplete ? "" : "at least "}${totalMatches} paths`;
   return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
 }
 
-type Noted = Omit<GlobOutput, "paths"> & { readonly shown: number; readonly type: GlobInput["type"] };
+type Noted = Omit<GlobOutput, "paths"> & { readonly shown: number };

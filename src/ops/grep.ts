@@ -1,28 +1,15 @@
-import { countText } from "../core/call/progress.js";
-import type { LineScanner } from "../core/call/scan.js";
-import type { CallScope } from "../core/call/scope.js";
-import type { SearchTerms } from "../core/call/terms.js";
-import { FileAdapterError } from "../core/errors/errors.js";
-import { invalidPattern, notSupportedHere } from "../core/errors/texts.js";
-import type { Io } from "../core/io.js";
-import type { ReadRange, Visit, WalkContent, WalkEntry, WalkStep } from "../core/ports/backend.js";
-import type { Operation, PathCall } from "../core/ports/operation.js";
+import { invalidPattern } from "../core/errors/texts.js";
+import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
-import { type Binding, invalidCursor, type Resume, readCursor } from "../search/cursor.js";
-import { Patience, Sieve } from "../search/entry-filter.js";
-import { compileGlobs, type Globs } from "../search/globs.js";
-import type { Pace } from "../search/match-budget.js";
-import { GrepAnswer } from "./searching/grep-answer.js";
-import { FileScans } from "./searching/grep-scans.js";
+import { Patience } from "../search/entry-filter.js";
+import { type GrepCall, searchLines } from "./searching/grep-run.js";
 import { renderGrep } from "./searching/grep-text.js";
-import { baseOf, ignoreRules, isGitBase, namesGit, patienceMs } from "./searching/search.js";
+import { expressionReadings, patternReadings, type Reading } from "./searching/readings.js";
+import { baseOf, isEmptyHanded, patienceMs, withReading } from "./searching/search.js";
 
 const PATIENCE_MS = 10_000;
 const MAX_CHARS = 1000;
-/** Least time to wait for a scanner, since a thread may have to be started. */
-const MIN_START_MS = 1000;
-const USUAL_FILE_BYTES = 8_388_608;
 
 /** `grep`: finds lines by an expression or a literal. */
 export const grep: Operation<GrepInput, GrepOutput> = {
@@ -35,69 +22,18 @@ export const grep: Operation<GrepInput, GrepOutput> = {
   async run(input, call) {
     const base = baseOf(input, call);
     checkPattern(input.pattern);
-    const { scanners } = call;
-    if (scanners === undefined) throw notSupportedHere("search");
     const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
-    const terms = call.terms?.search;
-    const files: WantedFiles = new WantedFiles(base, {
-      pace: () => sieve.pace,
-      wants: terms?.wants,
-      glob: input.glob === undefined ? undefined : compileGlobs(input.glob, "glob"),
-      exclude: input.exclude === undefined ? undefined : compileGlobs(input.exclude, "exclude"),
+    const search = { base, call, patience };
+    const output = await searchLines(input, search);
+    if (!isEmptyHanded(input, output) || call.terms !== undefined) return output;
+    const isUnscoped = output.filesScanned === 0;
+    return withReading(output, isUnscoped ? scopeReadings(input) : expressionReadings(input), {
+      patience,
+      finds: (change) => fills({ ...input, ...change }, { search, isUnscoped }),
     });
-    const binding = bindingOf(input, base);
-    const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
-    const ignore = await ignoreRules(input, { base, call });
-    const sieve: Sieve = new Sieve({
-      base: base.path.segments,
-      ...{ patience, resume, scope: base.access.scope, ignore: ignore?.rules },
-      entersGit: namesGit(input.glob) || isGitBase(base.path.segments),
-      found: () => countText(answer.total, "match", "matches"),
-      concerns: (path, isDirectory) => files.concerns(path, isDirectory),
-    });
-    for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
-    const { pattern, literal = false, ignoreCase = false } = input;
-    const answer: GrepAnswer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
-    const opening = scanners.open(
-      { pattern, literal, ignoreCase },
-      Math.max(MIN_START_MS, patience.remainingMs),
-      call.caller,
-    );
-    const scanner = await openInTime(opening, base.access.scope);
-    if (scanner === undefined) {
-      answer.stop("timeout");
-      return answer.output();
-    }
-    try {
-      await search({ input, base, files, sieve, resume, scans: new FileScans(scanner, { answer, patience }) });
-    } finally {
-      scanner.close();
-    }
-    if (resume?.isLost === true) throw invalidCursor();
-    return answer.output();
   },
   render: (output, input) => renderGrep(output, input),
 };
-
-/** @returns `undefined` if no scanner is ready in time */
-async function openInTime(opening: Promise<LineScanner>, scope: CallScope): Promise<LineScanner | undefined> {
-  try {
-    return await scope.race(opening.catch(undefinedIfLate));
-  } catch (error) {
-    // A scanner that opens after this call has given up must be released for others.
-    opening.then(
-      (late) => late.close(),
-      () => {},
-    );
-    throw error;
-  }
-}
-
-/** TIMEOUT: no thread was free in time, or the pattern took too long to compile. */
-function undefinedIfLate(error: unknown): undefined {
-  if (error instanceof FileAdapterError && error.code === "TIMEOUT") return undefined;
-  throw error;
-}
 
 function checkPattern(pattern: string): void {
   if (pattern === "") throw invalidPattern(pattern, "it is empty");
@@ -107,103 +43,17 @@ function checkPattern(pattern: string): void {
   }
 }
 
-const bindingOf = (input: GrepInput, { root, path, caller }: PathCall): Binding => {
-  const { limit: _limit, cursor: _cursor, timeoutMs: _timeoutMs, root: _root, path: _path, ...rest } = input;
-  return ["grep", root.name, path.text, caller, Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1))];
-};
-
-interface Search {
-  readonly input: GrepInput;
-  readonly base: PathCall;
-  readonly files: WantedFiles;
-  readonly sieve: Sieve;
-  readonly resume: Resume | undefined;
-  readonly scans: FileScans;
+function* scopeReadings({ glob, path = "" }: GrepInput): Generator<Reading<GrepInput>> {
+  if (glob === undefined) return;
+  for (const { why, patterns } of patternReadings(glob, path)) yield { why, change: { glob: patterns } };
 }
 
-async function search(search: Search): Promise<void> {
-  const { input, base, files, sieve, resume, scans } = search;
-  const { root, path, access } = base;
-  const found = path.segments.length === 0 ? undefined : await root.backend.stat(path, access);
-  if (found?.type === "file") return searchFile(search);
-  const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
-  /** Files to be read, which the walk may pass later than it visits the next ones. */
-  const wanted = new Map<WalkEntry, { path: readonly string[]; afterLine: number }>();
-  function* step(entry: WalkEntry): Io<WalkStep> {
-    const sifted = yield* sieve.look(entry);
-    if (sifted.kind === "stop") return "stop";
-    if (sifted.kind === "out") return "skip";
-    const isLast = sifted.kind === "in" && sifted.isLast;
-    const step = yield* files.stepFor(entry, sifted.path);
-    if (step === "link") {
-      if (sifted.kind === "in" && !isLast) sieve.hidden.add("symlinks");
-      return "skip";
-    }
-    if (step !== "read") return step;
-    const afterLine = isLast ? (resume?.line ?? 0) : 0;
-    // Answered files are not read again, except one in the middle of which the last page ended.
-    if (sifted.kind === "done" || (isLast && afterLine === 0)) return "skip";
-    wanted.set(entry, { path: sifted.path, afterLine });
-    return "read";
-  }
-  const visit: Visit = (entry) => sieve.decide(step(entry));
-  const take = (entry: WalkEntry, content: WalkContent) => {
-    const file = wanted.get(entry);
-    wanted.delete(entry);
-    return file === undefined ? "on" : scans.take(file, content);
-  };
-  const options = { visit, sizes: false, content: { maxBytes, take }, ...sieve.rules() };
-  await root.backend.walk(path, options, access);
-  await scans.finish();
-}
-
-async function searchFile({ input, base, files, resume, scans }: Search): Promise<void> {
-  const { root, path, access } = base;
-  const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
-  if (!files.takes(path.segments)) return;
-  const plan = (size: number): ReadRange => ({ offset: 0, length: size > maxBytes ? 0 : maxBytes + 1 });
-  const { bytes, size } = await root.backend.read(path, plan, access);
-  // The base is the only file, but the cursor's position must be found for the resume to be valid.
-  const isLast = resume?.standing(path.segments) === "last";
-  const file = { path: path.segments, afterLine: isLast ? resume.line : 0 };
-  await scans.take(file, Math.max(size, bytes.length) > maxBytes ? "too large" : bytes);
-  await scans.finish();
-}
-
-interface Wishes {
-  readonly glob: Globs | undefined;
-  readonly exclude: Globs | undefined;
-  readonly wants: SearchTerms["wants"] | undefined;
-  readonly pace: () => Pace;
-}
-
-/** Decides which files are searched. */
-class WantedFiles {
-  readonly #wishes: Wishes;
-  readonly #depth: number;
-
-  constructor(base: PathCall, wishes: Wishes) {
-    this.#wishes = wishes;
-    this.#depth = base.path.segments.length;
-  }
-
-  /** Whether a file is searched, or a directory may contain such files. */
-  *concerns(path: readonly string[], isDirectory: boolean): Io<boolean> {
-    const { glob, exclude, pace } = this.#wishes;
-    const below = path.slice(this.#depth);
-    if (exclude !== undefined && (yield* exclude.test(below.join("/"), isDirectory, pace()))) return false;
-    if (glob === undefined) return true;
-    return isDirectory ? glob.reaches(below) : yield* glob.test(below.join("/"), false, pace());
-  }
-
-  /** Whether the call's profile includes a file. @param path below the root */
-  takes(path: readonly string[]): boolean {
-    return this.#wishes.wants?.(path) !== false;
-  }
-
-  *stepFor({ type }: WalkEntry, path: readonly string[]): Io<"enter" | "skip" | "read" | "link"> {
-    if (type === "other" || !(yield* this.concerns(path, type === "directory"))) return "skip";
-    if (type !== "file") return type === "directory" ? "enter" : "link";
-    return this.takes(path) ? "read" : "skip";
-  }
+/** @param isUnscoped whether files are missing, not matches */
+async function fills(
+  input: GrepInput,
+  { search, isUnscoped }: { search: GrepCall; isUnscoped: boolean },
+): Promise<boolean> {
+  const isEnough: GrepCall["isEnough"] = ({ scanned, total }) => (isUnscoped ? scanned : total) > 0;
+  const { filesScanned, totalMatches } = await searchLines({ ...input, output: "files" }, { ...search, isEnough });
+  return (isUnscoped ? filesScanned : totalMatches) > 0;
 }

@@ -722,6 +722,10 @@ export interface GrepInput {
    */
   ignoreCase?: boolean;
   /**
+   * Match across lines
+   */
+  multiline?: boolean;
+  /**
    * Only these files, relative to path
    */
   glob?: string | string[];
@@ -774,6 +778,7 @@ export interface GrepOutput {
     text: string;
     before?: string[];
     after?: string[];
+    endLine?: number;
     cut?: true;
   }[];
   paths?: string[];

@@ -70,8 +70,8 @@ export interface SieveOptions {
   readonly ignore: IgnoreRules | undefined;
   readonly entersGit: boolean;
   readonly resume: Resume | undefined;
-  /** Text on the results so far, for progress messages: "3 matches". */
-  readonly found: () => string;
+  /** Text on the results so far, for progress messages: "3 matches". Absent: progress is not told. */
+  readonly found: (() => string) | undefined;
   /** Whether an ignored or denied entry would have been a result, or may contain one: only such entries are counted. */
   readonly concerns: (path: readonly string[], isDirectory: boolean) => Io<boolean>;
 }
@@ -158,7 +158,7 @@ export class Sieve {
       if (this.#visited >= MAX_VISITED) return this.stop("visited");
       this.#visited++;
       this.#reached = path;
-      this.#options.scope.report?.(this.#visited, undefined, this.#progress);
+      if (this.#options.found !== undefined) this.#options.scope.report?.(this.#visited, undefined, this.#progress);
     }
     if (yield* this.#isOut(entry, path, standing === "after")) return OUT;
     return standing === "above" ? { kind: "done", path } : { kind: "in", path, isLast: standing === "last" };
@@ -179,7 +179,7 @@ export class Sieve {
     return "skip";
   }
 
-  readonly #progress = (): string => `${countText(this.#visited, "entry", "entries")}, ${this.#options.found()}`;
+  readonly #progress = (): string => `${countText(this.#visited, "entry", "entries")}, ${this.#options.found?.()}`;
 
   stop(reason: Incomplete): Sifted {
     this.#stopped ??= reason;

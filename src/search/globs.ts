@@ -9,10 +9,15 @@ import type { Pace } from "./match-budget.js";
 const MAX_PATTERNS = 20;
 const MAX_CHARS = 1000;
 
+const SYNTAX = { negation: false, groups: false } as const;
 // The most common globs, such as `**/*.ts`: a name suffix at any depth.
 const ENDING = /^\*\*\/\*([\w.-]*)$/;
 
-interface Compiled extends Omit<GlobPattern, "nodes" | "text">, Pick<GlobMatcher, "matches" | "weight"> {}
+interface Compiled extends Omit<GlobPattern, "nodes" | "text">, Pick<GlobMatcher, "matches" | "weight"> {
+  readonly segments: readonly string[];
+  /** Matchers of the segments before `**`, by their number; made when needed. */
+  readonly above: GlobMatcher[];
+}
 
 /** The union of some globs. Matching takes time linear in the path, whatever the patterns. */
 export class Globs {
@@ -36,6 +41,11 @@ export class Globs {
     return false;
   }
 
+  /** Whether a glob names a directory (or a link to one) on the way to what it matches. @param segments below the base */
+  names(segments: readonly string[]): boolean {
+    return this.#all.some((glob) => isNamed(glob, segments));
+  }
+
   /** Whether something below the directory can match. @param segments below the base */
   reaches(segments: readonly string[]): boolean {
     return this.#all.some(
@@ -43,6 +53,16 @@ export class Globs {
         segments.length < maxDepth && segments.every((name, at) => at >= fixed.length || fixed[at] === name),
     );
   }
+}
+
+/** Whether a glob names a directory above what it matches: by wildcards down to it, or by its name at any depth. */
+function isNamed({ segments, above }: Compiled, path: readonly string[]): boolean {
+  const depth = path.length;
+  if (segments.slice(0, -1).includes(path.at(-1) ?? "")) return true;
+  const first = segments.slice(0, depth);
+  if (depth >= segments.length || first.some((one) => one.includes("**") || /[{(]/.test(one))) return false;
+  above[depth] ??= compileGlob(readGlobNodes(first.join("/"), SYNTAX));
+  return above[depth].matches(path.join("/"));
 }
 
 /** @param field input field named in errors @throws INVALID_PATTERN, INVALID_INPUT */
@@ -56,7 +76,8 @@ export function compileGlobs(patterns: string | readonly string[], field: string
       if (pattern.length > MAX_CHARS) {
         throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MAX_CHARS} characters`);
       }
-      const { nodes, text, ...glob } = readGlob(pattern);
+      const { nodes, text, ...rest } = readGlob(pattern);
+      const glob = { ...rest, segments: text.split("/"), above: [] };
       const ending = ENDING.exec(text)?.[1];
       if (ending !== undefined) return { ...glob, weight: 0, matches: (path) => path.endsWith(ending) };
       const { weight, matches } = compileGlob(nodes);
@@ -107,7 +128,7 @@ function readGlob(pattern: string): GlobPattern {
 
 function nodesOf(pattern: string, body: string): Glob {
   try {
-    return readGlobNodes(body, { negation: false, groups: false });
+    return readGlobNodes(body, SYNTAX);
   } catch (error) {
     if (!(error instanceof GlobFault)) throw error;
     throw invalidPattern(pattern, `${error.message}: at ${error.position}`, error.position);

@@ -23,10 +23,12 @@ const LONG_S = /[sS]/;
 type Screen = (text: string) => boolean;
 
 /** Compiles an RE2 expression, or a literal in any case. */
-export function compileExpression({ pattern, literal, ignoreCase }: LineQuery): LineMatcher | PatternFault {
+export function compileExpression(query: LineQuery): LineMatcher | PatternFault {
+  const { pattern, literal, ignoreCase, multiline = false } = query;
   const flags = ignoreCase ? RE2JS.CASE_INSENSITIVE : 0;
   try {
     const expression = literal ? RE2JS.quote(pattern) : pattern;
+    if (multiline) return regionMatcher(expression, flags);
     const re = RE2JS.compile(expression, flags);
     const screen = literal ? runScreen(pattern) : undefined;
     return {
@@ -41,6 +43,21 @@ export function compileExpression({ pattern, literal, ignoreCase }: LineQuery): 
     if (!(error instanceof RE2JSSyntaxException)) return { reason: "it is too large" };
     return faultOf(error, pattern);
   }
+}
+
+/** Matches that may span lines, in a text whose lines end in single line feeds. */
+function regionMatcher(expression: string, flags: number): LineMatcher {
+  const ends = expression.replaceAll("\r\n", "\n").replaceAll("\\r\\n", "\\n");
+  const re = RE2JS.compile(ends, flags | RE2JS.MULTILINE);
+  return {
+    candidates: () => (at) => at,
+    matches: (text) => re.test(text),
+    startIn: () => 0,
+    *regions(text) {
+      const matcher = re.matcher(text);
+      while (matcher.find()) yield { start: matcher.start(), end: matcher.end() };
+    },
+  };
 }
 
 /** Syntax of other engines, which RE2 reports as something misspelt. */

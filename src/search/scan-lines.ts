@@ -24,6 +24,13 @@ export interface LineMatcher {
   matches(line: string): boolean;
   /** Where the first match begins, in a line that matches. */
   startIn(line: string): number;
+  /** Matches in order, if they may span lines; then the rest is not used. */
+  regions?(text: string): Iterable<Region>;
+}
+
+export interface Region {
+  readonly start: number;
+  readonly end: number;
 }
 
 /**
@@ -43,9 +50,13 @@ const bufferOf = (bytes: Uint8Array): Buffer =>
 
 const NONE: Scan = { count: 0, lines: [] };
 
-/** A line: its number and its position in the text; `next` is the position after its terminator. */
+/** A line, or some: number and position in the text; `next` is the position after the terminator. */
 interface Hit {
   readonly line: number;
+  /** Number of the last line; absent: of the only one. */
+  readonly endLine?: number;
+  /** Where the match begins, from `start`; absent: to be found. */
+  readonly at?: number;
   readonly start: number;
   readonly end: number;
   readonly next: number;
@@ -65,7 +76,9 @@ class LineScan {
   #isFull: boolean;
 
   constructor(text: string, job: ScanJob, matcher: LineMatcher) {
-    this.#text = text;
+    // A byte order mark is not part of the first line: `^` would not match behind it.
+    const bare = text.startsWith(BOM) ? text.slice(1) : text;
+    this.#text = matcher.regions === undefined ? bare : bare.replaceAll("\r\n", "\n");
     this.#job = job;
     this.#matcher = matcher;
     this.#shown = job.afterLine === 0 ? 0 : job.afterLine + job.after;
@@ -73,10 +86,43 @@ class LineScan {
   }
 
   *run(): Generator<undefined, Scan> {
+    const regions = this.#matcher.regions?.(this.#text);
+    yield* regions === undefined ? this.#runLines() : this.#runRegions(regions);
+    this.#finishLast(this.#text.length);
+    return { count: this.#count, lines: this.#found };
+  }
+
+  /** Takes the lines of each match; those of matches that share a line are told once. */
+  *#runRegions(regions: Iterable<Region>): Generator<undefined, void> {
+    const text = this.#text;
+    let line = 1;
+    let at = 0;
+    let looks = 0;
+    for (const { start, end } of regions) {
+      if (++looks % LINES_AT_ONCE === 0) yield;
+      if (start >= text.length) return;
+      if (start < at) continue;
+      for (let next = text.indexOf("\n", at) + 1; next > 0 && next <= start; next = text.indexOf("\n", at) + 1) {
+        line++;
+        at = next;
+      }
+      // A line feed at the end of a match does not open the next line.
+      const last = text.indexOf("\n", Math.max(start, end - 1));
+      const found = { line, start: at, end: last < 0 ? text.length : last, next: last < 0 ? text.length : last + 1 };
+      const lines = countLines(text, at, found.end);
+      if (line > this.#job.afterLine) {
+        this.#take({ ...found, at: start - at, ...(lines > 1 ? { endLine: line + lines - 1 } : {}) });
+        if (this.#job.firstOnly) return;
+      }
+      line += lines;
+      at = found.next;
+    }
+  }
+
+  *#runLines(): Generator<undefined, void> {
     const text = this.#text;
     const next = this.#matcher.candidates(text);
-    // A byte order mark is not part of the first line: `^` would not match behind it.
-    let at = text.startsWith(BOM) ? 1 : 0;
+    let at = 0;
     for (let line = 1; at < text.length; line++) {
       const hit = next(at);
       if (hit < 0) break;
@@ -94,8 +140,6 @@ class LineScan {
       this.#take(found);
       if (this.#job.firstOnly) break;
     }
-    this.#finishLast(text.length);
-    return { count: this.#count, lines: this.#found };
   }
 
   #lineAt(line: number, start: number, newline: number): Hit {
@@ -125,24 +169,24 @@ class LineScan {
     const text = this.#text.slice(hit.start, hit.end);
     const { mostOfLine = MAX_CHARS } = this.#job;
     const isLong = text.length > mostOfLine;
-    const shown = isLong ? excerptAround(text, this.#matcher.startIn(text), mostOfLine) : copyText(text);
+    const shown = isLong ? excerptAround(text, hit.at ?? this.#matcher.startIn(text), mostOfLine) : copyText(text);
     this.#found.push({
       line: hit.line,
       text: shown,
+      ...(hit.endLine === undefined ? {} : { endLine: hit.endLine }),
       ...(isLong ? { cut: true } : {}),
       ...(before.length === 0 ? {} : { before }),
       ...(after.length === 0 ? {} : { after }),
     });
-    this.#shown = hit.line + after.length;
+    this.#shown = (hit.endLine ?? hit.line) + after.length;
     for (const each of [shown, ...before, ...after]) this.#chars += each.length;
   }
 
   #linesBefore({ start }: Hit, most: number): string[] {
     const lines: string[] = [];
-    const first = this.#text.startsWith(BOM) ? 1 : 0;
-    for (let end = start; lines.length < most && end > first; ) {
+    for (let end = start; lines.length < most && end > 0; ) {
       // Search before the line's own terminator; lastIndexOf would treat a negative position as 0.
-      const from = end < 2 ? first : Math.max(first, this.#text.lastIndexOf("\n", end - 2) + 1);
+      const from = end < 2 ? 0 : this.#text.lastIndexOf("\n", end - 2) + 1;
       lines.unshift(this.#cutLine(this.#lineAt(0, from, end - 1)));
       end = from;
     }
@@ -162,6 +206,12 @@ class LineScan {
   #cutLine({ start, end }: Hit): string {
     return dropHalfPairs(this.#text.slice(start, Math.min(end, start + MAX_CHARS)));
   }
+}
+
+function countLines(text: string, from: number, to: number): number {
+  let count = 1;
+  for (let at = text.indexOf("\n", from); at >= 0 && at < to; at = text.indexOf("\n", at + 1)) count++;
+  return count;
 }
 
 function excerptAround(text: string, hit: number, most: number): string {

@@ -109,8 +109,8 @@ export class ScanPool implements Scanners {
 }
 
 /** The literal that a query searches for. `undefined`: it can match several texts. */
-function literalOf({ pattern, literal, ignoreCase }: LineQuery): string | undefined {
-  if (ignoreCase) return undefined;
+function literalOf({ pattern, literal, ignoreCase, multiline = false }: LineQuery): string | undefined {
+  if (ignoreCase || multiline) return undefined;
   if (literal) return pattern;
   return PLAIN_TEXT.test(pattern) ? pattern.replace(/\\(.)/g, "$1") : undefined;
 }

@@ -38,8 +38,9 @@ describe("file:glob", () => {
       timedOut: false,
       complete: true,
     });
-    expect((await ground.render("glob", { pattern: "*.rs" })).note).toBe(
-      'No match in 2 files. Directories: type: "any"',
+    expect((await ground.render("glob", { pattern: "*.rs" })).note).toBe("No match in 2 files");
+    expect((await ground.render("glob", { pattern: "b" })).note).toBe(
+      'No match in 2 files. Directories match: pass type: "any"',
     );
     expect((await ground.render("glob", { pattern: "*.rs", type: "file" })).note).toBe("No match in 2 files");
   });
@@ -168,7 +169,7 @@ describe("rules of what to ignore", () => {
     );
     expect((await glob({ pattern: "*", limit: 1 })).hint).toBe(`Go on with cursor: nextCursor. ${hidden}`);
     expect(await note({ pattern: "*.log" })).toBe(
-      'No match in 4 files. 2 gitignored paths hidden; pass ignore: "none". Directories: type: "any"',
+      'No match in 4 files. 2 gitignored paths hidden; pass ignore: "none"',
     );
   });
 

@@ -125,6 +125,46 @@ describe("lines of a text are found as one by one", () => {
   });
 });
 
+/** Stretches of lines that matches take, each line once. */
+function stretches(text: string, re: RegExp): { line: number; endLine: number; text: string }[] {
+  const bare = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+  const lines = bare.split("\n");
+  const lineAt = (at: number) => bare.slice(0, at).split("\n").length;
+  const found: { line: number; endLine: number; text: string }[] = [];
+  for (const { 0: match, index } of bare.matchAll(re)) {
+    if (index >= bare.length) continue;
+    const line = lineAt(index);
+    const endLine = lineAt(Math.max(index, index + match.length - 1));
+    if (line > (found.at(-1)?.endLine ?? 0))
+      found.push({ line, endLine, text: lines.slice(line - 1, endLine).join("\n") });
+  }
+  return found;
+}
+
+test("matches across lines are found as by the engine of JavaScript, and counted once a line", () => {
+  const part = fc.constantFrom("a", "b", "\\n", "\\n", "[^a]", "[ab]", "(?:a\\n)*", "b?", "^", "$", "(?:b|\\nb)", "0");
+  const pattern = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(anyText, pattern, anyJob, (any, pattern, { afterLine, most }) => {
+      // In JavaScript a lone carriage return ends lines.
+      const text = any.replace(/\r+(?!\n)/g, "r").replace(/\r+\n/g, "\r\n");
+      const matcher = compiled({ pattern, literal: false, ignoreCase: false, multiline: true });
+      const found = scan(text, matcher, { afterLine, most });
+      const all = stretches(text, new RegExp(pattern, "gmu")).filter(({ line }) => line > afterLine);
+      const told = all
+        .slice(0, most)
+        .map(({ line, endLine, text }) => ({ line, text, ...(endLine > line ? { endLine } : {}) }));
+      expect(found.count).toBe(all.length);
+      expect(found.lines.map(({ cut: _, text: __, ...rest }) => rest)).toEqual(
+        told.map(({ text: _, ...rest }) => rest),
+      );
+      for (const [at, { text }] of told.entries())
+        expect(found.lines[at]?.text === text || found.lines[at]?.cut).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});
+
 test("a scan rests now and then, and may end at the first hit", () => {
   const bytes = Buffer.from("x\n".repeat(10_000));
   const made = scanLines({ ...JOB, bytes }, literalMatcher("x"));

@@ -8,6 +8,8 @@ export interface LineQuery {
   /** The pattern is literal text, not a regular expression. */
   readonly literal: boolean;
   readonly ignoreCase: boolean;
+  /** A match may span lines; `^` and `$` match at each. */
+  readonly multiline?: boolean;
 }
 
 /** A search of one file. Lines are 1-based. */
@@ -32,6 +34,8 @@ export interface FoundLine {
   readonly line: number;
   /** Without its terminator, truncated as the job says. */
   readonly text: string;
+  /** The last line of a match that spans several. */
+  readonly endLine?: number;
   /** The line was truncated. */
   readonly cut?: true;
   readonly before?: readonly string[];

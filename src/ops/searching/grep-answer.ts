@@ -91,6 +91,11 @@ export class GrepAnswer {
     return this.#total;
   }
 
+  /** Files searched so far. */
+  get scanned(): number {
+    return this.#scanned;
+  }
+
   /** Ends the search before all files have been scanned. */
   stop(reason: Incomplete): void {
     this.#stopped ??= reason;

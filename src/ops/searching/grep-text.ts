@@ -31,14 +31,16 @@ function* linesOf(matches: readonly Match[]): Generator<string> {
     const hasContext = before.length > 0 || after.length > 0;
     if (!isNew && hasContext && line - before.length > last + 1) yield "--";
     yield* linesAround(match);
-    last = line + after.length;
+    last = (match.endLine ?? line) + after.length;
   }
 }
 
-function* linesAround({ line, text, before = [], after = [], cut }: Match): Generator<string> {
+function* linesAround({ line, endLine = line, text, before = [], after = [], cut }: Match): Generator<string> {
   for (const [at, one] of before.entries()) yield `${line - before.length + at}-${escapeLine(one)}`;
-  yield `${line}:${escapeLine(text)}${cut === true ? " …" : ""}`;
-  for (const [at, one] of after.entries()) yield `${line + 1 + at}-${escapeLine(one)}`;
+  const found = endLine === line ? [text] : text.split("\n");
+  const isLast = (at: number) => at === found.length - 1;
+  for (const [at, one] of found.entries()) yield `${line + at}:${escapeLine(one)}${cut && isLast(at) ? " …" : ""}`;
+  for (const [at, one] of after.entries()) yield `${endLine + 1 + at}-${escapeLine(one)}`;
 }
 
 /** The text of a single match, with its path. */

@@ -7,8 +7,10 @@ import { counted } from "../../core/errors/wording.js";
 import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
+import type { Patience } from "../../search/entry-filter.js";
 import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
 import { Pace } from "../../search/match-budget.js";
+import { type Reading, readingHint } from "./readings.js";
 
 /** The longest time limit that a caller may request. */
 const MAX_PATIENCE_MS = 60_000;
@@ -107,6 +109,37 @@ export function withHidden(note: string | undefined, hidden: Hidden = {}): strin
   const shown = kinds.filter(({ kind }) => hidden[kind] !== undefined).slice(0, MAX_KINDS - parts.length);
   const left = shown.map(({ kind, text }) => `${hidden[kind]} ${text}`).join("; ");
   return [...parts, ...(left === "" ? [] : [`Left out: ${left}`])].join(". ") || undefined;
+}
+
+/** Whether a whole search found nothing. */
+export const isEmptyHanded = (
+  { cursor }: { readonly cursor?: string },
+  { complete, totalMatches }: { readonly complete: boolean; readonly totalMatches: number },
+): boolean => complete && totalMatches === 0 && cursor === undefined;
+
+/** An empty answer, with the first other reading of its input that finds something. */
+export async function withReading<Output extends { hint?: string }, Input>(
+  output: Output,
+  readings: Iterable<Reading<Input>>,
+  { patience, finds }: { patience: Patience; finds: (change: Partial<Input>) => Promise<boolean> },
+): Promise<Output> {
+  for (const reading of readings) {
+    if (patience.isOver) break;
+    if (!(await ifValid(finds(reading.change)))) continue;
+    const { hint } = output;
+    return { ...output, hint: `${readingHint(reading)}${hint === undefined ? "" : `. ${hint}`}` };
+  }
+  return output;
+}
+
+/** A reading need not be valid in itself. */
+async function ifValid(finding: Promise<boolean>): Promise<boolean> {
+  try {
+    return await finding;
+  } catch (error) {
+    if (error instanceof FileAdapterError && error.code === "INVALID_PATTERN") return false;
+    throw error;
+  }
 }
 
 /** The note of a search that found nothing. @param files how many it looked at */
