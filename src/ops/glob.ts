@@ -23,7 +23,7 @@ import {
   namesGit,
   noMatchText,
   patienceMs,
-  withHidden,
+  withCursor,
   withReading,
 } from "./searching/search.js";
 
@@ -247,9 +247,8 @@ function noteOf({
   nextCursor,
   hint,
   complete,
-  hidden,
 }: Noted): string | undefined {
-  const next = nextCursor === undefined ? hint : withHidden(`Go on with cursor: "${nextCursor}"`, hidden);
+  const next = withCursor(hint, nextCursor);
   if (complete && shown > 0) return hint;
   if (complete) return noMatchText(filesSeen, hint);
   const total = `${shown} of ${countIsComplete ? "" : "at least "}${totalMatches} paths`;

@@ -3,6 +3,7 @@ import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { Patience } from "../search/entry-filter.js";
+import { checkEncoding } from "./content/reading.js";
 import { type GrepCall, searchLines } from "./searching/grep-run.js";
 import { renderGrep } from "./searching/grep-text.js";
 import { expressionReadings, patternReadings, type Reading } from "./searching/readings.js";
@@ -18,6 +19,7 @@ export const grep: Operation<GrepInput, GrepOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
+  check: ({ encoding }) => checkEncoding(encoding),
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
   async run(input, call) {
     const base = baseOf(input, call);

@@ -5,6 +5,7 @@ import { LOOKS } from "../core/ports/operation.js";
 import type { ReadManyInput, ReadManyOutput, ReadOutput } from "../schema/types.js";
 import { holdAnswer } from "./content/answer-room.js";
 import { readFile } from "./content/read-file.js";
+import { checkEncoding } from "./content/reading.js";
 
 type OneInput = ReadManyInput["files"][number];
 type OneOutput = ReadManyOutput["files"][number];
@@ -29,6 +30,9 @@ export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
+  check: ({ files }) => {
+    for (const [index, { encoding }] of files.entries()) checkEncoding(encoding, `/files/${index}`);
+  },
   async run(input, call) {
     const places = input.files.map((file) => placeOf(input, file, call));
     const room = roomOf(input, call);

@@ -239,6 +239,10 @@ export interface ReadManyInput {
      * Cut text to this
      */
     maxBytes?: number;
+    /**
+     * If not UTF-8: latin1, …
+     */
+    encoding?: string;
   }[];
   /**
    * All together; default 65536
@@ -762,7 +766,11 @@ export interface GrepInput {
    */
   ignore?: "gitignore" | "none";
   /**
-   * Default 8 MB
+   * If not UTF-8: latin1, …
+   */
+  encoding?: string;
+  /**
+   * Default 8 MB; no limit to a file as path
    */
   maxFileBytes?: number;
   /**

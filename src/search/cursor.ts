@@ -12,6 +12,13 @@ export interface Position {
   readonly line: number;
   /** Number of items in earlier pages. */
   readonly counted: number;
+  /** Where to read on in a large file: bytes before, and how many lines they end. */
+  readonly at?: FilePosition | undefined;
+}
+
+export interface FilePosition {
+  readonly offset: number;
+  readonly lines: number;
 }
 
 /** Root, input and caller that a cursor is bound to. Any other use is refused. */
@@ -19,6 +26,10 @@ export type Binding = readonly unknown[];
 
 const SEAL_BYTES = 10;
 const HASH_BYTES = 8;
+/** Kinds of cursors, in the first byte. */
+const HASHED = 1;
+const IN_FILE = 2;
+const FILE_BYTES = 10;
 /** Keeps a cursor within 200 characters in all. */
 const MAX_PATH_BYTES = 110;
 
@@ -29,6 +40,7 @@ export type Standing = "before" | "above" | "last" | "after";
 export class Resume {
   readonly line: number;
   readonly counted: number;
+  readonly at: FilePosition | undefined;
   readonly #path: readonly string[];
   /** Hash of the whole path, if only its first segments fit into the cursor. */
   readonly #hash: string | undefined;
@@ -38,6 +50,7 @@ export class Resume {
     this.#path = position.path;
     this.line = position.line;
     this.counted = position.counted;
+    this.at = position.at;
     this.#hash = hash;
   }
 
@@ -61,7 +74,7 @@ export class Resume {
 }
 
 /** Encodes a position as a cursor of at most 200 characters. */
-export function writeCursor(binding: Binding, { path, line, counted }: Position): string {
+export function writeCursor(binding: Binding, { path, line, counted, at }: Position): string {
   const whole = path.join("/");
   const isWhole = Buffer.byteLength(whole) <= MAX_PATH_BYTES;
   const kept: string[] = [];
@@ -74,11 +87,16 @@ export function writeCursor(binding: Binding, { path, line, counted }: Position)
     }
   }
   const head = Buffer.alloc(9);
-  head.writeUInt8(isWhole ? 0 : 1, 0);
+  head.writeUInt8((isWhole ? 0 : HASHED) + (at === undefined ? 0 : IN_FILE), 0);
   head.writeUInt32BE(line, 1);
   head.writeUInt32BE(Math.min(counted, 0xffff_ffff), 5);
+  const inFile = Buffer.alloc(at === undefined ? 0 : FILE_BYTES);
+  if (at !== undefined) {
+    inFile.writeUIntBE(at.offset, 0, 6);
+    inFile.writeUInt32BE(Math.min(at.lines, 0xffff_ffff), 6);
+  }
   const body = Buffer.concat([
-    head,
+    ...[head, inFile],
     ...(isWhole ? [] : [Buffer.from(hashOf(path), "hex")]),
     Buffer.from(isWhole ? whole : kept.join("/")),
   ]);
@@ -89,15 +107,20 @@ export function writeCursor(binding: Binding, { path, line, counted }: Position)
 export function readCursor(binding: Binding, text: string): Resume {
   const body = unseal(binding, text);
   if (body === undefined || body.length < 9) throw invalidCursor();
-  const isWhole = body.readUInt8(0) === 0;
-  const at = isWhole ? 9 : 9 + HASH_BYTES;
-  const path = body.subarray(at).toString("utf8");
+  const kind = body.readUInt8(0);
+  const isWhole = (kind & HASHED) === 0;
+  const isInFile = (kind & IN_FILE) !== 0;
+  const hashAt = isInFile ? 9 + FILE_BYTES : 9;
+  const pathAt = isWhole ? hashAt : hashAt + HASH_BYTES;
+  if (body.length < pathAt) throw invalidCursor();
+  const path = body.subarray(pathAt).toString("utf8");
   const position = {
     path: path === "" ? [] : path.split("/"),
     line: body.readUInt32BE(1),
     counted: body.readUInt32BE(5),
+    at: isInFile ? { offset: body.readUIntBE(9, 6), lines: body.readUInt32BE(15) } : undefined,
   };
-  return new Resume(position, isWhole ? undefined : body.subarray(9, at).toString("hex"));
+  return new Resume(position, isWhole ? undefined : body.subarray(hashAt, pathAt).toString("hex"));
 }
 
 /** The text of a cursor with any content. */

@@ -39,10 +39,15 @@ export interface Region {
  */
 export function scanLines(job: ScanJob, matcher: LineMatcher): Scan | Generator<undefined, Scan> {
   const bytes = bufferOf(job.bytes);
-  const head = bytes.length > NUL_WINDOW ? bytes.subarray(0, NUL_WINDOW) : bytes;
-  if (head.includes(0) || !isUtf8(bytes)) return "binary";
+  if (job.form !== "text" && isBinary(bytes, job.form === "strict")) return "binary";
   if (matcher.excludes?.(bytes) === true) return NONE;
   return new LineScan(bytes.toString("utf8"), job, matcher).run();
+}
+
+/** Bytes that are not UTF-8 are shown as U+FFFD: the words beside them can be found. */
+function isBinary(bytes: Buffer, isStrict: boolean): boolean {
+  const head = bytes.length > NUL_WINDOW ? bytes.subarray(0, NUL_WINDOW) : bytes;
+  return head.includes(0) || (!isUtf8(bytes) && (isStrict || bytes.includes(0)));
 }
 
 const bufferOf = (bytes: Uint8Array): Buffer =>
@@ -81,7 +86,7 @@ class LineScan {
     this.#text = matcher.regions === undefined ? bare : bare.replaceAll("\r\n", "\n");
     this.#job = job;
     this.#matcher = matcher;
-    this.#shown = job.afterLine === 0 ? 0 : job.afterLine + job.after;
+    this.#shown = job.shown ?? (job.afterLine === 0 ? 0 : job.afterLine + job.after);
     this.#isFull = job.most === 0;
   }
 
@@ -121,6 +126,7 @@ class LineScan {
 
   *#runLines(): Generator<undefined, void> {
     const text = this.#text;
+    const { lastLine = Number.POSITIVE_INFINITY } = this.#job;
     const next = this.#matcher.candidates(text);
     let at = 0;
     for (let line = 1; at < text.length; line++) {
@@ -137,6 +143,10 @@ class LineScan {
       const found = this.#lineAt(line, at, newline);
       at = found.next;
       if (line <= this.#job.afterLine || !this.#matcher.matches(text.slice(found.start, found.end))) continue;
+      if (line > lastLine) {
+        this.#finishLast(found.start);
+        return;
+      }
       this.#take(found);
       if (this.#job.firstOnly) break;
     }

@@ -97,7 +97,7 @@ describe("file:grep", () => {
   test("leaves out what is no text, too large, ignored, denied, linked or unreachable, and counts it", async () => {
     ground.put("ok", "hit");
     ground.put("nul", "hit\0");
-    ground.put("latin1", Buffer.of(0x68, 0x69, 0x74, 0xe9));
+    ground.put("nul1", Buffer.of(0x68, 0x69, 0x74, 0xe9, 0));
     ground.put("large", `hit${"x".repeat(100)}`);
     ground.put(".gitignore", "ignored\n");
     ground.put("ignored", "hit");
@@ -111,15 +111,15 @@ describe("file:grep", () => {
       hidden: { binary: 2, tooLarge: 1, gitignored: 1, policy: 1, symlinks: 1, unreadable: 1 },
     });
     expect((await grep({ ...input, literal: true, pattern: "hit" })).hidden).toEqual((await grep(input)).hidden);
-    const hint = "Left out: 1 too large (maxFileBytes); 2 binary or not UTF-8; 1 that cannot be read or named";
+    const hint = 'Left out: 1 too large: search path: "large"; 2 binary; 1 that cannot be read or named';
     expect((await grep({ ...input, ignore: "none" })).hint).toBe(hint);
     expect((await ground.render("grep", { ...input, pattern: "none" })).note).toBe(
-      'No match in 2 files. 1 gitignored path hidden; pass ignore: "none". Left out: 1 too large (maxFileBytes); 2 binary or not UTF-8',
+      'No match in 2 files. 1 gitignored path hidden; pass ignore: "none". Left out: 1 too large: search path: "large"; 2 binary',
     );
     expect((await ground.render("grep", { pattern: ".", limit: 1 })).note).toMatch(
       /^Cut: 1 of \d+\. Go on with cursor: ".+"\. 1 gitignored path hidden; pass ignore: "none"/,
     );
-    expect((await grep({ ...input, path: "latin1" })).hint).toBe("Left out: 1 binary or not UTF-8");
+    expect((await grep({ ...input, path: "nul1" })).hint).toBe("Left out: 1 binary");
     expect(await hits({ ...input, ignore: "none" })).toEqual(["ignored:1:hit", "ok:1:hit"]);
   });
 

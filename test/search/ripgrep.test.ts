@@ -31,7 +31,8 @@ function ripgrep({ theirs, literal, ignoreCase }: Search, isText: (path: string)
   const found: string[] = [];
   // As latin1, in which no byte is lost.
   for (const [, path = "", line, text = ""] of stdout.toString("latin1").matchAll(/\.\/([^\0]*)\0(\d+):([^\n]*)\n/g)) {
-    if (isText(path)) found.push(`${path}:${line}:${Buffer.from(text.replace(/\r$/, ""), "latin1").toString()}`);
+    const bytes = Buffer.from(text.replace(/\r$/, ""), "latin1");
+    if (isText(path) && isUtf8(bytes)) found.push(`${path}:${line}:${bytes.toString()}`);
   }
   return found;
 }
@@ -39,7 +40,9 @@ function ripgrep({ theirs, literal, ignoreCase }: Search, isText: (path: string)
 async function ours({ theirs: _, ...search }: Search): Promise<string[]> {
   const found = await ground.run("grep", { ...search, ignore: "none", limit: 2000, timeoutMs: 60_000 });
   expect(found.complete).toBe(true);
-  return (found.matches ?? []).map(({ path, line, text }) => `${path}:${line}:${text}`);
+  // Of lines that are not UTF-8 the engines read the bad bytes differently.
+  const whole = (found.matches ?? []).filter(({ text }) => !text.includes("\ufffd"));
+  return whole.map(({ path, line, text }) => `${path}:${line}:${text}`);
 }
 
 const CHARS = ["a", "b", "A", "B", "k", "K", "\u212a", "s", "\u017f", "ß", "é", "É", "0", "_", " ", "-", "(", "😀"];
@@ -107,7 +110,7 @@ test("what is found is what ripgrep finds in the same files", async () => {
       for (const [path, bytes] of Object.entries(files)) ground.put(path, bytes);
       const isText = (path: string): boolean => {
         const bytes = files[path] ?? Buffer.of();
-        return isUtf8(bytes) && !bytes.subarray(0, 8192).includes(0);
+        return !bytes.subarray(0, 8192).includes(0) && (isUtf8(bytes) || !bytes.includes(0));
       };
       expect((await ours(what)).sort()).toEqual(ripgrep(what, isText).sort());
     }),

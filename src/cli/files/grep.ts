@@ -107,7 +107,7 @@ async function search(
     if (page.nextCursor === undefined || page.nextCursor === cursor) {
       if (!page.complete) warnIncomplete(session, place, page);
       if (binary > 0 && !session.command.json) {
-        session.context.stderr.write(`venue-files: ${placeText(place)}: left out: ${binary} binary or not UTF-8\n`);
+        session.context.stderr.write(`venue-files: ${placeText(place)}: left out: ${binary} binary\n`);
       }
       return isFound;
     }

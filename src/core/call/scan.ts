@@ -17,6 +17,12 @@ export interface ScanJob {
   readonly bytes: Uint8Array;
   /** Lines up to and including this one are ignored. */
   readonly afterLine: number;
+  /** Lines after this one are context only; absent: none is. */
+  readonly lastLine?: number | undefined;
+  /** Lines up to and including this one have been shown. Absent: those before the end of what is around `afterLine`. */
+  readonly shown?: number | undefined;
+  /** `text`: known to be text; `strict`: a byte that is not UTF-8 makes it binary. Absent: a NUL does. */
+  readonly form?: "text" | "strict" | undefined;
   /** Maximum matching lines returned; further ones are only counted. */
   readonly most: number;
   /** Approximate maximum of characters returned. */

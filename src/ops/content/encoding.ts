@@ -84,6 +84,13 @@ export function codecOf(head: Buffer, encoding?: string): TextCodec | undefined 
   }
 }
 
+/** A text in UTF-8, to be searched. As it is where that is its encoding, or where it is not text in the given one. */
+export function searchableText(bytes: Buffer, encoding?: string): Buffer {
+  const codec = codecOf(bytes, encoding);
+  const text = codec === undefined || codec === UTF8 ? undefined : codec.decode(bytes);
+  return text === undefined ? bytes : Buffer.from(text, "utf8");
+}
+
 /** Whether {@link codecOf} knows a name. */
 export const isEncodingName = (name: string): boolean =>
   name.length <= MAX_NAME && (/^(utf16(le|be)?|ucs2)$/.test(bareName(name)) || byName(name) !== undefined);

@@ -84,9 +84,17 @@ export function checkRequest(request: ReadRequest): void {
   }
   if (encoding === undefined) return;
   if (mode === "bytes") throw invalidInput("'encoding' is not for mode: bytes", "/encoding", "no encoding");
-  if (!isEncodingName(encoding)) {
-    throw invalidInput("'encoding' must be the name of a text encoding", "/encoding", "utf-8, utf-16le, latin1, …");
-  }
+  checkEncoding(encoding);
+}
+
+/** @throws INVALID_INPUT */
+export function checkEncoding(encoding: string | undefined, field = ""): void {
+  if (encoding === undefined || isEncodingName(encoding)) return;
+  throw invalidInput(
+    "'encoding' must be the name of a text encoding",
+    `${field}/encoding`,
+    "utf-8, utf-16le, latin1, …",
+  );
 }
 
 function checkOneRange(request: ReadRequest): void {

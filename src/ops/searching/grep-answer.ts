@@ -4,7 +4,7 @@ import type { HiddenKind, Incomplete } from "../../core/call/completeness.js";
 import type { Scan, ScanJob } from "../../core/call/scan.js";
 import { type Place, tooMuchToSearch } from "../../core/errors/texts.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
-import { type Binding, type Position, type Resume, writeCursor } from "../../search/cursor.js";
+import { type Binding, type FilePosition, type Position, type Resume, writeCursor } from "../../search/cursor.js";
 import type { Sieve } from "../../search/entry-filter.js";
 import { textOfMatch } from "./grep-text.js";
 import { EXHAUSTED, hintOf } from "./search.js";
@@ -15,6 +15,13 @@ export interface ScannedFile {
   readonly afterLine: number;
   /** Size, once the file has been read. */
   readonly bytes?: number;
+}
+
+export interface AddedPiece {
+  readonly path: readonly string[];
+  readonly isFirst: boolean;
+  readonly at: FilePosition;
+  readonly next: FilePosition;
 }
 
 const USUAL_LIMIT = 200;
@@ -66,6 +73,10 @@ export class GrepAnswer {
   /** Where the next page goes on: after the last returned item, or after the last finished file. */
   #done: Omit<Position, "counted"> | undefined;
   #isFull = false;
+  /** The first file that was left out because it is too large. */
+  #tooLarge: readonly string[] | undefined;
+  /** Matches in earlier pieces of the current file, where those of whole files are told. */
+  #inFile = 0;
 
   constructor(input: GrepInput, parts: GrepAnswerParts) {
     this.#input = input;
@@ -83,7 +94,20 @@ export class GrepAnswer {
     const most = isLines && !this.#isFull ? this.#limit - this.#matches.length : 0;
     const firstOnly = this.#wish.output === "files";
     // Runs for each file: spreading an object would take longer than reading a small file.
-    return { bytes, afterLine, most, mostChars: this.#budget, mostOfLine, before, after, firstOnly };
+    const form = this.#parts.terms === undefined ? undefined : "strict";
+    return {
+      bytes,
+      afterLine,
+      lastLine: undefined,
+      shown: undefined,
+      form,
+      most,
+      mostChars: this.#budget,
+      mostOfLine,
+      before,
+      after,
+      firstOnly,
+    };
   }
 
   /** Matches found so far, or files with a match; those of earlier pages included. */
@@ -96,12 +120,21 @@ export class GrepAnswer {
     return this.#scanned;
   }
 
+  /** Counts what was found before the time of the search was over. */
+  stopInFile(path: readonly string[]): void {
+    const done = this.#done;
+    this.#addPieces(path);
+    this.#done = done;
+    this.stop("timeout");
+  }
+
   /** Ends the search before all files have been scanned. */
   stop(reason: Incomplete): void {
     this.#stopped ??= reason;
   }
 
   leaveOut({ path }: ScannedFile, kind: HiddenKind): void {
+    if (kind === "tooLarge") this.#tooLarge ??= path;
     this.#parts.sieve.hidden.add(kind);
     this.#finish(path);
   }
@@ -119,6 +152,36 @@ export class GrepAnswer {
     if (this.#wish.isLines) this.#addLines(file, scan);
     else if (scan.count > 0) this.#addFile(file, scan.count);
     this.#finish(file.path);
+  }
+
+  /** @param at where a piece of a large file begins, `next` where it ends @returns whether more is wanted of the file */
+  addPiece({ path, isFirst, at, next }: AddedPiece, scan: Exclude<Scan, "binary">): boolean {
+    if (isFirst) this.#scanned++;
+    if (this.#wish.isLines) this.#addLines({ path, afterLine: 0 }, scan);
+    else this.#inFile += scan.count;
+    if (this.#isFull) {
+      // To count the rest of it would take as long as the next pages.
+      this.stop("limit");
+      this.#done = { path, line: this.#done?.line ?? at.lines, at };
+      return false;
+    }
+    // A line that goes on in the next piece may have been told.
+    this.#done = { path, line: Math.max(next.lines, this.#done?.line ?? 0), at: next };
+    const isKnown = this.#wish.output === "files" && this.#inFile > 0;
+    if (isKnown) this.endPieces(path);
+    return !isKnown;
+  }
+
+  /** A large file has been searched. */
+  endPieces(path: readonly string[]): void {
+    this.#addPieces(path);
+    this.#finish(path);
+  }
+
+  #addPieces(path: readonly string[]): void {
+    const count = this.#inFile;
+    this.#inFile = 0;
+    if (count > 0) this.#addFile({ path, afterLine: 0 }, count);
   }
 
   #addLines({ path }: ScannedFile, { count, lines }: Exclude<Scan, "binary">): void {
@@ -186,7 +249,7 @@ export class GrepAnswer {
       timedOut: stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
-      ...hintOf(completeness, isExhausted ? { error: EXHAUSTED } : ADVICE),
+      ...hintOf(completeness, isExhausted ? { error: EXHAUSTED } : ADVICE, this.#tooLarge?.join("/")),
     };
   }
 

@@ -15,12 +15,14 @@ import { type Patience, Sieve } from "../../search/entry-filter.js";
 import { compileGlobs, type Globs } from "../../search/globs.js";
 import type { Pace } from "../../search/match-budget.js";
 import { GrepAnswer } from "./grep-answer.js";
+import { searchPieces } from "./grep-pieces.js";
 import { FileScans } from "./grep-scans.js";
 import { ignoreRules, isGitBase, namesGit } from "./search.js";
 
 /** Least time to wait for a scanner, since a thread may have to be started. */
 const MIN_START_MS = 1000;
 const USUAL_FILE_BYTES = 8_388_608;
+const MOST_FILE_BYTES = 33_554_432;
 
 /** The call that a search is made for. */
 export interface GrepCall {
@@ -65,8 +67,9 @@ export async function searchLines(input: GrepInput, { base, call, patience, isEn
     return answer.output();
   }
   try {
-    const scans = new FileScans(scanner, { answer, patience });
-    await search({ input, base, files, sieve, resume, scans, isEnough: () => isEnough?.(answer) === true });
+    const scans = new FileScans(scanner, { answer, patience, encoding: input.encoding ?? base.root.encoding });
+    const ends = { answer, patience, isEnough: () => isEnough?.(answer) === true };
+    await search({ input, base, files, sieve, resume, scans, ...ends });
   } finally {
     scanner.close();
   }
@@ -106,6 +109,8 @@ interface Search {
   readonly sieve: Sieve;
   readonly resume: Resume | undefined;
   readonly scans: FileScans;
+  readonly answer: GrepAnswer;
+  readonly patience: Patience;
   readonly isEnough: () => boolean;
 }
 
@@ -145,17 +150,36 @@ async function search(search: Search): Promise<void> {
   await scans.finish();
 }
 
-async function searchFile({ input, base, files, resume, scans }: Search): Promise<void> {
+async function searchFile(search: Search): Promise<void> {
+  const { input, base, files, resume, scans } = search;
   const { root, path, access } = base;
-  const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
+  const isWhole = input.multiline === true || files.isNarrowed;
+  const maxBytes = input.maxFileBytes ?? (input.multiline === true ? MOST_FILE_BYTES : USUAL_FILE_BYTES);
   if (!files.takes(path.segments)) return;
   const plan = (size: number): ReadRange => ({ offset: 0, length: size > maxBytes ? 0 : maxBytes + 1 });
   const { bytes, size } = await root.backend.read(path, plan, access);
   // The base is the only file, but the cursor's position must be found for the resume to be valid.
   const isLast = resume?.standing(path.segments) === "last";
   const file = { path: path.segments, afterLine: isLast ? resume.line : 0 };
+  if (size > maxBytes && !isWhole && input.maxFileBytes === undefined) return searchLarge(file.afterLine, search);
   await scans.take(file, Math.max(size, bytes.length) > maxBytes ? "too large" : bytes);
   await scans.finish();
+}
+
+/** A file that the caller names is searched whatever its size. */
+async function searchLarge(afterLine: number, { input, base, resume, scans, answer, patience }: Search): Promise<void> {
+  const { root, path, access } = base;
+  const { context = 0, before = context, after = context } = input;
+  const file = await root.backend.open(path, access);
+  try {
+    const encoding = input.encoding ?? root.encoding;
+    await searchPieces(
+      { path: path.segments, file, afterLine, from: resume?.at, encoding },
+      { answer, scans, scope: access.scope, isOver: () => patience.isOver, around: { before, after } },
+    );
+  } finally {
+    file.close();
+  }
 }
 
 interface Wishes {
@@ -187,6 +211,11 @@ class WantedFiles {
   /** Whether the globs name a link, behind which files may be. */
   #names(path: readonly string[]): boolean {
     return this.#wishes.glob?.names(path.slice(this.#depth)) === true;
+  }
+
+  /** A profile says which files are searched, and how. */
+  get isNarrowed(): boolean {
+    return this.#wishes.wants !== undefined;
   }
 
   /** Whether the call's profile includes a file. @param path below the root */

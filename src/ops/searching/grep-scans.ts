@@ -5,6 +5,7 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { isPending } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { Patience } from "../../search/entry-filter.js";
+import { searchableText } from "../content/encoding.js";
 import type { GrepAnswer, ScannedFile } from "./grep-answer.js";
 
 /** Size of a batch: a message to the worker for each small file would take longer than scanning it. */
@@ -18,21 +19,30 @@ interface Batch {
   readonly scans: Promise<readonly Scan[]>;
 }
 
+interface FileScansParts {
+  readonly answer: GrepAnswer;
+  readonly patience: Patience;
+  /** Of the files, if it is not what they say themselves. */
+  readonly encoding: string | undefined;
+}
+
 /** Batches files for the scanner, and collects the results in the same order. */
 export class FileScans {
   readonly #scanner: LineScanner;
   readonly #answer: GrepAnswer;
   readonly #patience: Patience;
+  readonly #encoding: string | undefined;
   #files: ScannedFile[] = [];
   #jobs: ScanJob[] = [];
   #bytes = 0;
   /** The batch being scanned; meanwhile the next files are read. */
   #away: Batch | undefined;
 
-  constructor(scanner: LineScanner, { answer, patience }: { answer: GrepAnswer; patience: Patience }) {
+  constructor(scanner: LineScanner, { answer, patience, encoding }: FileScansParts) {
     this.#scanner = scanner;
     this.#answer = answer;
     this.#patience = patience;
+    this.#encoding = encoding;
   }
 
   async #collect(): Promise<"on" | "stop"> {
@@ -43,8 +53,7 @@ export class FileScans {
     try {
       scans = await away.scans;
     } catch (error) {
-      if (!(error instanceof FileAdapterError)) throw error;
-      this.#answer.stop(error.code === "TIMEOUT" ? "timeout" : "error");
+      this.#stop(error);
       return "stop";
     }
     away.files.forEach((file, at) => {
@@ -61,9 +70,10 @@ export class FileScans {
     }
     const { path, afterLine } = found;
     const file = { path, afterLine, bytes: content.length };
-    if (this.#scanner.isInline) return this.#takeHere(file, this.#answer.jobFor(content, afterLine));
+    const text = searchableText(content, this.#encoding);
+    if (this.#scanner.isInline) return this.#takeHere(file, this.#answer.jobFor(text, afterLine));
     this.#files.push(file);
-    this.#jobs.push(this.#answer.jobFor(Uint8Array.from(content), afterLine));
+    this.#jobs.push(this.#answer.jobFor(Uint8Array.from(text), afterLine));
     this.#bytes += content.length;
     return this.#bytes >= BATCH_BYTES || this.#files.length >= BATCH_FILES ? this.#send() : "on";
   }
@@ -76,6 +86,23 @@ export class FileScans {
     }
     this.#answer.add(file, scans[0] ?? "binary");
     return "on";
+  }
+
+  /** Scans a piece at once. @returns `undefined` if the search has ended */
+  async one(job: ScanJob): Promise<Scan | undefined> {
+    const own = this.#scanner.isInline ? job : { ...job, bytes: Uint8Array.from(job.bytes) };
+    try {
+      const [scan] = await this.#scanner.scan([own], this.#withinMs);
+      return scan;
+    } catch (error) {
+      this.#stop(error);
+      return undefined;
+    }
+  }
+
+  #stop(error: unknown): void {
+    if (!(error instanceof FileAdapterError)) throw error;
+    this.#answer.stop(error.code === "TIMEOUT" ? "timeout" : "error");
   }
 
   get #withinMs(): number {

@@ -3,7 +3,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import type { Rendering } from "../../core/ports/adapter.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
-import { noMatchText, withHidden } from "./search.js";
+import { noMatchText, withCursor } from "./search.js";
 
 /** Each path once, then its lines: matches as `12:text`, context as `13-text`, `--` between separate groups. */
 export function renderGrep(output: GrepOutput, _input: GrepInput): Rendering {
@@ -50,9 +50,9 @@ export const textOfMatch = (match: Match): string => [...linesOf([match]), ""].j
 const escapeLine = (text: string): string => text.split("\t").map(escapeText).join("\t");
 
 function noteOf(output: GrepOutput, given: number): string | undefined {
-  const { complete, hint, nextCursor, totalMatches, countIsComplete, filesScanned, hidden } = output;
+  const { complete, hint, nextCursor, totalMatches, countIsComplete, filesScanned } = output;
   if (complete) return given > 0 ? hint : noMatchText(filesScanned, hint);
-  const next = nextCursor === undefined ? hint : withHidden(`Go on with cursor: "${nextCursor}"`, hidden);
+  const next = withCursor(hint, nextCursor);
   const total = `${given} of ${countIsComplete ? "" : "at least "}${totalMatches}`;
   return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
 }
