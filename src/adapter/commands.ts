@@ -39,7 +39,9 @@ export class Commands {
   }
 
   /** @returns once it runs @throws FileAdapterError */
-  run(request: ExecRequest, context: SurfaceContext): Promise<SandboxProcess> {
+  run(request: ExecRequest, caller: SurfaceContext): Promise<SandboxProcess> {
+    // A command makes what it names where it stands.
+    const context = { ...caller, exactPaths: true as const };
     return new Promise((resolve, reject) => {
       const started = (process: SandboxProcess) => resolve(this.#follow(process, call));
       const mounts = request.mounts.map(({ root, prefix }) => ({ root, ...(prefix === undefined ? {} : { prefix }) }));

@@ -18,15 +18,16 @@ import {
   type OpenRoot,
   type PathCall,
   type PlaceRequest,
+  type Resolve,
 } from "../core/ports/operation.js";
 import { deferred, settleWithin, Turns } from "../core/turns.js";
-import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
 import { ApprovalGate, splitApproval } from "./approvals/approval-gate.js";
 import { askingRoot } from "./approvals/asking-root.js";
-import { CallAccess } from "./call/access.js";
+import { accessTo } from "./call/access.js";
 import { changesOf } from "./call/changes.js";
 import { ownerOf, prepareOnDrives } from "./call/drives.js";
+import { meantPath, NeedsLook } from "./call/meant-path.js";
 import {
   byName,
   callOf,
@@ -41,7 +42,7 @@ import {
   scopeOf,
   type ValidCall,
 } from "./call/parts.js";
-import { type CallEnd, noteBytes, noteExit, type Progress, recordOf } from "./call/record.js";
+import { type CallEnd, noteBytes, noteExit, notePlace, type Progress, recordOf } from "./call/record.js";
 import { Gates } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
 import { addRemark, hasNullPrecondition, NO_PRECONDITION } from "./preconditions.js";
@@ -161,7 +162,8 @@ export class Dispatcher {
     const changes = changesOf(operation, context, { options: this.#options, scheme: this.#scheme, onFault });
     const { approvals: desk } = this.#options;
     const gate = new ApprovalGate({ name, given, context, desk, approval: approval ?? context.approval, progress });
-    const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
+    const looks = new Map<string, string>();
+    const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate, looks };
     const output = withChangeBracket(operation, this.#options, () =>
       given["operationId"] === undefined ? this.#perform(operation, state) : this.#performOnce(operation, state),
     );
@@ -170,12 +172,12 @@ export class Dispatcher {
 
   #perform(operation: AnyOperation, state: Preparing): Awaitable<unknown> {
     const { context, scope, progress } = state;
-    const work = this.#prepare(operation, state);
-    // Not every operation checks for cancellation itself: a list of roots needs no disk.
-    scope.checkpoint();
     const explain = (error: unknown) => this.#explain(error, operation, state);
     let output: Awaitable<unknown>;
     try {
+      const work = this.#prepare(operation, state);
+      // Not every operation checks for cancellation itself: a list of roots needs no disk.
+      scope.checkpoint();
       const { memory, callerDID: caller } = context;
       output = runAdmitted(work, { gate: this.#gates.of(operation), scope, memory, caller });
     } catch (error) {
@@ -195,7 +197,7 @@ export class Dispatcher {
         places: () => places.map(({ request, access }) => ({ request, real: access.realPath })),
         judge: (first) => {
           const authoriser = this.#authoriser(name, context);
-          const anew = { ...state, authoriser };
+          const anew = { ...state, authoriser, context: { ...context, exactPaths: true as const } };
           progress.authoriser = authoriser;
           const call = callOf(anew, this.#options, this.#shared);
           for (const { request, real } of first)
@@ -211,18 +213,24 @@ export class Dispatcher {
   }
 
   /** Rethrows an error, with what a caller that reads it may have meant. Profiles and commands have texts of their own. */
-  async #explain(error: unknown, operation: AnyOperation, state: Preparing): Promise<never> {
+  async #explain(error: unknown, operation: AnyOperation, state: Preparing): Promise<unknown> {
+    if (error instanceof NeedsLook) return error.look().then(() => this.#perform(operation, state));
     const { terms, within, tool, transfer } = state.context;
     if ([terms, within, tool, transfer].some((one) => one !== undefined)) throw error;
-    // The record of the call names neither what is looked up here nor by which token.
-    const progress = { resource: [], others: [], bytes: 0 };
-    const separate = { ...state, progress, authoriser: state.authoriser.copy() };
-    const call = callOf(separate, this.#options, this.#shared);
     throw await withSuggestions(error, {
-      at: (request) => this.#place(operation, { request, state: separate, call }),
-      roots: this.#options.drives === undefined ? this.#visible(separate.authoriser) : [],
+      at: this.#aside(operation, state),
+      roots: this.#options.drives === undefined ? this.#visible(state.authoriser.copy()) : [],
       disclosesHostPaths: this.#options.discloseHostPaths,
     });
+  }
+
+  /** Makes places for looks; the record of the call names neither what is looked up nor by which token. */
+  #aside(operation: AnyOperation, state: Preparing): Resolve {
+    const progress = { resource: [], others: [], bytes: 0 };
+    const context = { ...state.context, exactPaths: true as const };
+    const separate = { ...state, progress, context, places: [], authoriser: state.authoriser.copy() };
+    const call = callOf(separate, this.#options, this.#shared);
+    return (request) => this.#place(operation, { request, state: separate, call });
   }
 
   /** Does everything that needs no disk. @returns runs the operation */
@@ -260,26 +268,20 @@ export class Dispatcher {
   ): PathCall {
     const { authoriser, progress } = state;
     const { drives, limits } = this.#options;
-    const { root: rootName, abilities, changes, guarded = changes, isReal, undoes } = request;
-    const isFirst = progress.resource === undefined;
-    if (isFirst) progress.resource = [rootName];
-    const path = parsePath(rootName, request.path);
+    const { root: rootName, abilities, changes } = request;
+    const note = notePlace(progress, rootName);
+    const aside = (): Resolve => this.#aside(operation, state);
+    const path = meantPath(request, state, { options: this.#options, roots: this.#roots, aside });
     const resource = [rootName, ...path.segments];
-    if (isFirst) progress.resource = resource;
-    else progress.others.push(resource);
+    note(resource);
     const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
     // A drive root is opened for its owner; without one, DRIVE_REQUIRES_AUTH.
     const root = isPersonal(found) ? openForOwner(found, ownerOf(found.name, state.context, this.#options)) : found;
     for (const ability of abilities) authoriser.require(resource, ability);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
-    const { links, pathRules: rules, callerDID: caller = "operator" } = state.context;
-    const isProtected = changes ? call.terms?.isProtected : undefined;
-    const leadsTo = call.terms?.leadsTo;
-    const verb = operation.name;
-    const own = { verb, abilities, state, caller, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
-    const access = new CallAccess(root, path, own);
-    state.places?.push({ request, access });
+    const access = accessTo(root, path, { operation, request, state, terms: call.terms });
+    state.places?.push({ request: { ...request, path: path.text, base: undefined }, access });
     const placed = changes || operation.runs ? askingRoot(root, state) : root;
     const pollChanges = operation.watches && this.#watches?.createPoll({ root, path, access }, state.context);
     const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });

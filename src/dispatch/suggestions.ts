@@ -5,6 +5,8 @@ import { createRequire } from "node:module";
 import { adapterError, FileAdapterError } from "../core/errors/errors.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { PathCall, PlaceRequest, RootFacts } from "../core/ports/operation.js";
+import { parsePath } from "../path/grammar.js";
+import { spellingOf } from "../path/root-spelling.js";
 
 const require = createRequire(import.meta.url);
 
@@ -75,20 +77,17 @@ class PathSearch {
       .filter(({ path }) => path.length <= MAX_CHARS);
   }
 
-  /** The path without the name of a root, or without the host path of one where host paths are no secret. */
+  /** What the path is in roots that it names, by their name, or their host path where these are no secret. */
   *#withoutPrefixes(segments: readonly string[]): Generator<{ root: string; path: readonly string[] }> {
     const { roots, disclosesHostPaths } = this.#surroundings;
-    const [first, ...rest] = segments;
+    const text = `/${segments.join("/").replace(/^file:\//i, "")}`;
     // The root that was asked for comes first.
     const ordered = [...roots].sort(
       (one, other) => Number(other.name === this.#root) - Number(one.name === this.#root),
     );
-    for (const { name } of ordered) if (name === first) yield { root: name, path: rest };
-    if (!disclosesHostPaths) return;
     for (const { name, hostPath } of ordered) {
-      const top = hostPath?.split(/[\\/]/).filter((one) => one !== "") ?? [];
-      const isInside = top.length > 0 && top.every((one, depth) => one === segments[depth]);
-      if (isInside) yield { root: name, path: segments.slice(top.length) };
+      const found = spellingOf(text, { name, hostPath: disclosesHostPaths ? hostPath : undefined });
+      if (found?.below !== undefined) yield { root: name, path: parsePath(name, found.below).segments };
     }
   }
 

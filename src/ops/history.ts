@@ -12,7 +12,6 @@ import {
   journalsOf,
   lackPart,
   seesAll,
-  segmentsOf,
   visibleRoot,
 } from "./history/visible-entries.js";
 
@@ -31,10 +30,11 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
   async run(input, call) {
     const { cursor, limit = USUAL_LIMIT, root, path, ...filters } = input;
     const all = call.roots();
-    const wanted = root === undefined ? all.filter(({ isVisible }) => isVisible) : [visibleRoot(call, root, path)];
+    const asked = root === undefined ? undefined : visibleRoot(call, root, path);
+    const wanted = asked === undefined ? all.filter(({ isVisible }) => isVisible) : [asked.view];
     const journals = await journalsOf(wanted, all);
     const lack = await lackPart(wanted, root !== undefined);
-    const place = path === undefined || root === undefined ? [] : segmentsOf(root, path);
+    const place = asked?.segments ?? [];
     const binding = ["history", call.caller, root, place, Object.entries(filters).sort()];
     const before = readIdCursor(binding, cursor);
     const query = { ...filters, path: place, limit: limit + 1, ...(before === undefined ? {} : { before }) };

@@ -97,12 +97,15 @@ function placeSection(
 ): Placed {
   const read: readonly Ability[] = dryRun === true || mayLeaveAsIs(section) ? ["crud/read"] : [];
   const at = (path: string, abilities: readonly Ability[]): PathCall =>
-    call.at({ root, path: joinPath(base, path), abilities: [...new Set([...abilities, ...read])], changes: true });
+    call.at({ root, path, base, abilities: [...new Set([...abilities, ...read])], changes: true });
   const to = "to" in section ? section.to : undefined;
   const needed: readonly Ability[] = to !== undefined ? ["crud/read", "crud/delete"] : [abilityFor(section)];
   const placed = at(section.path, needed);
   const etag =
-    ifMatch && Object.entries(ifMatch).find(([path]) => plainPath(joinPath(base, path)) === placed.path.text)?.[1];
+    ifMatch &&
+    Object.entries(ifMatch).find(
+      ([path]) => path === section.path || plainPath(joinPath(base, path)) === placed.path.text,
+    )?.[1];
   return {
     section,
     call: placed,
@@ -141,8 +144,9 @@ function requireDistinct(placed: readonly Placed[]): void {
 /** @throws INVALID_INPUT for a precondition on a path that the patch does not change */
 function requireKnown({ ifMatch = {}, path: base = "" }: PatchInput, placed: readonly Placed[]): void {
   const known = new Set(placed.map(({ call }) => call.path.text));
+  const written = new Set(placed.map(({ section }) => section.path));
   for (const path of Object.keys(ifMatch)) {
-    if (known.has(plainPath(joinPath(base, path)))) continue;
+    if (written.has(path) || known.has(plainPath(joinPath(base, path)))) continue;
     throw invalidInput(
       `'ifMatch' names "${escapeText(path)}", which the patch does not change`,
       "/ifMatch",

@@ -4,7 +4,7 @@ import type { JournalEntry } from "../core/ports/changes/journal.js";
 import type { Operation, PlacesCall } from "../core/ports/operation.js";
 import { isFull } from "../core/unknown.js";
 import type { PurgeInput, PurgeOutput } from "../schema/types.js";
-import { type JournalView, journalIn, requireHistory, segmentsOf, visibleRoot } from "./history/visible-entries.js";
+import { type JournalView, journalIn, requireHistory, visibleRoot } from "./history/visible-entries.js";
 
 const PAGE = 500;
 const OPERATOR = "operator";
@@ -24,28 +24,31 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
   },
   async run(input, call) {
     const { root, path } = input;
-    const view = visibleRoot(call, root);
+    const { view } = visibleRoot(call, root);
     const of = await journalIn(view, call);
     if (of === undefined) {
       // What was kept before is still there.
       if (view.root.journal !== undefined) await requireHistory([view]);
       return { purged: 0 };
     }
-    const { access, root: requestedRoot } = call.at({
+    const at = call.at({
       root,
       path: path ?? "",
       abilities: input.ids ? [] : ["crud/delete"],
       changes: true,
+      isPast: true,
     });
+    const { access } = at;
+    const { segments } = at.path;
     if (of.journal.keepsDeleted === true && call.origin.actor !== OPERATOR) throw purgeNeedsOperator(root);
-    const ids = input.all === true ? "all" : await idsOf(input, of, call);
+    const ids = input.all === true ? "all" : await idsOf(input, of, { call, segments });
     // Kept content counts as the paths it belongs to.
-    const paths = ids === "all" ? [""] : await pathsOf(ids, of, path);
-    if (paths.length > 0) requestedRoot.askToPurge?.(paths);
+    const paths = ids === "all" ? [""] : await pathsOf(ids, of, path === undefined ? undefined : at.path.text);
+    if (paths.length > 0) at.root.askToPurge?.(paths);
     const { origin } = access;
     if (origin === undefined) throw new TypeError("A call on a root with a journal has an origin");
     try {
-      const { purged } = await of.journal.purge(ids, { ...origin, path: segmentsOf(root, path ?? "") });
+      const { purged } = await of.journal.purge(ids, { ...origin, path: segments });
       return { purged: purged.length };
     } catch (error) {
       throw isFull(error) ? purgeNeedsRoom(root) : error;
@@ -53,13 +56,16 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
   },
 };
 
-async function idsOf(input: PurgeInput, of: JournalView, call: PlacesCall): Promise<readonly string[]> {
-  const { root, ids, path = "" } = input;
-  if (ids === undefined) return idsBelow(of, segmentsOf(root, path));
+async function idsOf(
+  { root, ids }: PurgeInput,
+  of: JournalView,
+  { call, segments }: { readonly call: PlacesCall; readonly segments: readonly string[] },
+): Promise<readonly string[]> {
+  if (ids === undefined) return idsBelow(of, segments);
   for (const id of ids) {
     const entry = await of.journal.entry(id);
     if (entry === undefined || !of.sees(entry)) throw unknownEntry(id);
-    call.at({ root, path: entry.path.join("/"), abilities: ["crud/delete"], changes: true });
+    call.at({ root, path: `./${entry.path.join("/")}`, abilities: ["crud/delete"], changes: true });
   }
   return ids;
 }

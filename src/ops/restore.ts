@@ -23,7 +23,8 @@ export const restore: Operation<RestoreInput, RestoreOutput> = {
     expectedOf(input);
   },
   async run(input, { at }) {
-    const call = at({ root: input.root, path: input.path, abilities: ["crud/read", "crud/write"], changes: true });
+    const abilities = ["crud/read", "crud/write"] as const;
+    const call = at({ root: input.root, path: input.path, abilities, changes: true, isPast: true });
     const { root, path, access } = call;
     const past = await contentAt(call, await versionOf(input.to, call), "to");
     const expected = expectedOf(input);

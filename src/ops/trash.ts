@@ -2,7 +2,7 @@ import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { TrashInput, TrashOutput } from "../schema/types.js";
 import { readIdCursor, writeIdCursor } from "./history/cursor.js";
-import { journalIn, lackPart, segmentsOf, visibleRoot } from "./history/visible-entries.js";
+import { journalIn, lackPart, visibleRoot } from "./history/visible-entries.js";
 
 const PAGE = 200;
 
@@ -14,9 +14,8 @@ export const trash: Operation<TrashInput, TrashOutput> = {
   changes: false,
   annotations: LOOKS,
   async run({ root, path, cursor }, call) {
-    const view = visibleRoot(call, root, path);
+    const { view, segments } = visibleRoot(call, root, path);
     const of = await journalIn(view, call);
-    const segments = segmentsOf(root, path ?? "");
     if (of === undefined) return { entries: [], complete: true, ...(await lackPart([view], true)) };
     const binding = ["trash", call.caller, root, segments];
     const before = readIdCursor(binding, cursor);

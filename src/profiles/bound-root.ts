@@ -120,7 +120,9 @@ class CountedRoot implements BoundRoot {
     const floor = bound.prefix.length;
     const pathRules: PathRules = removesFilesOnly === undefined ? { floor } : { floor, removesFilesOnly };
     const links = bound.links === "refuse" ? bound.links : undefined;
-    return { ...context, tool, budget: undefined, pathRules, links, terms };
+    // A path below a prefix names no root, least of all a place outside of it.
+    const exact = floor === 0 ? {} : ({ exactPaths: true } as const);
+    return { ...context, tool, budget: undefined, pathRules, links, terms, ...exact };
   }
 }
 

@@ -2,7 +2,8 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
-import { useGround } from "../ops/ground.js";
+import { createFileAdapter } from "../../src/index.js";
+import { failureOf, useGround } from "../ops/ground.js";
 
 const ground = useGround({
   root: { deny: ["secret*", "private/**"] },
@@ -33,18 +34,24 @@ describe("a path that does not exist suggests", () => {
   test("the path without the name of its root, or of another root", async () => {
     ground.put("src/cli.ts");
     await ground.adapter.invoke("file:write", { root: "work", path: "notes.md", content: "n" });
+    // Where a folder is called as the root, the path means what it says.
+    ground.mkdir("r");
     expect(await hintOf("r/src/cli.ts")).toBe('Did you mean "src/cli.ts"?');
-    expect(await hintOf("r", undefined, "list")).toBe('Did you mean "/"?');
     expect(await hintOf("work/notes.md")).toBe('Did you mean "notes.md" in root "work"?');
     expect(await hintOf("work/none.md")).toBeUndefined();
     const { data } = await ground.fail("read", { path: "work/notes.md" });
     expect(data["suggestions"]).toEqual([{ root: "work", path: "notes.md" }]);
   });
 
-  test("the path below a root for a host path, where these are disclosed", async () => {
-    ground.put("src/cli.ts");
-    expect(await hintOf(join(ground.dir, "src/cli.ts"))).toBe('Did you mean "src/cli.ts"?');
-    expect(await hintOf(join(ground.dir, "src/none-of-them.ts"))).toBeUndefined();
+  test("the path below another root for a host path, where these are disclosed", async () => {
+    const adapter = await createFileAdapter({ roots: { r: ground.dir, lib: ground.outside } });
+    const hintAt = async (path: string) =>
+      (await failureOf(adapter.invoke("file:read", { root: "r", path }))).data["hint"];
+    writeFileSync(join(ground.outside, "cli.ts"), "");
+    expect(await hintAt(join(ground.outside, "cli.ts"))).toBe('Did you mean "cli.ts" in root "lib"?');
+    expect(await hintAt(`file://${join(ground.outside, "cli.ts")}`)).toBe('Did you mean "cli.ts" in root "lib"?');
+    expect(await hintAt(join(ground.outside, "none-of-them.ts"))).toBeUndefined();
+    await adapter.close();
   });
 
   test("near names, the nearest first, at most three", async () => {

@@ -30,6 +30,8 @@ export interface GroundOptions {
   readonly limits?: FileConfigInput["limits"];
   /** Most bytes of an asset; not to be configured yet. */
   readonly maxContentSize?: number;
+  /** Default: true. */
+  readonly discloseHostPaths?: boolean;
   readonly publicCaps?: readonly Capability[];
   readonly operator?: string;
   readonly clock?: Clock;
@@ -146,7 +148,7 @@ function assemble(
   options: GroundOptions,
   told: Pick<Ground, "audit" | "internal">,
 ): Promise<HostedFileAdapter> {
-  const { root, roots, limits, publicCaps, operator, clock, journal = false } = options;
+  const { root, roots, limits, publicCaps, operator, clock, journal = false, discloseHostPaths = true } = options;
   const config = parseFileConfig(
     { roots: { r: { path, durability: "none", ...root }, ...roots }, limits: limits ?? {} },
     { baseDir: path },
@@ -156,7 +158,7 @@ function assemble(
   return assembleAdapter(
     { ...config, limits: limited },
     {
-      discloseHostPaths: true,
+      discloseHostPaths,
       ...(journal
         ? {
             journals: {

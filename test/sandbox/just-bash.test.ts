@@ -34,6 +34,12 @@ describe("a shell in JavaScript", () => {
     );
   });
 
+  test("makes a folder that is called as the root where it says", async () => {
+    const ran = await ground.sh("mkdir -p r/in && echo a > r/in/x && cp r/in/x r/y && ls r");
+    expect(ran).toMatchObject({ stdout: "in\ny\n", stderr: "" });
+    expect(readFileSync(join(ground.dir, "r/y"), "utf8")).toBe("a\n");
+  });
+
   test("says what went wrong as a system would", async () => {
     ground.put("a/b", "one");
     const ran = await ground.sh("cat none; rmdir a; ls nothing; ln -s /etc/passwd x; cd a/b; mkdir a; echo $?");

@@ -41,6 +41,7 @@ export function extendContext(context: SurfaceContext, more: Partial<SurfaceCont
     takesBytes: more.takesBytes ?? context.takesBytes,
     links: more.links ?? context.links,
     terms: more.terms ?? context.terms,
+    exactPaths: more.exactPaths ?? context.exactPaths,
     pathRules: more.pathRules ?? context.pathRules,
     tool: more.tool ?? context.tool,
   };

@@ -94,6 +94,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly links?: "refuse" | undefined;
   /** Terms of the profile. */
   readonly terms?: CallTerms | undefined;
+  /** Paths mean what they say: none names its root. */
+  readonly exactPaths?: true;
   /** Additional path rules of a facade. */
   readonly pathRules?: PathRules;
   /** Calling tool of a profile, `jettson:jettson_files_read`, for the audit record. */

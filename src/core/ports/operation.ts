@@ -115,10 +115,14 @@ export interface Call {
 export interface PlaceRequest {
   readonly root: string;
   readonly path: string;
+  /** Directory that `path` is relative to, unless it names the root itself. Absent: the root. */
+  readonly base?: string | undefined;
   readonly abilities: readonly Ability[];
   readonly changes: boolean;
   /** Refuses protected paths although the operation itself changes nothing. Default: as `changes`. */
   readonly guarded?: boolean;
+  /** What was there counts as what is there. */
+  readonly isPast?: true;
   /** No link may lead to the place: the path names a real one. @throws CONFLICT */
   readonly isReal?: boolean;
   /** Ids of the journal entries that a change there undoes, for its record. */

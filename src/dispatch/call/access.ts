@@ -7,10 +7,11 @@ import { isSamePath } from "../../core/call/path.js";
 import type { CallScope } from "../../core/call/scope.js";
 import type { CallTerms } from "../../core/call/terms.js";
 import { conflict, deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../../core/errors/texts.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Access, PlacePolicy, SpellingRules } from "../../core/ports/backend.js";
 import type { ChangeOrigin, EntryChange } from "../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
-import type { RootFacts } from "../../core/ports/operation.js";
+import type { AnyOperation, PlaceRequest, RootFacts } from "../../core/ports/operation.js";
 import type { PathPolicy } from "../../core/ports/path-policy.js";
 import type { CallChanges } from "./changes.js";
 
@@ -29,6 +30,24 @@ export interface CallAccessOptions {
   readonly leadsTo?: CallTerms["leadsTo"];
   readonly isReal?: boolean | undefined;
   readonly undoes?: readonly string[] | undefined;
+}
+
+interface PlaceParts {
+  readonly operation: Pick<AnyOperation, "name">;
+  readonly request: PlaceRequest;
+  readonly state: CallAccessOptions["state"] & { readonly context: SurfaceContext };
+  readonly terms: CallTerms | undefined;
+}
+
+/** The access of a call to one of its places. @throws as {@link CallAccess} */
+export function accessTo(root: RootFacts, path: RelPath, { operation, request, state, terms }: PlaceParts): CallAccess {
+  const { abilities, changes, guarded = changes, isReal, undoes } = request;
+  const { links, pathRules: rules, callerDID: caller = "operator" } = state.context;
+  const isProtected = changes ? terms?.isProtected : undefined;
+  const { name: verb } = operation;
+  const leadsTo = terms?.leadsTo;
+  const own = { verb, abilities, state, caller, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
+  return new CallAccess(root, path, own);
 }
 
 /** The checks that a backend makes while it serves one call. */

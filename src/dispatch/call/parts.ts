@@ -35,6 +35,8 @@ export interface Preparing {
   readonly progress: Progress;
   readonly changes: CallChanges;
   readonly gate: ApprovalGate;
+  /** Types of entries that were seen in the course of the call, by root and path. */
+  readonly looks: Map<string, string>;
   /** Collects the places of a call that may be repeated. */
   readonly places?: JudgedPlace[];
 }

@@ -24,6 +24,16 @@ export interface Progress {
   authoriser?: Authoriser;
 }
 
+/** Notes a place of a call: its root, and once that is known, the resource. */
+export function notePlace(progress: Progress, root: string): (resource: readonly string[]) => void {
+  const isFirst = progress.resource === undefined;
+  if (isFirst) progress.resource = [root];
+  return (resource) => {
+    if (isFirst) progress.resource = resource;
+    else progress.others.push(resource);
+  };
+}
+
 /** Notes the bytes of an output. @returns the output */
 export function noteBytes(operation: AnyOperation, output: unknown, progress: Progress): unknown {
   progress.bytes = operation.bytes?.(output) ?? 0;

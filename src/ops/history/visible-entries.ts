@@ -6,7 +6,6 @@ import { etagOf, hashText } from "../../core/etag.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry, Lack } from "../../core/ports/changes/journal.js";
 import type { PlacesCall, RootView } from "../../core/ports/operation.js";
-import { parsePath } from "../../path/grammar.js";
 import type { HistoryOutput } from "../../schema/types.js";
 
 /** Most roots without a history that an answer names. */
@@ -22,25 +21,30 @@ export interface JournalView {
   sees(entry: JournalEntry): boolean;
 }
 
+/** A root, and the path in it that a caller asks about. */
+export interface VisiblePlace {
+  readonly view: RootView;
+  readonly segments: readonly string[];
+}
+
 /**
  * A root that the caller may ask about. A grant on any part of it is enough to ask for what it covers.
  * @param path that it asks about @throws CAPABILITY_DENIED, UNKNOWN_ROOT
  */
-export function visibleRoot({ roots, at }: PlacesCall, root: string, path?: string): RootView {
+export function visibleRoot({ roots, at }: PlacesCall, root: string, path?: string): VisiblePlace {
   const found = roots().find((one) => one.isVisible && one.root.name === root);
-  if (found === undefined || path !== undefined) {
-    at({ root, path: path ?? "", abilities: ["crud/read"], changes: false });
-  }
+  const place =
+    found === undefined || path !== undefined
+      ? at({ root, path: path ?? "", abilities: ["crud/read"], changes: false, isPast: true })
+      : undefined;
   if (found === undefined) throw unknownRoot(root, []);
-  return found;
+  return { view: found, segments: place?.path.segments ?? [] };
 }
 
 /** The journal of one root; `undefined`: it has none. */
 export async function journalIn(view: RootView, call: PlacesCall): Promise<JournalView | undefined> {
   return (await journalsOf([view], call.roots()))[0];
 }
-
-export const segmentsOf = (root: string, path: string): readonly string[] => parsePath(root, path).segments;
 
 /** The journals of roots. Roots without one are left out. @param all roots that entries may name as their source */
 export async function journalsOf(some: readonly RootView[], all: readonly RootView[]): Promise<JournalView[]> {

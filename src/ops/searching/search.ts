@@ -41,7 +41,8 @@ export async function ignoreRules(
   for (let depth = 0; depth < segments.length; depth++) {
     const directory = segments.slice(0, depth);
     const contents: (WalkContent | undefined)[] = [];
-    for (const name of RULE_FILES) contents.push(await readRules([...directory, name].join("/"), input.root, call));
+    for (const name of RULE_FILES)
+      contents.push(await readRules([".", ...directory, name].join("/"), input.root, call));
     unread += rules.enter(directory, contents);
   }
   const { scope } = base.access;

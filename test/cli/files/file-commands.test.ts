@@ -207,6 +207,15 @@ describe("a caps list", () => {
 });
 
 describe("transfer", () => {
+  test("put -r copies a folder that is called as the root like any other", async () => {
+    mkdirSync(join(folder, "from/d/in"), { recursive: true });
+    writeFileSync(join(folder, "from/d/in/x"), "x");
+    await ok("put", "-r", join(folder, "from"), "d:");
+    expect(inRoot("from/d/in/x")).toBe("x");
+    await ok("put", "-r", join(folder, "from/d"), "d:");
+    expect(inRoot("d/in/x")).toBe("x");
+  });
+
   const hashOf = (path: string): string =>
     createHash("sha256")
       .update(readFileSync(join(folder, path)))

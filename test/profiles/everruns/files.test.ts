@@ -260,3 +260,16 @@ describe("on a root with another encoding", () => {
     expect(await call("read_file", { path: "a" })).toMatchObject({ ...written, content });
   });
 });
+
+describe("with a prefix that is called as the root", () => {
+  const bed = useBed({ binding: { prefix: "r" } });
+
+  test("nothing lies outside of it", async () => {
+    await bed.adapter.invoke("file:write", { root: "r", path: "secret", content: "s" });
+    expect(await bed.call("write_file", { path: "/workspace/in/a.txt", content: "a" })).toMatchObject({
+      created: true,
+    });
+    expect(await bed.fail("read_file", { path: "/workspace/secret" })).toBe("File not found: /workspace/secret");
+    expect(bed.get("in/a.txt")).toBe("a");
+  });
+});

@@ -33,6 +33,11 @@ describe.each(SDKS)("an agent on SDK %s writes", (sdk) => {
     expect(ground.get("a/b/c.txt").toString()).toBe("one\n");
   });
 
+  test("in a new directory that is called as the root", async () => {
+    expect(await write("r/c.txt", "one\n")).toEqual({ result: {} });
+    expect(ground.get("r/c.txt").toString()).toBe("one\n");
+  });
+
   test("over a file, whose permissions stay", async () => {
     ground.put("file", "old");
     chmodSync(join(ground.dir, "file"), 0o640);

@@ -67,11 +67,13 @@ export function reachOf(mounts: readonly Mount[], directories: readonly (readonl
 export function createFileSession(id: string, host: Host, within: readonly (readonly string[])[]): FileSession {
   const { adapter, base } = host;
   const isOperator = Object.keys(base).length === 0;
-  const own = { surface: "acp", session: id, within };
+  // They were found by absolute paths.
+  const exactPaths = true;
+  const own = { surface: "acp", session: id, within, exactPaths } as const;
   const context = (signal?: AbortSignal): SurfaceContext => {
     if (signal === undefined) return { ...base, ...own };
     // The most frequent case; an object literal is faster here than a spread.
-    return isOperator ? { surface: "acp", session: id, within, signal } : { ...base, ...own, signal };
+    return isOperator ? { surface: "acp", session: id, within, exactPaths, signal } : { ...base, ...own, signal };
   };
   return {
     id,

@@ -80,7 +80,8 @@ export class DavCall {
       if (!raw.writableFinished) hangUp.abort();
     });
     const { context } = attribute(exchange.caller, undefined, host.nameCaller);
-    this.#context = { ...context, signal: hangUp.signal, isInternal: true };
+    // A mounted folder is made where it is made, whatever it is called.
+    this.#context = { ...context, signal: hangUp.signal, isInternal: true, exactPaths: true };
   }
 
   get caller(): Caller {

@@ -307,6 +307,16 @@ test("a broken upload leaves nothing", async () => {
   expect(await venue.status("DELETE", "/dav/docs/after")).toBe(204);
 });
 
+test("a folder may be called as its root, and is made like any other", async () => {
+  expect(await venue.status("PUT", "/dav/docs/docs/x", { body: "x" })).toBe(409);
+  expect(await venue.status("MKCOL", "/dav/docs/docs/in")).toBe(409);
+  expect(await venue.status("GET", "/dav/docs/docs/a.txt")).toBe(404);
+  expect(await venue.status("MKCOL", "/dav/docs/docs")).toBe(201);
+  expect(await venue.status("PUT", "/dav/docs/docs/x", { body: "x" })).toBe(201);
+  expect(readdirSync(join(venue.docs, "docs"))).toEqual(["x"]);
+  await venue.dav("DELETE", "/dav/docs/docs");
+});
+
 test("a chunked body over the limit is refused, and nothing is written", async () => {
   const answer = await fetch(`${venue.url}/dav/docs/chunked`, {
     ...{ method: "PUT", body: new Blob([Buffer.alloc(100_001)]).stream(), duplex: "half" },

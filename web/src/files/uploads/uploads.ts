@@ -1,7 +1,7 @@
 // The queue of uploads: three at a time, each with progress; it goes on while one walks about.
 
 import { signal } from "@preact/signals";
-import { read } from "../../api/call.js";
+import { change, read } from "../../api/call.js";
 import { ApiError, asApiError } from "../../api/errors.js";
 import { joinPath, nameOf, parentOf } from "../../ui/format.js";
 import { refreshFolder } from "../actions/delete.js";
@@ -136,6 +136,8 @@ async function resolveClash(one: Upload): Promise<void> {
 async function send(one: Upload, condition: Condition, abort: AbortSignal): Promise<void> {
   const { id, root, path, file, part } = one;
   if (file === undefined) throw new ApiError("PAGE", "The file is not there.");
+  // A folder that is called as the root has to be there, or its name is taken for that of the root.
+  if (path.startsWith(`${root}/`)) await change("file:mkdir", { root, path: root });
   const replaced = condition === "replace" ? await read("file:stat", { root, path, hash: true }) : undefined;
   const onSent = (sent: number) => update(id, { sent });
   if (part === undefined) {

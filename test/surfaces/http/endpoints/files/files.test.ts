@@ -430,3 +430,16 @@ describe("the endpoint", () => {
     expect(await (await get("docs/sub/content")).text()).toBe("c");
   });
 });
+
+test("a path that names its root is the one in it, where host paths are disclosed", async () => {
+  await serve();
+  const names = ["docs/n/x.txt", join(base, "docs/n/x.txt"), join(base, "docs/n/x.txt").slice(1)];
+  for (const name of names) {
+    expect((await put(`docs/${name}?parents=true`, "x")).status).toBeLessThan(300);
+    expect(await (await get(`docs/${name}`)).text()).toBe("x");
+    expect(readdirSync(join(base, "docs/n"))).toEqual(["x.txt"]);
+    rmSync(join(base, "docs/n"), { recursive: true });
+  }
+  expect(existsSync(join(base, "docs/docs"))).toBe(false);
+  expect(existsSync(join(base, "docs", base.split("/")[1] ?? ""))).toBe(false);
+});

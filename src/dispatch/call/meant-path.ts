@@ -1,0 +1,139 @@
+// Which path a request means: one that names its root itself, as `file:roots` or a tree shows it, is taken as the path in
+// that root, unless something of that name is there. Rights are judged on the path that is then meant.
+
+import { homedir } from "node:os";
+import type { RelPath } from "../../core/call/path.js";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText, pathNotRelative } from "../../core/errors/texts.js";
+import { attempt } from "../../core/io.js";
+import type { JournalEntry } from "../../core/ports/changes/journal.js";
+import type { OpenRoot, PathCall, PlaceRequest, Resolve } from "../../core/ports/operation.js";
+import { parsePath } from "../../path/grammar.js";
+import { type KnownRoot, type Spelling, spellingOf } from "../../path/root-spelling.js";
+import type { DispatchOptions } from "../options.js";
+import type { Preparing } from "./parts.js";
+
+/** Thrown before a place is used that the disk has a say in. Run the call again once `look` has ended. */
+export class NeedsLook extends Error {
+  override readonly name = "NeedsLook";
+  readonly look: () => Promise<void>;
+
+  constructor(look: () => Promise<void>) {
+    super("The call has to look first");
+    this.look = look;
+  }
+}
+
+interface Surroundings {
+  readonly options: Pick<DispatchOptions, "drives" | "discloseHostPaths">;
+  readonly roots: ReadonlyMap<string, OpenRoot>;
+  /** Makes places for looks: exactly as written, with the caller's own rights. */
+  aside(): Resolve;
+}
+
+/** @throws NeedsLook, INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT */
+export function meantPath(request: PlaceRequest, state: Preparing, around: Surroundings): RelPath {
+  const { root, path, base = "" } = request;
+  const joined = base === "" ? path : `${base}/${path}`;
+  const facts = around.options.drives === undefined ? around.roots.get(root) : undefined;
+  if (facts === undefined || request.isReal === true || state.context.exactPaths === true)
+    return parsePath(root, joined);
+  const known = knownTo(facts, around);
+  const absolute = base !== "" && /^(?:[/~]|file:)/i.test(path) ? spellingOf(path, known) : undefined;
+  const own = absolute?.isName === false ? absolute : spellingOf(joined, known);
+  const spelling = own ?? elsewhere(request, state, around);
+  if (spelling === undefined || !state.authoriser.seesRoot(root)) return parsePath(root, joined);
+  return parsePath(root, choose({ ...spelling, as: joined }, request, { state, around }));
+}
+
+/** Not every user has one. */
+const home = (): string | undefined => attempt(homedir);
+
+/** A root as a caller knows it that sees it. */
+const knownTo = (
+  { name, hostPath }: Pick<OpenRoot, "name" | "hostPath">,
+  { options }: { readonly options: Pick<DispatchOptions, "discloseHostPaths"> },
+): KnownRoot => (options.discloseHostPaths && hostPath !== undefined ? { name, hostPath, home } : { name });
+
+/** A path of another root, where something would be made of it in this one. */
+function elsewhere({ path, changes }: PlaceRequest, state: Preparing, around: Surroundings): Spelling | undefined {
+  const found = changes && /^[/~]/.test(path) ? rootNamedBy(path, state, around) : undefined;
+  return found && { ...found, below: undefined };
+}
+
+/** How a path names a root that the caller sees by more than its name. */
+function rootNamedBy(path: string, { authoriser }: Preparing, around: Surroundings) {
+  for (const root of around.roots.values()) {
+    const found = authoriser.seesRoot(root.name) ? spellingOf(path, knownTo(root, around)) : undefined;
+    if (found?.below !== undefined && !found.isName) return { ...found, below: found.below, root: root.name };
+  }
+  return undefined;
+}
+
+function choose(
+  { prefix, below, isName, as }: Spelling & { readonly as: string },
+  request: PlaceRequest,
+  { state, around }: { readonly state: Preparing; readonly around: Surroundings },
+): string {
+  const { root, path, changes, abilities } = request;
+  const isPast = isName && request.isPast === true;
+  const key = [isPast ? "past" : "", root, ...prefix].join("/");
+  const seen = state.looks.get(key);
+  if (seen === undefined) {
+    throw new NeedsLook(async () => {
+      const place = { root, prefix, isPast, state };
+      state.looks.set(key, await lookAt(place, around.aside()));
+      // The record begins anew too.
+      Object.assign(state.progress, { resource: undefined, others: [] });
+    });
+  }
+  // Below a file there is nothing that the name could mean.
+  if (seen !== "none" && seen !== "unseen" && (seen === "directory" || !isName || below === "")) return as;
+  if (below === undefined) {
+    if (changes) throw notOfRoot(request, rootNamedBy(path, state, around));
+    return as;
+  }
+  // A new entry may be called as the root.
+  if (isName && below === "" && changes) return as;
+  if (seen !== "unseen") return below;
+  const may = (text: string): boolean =>
+    abilities.every((can) => state.authoriser.allows([root, ...parsePath(root, text).segments], can));
+  return may(below) || !may(as) ? below : as;
+}
+
+function notOfRoot({ root, path }: PlaceRequest, meant: ReturnType<typeof rootNamedBy>): FileAdapterError {
+  const { code, sentence, data } = pathNotRelative({ root, path });
+  const hint = meant && `Pass root: "${escapeText(meant.root)}", path: "${escapeText(meant.below)}"`;
+  return adapterError(code, sentence, { ...data, ...(hint && { hint }) });
+}
+
+interface Sought {
+  readonly root: string;
+  readonly prefix: readonly string[];
+  /** It counts too if it was there. */
+  readonly isPast: boolean;
+  readonly state: Preparing;
+}
+
+/** @returns the type of the entry at a place; `none`; `unseen`: the caller may not know */
+async function lookAt({ root, prefix, isPast, state }: Sought, at: Resolve): Promise<string> {
+  try {
+    const place = at({ root, path: prefix.join("/"), abilities: ["crud/read"], changes: false });
+    const found = await place.root.backend.stat(place.path, place.access);
+    return found?.type ?? (isPast && (await wasThere(place, prefix, state)) ? "directory" : "none");
+  } catch (error) {
+    if (!(error instanceof FileAdapterError) || error.code === "ABORTED" || error.code === "TIMEOUT") throw error;
+    if (error.code === "CAPABILITY_DENIED" || error.code === "DENIED_BY_POLICY") return "unseen";
+    // Whatever else is wrong with it, it is there.
+    return error.code === "NOT_A_DIRECTORY" || error.code === "INVALID_PATH" ? "none" : "directory";
+  }
+}
+
+/** Whether the caller may know of changes below a place. */
+async function wasThere({ root }: PathCall, prefix: readonly string[], { authoriser }: Preparing): Promise<boolean> {
+  const journal = await root.journal?.open();
+  const sees = ({ path }: JournalEntry): boolean =>
+    root.policy?.denies(path) !== true && authoriser.allows([root.name, ...path], "crud/read");
+  const found = await journal?.query({ path: prefix, limit: 1, sees });
+  return found !== undefined && found.entries.length > 0;
+}

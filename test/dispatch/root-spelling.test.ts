@@ -1,0 +1,297 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
+import { simulateSystem } from "../../src/core/system.js";
+import { spellingOf } from "../../src/path/root-spelling.js";
+import { entriesBelow, useGround } from "../ops/ground.js";
+
+const may = (can: string, ...paths: string[]): SurfaceContext => ({
+  caps: paths.map((path) => ({ with: `file://r/${path}`, can })),
+});
+
+const uri = (path: string): string => `file://${path.split("/").map(encodeURIComponent).join("/")}`;
+
+describe("a path that names the root itself is the path in it", () => {
+  const ground = useGround({ roots: { work: { temp: true } }, journal: true });
+  /** The ways to write a path of the root. */
+  const spellings = (path: string): string[] => [
+    join(ground.dir, path),
+    join(ground.dir, path).slice(1),
+    `/${join(ground.dir, path)}`.slice(1).replace("/", "/./"),
+    uri(join(ground.dir, path)),
+    `file://localhost${join(ground.dir, path)}`,
+    `file://r/${path}`,
+    `r/${path}`,
+    `/r/${path}`,
+  ];
+
+  test("for whatever reads", async () => {
+    ground.put("lib/deep/one.md", "alpha\n");
+    for (const path of spellings("lib/deep/one.md")) {
+      expect((await ground.run("read", { path })).content).toBe("alpha\n");
+      expect(await ground.run("stat", { path })).toMatchObject({ exists: true, type: "file" });
+      expect((await ground.run("hash", { path })).size).toBe(6);
+      const many = await ground.run("readMany", { files: [{ path }, { path: "lib/deep/one.md" }] });
+      expect(many.files.map(({ content }) => content)).toEqual(["alpha\n", "alpha\n"]);
+    }
+    for (const path of spellings("lib")) {
+      expect((await ground.run("list", { path })).entries.map(({ name }) => name)).toEqual(["deep"]);
+      expect((await ground.run("tree", { path })).tree).toMatch(/^r\/lib\/\n/);
+      expect((await ground.run("glob", { path, pattern: "**/*.md" })).paths).toEqual(["lib/deep/one.md"]);
+      expect((await ground.run("grep", { path, pattern: "alpha" })).totalMatches).toBe(1);
+      expect((await ground.run("du", { path })).files).toBe(1);
+    }
+  });
+
+  test("and so is the root's own name, and its host path", async () => {
+    ground.put("a.txt", "a");
+    for (const path of ["r", "r/", "/r", ground.dir, uri(ground.dir), "file://r", "file://r/"]) {
+      expect((await ground.run("list", { path })).entries.map(({ name }) => name)).toEqual(["a.txt"]);
+    }
+  });
+
+  test("for whatever changes something, with `parents` too", async () => {
+    let expected: string[] = [];
+    for (const [index, path] of spellings("new/one.txt").entries()) {
+      const to = spellings("new/two.txt")[index] ?? "";
+      await ground.run("write", { path, content: "a\n", parents: true });
+      await ground.run("append", { path, content: "b\n" });
+      await ground.run("edit", { path, oldText: "b", newText: "c" });
+      const moved = await ground.run("move", { path, to, parents: true });
+      expect([moved.path, moved.to]).toEqual(["new/one.txt", "new/two.txt"]);
+      await ground.run("copy", { path: to, to: path, parents: true });
+      expect(ground.get("new/one.txt").toString()).toBe("a\nc\n");
+      await ground.run("mkdir", { path: spellings("more/in")[index] ?? "", parents: true });
+      expected = ["more/", "more/in/", "new/", "new/one.txt", "new/two.txt"];
+      expect(entriesBelow(ground.dir)).toEqual(expected);
+      for (const name of ["new", "more"]) {
+        await ground.run("delete", { path: spellings(name)[index] ?? "", recursive: true });
+      }
+      expect(entriesBelow(ground.dir)).toEqual([]);
+    }
+    const operations = ground.audit.filter(({ operation }) => operation === "file:move");
+    expect(new Set(operations.map(({ resource, others }) => [resource, others].join()))).toEqual(
+      new Set(["file://r/new/one.txt,file://r/new/two.txt"]),
+    );
+  });
+
+  test("in the sections of a patch, and in its `path` and `ifMatch`", async () => {
+    ground.put("lib/old.txt", "one\n");
+    const { etag = "" } = await ground.run("stat", { path: "lib/old.txt", hash: true }).then(({ hash }) => ({
+      etag: `"${hash}"`,
+    }));
+    const old = join(ground.dir, "lib/old.txt");
+    const sections = [
+      `*** Add File: ${join(ground.dir, "lib/new.txt")}\n+new`,
+      `*** Update File: ${old}\n*** Move to: r/moved.txt\n@@\n-one\n+two`,
+    ];
+    const patch = `*** Begin Patch\n${sections.join("\n")}\n*** End Patch\n`;
+    const read = await ground.run("read", { path: old });
+    expect(etag).not.toBe("");
+    const { files } = await ground.run("patch", { patch, ifMatch: { [old]: read.etag ?? "" } });
+    expect(files.map(({ path }) => path)).toEqual(["lib/new.txt", "moved.txt"]);
+    // A section that begins with the host path lies where it says, whatever the patch is relative to.
+    const more = [`*** Add File: ${join(ground.dir, "lib/more.txt")}\n+x`, "*** Add File: r/x.txt\n+x"];
+    const second = `*** Begin Patch\n${more.join("\n")}\n*** End Patch\n`;
+    await ground.run("patch", { patch: second, path: join(ground.dir, "lib") });
+    expect(entriesBelow(ground.dir)).toEqual([
+      ...["lib/", "lib/more.txt", "lib/new.txt", "lib/r/", "lib/r/x.txt", "moved.txt"],
+    ]);
+  });
+
+  test("also where what it names is past", async () => {
+    ground.put("lib/gone.txt", "x");
+    await ground.run("delete", { path: "lib/gone.txt" });
+    for (const path of [join(ground.dir, "lib/gone.txt"), "file://r/lib/gone.txt", "r/lib/gone.txt"]) {
+      expect((await ground.run("history", { path })).entries.map((one) => one.path)).toContain("lib/gone.txt");
+      expect((await ground.run("trash", { path })).entries.map((one) => one.path)).toContain("lib/gone.txt");
+      const [deletion] = (await ground.run("history", { path })).entries;
+      await ground.run("restore", { path, to: `${deletion?.id}:before` });
+      expect(ground.get("lib/gone.txt").toString()).toBe("x");
+      await ground.run("delete", { path: "lib/gone.txt" });
+    }
+    // A folder that was called as the root is meant where its past is asked for.
+    await ground.run("write", { path: "./r/in.txt", content: "inner", parents: true });
+    await ground.run("delete", { path: "r", recursive: true });
+    expect((await ground.run("history", { path: "r/in.txt" })).entries.at(-1)?.path).toBe("r/in.txt");
+    expect((await ground.run("history", { path: "r/lib/gone.txt" })).entries).toEqual([]);
+  });
+
+  test("unless something is really there", async () => {
+    ground.put("r/a.txt", "inner");
+    ground.put("a.txt", "outer");
+    const doubled = ground.dir.slice(1);
+    ground.put(join(doubled, "a.txt"), "doubled");
+    ground.put("file:/r/a.txt", "uri");
+    expect((await ground.run("read", { path: "r/a.txt" })).content).toBe("inner");
+    expect((await ground.run("read", { path: join(ground.dir, "a.txt") })).content).toBe("doubled");
+    expect((await ground.run("read", { path: "file://r/a.txt" })).content).toBe("uri");
+    await ground.run("write", { path: "r/new/b.txt", content: "b", parents: true });
+    await ground.run("write", { path: join(ground.dir, "b.txt"), content: "b" });
+    expect(existsSync(join(ground.dir, "r/new/b.txt"))).toBe(true);
+    expect(existsSync(join(ground.dir, doubled, "b.txt"))).toBe(true);
+  });
+
+  test("a link out of the root is something too", async () => {
+    symlinkSync(ground.outside, join(ground.dir, "r"));
+    ground.put("a.txt", "outer");
+    expect((await ground.fail("read", { path: "r/a.txt" })).code).toBe("SYMLINK_ESCAPE");
+  });
+
+  test("a file with the root's name is meant by that name alone", async () => {
+    ground.put("r", "binary");
+    ground.put("lib/a.txt", "a");
+    expect((await ground.run("read", { path: "r" })).content).toBe("binary");
+    expect((await ground.run("read", { path: "r/lib/a.txt" })).content).toBe("a");
+  });
+
+  test("a new entry may be called as the root, and `./` means what it says", async () => {
+    await ground.run("write", { path: "./r/in.txt", content: "a", parents: true });
+    expect(entriesBelow(ground.dir)).toEqual(["r/", "r/in.txt"]);
+    await ground.run("delete", { path: "r", recursive: true });
+    await ground.run("mkdir", { path: "r" });
+    await ground.run("write", { path: "r/in.txt", content: "a" });
+    expect(entriesBelow(ground.dir)).toEqual(["r/", "r/in.txt"]);
+    const exact: SurfaceContext = { exactPaths: true };
+    await ground.run("delete", { path: "r", recursive: true });
+    await ground.run("write", { path: "r/in.txt", content: "a", parents: true }, exact);
+    expect(entriesBelow(ground.dir)).toEqual(["r/", "r/in.txt"]);
+  });
+
+  test("nothing is made of the place of another root, or of a URI that is none of this", async () => {
+    const input = { content: "x", parents: true };
+    for (const path of ["file:///etc/made/x", "file://elsewhere/x", "file:/etc/made", "file://work/n.md"]) {
+      expect((await ground.fail("write", { path, ...input })).code).toBe("PATH_NOT_RELATIVE");
+    }
+    expect((await ground.fail("write", { path: "file://work/n.md", ...input })).data["hint"]).toBe(
+      'Pass root: "work", path: "n.md"',
+    );
+    expect(entriesBelow(ground.dir)).toEqual([]);
+    // What only begins with a name is a path as any other.
+    for (const path of ["work/n.md", "rr/n.md", "~x/n.md", "file/n.md"]) await ground.run("write", { path, ...input });
+    expect(ground.names()).toEqual(["file", "rr", "work", "~x"]);
+  });
+
+  test("`..` leads where it says", async () => {
+    ground.put("a.txt", "a");
+    expect((await ground.run("read", { path: `${ground.dir}/lib/../a.txt` })).content).toBe("a");
+    expect((await ground.fail("read", { path: `${ground.dir}/../root2/a.txt` })).code).toBe("NOT_FOUND");
+    expect((await ground.fail("read", { path: "r/../../a.txt" })).code).toBe("PATH_ESCAPES_ROOT");
+    expect((await ground.fail("read", { path: `file://r/%2e%2e/a.txt` })).code).toBe("NOT_FOUND");
+  });
+
+  test("a repeated call is judged at the path that it meant", async () => {
+    const input = { path: "r/once.txt", content: "a", operationId: "0f0f0f0f-once" };
+    const first = await ground.run("write", input);
+    ground.mkdir("r");
+    expect(await ground.run("write", input)).toEqual(first);
+    expect(ground.names("r")).toEqual([]);
+  });
+});
+
+test("the home directory may be written as `~`, in roots below it", () => {
+  const home = () => "/home/me";
+  const below = { name: "app", hostPath: "/home/me/projects/app", home };
+  expect(spellingOf("~/projects/app/src/x.ts", below)).toEqual({
+    prefix: ["~", "projects", "app"],
+    isName: false,
+    below: "src/x.ts",
+  });
+  expect(spellingOf("~/x.ts", { name: "home", hostPath: home(), home })?.below).toBe("x.ts");
+  for (const path of ["~/projects/ap", "~", "~me/projects/app", "~/../projects/app", "src/~/projects/app"]) {
+    expect(spellingOf(path, below)).toBeUndefined();
+  }
+  expect(spellingOf("~/projects/app/x", { name: "app", home })).toBeUndefined();
+  expect(spellingOf("~/app/x", { name: "app", hostPath: "/srv/app", home })).toBeUndefined();
+});
+
+test("a relative path that begins with the only folder of a host path means what it says", () => {
+  const root = { name: "docs", hostPath: "/data" };
+  expect(spellingOf("/data/x.csv", root)?.below).toBe("x.csv");
+  expect(spellingOf("data/x.csv", root)).toBeUndefined();
+});
+
+test("a host path of Windows, with either slash", () => {
+  const restore = simulateSystem("win32");
+  try {
+    const root = { name: "app", hostPath: "C:\\srv\\app" };
+    for (const path of ["C:\\srv\\app\\src\\x.ts", "C:/srv/app/src/x.ts", "file:///C:/srv/app/src/x.ts"]) {
+      expect(spellingOf(path, root)?.below).toBe("src/x.ts");
+    }
+  } finally {
+    restore();
+  }
+});
+
+describe("rights are judged on the path that is meant", () => {
+  const ground = useGround({ root: { deny: ["secret/**"] } });
+
+  test("as for that path, whatever the caller may do elsewhere", async () => {
+    ground.put("mine/a.txt", "a");
+    ground.put("theirs/a.txt", "b");
+    for (const top of ["r", ground.dir, `file://${ground.dir}`, "file://r"]) {
+      const own = may("*", "mine/");
+      expect((await ground.run("read", { path: `${top}/mine/a.txt` }, own)).content).toBe("a");
+      const denied = await ground.fail("read", { path: `${top}/theirs/a.txt` }, own);
+      expect(denied).toEqual(await ground.fail("read", { path: "theirs/a.txt" }, own));
+      expect((await ground.fail("read", { path: `${top}/secret/key` })).code).toBe("DENIED_BY_POLICY");
+    }
+  });
+
+  test("what the caller may not look at makes no difference to the answer", async () => {
+    const own = may("*", "mine/");
+    const ask = async () => [
+      await ground.fail("read", { path: "r/mine/none.txt" }, own),
+      await ground.fail("write", { path: "r/x.txt", content: "" }, own),
+      await ground.fail("read", { path: join(ground.dir, "theirs/x.txt") }, own),
+    ];
+    const before = await ask();
+    ground.put("r/mine/none.txt", "there");
+    ground.put(join(ground.dir.slice(1), "theirs/x.txt"), "there");
+    expect(await ask()).toEqual(before);
+    // A grant on the place itself says that it is one.
+    const inner = may("*", "r/mine/");
+    expect((await ground.run("read", { path: "r/mine/none.txt" }, inner)).content).toBe("there");
+  });
+
+  test("of a place that appears after the look", async () => {
+    // The look sees nothing; then a folder of that name comes: what was judged is what is used.
+    const own = { caps: [...(may("*", "lib/").caps as []), ...(may("crud/read", "r").caps as [])] };
+    const calls = [...Array(20).keys()].map(async (index) => {
+      const call = ground.run("write", { path: `r/lib/${index}.txt`, content: "a", parents: true }, own).catch(() => 0);
+      mkdirSync(join(ground.dir, "r"), { recursive: true });
+      await call;
+    });
+    await Promise.all(calls);
+    expect(entriesBelow(ground.dir).every((name) => name === "r/" || name.startsWith("lib/"))).toBe(true);
+  });
+});
+
+describe("where host paths are not disclosed", () => {
+  const ground = useGround({ discloseHostPaths: false });
+
+  test("no answer depends on them", async () => {
+    const [own, other] = [ground.dir, ground.dir.replace(/root$/, "ro0t")];
+    ground.put("a.txt", "a");
+    const answers = async (top: string) => {
+      const all = [
+        await ground.fail("read", { path: `${top}/a.txt` }),
+        await ground.run("stat", { path: `${top}/a.txt` }),
+        await ground.fail("write", { path: `${top}/b.txt`, content: "b" }),
+        await ground.fail("write", { path: `file://${top}/b.txt`, content: "b", parents: true }),
+        await ground.run("write", { path: `${top}/c.txt`, content: "c", parents: true }),
+      ];
+      expect(readFileSync(join(ground.dir, top, "c.txt"), "utf8")).toBe("c");
+      const text = JSON.stringify(all, (key, value) => (key === "etag" ? undefined : value));
+      return text.replaceAll(top.slice(1), "TOP");
+    };
+    expect(await answers(own)).toEqual(await answers(other));
+  });
+
+  test("but the name of the root is", async () => {
+    await ground.run("write", { path: "file://r/n/a.txt", content: "a", parents: true });
+    await ground.run("write", { path: "r/n/b.txt", content: "b", parents: true });
+    expect(entriesBelow(ground.dir)).toEqual(["n/", "n/a.txt", "n/b.txt"]);
+  });
+});
