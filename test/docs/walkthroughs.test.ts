@@ -27,6 +27,14 @@ describe("pages that lead through a task show commands that work, and what they 
   );
 
   tested(
+    "two agents over HTTP",
+    async () => {
+      expect(await runPage(readPage("two-agents.md"))).toBeGreaterThan(11);
+    },
+    120_000,
+  );
+
+  tested(
     "a token, its events, an approval and the audit",
     async () => {
       const [, section = ""] = /^## A token, its events[^\n]*\n([\s\S]*?)^## /m.exec(readPage("venue.md")) ?? [];
