@@ -8,7 +8,7 @@ import type { ReadInput, ReadOutput } from "../schema/types.js";
 import { readFile } from "./content/read-file.js";
 import { checkRequest } from "./content/reading.js";
 import { atVersion } from "./history/version.js";
-import { IMAGES, imageType } from "./rendering/describe-file.js";
+import { isImageType, lookAtImage } from "./rendering/image.js";
 
 /** `read`: the content of a file, or a range of it. */
 export const read: Operation<ReadInput, ReadOutput> = {
@@ -46,11 +46,13 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
   return { kind: "blob", base64: content, mime: blobMime(output), uri: uriOf(input), rest, ...notePart };
 }
 
-/** Images are recognised by content, whatever their name. A part of one cannot be displayed, so it is not an image. */
+/** Images are recognised by content, whatever their name. One that hosts cannot display must not be taken for one. */
 function blobMime(output: ReadOutput): string {
   const { content = "", mime, offset = 0, eof = true } = output;
-  if (offset > 0 || !eof) return IMAGES.has(mime) ? "application/octet-stream" : mime;
-  return imageType(attachedContent(output)?.bytes ?? Buffer.from(content.slice(0, 32), "base64")) ?? mime;
+  const bytes = attachedContent(output)?.bytes ?? Buffer.from(content, "base64");
+  const image = offset > 0 || !eof ? undefined : lookAtImage(bytes);
+  if (image !== undefined && image.fault === undefined) return image.mime;
+  return image !== undefined || isImageType(mime) ? "application/octet-stream" : mime;
 }
 
 function uriOf(input: ReadInput): string {
@@ -80,20 +82,17 @@ function emptyNote({ content, offset, size, totalLines }: ReadOutput, input: Rea
 }
 
 function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
-  const { complete, offset = 0, length = 0, size, startLine, endLine, nextLine, nextOffset } = output;
+  const { complete, offset = 0, length = 0, size, startLine, endLine, nextLine, nextOffset, omitted } = output;
   if (complete !== false) return undefined;
-  if (output.rendered === "pdf") return "Cut: the last line says why, or else pass a larger maxBytes";
-  if (output.rendered !== undefined) return 'Cut. Pass a larger maxBytes, or mode: "text" with line and limit';
-  const got =
-    nextLine === undefined ? `bytes ${offset}-${offset + length} of ${size}` : `lines ${startLine}-${endLine}`;
-  const next = nextLine === undefined ? `offset: ${nextOffset}` : `line: ${nextLine}`;
-  return `Cut: ${got}. Go on with ${next}, ${howMuch(output, input)}`;
+  if (output.hint !== undefined) return `Cut. ${output.hint}`;
+  const bytes = `Cut: bytes ${offset}-${offset + length} of ${size}`;
+  if (omitted !== undefined) return `${bytes}. Before them: offset: ${offset - omitted}, length: ${omitted}`;
+  if (nextLine === undefined)
+    return `${bytes}. Go on with offset: ${nextOffset}${restOf(length, input.length, "length")}`;
+  const lines = restOf(nextLine - (startLine ?? 0), input.limit ?? input.head, "limit");
+  return `Cut: lines ${startLine}-${endLine}. Go on with line: ${nextLine}${lines}`;
 }
 
-/** The size for the next call: the rest of the range, or as much again. */
-function howMuch({ length = 0, startLine = 0, nextLine }: ReadOutput, input: ReadInput): string {
-  const lines = input.limit ?? input.head;
-  if (lines !== undefined && nextLine !== undefined) return `limit: ${lines - (nextLine - startLine)}`;
-  if (input.length !== undefined && input.length > length) return `length: ${input.length - length}`;
-  return `maxBytes: ${input.maxBytes ?? 2 ** Math.ceil(Math.log2(Math.max(length, 1)))}`;
-}
+/** Of a range, what is still to come. */
+const restOf = (got: number, asked: number | undefined, field: string): string =>
+  asked === undefined || asked <= got ? "" : `, ${field}: ${asked - got}`;

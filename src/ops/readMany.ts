@@ -10,9 +10,9 @@ import { checkEncoding } from "./content/reading.js";
 type OneInput = ReadManyInput["files"][number];
 type OneOutput = ReadManyOutput["files"][number];
 
-/** Default for the total bytes of all bodies. */
+/** Default for the total bytes of all bodies, without a budget. */
 const DEFAULT_BYTES = 65_536;
-/** With less room left, a cut file would be of no use. */
+/** Least share of a file: with less, a cut file would be of no use. */
 const MIN_BYTES = 256;
 /** Errors that fail the whole call, not one file. */
 const OF_THE_CALL: ReadonlySet<string> = new Set([
@@ -38,19 +38,20 @@ export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
     const room = roomOf(input, call);
     holdAnswer(call, room);
     let left = room;
-    const files: OneOutput[] = [];
-    const notRead: string[] = [];
-    for (const [index, place] of places.entries()) {
-      if (!(place instanceof FileAdapterError)) place.access.scope.report?.(index, places.length);
-      const file = input.files[index] ?? { path: "" };
-      const found = place instanceof FileAdapterError ? place : await readOne(file, place, { left, room });
-      if (found === "full") notRead.push(file.path);
-      else if (found instanceof FileAdapterError) files.push(failedOutput(file, found));
-      else {
-        left -= shownBytes(found);
-        files.push({ path: file.path, ok: true, ...found });
-      }
+    let waiting = places.length;
+    const answers: (OneOutput | undefined)[] = [];
+    // Small files first: what they leave of their shares goes to the larger ones.
+    for (const { index, file, place } of await bySize(input, places)) {
+      if (!(place instanceof FileAdapterError)) place.access.scope.report?.(places.length - waiting, places.length);
+      const share = Math.max(1, Math.min(left, Math.max(MIN_BYTES, Math.floor(left / waiting--))));
+      const found = place instanceof FileAdapterError ? place : await readOne(file, place, { share, left, room });
+      if (found === "full") continue;
+      if (!(found instanceof FileAdapterError)) left -= shownBytes(found);
+      answers[index] =
+        found instanceof FileAdapterError ? failedOutput(file, found) : { path: file.path, ok: true, ...found };
     }
+    const files = answers.filter((one) => one !== undefined);
+    const notRead = input.files.filter((_, index) => answers[index] === undefined).map(({ path }) => path);
     return { files, ...completeness(files, notRead), ...(notRead.length === 0 ? {} : { notRead }) };
   },
   bytes: ({ files }) => files.reduce((sum, file) => sum + (file.length ?? file.size ?? 0), 0),
@@ -67,7 +68,36 @@ export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
 
 function roomOf(input: ReadManyInput, { budget, limits }: PlacesCall): number {
   const ceiling = Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
-  return Math.min(input.maxBytes ?? DEFAULT_BYTES, ceiling);
+  return Math.min(input.maxBytes ?? budget?.defaultBytes ?? DEFAULT_BYTES, ceiling);
+}
+
+interface Wanted {
+  readonly index: number;
+  readonly file: OneInput;
+  readonly place: PathCall | FileAdapterError;
+  readonly bytes: number;
+}
+
+/** The files by what they want at most, in the given order where that is the same. */
+async function bySize(input: ReadManyInput, places: readonly Wanted["place"][]): Promise<Wanted[]> {
+  const wanted: Wanted[] = [];
+  for (const [index, file] of input.files.entries()) {
+    const place = places[index];
+    if (place === undefined) continue;
+    const size = places.length === 1 || place instanceof FileAdapterError ? 0 : await sizeAt(place);
+    wanted.push({ index, file, place, bytes: Math.min(size, file.maxBytes ?? size) });
+  }
+  return wanted.sort((a, b) => a.bytes - b.bytes);
+}
+
+/** 0 for a file of which a read will say what is wrong with it. */
+async function sizeAt({ root, path, access }: PathCall): Promise<number> {
+  try {
+    return (await root.backend.stat(path, access))?.size ?? 0;
+  } catch (error) {
+    requireFileError(error);
+    return 0;
+  }
 }
 
 /** @returns the error, if only this file fails */
@@ -83,14 +113,14 @@ function placeOf({ root }: ReadManyInput, { path }: OneInput, call: PlacesCall):
 async function readOne(
   { path: _, ...request }: OneInput,
   place: PathCall,
-  { left, room }: { readonly left: number; readonly room: number },
+  { share, left, room }: { readonly share: number; readonly left: number; readonly room: number },
 ): Promise<ReadOutput | FileAdapterError | "full"> {
   const isFirst = left === room;
   try {
-    const maxBytes = Math.min(request.maxBytes ?? room, Math.max(left, 1));
+    const maxBytes = Math.min(request.maxBytes ?? room, share);
     const found = await readFile({ ...request, maxBytes }, withoutImages(place));
     const isCutShort = found.complete === false && maxBytes < (request.maxBytes ?? room);
-    if (shownBytes(found) > left || (isCutShort && left < MIN_BYTES)) return isFirst ? found : "full";
+    if (shownBytes(found) > left || (isCutShort && share < MIN_BYTES)) return isFirst ? found : "full";
     return found;
   } catch (error) {
     const known = requireFileError(error);
@@ -129,16 +159,21 @@ function completeness(
   notRead: readonly string[],
 ): Pick<ReadManyOutput, "complete" | "reason" | "hint"> {
   const isCut = files.some((file) => file.complete === false);
-  if (notRead.length > 0 || isCut) return { complete: false, reason: "bytes", hint: hintOf(isCut, notRead.length > 0) };
+  const hint = hintOf(isCut ? `go on with file:read ${nextOf(files)}` : undefined, notRead);
+  if (hint !== undefined) return { complete: false, reason: "bytes", hint };
   if (files.every(({ ok }) => ok)) return { complete: true };
   return { complete: false, reason: "error", hint: "See code and message of each file that is not ok" };
 }
 
-function hintOf(isCut: boolean, isNotRead: boolean): string {
-  const cut = isCut ? ["go on with file:read from nextLine or nextOffset"] : [];
-  const next = [...cut, ...(isNotRead ? ["call file:readMany with notRead"] : [])].join(", then ");
-  return `${next.slice(0, 1).toUpperCase()}${next.slice(1)}`;
+function hintOf(onward: string | undefined, notRead: readonly string[]): string | undefined {
+  const rest = notRead.length === 0 ? undefined : "call file:readMany with notRead";
+  const next = [onward, rest].filter((one) => one !== undefined).join(", then ");
+  return next === "" ? undefined : `${next.slice(0, 1).toUpperCase()}${next.slice(1)}`;
 }
+
+/** Where reads of files that were cut go on. */
+const nextOf = (files: readonly OneOutput[]): string =>
+  `from nextLine or nextOffset${files.some(({ hint }) => hint !== undefined) ? ", or as its hint says" : ""}`;
 
 /** One line of JSON, then the body, with a line feed added if missing; `length`, else `size`, gives its real end. */
 function bodyOf({ content, ...rest }: OneOutput): string {
@@ -150,7 +185,7 @@ function bodyOf({ content, ...rest }: OneOutput): string {
 function noteOf({ files, notRead = [] }: ReadManyOutput): string | undefined {
   const cut = files.filter((file) => file.complete === false).map(({ path }) => quotePath(path));
   const parts = [
-    cut.length === 0 ? undefined : `Cut: ${joinPaths(cut)}. Go on with file_read from nextLine or nextOffset`,
+    cut.length === 0 ? undefined : `Cut: ${joinPaths(cut)}. Go on with file_read ${nextOf(files)}`,
     notRead.length === 0 ? undefined : `Not read: ${joinPaths(notRead.map(quotePath))}. Call file_readMany with them`,
   ];
   return parts.filter((part) => part !== undefined).join(". ") || undefined;

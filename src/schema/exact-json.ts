@@ -94,9 +94,12 @@ const MAX_INTEGERS = 500_000;
 
 /** As {@link parseExact}, for what callers choose. @throws SyntaxError, RefusedJson */
 export function parseInput(text: string): unknown {
-  if (text.length > FREE_CHARS && holdsTooMuch(text)) throw tooMuch();
+  if (!isQuicklyParsed(text)) throw tooMuch();
   return parseExact(text);
 }
+
+/** Whether a text, valid or not, is short or holds few values, so that others need not wait long while it is parsed. */
+export const isQuicklyParsed = (text: string): boolean => text.length <= FREE_CHARS || !holdsTooMuch(text);
 
 /** Whether a text, valid or not, takes too long to parse. */
 function holdsTooMuch(text: string): boolean {

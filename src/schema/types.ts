@@ -268,6 +268,7 @@ export interface ReadManyOutput {
      * content is made from the file: cells of a notebook, text of a PDF
      */
     rendered?: "notebook" | "pdf";
+    hint?: string;
     truncated?: boolean;
     complete?: boolean;
     reason?: "limit" | "bytes";
@@ -278,6 +279,10 @@ export interface ReadManyOutput {
     length?: number;
     eof?: boolean;
     nextOffset?: number;
+    /**
+     * Of a tail that was cut: bytes left out before offset
+     */
+    omitted?: number;
     totalLines?: number;
     totalBytes?: number;
     code?: string;
@@ -593,6 +598,7 @@ export interface ReadOutput {
    * content is made from the file: cells of a notebook, text of a PDF
    */
   rendered?: "notebook" | "pdf";
+  hint?: string;
   truncated?: boolean;
   complete?: boolean;
   reason?: "limit" | "bytes";
@@ -603,6 +609,10 @@ export interface ReadOutput {
   length?: number;
   eof?: boolean;
   nextOffset?: number;
+  /**
+   * Of a tail that was cut: bytes left out before offset
+   */
+  omitted?: number;
   totalLines?: number;
   totalBytes?: number;
 }

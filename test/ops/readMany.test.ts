@@ -72,15 +72,39 @@ describe("file:readMany", () => {
 describe("the budget of file:readMany", () => {
   const LINE = `${"x".repeat(99)}\n`;
 
-  test("is spent in order: what does not fit is cut at a line, and what comes then is not read", async () => {
-    for (const name of ["a", "b", "c"]) ground.put(name, LINE.repeat(10));
-    const answer = await readMany([{ path: "a" }, { path: "b" }, { path: "c" }], { maxBytes: 1550 });
-    expect(answer).toMatchObject({ complete: false, reason: "bytes", notRead: ["c"] });
-    expect(answer.hint).toBe("Go on with file:read from nextLine or nextOffset, then call file:readMany with notRead");
+  test("is shared: small files come whole, and what they leave goes to the larger ones in equal parts", async () => {
+    ground.put("large", LINE.repeat(400));
+    ground.put("small", LINE);
+    ground.put("larger", LINE.repeat(900));
+    ground.put("middle", LINE.repeat(5));
+    const files = ["large", "small", "larger", "middle", "none"].map((path) => ({ path }));
+    const answer = await readMany(files, { maxBytes: 4650 });
+    expect(answer).toMatchObject({ complete: false, reason: "bytes" });
+    expect(answer.hint).toBe("Go on with file:read from nextLine or nextOffset");
     expect(answer.files.map(({ path, content, nextLine }) => [path, content?.length, nextLine])).toEqual([
-      ["a", 1000, undefined],
-      ["b", 500, 6],
+      ["large", 2000, 21],
+      ["small", 100, undefined],
+      ["larger", 2000, 21],
+      ["middle", 500, undefined],
+      ["none", undefined, undefined],
     ]);
+    expect(answer).not.toHaveProperty("notRead");
+  });
+
+  test("leaves out what would get less than is of use, and the rest comes with the next calls", async () => {
+    let left = Array.from({ length: 20 }, (_, index) => `file${index}`);
+    for (const path of left) ground.put(path, LINE.repeat(9));
+    let calls = 0;
+    for (; left.length > 0 && calls < 20; calls++) {
+      const answer = await readMany(
+        left.map((path) => ({ path })),
+        { maxBytes: 1024 },
+      );
+      expect(answer.files.every(({ length = 0 }) => length >= 200)).toBe(true);
+      if (answer.notRead !== undefined) expect(answer.hint).toMatch(/call file:readMany with notRead$/i);
+      left = answer.notRead ?? [];
+    }
+    expect(calls).toBe(5);
   });
 
   test("lets a smaller file in where a larger one did not fit", async () => {
@@ -106,8 +130,12 @@ describe("the budget of file:readMany", () => {
     const files = [{ path: "a" }, { path: "b" }];
     const budget = { defaultBytes: 10, defaultLines: 1, maxBytes: 2000 };
     const answer = await ground.run("readMany", { files, maxBytes: 5000 }, { budget });
-    expect(answer.files).toMatchObject([{ length: 2000, nextLine: 21 }]);
-    expect(answer.notRead).toEqual(["b"]);
+    expect(answer.files).toMatchObject([
+      { length: 1000, nextLine: 11 },
+      { length: 1000, nextLine: 11 },
+    ]);
+    const byDefault = await ground.run("readMany", { files }, { budget: { ...budget, defaultBytes: 600 } });
+    expect(byDefault.files).toMatchObject([{ length: 300 }, { length: 300 }]);
   });
 
   test("may be narrower for one file", async () => {
@@ -128,17 +156,17 @@ describe("the budget of file:readMany", () => {
 test("a model sees a line about each file before its body, and which call comes next", async () => {
   ground.put("a", "one\n");
   ground.put("b", "two");
-  ground.put("c", `${"x".repeat(300)}\n`.repeat(2));
+  ground.put("c", `${"x".repeat(200)}\n`.repeat(2));
   const files = ["a", "b", "none", "c", "c"].map((path) => ({ path }));
-  const seen = await ground.render("readMany", { files, maxBytes: 500 });
+  const seen = await ground.render("readMany", { files, maxBytes: 300 });
   const lines = seen.kind === "text" ? String(seen.text).split("\n") : [];
   const [a = "", one, b = "", two, none = "", c = "", body, end] = lines;
-  expect([one, two, body, end]).toEqual(["one", "two", "x".repeat(300), ""]);
+  expect([one, two, body, end]).toEqual(["one", "two", "x".repeat(200), ""]);
   expect([a, b, none, c].map((line) => JSON.parse(line))).toMatchObject([
     { path: "a", ok: true, size: 4, etag: etagOfContent("one\n") },
     { path: "b", ok: true, size: 3 },
     { path: "none", ok: false, code: "NOT_FOUND" },
-    { path: "c", ok: true, length: 301, nextLine: 2 },
+    { path: "c", ok: true, length: 201, nextLine: 2 },
   ]);
   expect(lines.every((line) => !line.includes('"content"'))).toBe(true);
   expect(seen.note).toBe(

@@ -1,7 +1,10 @@
 // Cuts text to a budget of bytes and lines, at line boundaries if possible.
 
 import { type TextCodec, UTF8 } from "./encoding.js";
-import { characterEnd, characterLength, lineEnd } from "./text.js";
+import { characterEnd, characterLength, characterStart, lastLineEnd, lineEnd } from "./text.js";
+
+/** A line that does not fit is left for the next page, unless more bytes than these would stay unused. */
+const MOST_UNUSED = 4096;
 
 /** The budget of an answer. */
 export interface Room {
@@ -23,11 +26,14 @@ export interface Cut {
   readonly lines: number;
   /** Which limit cut it; absent: the whole window fits. */
   readonly by?: "bytes" | "limit";
-  /** It ends inside its only line. */
+  /** It ends inside its last line. */
   readonly isTorn: boolean;
 }
 
-/** Takes whole lines while they fit. If the first line does not fit, takes whole characters of it, at least one. */
+/**
+ * Takes whole lines while they fit. Of the next one it takes whole characters where much room is left, and at least one
+ * of the first.
+ */
 export function cutLines(window: Buffer, room: Room): Cut {
   const { codec, maxBytes, maxLines, isLast } = room;
   let end = 0;
@@ -40,14 +46,39 @@ export function cutLines(window: Buffer, room: Room): Cut {
     const gutter = gutterLength(room, lines);
     const cost = next < 0 ? Number.POSITIVE_INFINITY : gutter + bytesShown(window, { from: end, to: next, codec });
     if (used + cost > maxBytes) {
-      if (lines > 0) return { end, lines, by: "bytes", isTorn: false };
-      return { end: cutInside(window, room, maxBytes - gutter), lines: 1, by: "bytes", isTorn: true };
+      const left = maxBytes - used - gutter;
+      if (lines > 0 && left <= MOST_UNUSED) return { end, lines, by: "bytes", isTorn: false };
+      end += cutInside(window.subarray(end), room, left);
+      return { end, lines: lines + 1, by: "bytes", isTorn: true };
     }
     used += cost;
     end = next;
     lines++;
   }
   return end >= window.length && isLast ? { end, lines, isTorn: false } : { end, lines, by: "limit", isTorn: false };
+}
+
+/** The suffix of a window that fits. */
+export interface TailCut extends Pick<Cut, "lines" | "by"> {
+  readonly start: number;
+}
+
+/** As {@link cutLines}, from the end. @param gutter bytes of a line number, 0 without */
+export function cutTail(window: Buffer, { codec, maxBytes }: Room, gutter: number): TailCut {
+  let start = window.length;
+  let used = 0;
+  for (let lines = 0; ; lines++) {
+    if (start <= 0) return { start: 0, lines };
+    const from = lastLineEnd(window, start - codec.unit, codec);
+    const cost = gutter + bytesShown(window, { from, to: start, codec });
+    if (used + cost > maxBytes) {
+      const left = maxBytes - used - gutter;
+      if (lines > 0 && left <= MOST_UNUSED) return { start, lines, by: "bytes" };
+      return { start: cutBefore(window, { from, to: start, codec }, left), lines: lines + 1, by: "bytes" };
+    }
+    used += cost;
+    start = from;
+  }
 }
 
 /** The text with `N<tab>` before each line. */
@@ -65,8 +96,14 @@ export function numbered(text: string, from: number): string {
 const gutterLength = ({ numberedFrom }: Room, lines: number): number =>
   numberedFrom === undefined ? 0 : String(numberedFrom + lines).length + 1;
 
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly codec: TextCodec;
+}
+
 /** Bytes of the budget that a range of a window takes. */
-function bytesShown(window: Buffer, { from, to, codec }: { from: number; to: number; codec: TextCodec }): number {
+function bytesShown(window: Buffer, { from, to, codec }: Span): number {
   const length = to - from;
   return codec === UTF8 ? length : Math.max(length, Buffer.byteLength(codec.decode(window.subarray(from, to)) ?? ""));
 }
@@ -81,4 +118,15 @@ function cutInside(window: Buffer, { codec }: Room, room: number): number {
   const shown = Buffer.from(text);
   const fitting = shown.subarray(0, characterEnd(shown, 0, { at: Math.max(0, room), codec: UTF8 }));
   return Math.max(first, codec.encode(fitting.toString("utf8"))?.length ?? 0);
+}
+
+/** Where the end of a line begins that fits. */
+function cutBefore(window: Buffer, { from, to, codec }: Span, room: number): number {
+  const last = characterEnd(window, from, { at: to - 1, codec });
+  const start = characterStart(window, Math.max(from, to - Math.max(0, room)), codec);
+  const text = codec === UTF8 ? undefined : codec.decode(window.subarray(start, to));
+  const shown = Buffer.from(text ?? "");
+  if (shown.length <= room) return Math.min(start, last);
+  const fitting = shown.subarray(characterStart(shown, shown.length - Math.max(0, room), UTF8));
+  return Math.min(last, to - (codec.encode(fitting.toString("utf8"))?.length ?? 0));
 }

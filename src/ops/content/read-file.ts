@@ -8,7 +8,8 @@ import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { parseInput, RefusedJson } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
-import { describeFile, describesBytes, isShownAsImage, mostBase64 } from "../rendering/describe-file.js";
+import { describeFile, describesBytes, mayBeShown, mostBase64 } from "../rendering/describe-file.js";
+import { lookAtImage } from "../rendering/image.js";
 import { isPdf, readPdf } from "../rendering/read-pdf.js";
 import { readNotebook, wantsNotebook, wantsRendered } from "../rendering/read-rendered.js";
 import { holdAnswer } from "./answer-room.js";
@@ -62,14 +63,20 @@ const isPlain = ({ request, call }: Reading): boolean =>
 
 /** Reads the whole file, up to the limit; does not trust the size that the system reports. */
 function fetchWhole(reading: Reading, advice: string): Awaitable<ReadBytes> {
-  const { call, mostWhole, mode } = reading;
+  const { call, mode, ceiling } = reading;
+  const most = mode === "json" ? reading.mostCut : reading.mostWhole;
+  const requireSize = (size: number): void => {
+    if (size <= most) return;
+    const more = mode === "json" && size <= ceiling ? `Pass maxBytes: ${size}. ` : "";
+    throw tooLargeToRead(call.access.place, size, most, `${more}${advice}`);
+  };
   const plan = (size: number): ReadRange => {
-    if (size > mostWhole) throw tooLargeToRead(call.access.place, size, mostWhole, advice);
+    requireSize(size);
     holdAnswer(call, size, mode === "json" ? "values" : formOf(reading));
-    return { offset: 0, length: mostWhole + 1 };
+    return { offset: 0, length: most + 1 };
   };
   return after(call.root.backend.read(call.path, plan, call.access), (found) => {
-    if (found.bytes.length > mostWhole) throw tooLargeToRead(call.access.place, found.bytes.length, mostWhole, advice);
+    requireSize(found.bytes.length);
     return found;
   });
 }
@@ -77,7 +84,7 @@ function fetchWhole(reading: Reading, advice: string): Awaitable<ReadBytes> {
 const formOf = ({ takesBytes }: Reading) => (takesBytes ? "bytes" : "text");
 
 /** Builds a result from the bytes read, then releases them, unless the result carries them: that releases them later. */
-const consumeRead = (found: Awaitable<ReadBytes>, make: (found: Found) => ReadOutput): Awaitable<ReadOutput> =>
+const consumeRead = (found: Awaitable<Lent>, make: (found: Found) => ReadOutput): Awaitable<ReadOutput> =>
   after(found, (read) => {
     const once = foundOf(read);
     let output: ReadOutput | undefined;
@@ -89,13 +96,15 @@ const consumeRead = (found: Awaitable<ReadBytes>, make: (found: Found) => ReadOu
     }
   });
 
+type Lent = Omit<ReadBytes, "stamp"> & { readonly stamp?: Stamp | undefined };
+
 /** The bytes that were read. Releasing them again has no effect. */
 interface Found extends Pick<ReadBytes, "bytes" | "size"> {
   readonly stamp: Stamp | undefined;
   readonly release: () => void;
 }
 
-function foundOf(read: ReadBytes): Found {
+function foundOf(read: Lent): Found {
   const { bytes, size, stamp } = read;
   let isReleased = false;
   const release = (): void => {
@@ -161,7 +170,7 @@ function headOutput(reading: Reading, read: ReadBytes): Awaitable<ReadOutput> {
 async function readPdfOrHead(reading: Reading, found: ReadBytes): Promise<ReadOutput> {
   // Others need the buffer while the PDF is read.
   const { size, stamp } = found;
-  const head = { bytes: Buffer.from(found.bytes), size, ...(stamp === undefined ? {} : { stamp }) };
+  const head = { bytes: Buffer.from(found.bytes), size, stamp };
   found.release?.();
   return (await readPdf(reading)) ?? cutToBudget(reading, foundOf(head));
 }
@@ -176,13 +185,11 @@ function cutToBudget(reading: Reading, found: Found): Awaitable<ReadOutput> {
   const cut = cutLines(bytes, room);
   if (codec === undefined || !isTextSoFar(bytes, { codec, isLast, shown: cut.end, allowNul: mode === "text" })) {
     if (mode === "text") throw notText(call.access.place, reading.encoding);
-    if (describesBytes(reading) && !isShownAsImage(reading, bytes, size)) return runIo(describeFile(reading));
+    if (describesBytes(reading) && !mayBeShown(reading, bytes, size)) return runIo(describeFile(reading));
     const complete = size <= Math.min(bytes.length, mostWhole);
-    if (complete) return wholeOutput(reading, { bytes, size, stamp, release, codec: undefined });
+    if (complete) return bytesOutput(reading, found);
     release();
-    return consumeRead(fetchWhole(reading, adviceFor(reading)), (whole) =>
-      wholeOutput(reading, { ...whole, stamp, codec: undefined }),
-    );
+    return after(fetchWhole(reading, adviceFor(reading)), (whole) => bytesOutput(reading, foundOf(whole)));
   }
   if (cut.by === undefined) return wholeOutput(reading, { bytes, size, stamp, release, codec });
   const { lines, isTorn, by: reason } = cut;
@@ -190,6 +197,15 @@ function cutToBudget(reading: Reading, found: Found): Awaitable<ReadOutput> {
     ...{ bytes: bytes.subarray(0, cut.end), head: bytes, offset: 0, size, stamp, codec },
     ...{ reason, startLine: 1, lines, isTorn, release },
   });
+}
+
+/** A whole file that is no text. To models an image that their hosts would not take is described. */
+function bytesOutput(reading: Reading, found: Found): Awaitable<ReadOutput> {
+  if (describesBytes(reading) && lookAtImage(found.bytes)?.fault !== undefined) {
+    found.release();
+    return runIo(describeFile(reading));
+  }
+  return consumeRead(found, (whole) => wholeOutput(reading, { ...whole, codec: undefined }));
 }
 
 /** Whether a file is text, judged by its first bytes. */

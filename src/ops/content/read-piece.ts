@@ -34,9 +34,11 @@ export interface Piece {
   readonly startLine?: number | undefined;
   /** Number of its lines, including an incomplete last one. Absent: a range of bytes was requested. */
   readonly lines?: number;
-  /** It ends inside its only line. */
+  /** It ends inside its last line. */
   readonly isTorn?: boolean;
   readonly totalLines?: number | undefined;
+  /** Bytes before it that were asked for too. */
+  readonly omitted?: number;
   /** Takes the bytes back once the answer is written. Absent: they are not used again. */
   readonly release?: (() => void) | undefined;
 }
@@ -82,6 +84,7 @@ export function pieceOutput(reading: Reading, piece: Piece): ReadOutput {
     ...linesOf(piece, eof),
     ...{ offset, length: bytes.length, eof },
     ...(eof ? {} : { nextOffset: end }),
+    ...(piece.omitted === undefined ? {} : { omitted: piece.omitted }),
     ...(totalOf(piece, eof) ?? {}),
     totalBytes: size,
   };

@@ -6,7 +6,7 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, mostBase64 } from "../rendering/describe-file.js";
 import { holdAnswer } from "./answer-room.js";
-import { type Cut, cutLines } from "./cut-to-budget.js";
+import { type Cut, cutLines, cutTail } from "./cut-to-budget.js";
 import { codecOf, type TextCodec, UTF8 } from "./encoding.js";
 import { type Piece, pieceOutput } from "./read-piece.js";
 import { isOpenEnded, type Reading, rangeOf } from "./reading.js";
@@ -21,13 +21,17 @@ const EVERY_LINE = Number.POSITIVE_INFINITY;
 
 /** Reads a range of lines. */
 export const readLines = (reading: Reading): Io<ReadOutput> =>
-  withFile(reading, (source, codec) => findLines(reading, source, codec));
+  withFile(reading, (source, codec) =>
+    reading.request.tail === undefined
+      ? findLines(reading, source, codec)
+      : findTail(reading, source, { codec, tail: reading.request.tail }),
+  );
 
 function* findLines(reading: Reading, source: LineSource, codec: TextCodec | undefined): Io<Found> {
   const { request } = reading;
   const numbered = request.lineNumbers === true;
   const from = yield* firstLine(reading, source);
-  const maxLines = request.limit ?? request.head ?? request.tail ?? reading.mostLines;
+  const maxLines = request.limit ?? request.head ?? reading.mostLines;
   const most = { lines: maxLines, bytes: reading.mostCut + MARGIN };
   const { bytes, isLast } = yield* readWindow(source, from.offset, most);
   const numberedFrom = numbered ? from.startLine : undefined;
@@ -41,6 +45,30 @@ function* findLines(reading: Reading, source: LineSource, codec: TextCodec | und
     head: from.offset === 0 ? bytes : undefined,
     size,
     reason: isShort ? by : undefined,
+  };
+}
+
+/** Finds the last lines; where they do not fit, their end. */
+function* findTail(
+  { request: { lineNumbers = false }, mostCut: maxBytes }: Reading,
+  source: LineSource,
+  { codec, tail }: { codec: TextCodec | undefined; tail: number },
+): Io<Found> {
+  const { size } = source.file;
+  const first = yield* seekTail(source, tail);
+  const end = Math.max(0, size - maxBytes);
+  const from = Math.max(first, end - marginBefore(end, source.codec));
+  const { bytes } = yield* readWindow(source, from, { lines: EVERY_LINE, bytes: size - from });
+  const lineOfWindow = lineNumbers || from === 0 ? 1 + (yield* countLines(source, from)) : undefined;
+  const lastLine = (lineOfWindow ?? 1) + countFeeds(bytes, source.codec);
+  const room = { codec: source.codec, maxBytes, maxLines: EVERY_LINE, isLast: true };
+  const { start, lines, by } = cutTail(bytes, room, lineNumbers ? String(lastLine).length + 1 : 0);
+  const omitted = from + start - first;
+  return {
+    ...{ codec, lines, offset: from + start, bytes: bytes.subarray(start) },
+    ...{ head: from + start === 0 ? bytes : undefined, size: Math.max(size, from + bytes.length), reason: by },
+    startLine: lineOfWindow && lineOfWindow + countFeeds(bytes.subarray(0, start), source.codec),
+    ...(omitted > 0 && { omitted }),
   };
 }
 
@@ -112,14 +140,9 @@ interface FirstLine {
 }
 
 function* firstLine({ request }: Reading, source: LineSource): Io<FirstLine> {
-  const { line = 1, tail, lineNumbers } = request;
-  if (tail === undefined) {
-    const { offset, totalLines } = yield* seekLine(source, line);
-    return totalLines === undefined ? { offset, startLine: line } : { offset, totalLines };
-  }
-  const offset = yield* seekTail(source, tail);
-  if (offset === 0) return { offset, startLine: 1 };
-  return lineNumbers === true ? { offset, startLine: 1 + (yield* countLines(source, offset)) } : { offset };
+  const { line = 1 } = request;
+  const { offset, totalLines } = yield* seekLine(source, line);
+  return totalLines === undefined ? { offset, startLine: line } : { offset, totalLines };
 }
 
 function marginBefore(offset: number, codec: TextCodec): number {

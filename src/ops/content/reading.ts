@@ -27,7 +27,9 @@ export interface Reading {
   readonly mode: Mode;
   /** The encoding of the file, if given by the call or the root. */
   readonly encoding: string | undefined;
-  /** Maximum size of content that is returned whole or not at all. */
+  /** The most that any `maxBytes` gives. */
+  readonly ceiling: number;
+  /** Maximum size of content that is returned whole or not at all; JSON has {@link mostCut}. */
   readonly mostWhole: number;
   /** Maximum size of content that may be cut. */
   readonly mostCut: number;
@@ -42,17 +44,19 @@ export function readingOf(request: ReadRequest, call: FileCall): Reading {
   const ceiling = Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
   const { maxBytes = ceiling, mode } = request;
   const mostWhole = Math.min(maxBytes, ceiling);
-  const byDefault = request.maxBytes === undefined && isOpenEnded(request) ? budget : undefined;
+  const byDefault = request.maxBytes === undefined ? budget : undefined;
+  const isRange = rangeOf(request) !== undefined;
   return {
     request,
     call,
+    ceiling,
     mostWhole,
     mode: mode === undefined || mode === "" ? "auto" : mode,
     encoding: request.encoding ?? root.encoding,
     mostCut: Math.min(byDefault?.defaultBytes ?? mostWhole, mostWhole),
     // A range is a window of the file, numbered lines are made here: neither is worth it.
-    takesBytes: call.takesBytes && rangeOf(request) === undefined && request.lineNumbers !== true,
-    mostLines: byDefault?.defaultLines ?? Number.POSITIVE_INFINITY,
+    takesBytes: call.takesBytes && !isRange && request.lineNumbers !== true,
+    mostLines: (isRange ? undefined : byDefault?.defaultLines) ?? Number.POSITIVE_INFINITY,
   };
 }
 

@@ -8,22 +8,19 @@ import { humanSize } from "../content/human-size.js";
 import { bySignature } from "../content/mime.js";
 import { mimeAt } from "../content/read-piece.js";
 import type { Reading } from "../content/reading.js";
+import { type ImageLook, isImageType, lookAtImage } from "./image.js";
 
-/** Image types that MCP hosts show, recognised by their content. */
-export const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const MAX_IMAGE_BYTES = 1_048_576;
 /** Larger files are not hashed for a description: that would take longer than a model should wait. */
 const MAX_HASHED_BYTES = 16_777_216;
 
-/** The type of an image that hosts show. @param head the first bytes of the file */
-export function imageType(head: Buffer): string | undefined {
-  const type = bySignature(head);
-  return type !== undefined && IMAGES.has(type) ? type : undefined;
-}
+/** Among several files the room of one is no limit for what is shown when it is read alone. */
+const mostOfImage = ({ mostWhole, ceiling, call }: Reading): number =>
+  Math.min(MAX_IMAGE_BYTES, call.budget?.hidesImages === true ? ceiling : mostWhole);
 
-/** Whether a file goes to a model as an image. @param head its first bytes @param size in bytes */
-export const isShownAsImage = ({ call, mostWhole }: Reading, head: Buffer, size: number): boolean =>
-  call.budget?.hidesImages !== true && size <= Math.min(MAX_IMAGE_BYTES, mostWhole) && imageType(head) !== undefined;
+/** Whether a file goes to a model as an image, if nothing is wrong with it. @param head its first bytes @param size in bytes */
+export const mayBeShown = (reading: Reading, head: Buffer, size: number): boolean =>
+  reading.call.budget?.hidesImages !== true && size <= mostOfImage(reading) && isImageType(bySignature(head) ?? "");
 
 /** Whether bytes that are no text are described: to models, unless they ask for a range of bytes. */
 export const describesBytes = ({ call, mode }: Reading): boolean => call.budget !== undefined && mode === "auto";
@@ -38,12 +35,15 @@ export function* describeFile(reading: Reading): Io<ReadOutput> {
   const file = yield* wait(call.root.backend.open(call.path, call.access));
   try {
     const head = yield* wait(file.read(0, 64));
-    const mime = imageType(head) ?? mimeAt(reading, head, () => false);
     const { size } = file;
+    const isImage = isImageType(bySignature(head) ?? "");
+    const image = isImage ? lookAtImage(yield* wait(file.read(0, Math.min(size, MAX_IMAGE_BYTES)))) : undefined;
+    const mime = image?.mime ?? mimeAt(reading, head, () => false);
     const sha256 = size <= MAX_HASHED_BYTES ? (yield* hashOf(file, call)).sha256 : undefined;
     const version = sha256 === undefined ? etagFor(call, file.stamp) : { etag: etagOf(sha256), hash: hashText(sha256) };
     const facts = { size, mime, ...version };
-    return { ...facts, description: textOf(facts, reading, mayBeText(head)) };
+    const kind = isImageType(mime) ? `Image, ${imageText(image, size, reading)}: ` : "No text: ";
+    return { ...facts, description: kind + textOf(facts, reading, { image, mayBeText: mayBeText(head) }) };
   } finally {
     file.close();
   }
@@ -53,22 +53,27 @@ export function* describeFile(reading: Reading): Io<ReadOutput> {
 const mayBeText = (head: Buffer): boolean =>
   bySignature(head) === undefined && head.every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
 
-function textOf({ size, mime, hash }: ReadOutput, reading: Reading, mayBeText: boolean): string {
-  const { budget } = reading.call;
+function textOf(
+  { size, mime, hash }: ReadOutput,
+  { call, request }: Reading,
+  { image, mayBeText }: { readonly image: ImageLook | undefined; readonly mayBeText: boolean },
+): string {
+  const { budget } = call;
   const offers = (operation: string): boolean => budget?.offers?.(operation) === true;
+  const sides = image?.width === undefined ? "" : `, ${image.width}x${image.height} px`;
   return [
-    `${IMAGES.has(mime) ? imageText(size, reading) : "No text"}: ${mime}, ${size} bytes${size < 1024 ? "" : ` (${humanSize(size)})`}`,
+    `${mime}${sides}, ${size} bytes${size < 1024 ? "" : ` (${humanSize(size)})`}`,
     ...(hash === undefined ? [] : [hash]),
-    ...(mayBeText && reading.request.encoding === undefined ? ["As text: its encoding, such as latin1"] : []),
+    ...(mayBeText && request.encoding === undefined ? ["As text: its encoding, such as latin1"] : []),
     `Bytes as base64: offset and length, or mode: "bytes" (${budget?.defaultBytes} bytes a call, or maxBytes)`,
     ...(hash === undefined && offers("file:hash") ? ["Hash: file_hash"] : []),
-    ...(offers("file:transfer") && reading.call.issueTicket !== undefined
-      ? ["The whole file: file_transfer gives a URL"]
-      : []),
+    ...(offers("file:transfer") && call.issueTicket !== undefined ? ["The whole file: file_transfer gives a URL"] : []),
   ].join("\n");
 }
 
-const imageText = (size: number, { call }: Reading): string =>
-  call.budget?.hidesImages === true && size <= MAX_IMAGE_BYTES
-    ? "Image, shown when read alone"
-    : "Image, too large to show";
+/** Why an image is not shown. */
+function imageText(image: ImageLook | undefined, size: number, reading: Reading): string {
+  if (size > mostOfImage(reading)) return "too large to show";
+  if (image === undefined) return "its header cannot be read";
+  return image.fault ?? "shown when read alone";
+}

@@ -21,6 +21,11 @@ const SHARE_OF_TIME = 0.7;
 /** Bytes read at once. */
 const CHUNK = 262_144;
 
+const SPENT = {
+  ...{ truncated: true, complete: false, reason: "limit" as const },
+  hint: "The last line says why",
+};
+
 const SIGNATURE = Buffer.from("%PDF-");
 
 /** Whether a file says that it is a PDF. @param head its first bytes */
@@ -48,11 +53,11 @@ export async function readPdf(reading: Reading): Promise<ReadOutput | undefined>
     });
     await runIo(scope.breathe(), scope);
     if (text === undefined || text.pages.every((page) => page === "")) return undefined;
-    const cut = text.isSpent === true ? { truncated: true, complete: false, reason: "limit" as const } : {};
+    const cut = text.isSpent === true ? SPENT : {};
     const facts = { size, mime: mimeAt(reading, SIGNATURE, () => true) };
     return {
       ...cut,
-      ...renderedOutput("pdf", textOf(text), reading),
+      ...renderedOutput("pdf", { text: textOf(text) }, reading),
       ...facts,
       ...versionOf(digest.digest("hex"), call),
     };

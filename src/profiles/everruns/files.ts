@@ -4,6 +4,8 @@ import type { CallTerms } from "../../core/call/terms.js";
 import { isoTime } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
+import { bySignature } from "../../ops/content/mime.js";
+import { lookAtImage } from "../../ops/rendering/image.js";
 import type { BoundRoot } from "../profile.js";
 import type { ReadonlyFiles } from "./readonly-files.js";
 import type { SessionPaths } from "./session-path.js";
@@ -140,20 +142,26 @@ export async function readFile(path: string, { root, paths }: SessionCall): Prom
   const { content = "", encoding, size } = found;
   const hash = hashIn(found);
   const mediaType = encoding === "base64" ? IMAGES[/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""] : undefined;
+  const shown = encoding === "base64" ? encoding : "text";
   if (mediaType === undefined) {
-    const shown = encoding === "base64" ? encoding : "text";
     return { path: paths.show(path), content, encoding: shown, size_bytes: size, content_hash: hash };
   }
-  const image = { base64: content, media_type: mediaType };
-  return { path: paths.show(path), media_type: mediaType, size_bytes: size, content_hash: hash, image };
+  const facts = { path: paths.show(path), media_type: mediaType, size_bytes: size, content_hash: hash };
+  const { fault, width, height } = lookAtImage(Buffer.from(content, "base64")) ?? {
+    fault: "its header cannot be read",
+  };
+  if (fault === undefined) return { ...facts, image: { base64: content, media_type: mediaType } };
+  const sides = width === undefined ? "" : `, ${width}x${height} px`;
+  return { ...facts, content: `Image, ${fault}: ${mediaType}${sides}, ${size} bytes`, encoding: "text" };
 }
 
-/** Renders an image as an image: a model cannot read its base64 text. */
+/** Renders an image as an image: a model cannot read its base64 text. Its type is that of its content: hosts compare. */
 export function renderRead(result: unknown): Rendering {
   const { image, ...value }: { readonly image?: { readonly base64: string; readonly media_type: string } } =
     typeof result === "object" && result !== null ? result : {};
   if (image === undefined) return { kind: "json", value, rest: {} };
-  return { kind: "json", value, rest: {}, image: { base64: image.base64, mime: image.media_type } };
+  const mime = bySignature(Buffer.from(image.base64.slice(0, 64), "base64")) ?? image.media_type;
+  return { kind: "json", value, rest: {}, image: { base64: image.base64, mime } };
 }
 
 // The `grep_files` tool.

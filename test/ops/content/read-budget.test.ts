@@ -3,13 +3,14 @@ import fc from "fast-check";
 import type { ReadBudget } from "../../../src/core/call/limits.js";
 import { anyCharacter } from "../../any-character.js";
 import { failure, useGround } from "../ground.js";
+import { png } from "../rendering/images.js";
 import { etagOfContent } from "./etags.js";
 
 const ground = useGround({ limits: { maxReadBytes: 500 } });
 const context = (budget: Partial<ReadBudget> = {}) => ({
   budget: { defaultBytes: 20, defaultLines: 3, maxBytes: 100, ...budget },
 });
-const PNG = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(60, 0xff)]);
+const PNG = png([3, 2]);
 const tooLarge = (
   size: number,
   limit: number,
@@ -190,20 +191,25 @@ describe("what is not cut by a budget", () => {
     ground.put("file", JSON.stringify(value));
     const size = JSON.stringify(value).length;
     const json = { path: "file", mode: "json" } as const;
-    expect(await ground.run("read", json, context({ maxBytes: size }))).toEqual({
+    expect(await ground.run("read", { ...json, maxBytes: size }, context())).toEqual({
       ...{ value, size, mime: "text/plain" },
       etag: etagOfContent(JSON.stringify(value)),
     });
-    expect(await ground.fail("read", json, context({ maxBytes: 50 }))).toEqual(
-      tooLarge(size, 50, ". Use mode: text with line/limit, or file_grep"),
+    const advice = "Use mode: text with line/limit, or file_grep";
+    const all = { ...json, maxBytes: 100 };
+    expect(await ground.fail("read", all, context({ maxBytes: 50 }))).toEqual(tooLarge(size, 50, `. ${advice}`));
+    // What the error advises is the call that helps.
+    expect(await ground.fail("read", json, context())).toEqual(
+      tooLarge(size, 20, `. Pass maxBytes: ${size}. ${advice}`),
     );
   });
 
-  test("is a range: as long as was asked for, up to the limit", async () => {
+  test("is nothing of a range but by maxBytes", async () => {
     ground.put("file", "a".repeat(300));
-    expect(await ground.run("read", { path: "file", offset: 5, length: 60 }, context())).toMatchObject({ length: 60 });
-    const cut = await ground.run("read", { path: "file", offset: 5, length: 200 }, context());
-    expect(cut).toMatchObject({ offset: 5, length: 100, eof: false });
+    const read = (more: object) => ground.run("read", { path: "file", offset: 5, ...more }, context());
+    expect(await read({ length: 60, maxBytes: 80 })).toMatchObject({ length: 60, complete: true });
+    expect(await read({ length: 60 })).toMatchObject({ length: 20, complete: false, nextOffset: 25 });
+    expect(await read({ length: 200, maxBytes: 200 })).toMatchObject({ offset: 5, length: 100, eof: false });
   });
 });
 
@@ -217,7 +223,7 @@ describe("what a model sees of file:read", () => {
         ...{ encoding: "utf-8", size: 8, mime: "text/plain", truncated: true, complete: false, reason: "limit" },
         ...{ startLine: 1, endLine: 3, nextLine: 4, offset: 0, length: 6, eof: false, nextOffset: 6, totalBytes: 8 },
       },
-      note: "Cut: lines 1-3. Go on with line: 4, maxBytes: 8",
+      note: "Cut: lines 1-3. Go on with line: 4",
     });
     expect((await ground.render("read", { path: "file", offset: 6 }, context())).note).toBeUndefined();
   });
@@ -229,9 +235,7 @@ describe("what a model sees of file:read", () => {
     expect(await note({})).toBe(`etag ${etagOfContent("0123456789")}`);
     expect(await note({ offset: 2, length: 3 })).toBeUndefined();
     expect(await note({ offset: 2, length: 300 })).toBeUndefined();
-    expect(await note({ offset: 2 }, context({ maxBytes: 4 }))).toBe(
-      "Cut: bytes 2-6 of 10. Go on with offset: 6, maxBytes: 4",
-    );
+    expect(await note({ offset: 2 }, context({ maxBytes: 4 }))).toBe("Cut: bytes 2-6 of 10. Go on with offset: 6");
     expect(await note({ offset: 2, length: 5 }, context({ maxBytes: 4 }))).toBe(
       "Cut: bytes 2-6 of 10. Go on with offset: 6, length: 1",
     );
@@ -285,25 +289,26 @@ describe("a range that only the file ends, under a budget", () => {
     expect(await read({ line: 2 })).toMatchObject({
       text: "line 1\nline 2\n",
       rest: { startLine: 2, endLine: 3, nextLine: 4, complete: false, reason: "bytes" },
-      note: "Cut: lines 2-3. Go on with line: 4, maxBytes: 16",
+      note: "Cut: lines 2-3. Go on with line: 4",
     });
-    const byLines = { defaultBytes: 50, defaultLines: 3 };
+    // Only a read of the whole file is cut at a number of lines: so reading on takes no more calls than it has bytes for.
+    const byBytes = { defaultBytes: 21, defaultLines: 2 };
     for (const more of [{ line: 2 }, { line: 2, mode: "text" }]) {
-      const found = await read(more, byLines);
-      expect(found).toMatchObject({ text: "line 1\nline 2\nline 3\n", rest: { reason: "limit", nextLine: 5 } });
-      expect(found.note).toBe("Cut: lines 2-4. Go on with line: 5, maxBytes: 32");
+      const found = await read(more, byBytes);
+      expect(found).toMatchObject({ text: "line 1\nline 2\nline 3\n", rest: { reason: "bytes", nextLine: 5 } });
+      expect(found.note).toBe("Cut: lines 2-4. Go on with line: 5");
     }
-    expect(await read({ line: 2, lineNumbers: true }, byLines)).toMatchObject({ rest: { nextLine: 5 } });
+    expect(await read({ line: 2, lineNumbers: true }, byBytes)).toMatchObject({ rest: { nextLine: 4 } });
     expect(await read({ offset: 7 })).toMatchObject({
       text: "line 1\nline 2\n",
-      note: "Cut: bytes 7-21 of 86. Go on with offset: 21, maxBytes: 16",
+      note: "Cut: bytes 7-21 of 86. Go on with offset: 21",
     });
-    expect(await read({ offset: 7 }, byLines)).toMatchObject({
+    expect(await read({ offset: 7 }, byBytes)).toMatchObject({
       text: "line 1\nline 2\nline 3\n",
-      note: "Cut: bytes 7-28 of 86. Go on with offset: 28, maxBytes: 32",
+      note: "Cut: bytes 7-28 of 86. Go on with offset: 28",
     });
     ground.put("file", Buffer.from(lines, "utf16le"));
-    const found = await read({ offset: 14, encoding: "utf-16le" }, byLines);
+    const found = await read({ offset: 14, encoding: "utf-16le" }, { defaultBytes: 42 });
     expect(found).toMatchObject({ text: "line 1\nline 2\nline 3\n", rest: { length: 42 } });
   });
 
@@ -317,10 +322,11 @@ describe("a range that only the file ends, under a budget", () => {
     expect((await read({ line: 10 }, { defaultBytes: 50 })).rest).toMatchObject({ complete: true, endLine: 12 });
   });
 
-  test("is as long as was asked for if that is said", async () => {
+  test("is as long as was asked for, if maxBytes says so too", async () => {
     ground.put("file", lines);
     for (const more of [{ line: 2, limit: 9 }, { head: 9 }, { tail: 9 }, { offset: 7, length: 65 }]) {
-      expect((await read(more)).rest).toMatchObject({ complete: true });
+      expect((await read(more)).rest).toMatchObject({ complete: false, reason: "bytes" });
+      expect((await read({ ...more, maxBytes: 80 })).rest).toMatchObject({ complete: true });
     }
     expect((await read({ line: 2, maxBytes: 60 })).rest).toMatchObject({ length: 56 });
     expect(await ground.run("read", { path: "file", line: 2 })).toMatchObject({ complete: true, endLine: 12 });

@@ -78,7 +78,7 @@ describe("a range of lines", () => {
     ground.put("file", lines.join(""));
     for (const line of [1, 2, 5000, 12_345, 19_999, 20_000]) {
       expect((await read({ line, limit: 3 })).content).toBe(lines.slice(line - 1, line + 2).join(""));
-      expect((await read({ tail: line, maxBytes: 100 })).content?.split("\n")[0]).toBe(lines.at(-line)?.slice(0, -1));
+      expect((await read({ tail: line })).content?.split("\n")[0]).toBe(lines.at(-line)?.slice(0, -1));
     }
     expect((await read({ line: 20_001 })).totalLines).toBe(20_000);
   });
@@ -102,8 +102,9 @@ describe("what a budget cuts", () => {
       nextOffset: 10,
     });
     expect(await read({ line: 2, maxBytes: 6 })).toMatchObject({ ...cut, content: "5678\n", nextLine: 3 });
-    expect(await read({ tail: 3, maxBytes: 6 })).toMatchObject({ ...cut, content: "1234\n", nextLine: 2 });
-    expect(await read({ tail: 2, maxBytes: 6 })).toMatchObject({ ...cut, content: "5678\n", nextOffset: 10 });
+    const tail = { complete: false, reason: "bytes", eof: true, content: "90" };
+    expect(await read({ tail: 3, maxBytes: 6 })).toMatchObject({ ...tail, offset: 10, omitted: 10 });
+    expect(await read({ tail: 2, maxBytes: 6 })).toMatchObject({ ...tail, offset: 10, omitted: 5 });
     expect(await read({ offset: 2, maxBytes: 6 })).toMatchObject({ ...cut, content: "34\n", nextOffset: 5 });
     expect(await read({ offset: 2, length: 4, maxBytes: 6 })).toMatchObject({ complete: true, content: "34\n5" });
     expect(await read({ maxBytes: 12 })).not.toHaveProperty("truncated");

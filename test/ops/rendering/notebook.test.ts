@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { notebookText } from "../../../src/ops/rendering/read-rendered.js";
+import { notebookText } from "../../../src/ops/rendering/notebook.js";
 import { etagOfContent } from "../content/etags.js";
 import { useGround } from "../ground.js";
 
@@ -75,12 +75,15 @@ describe("a notebook", () => {
     ground.put("a.ipynb", JSON.stringify(NOTEBOOK));
     const small = { budget: { ...FOR_MODELS.budget, defaultBytes: 60 } };
     const read = await ground.run("read", { path: "a.ipynb" }, small);
-    expect(SHOWN.startsWith(read.content ?? "-")).toBe(true);
     expect(read).toMatchObject({ complete: false, truncated: true, reason: "bytes" });
     expect(Buffer.byteLength(read.content ?? "")).toBeLessThanOrEqual(60);
     const rendering = await ground.render("read", { path: "a.ipynb" }, small);
-    expect(rendering.note).toMatch(/^Cut\. Pass a larger maxBytes, or mode: "text" with line and limit\. etag /);
-    expect((await ground.run("read", { path: "a.ipynb", maxBytes: 1000 }, small)).content).toBe(SHOWN);
+    expect(rendering.note).toMatch(/^Cut\. Pass maxBytes: 177\. etag /);
+    expect((await ground.run("read", { path: "a.ipynb", maxBytes: 177 }, small)).content).toBe(SHOWN);
+    const least = { budget: { ...small.budget, maxBytes: 176 } };
+    expect((await ground.render("read", { path: "a.ipynb" }, least)).note).toMatch(
+      /^Cut\. Pass mode: "text" for the rest/,
+    );
   });
 
   test.each([
@@ -95,8 +98,62 @@ describe("a notebook", () => {
     expect(read).not.toHaveProperty("rendered");
   });
 
-  test("is read as text above 4 MB, cut like any other", async () => {
-    ground.put("a.ipynb", JSON.stringify({ ...NOTEBOOK, metadata: { x: "x".repeat(4_194_304) } }));
+  test("shows every cell, and of each long output a fair share", async () => {
+    const output = (text: string) => ({ output_type: "stream", name: "stdout", text: text.split(/(?<=\n)/) });
+    const cell = (source: string, ...outputs: object[]) => ({ cell_type: "code", source, outputs });
+    const cells = [
+      cell("train()", output("epoch of many\n".repeat(9000)), output("done\n")),
+      cell("log()", output("☃".repeat(50_000))),
+      ...Array.from({ length: 30 }, (_, index) => cell(`print(${index})`, output(`${index}\n`))),
+      { cell_type: "markdown", source: "# The end" },
+    ];
+    ground.put("a.ipynb", JSON.stringify({ ...NOTEBOOK, cells }));
+    const { content = "", ...rest } = await ground.run("read", { path: "a.ipynb" }, FOR_MODELS);
+    const size = Buffer.byteLength(content);
+    expect([size <= 65_536, size > 60_000]).toEqual([true, true]);
+    expect(rest).toMatchObject({
+      complete: false,
+      reason: "bytes",
+      rendered: "notebook",
+      hint: "Pass maxBytes: 277153",
+    });
+    for (let index = 0; index < 30; index++) expect(content).toContain(`\nprint(${index})\n--- output\n${index}\n`);
+    expect(content).toContain("\n--- output\ndone\n");
+    expect(content.endsWith("\n[33] markdown\n# The end\n")).toBe(true);
+    const [long, longer] = [
+      content.split("[2] code")[0] ?? "",
+      content.split("[2] code")[1]?.split("[3] code")[0] ?? "",
+    ];
+    expect(Math.abs(Buffer.byteLength(long) - Buffer.byteLength(longer))).toBeLessThan(200);
+    expect(long).toMatch(/epoch of many\n… \d+ bytes more\n--- output\ndone\n/);
+    expect(longer).toMatch(/☃\n… \d+ bytes more\n/);
+    // The call that the hint names shows all of it.
+    const all = await ground.run("read", { path: "a.ipynb", maxBytes: 277_153 }, FOR_MODELS);
+    expect(all.complete).toBeUndefined();
+    expect(all.content).toContain("epoch of many\n".repeat(9000));
+  });
+
+  test("of many megabytes of pictures comes as cells too", async () => {
+    const picture = { output_type: "display_data", data: { "image/png": "iVBORw0KGgo".repeat(1_200_000) } };
+    const [first, ...others] = NOTEBOOK.cells;
+    ground.put(
+      "a.ipynb",
+      JSON.stringify({
+        ...NOTEBOOK,
+        cells: [first, { cell_type: "code", source: "plot()", outputs: [picture] }, ...others],
+      }),
+    );
+    const read = await ground.run("read", { path: "a.ipynb" }, FOR_MODELS);
+    expect(read).toMatchObject({ rendered: "notebook", size: expect.any(Number) });
+    expect(read.size).toBeGreaterThan(12_000_000);
+    expect(read.content).toContain("\n[2] code\nplot()\n--- output\n[image/png not shown]\n");
+  });
+
+  test("of so many values that others would wait for it comes as the text that it is, cut like any other", async () => {
+    ground.put(
+      "a.ipynb",
+      JSON.stringify({ ...NOTEBOOK, metadata: { x: Array.from({ length: 300_000 }, () => [[]]) } }),
+    );
     const read = await ground.run("read", { path: "a.ipynb" }, FOR_MODELS);
     expect(read).toMatchObject({ complete: false, length: 65_536 });
     expect(read).not.toHaveProperty("rendered");
@@ -111,7 +168,7 @@ describe("a notebook", () => {
       {},
       { source: 1, outputs: [null, {}, { data: 1 }, { ename: "E" }, { traceback: [1] }] },
     ];
-    expect(notebookText({ nbformat: 4, cells: odd })).toBe(
+    expect(notebookText({ nbformat: 4, cells: odd }, 1000)?.text).toBe(
       'rendered; edit with mode "text"\n\n[1] cell\n\n[2] cell\n--- output\nE: \n',
     );
   });

@@ -52,8 +52,11 @@ describe("a PDF", () => {
     const small = { budget: { ...BUDGET, defaultBytes: 90 } };
     const read = await ground.run("read", { path: "a.pdf" }, small);
     expect(read).toMatchObject({ content: SHOWN.slice(0, 85), complete: false, truncated: true, reason: "bytes" });
-    expect((await ground.render("read", { path: "a.pdf" }, small)).note).toMatch(/^Cut: .*larger maxBytes\. etag /);
-    expect((await ground.run("read", { path: "a.pdf", maxBytes: 1000 }, small)).content).toBe(SHOWN);
+    expect((await ground.render("read", { path: "a.pdf" }, small)).note).toMatch(/^Cut\. Pass maxBytes: 360\. etag /);
+    expect((await ground.run("read", { path: "a.pdf", maxBytes: 360 }, small)).content).toBe(SHOWN);
+    // No hint names a call that would change nothing.
+    const most = { budget: { ...BUDGET, defaultBytes: 90, maxBytes: 90 } };
+    expect((await ground.run("read", { path: "a.pdf" }, most)).hint).toBe("No call shows more of it");
   });
 
   test.each([

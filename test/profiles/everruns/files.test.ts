@@ -67,6 +67,12 @@ describe.each(KINDS)("on a %s root", (kind) => {
           image: { base64: content, media_type },
         });
       }
+      const cut = PIXEL.subarray(0, -9);
+      await call("write_file", { path: "cut.png", content: cut.toString("base64"), encoding: "base64" });
+      expect(await call("read_file", { path: "cut.png" })).toEqual({
+        ...{ path: "/workspace/cut.png", media_type: "image/png", size_bytes: cut.length, content_hash: hashOf(cut) },
+        ...{ content: "Image, damaged or cut short: image/png, 1x1 px, 61 bytes", encoding: "text" },
+      });
       await call("write_file", { path: "t.png", content: "text" });
       expect(await call("read_file", { path: "t.png" })).toMatchObject({ content: "text", encoding: "text" });
       await call("write_file", { path: "p.bmp", content, encoding: "base64" });

@@ -80,6 +80,9 @@ test.each([
   ["by default", {}, 65_536],
   ["in as many bytes as were asked for", { maxBytes: 10_000 }, 10_000],
   ["in a range of bytes", { offset: 5, length: 20_000 }, 20_000],
+  ["in a longer range of bytes", { offset: 5, length: 200_000 }, 65_536],
+  ["in as many lines as were asked for", { line: 100, limit: 39_000 }, 65_536],
+  ["from the end, in as many lines as were asked for", { tail: 30_000 }, 65_536],
   ["in lines", { line: 100, limit: 39_000, maxBytes: 30_000 }, 30_000],
   ["from the end", { tail: 30_000, maxBytes: 30_000 }, 30_000],
 ])("a read keeps to its budget: %s", async (_name, input, budget) => {

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder } from "../../cli/process.js";
+import { png } from "../../ops/rendering/images.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { type Answer, CLIENT_NAMES, closeSessions, connect, restOf, textOf } from "./sessions.js";
 
@@ -33,7 +34,7 @@ async function reader(args: readonly string[]): Promise<(path: string, more?: ob
 }
 
 const NOTE =
-  /^Cut: (?:lines \d+-\d+|bytes \d+-\d+ of \d+)\. Go on with (line|offset): (\d+), (limit|length|maxBytes): (\d+)(?:\. etag [a-z2-7]{8})?$/;
+  /^Cut: (?:lines \d+-\d+|bytes \d+-\d+ of \d+)\. Go on with (line|offset): (\d+)(?:, (limit|length): (\d+))?(?:\. etag [a-z2-7]{8})?$/;
 const ETAG = /^etag [a-z2-7]{8}$/;
 
 describe("by default", () => {
@@ -55,7 +56,7 @@ describe("by default", () => {
     const size = Buffer.byteLength(whole);
     expect(answer.content).toHaveLength(2);
     const endLine = text.split("\n").length - 1;
-    expect(textOf(answer, 1)).toBe(`Cut: lines 1-${endLine}. Go on with line: ${endLine + 1}, maxBytes: 65536`);
+    expect(textOf(answer, 1)).toBe(`Cut: lines 1-${endLine}. Go on with line: ${endLine + 1}`);
     expect(restOf(answer)).toEqual({
       ...{ encoding: "utf-8", size, mime: "text/plain", truncated: true, complete: false, reason: "bytes" },
       ...{ startLine: 1, endLine, nextLine: endLine + 1, offset: 0, length: end, eof: false },
@@ -77,23 +78,39 @@ describe("by default", () => {
     expect(textOf(answer, 1)).toMatch(ETAG);
   });
 
-  test("a range as wide as asked for is not cut, and has no note", async () => {
-    const answer = await read("big.txt", { offset: 10, length: 500_000 });
+  test("a range as wide as asked for with maxBytes is not cut, and has no note", async () => {
+    const answer = await read("big.txt", { offset: 10, length: 500_000, maxBytes: 500_000 });
     expect(textOf(answer)).toBe(FILES["big.txt"].slice(10, 500_010));
     expect(answer.content).toHaveLength(1);
   });
 
-  test.each([{ offset: 7 }, { line: 2 }])("a range without end is cut as the whole file is: %j", async (more) => {
+  test.each([
+    ...[{ offset: 7 }, { line: 2 }, { offset: 10, length: 500_000 }, { line: 3, limit: 40_000 }],
+    ...[{ head: 40_000 }, { line: 1, limit: 50_000, lineNumbers: true }],
+  ])("a range is cut as the whole file is: %j", async (more) => {
     const answer = await read("big.txt", more);
     const text = textOf(answer);
-    expect(FILES["big.txt"]).toContain(text);
+    expect(FILES["big.txt"]).toContain(text.replace(/^\d+\t/gm, ""));
     expect(text.length).toBeGreaterThan(32_768);
     expect(text.length).toBeLessThanOrEqual(65_536);
     expect(textOf(answer, 1)).toMatch(NOTE);
   });
 
-  test("a range returns up to 1 MiB, and says where to go on", async () => {
-    const answer = await read("big.txt", { offset: 7, length: 2 * MIB });
+  test("the end of a file is cut before it", async () => {
+    for (const more of [{ tail: 50_000 }, { tail: 49_000, lineNumbers: true }]) {
+      const answer = await read("big.txt", more);
+      const text = textOf(answer);
+      expect(FILES["big.txt"].endsWith(text.replace(/^\d+\t/gm, ""))).toBe(true);
+      expect([text.length > 60_000, text.length <= 65_536]).toEqual([true, true]);
+      expect(textOf(answer, 1)).toMatch(/^Cut: bytes \d+-\d+ of \d+\. Before them: offset: \d+, length: \d+$/);
+    }
+    const [end, start] = [await read("one-line.txt", { tail: 1 }), await read("one-line.txt", { head: 1 })];
+    expect([textOf(end), textOf(start)]).toEqual(["☃".repeat(21_845), "☃".repeat(21_845)]);
+    expect(restOf(end)).toMatchObject({ offset: 84_465, length: 65_535, eof: true });
+  });
+
+  test("a range returns up to 1 MiB by maxBytes, and says where to go on", async () => {
+    const answer = await read("big.txt", { offset: 7, length: 2 * MIB, maxBytes: 2 * MIB });
     const text = textOf(answer);
     expect(text).toBe(FILES["big.txt"].slice(7, 7 + text.length));
     expect(text.endsWith("\n")).toBe(true);
@@ -103,24 +120,33 @@ describe("by default", () => {
   });
 
   test.each([
-    ["JSON", "big.json", { mode: "json" }],
+    ["JSON", "big.json", { mode: "json", maxBytes: MIB }],
     ["bytes", "bytes.bin", { mode: "bytes", maxBytes: MIB }],
-  ])("%s over 65,536 bytes comes whole", async (_name, path, more) => {
+  ])("%s over 65,536 bytes comes whole with maxBytes", async (_name, path, more) => {
     const answer = await read(path, more);
     expect(answer.isError ?? false).toBe(false);
     expect(answer.content).toEqual([answer.content[0], { type: "text", text: expect.stringMatching(ETAG) }]);
     expect(JSON.stringify(answer.content[0]).length).toBeGreaterThan(100_000);
   });
 
-  test.each([["JSON", "huge.json", { mode: "json" }]])("%s over 1 MiB is TOO_LARGE", async (_name, path, more) => {
-    const size = Buffer.byteLength(FILES[path as keyof typeof FILES]);
-    const answer = await read(path, more);
-    expect(textOf(answer)).toMatch(new RegExp(`^File is too large to read in one call: ${size} bytes, limit ${MIB}`));
-    expect(answer._meta?.["venue-files/error"]).toMatchObject({
-      errorCode: "TOO_LARGE",
-      errorData: { root: "r", size, limit: MIB },
-    });
+  test("JSON over 65,536 bytes names the maxBytes that it takes", async () => {
+    const answer = await read("big.json", { mode: "json" });
+    expect(answer.isError).toBe(true);
+    expect(textOf(answer)).toMatch(/: 100011 bytes, limit 65536\. Pass maxBytes: 100011\. Use mode: text/);
   });
+
+  test.each([["JSON", "huge.json", { mode: "json", maxBytes: 2 * MIB }]])(
+    "%s over 1 MiB is TOO_LARGE",
+    async (_name, path, more) => {
+      const size = Buffer.byteLength(FILES[path as keyof typeof FILES]);
+      const answer = await read(path, more);
+      expect(textOf(answer)).toMatch(new RegExp(`^File is too large to read in one call: ${size} bytes, limit ${MIB}`));
+      expect(answer._meta?.["venue-files/error"]).toMatchObject({
+        errorCode: "TOO_LARGE",
+        errorData: { root: "r", size, limit: MIB },
+      });
+    },
+  );
 });
 
 test("bytes come as 65,536 bytes unless more is asked for", async () => {
@@ -137,9 +163,14 @@ test("bytes come as 65,536 bytes unless more is asked for", async () => {
   }
   expect(textOf(await read("huge.bin"))).toMatch(/^No text: /);
   // An image of more than a megabyte would take much of a context, whatever the limit of reads.
-  writeFileSync(join(folder, "photo"), Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(MIB)]));
+  writeFileSync(join(folder, "photo"), Buffer.concat([png([640, 480]), Buffer.alloc(MIB)]));
+  writeFileSync(join(folder, "wide.png"), png([30_000, 10]));
+  writeFileSync(join(folder, "fine.png"), png([640, 480]));
   const roomy = await reader(["--config", configOf({ defaultReadBytes: 20_000, maxReadBytes: 4 * MIB })]);
-  expect(textOf(await roomy("photo"))).toMatch(/^Image, too large to show: image\/png, 1048584 bytes/);
+  expect(textOf(await roomy("photo"))).toMatch(/^Image, too large to show: image\/png, 640x480 px, \d+ bytes/);
+  expect(textOf(await roomy("wide.png"))).toMatch(/^Image, a side is over 8000 px: image\/png, 30000x10 px/);
+  expect((await roomy("wide.png", { mode: "bytes" })).content[0]).toMatchObject({ type: "resource" });
+  expect((await roomy("fine.png")).content[0]).toMatchObject({ type: "image", mimeType: "image/png" });
 });
 
 describe("reading on with the call of the note gives the file byte for byte:", () => {
@@ -156,7 +187,7 @@ describe("reading on with the call of the note gives the file byte for byte:", (
       const said = answer.content[1] === undefined ? "" : textOf(answer, 1);
       const note: RegExpExecArray | null = NOTE.exec(said);
       expect(note !== null || said === "" || ETAG.test(said)).toBe(true);
-      next = note === null ? undefined : { [String(note[1])]: Number(note[2]), [String(note[3])]: Number(note[4]) };
+      next = note === null ? undefined : { [String(note[1])]: Number(note[2]) };
     }
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.join("") === FILES[path as "long.txt"]).toBe(true);
