@@ -5,6 +5,9 @@ const transform = {
   ],
 };
 
+// What people see has their time zone.
+process.env.TZ = "UTC";
+
 /** @type {import("jest").Config} */
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],

@@ -7,6 +7,7 @@ import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../argume
 import { UsageError } from "../arguments/options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
 import { escapeMatch as escapeLine } from "../output/grep-lines.js";
+import { timeText } from "../output/time.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";
 
 const PAGE = 10_000;
@@ -109,7 +110,7 @@ export async function stat(session: FileSession): Promise<number> {
         ["path", placeText(place)],
         ["type", symlink === true ? `${type}, by a link` : type],
         ["size", String(size)],
-        ["modified", new Date(modified).toISOString()],
+        ["modified", timeText(modified)],
         ...(mime === undefined ? [] : ([["mime", mime]] as const)),
         ["writable", readOnly === true ? "no" : "yes"],
       ]),

@@ -10,7 +10,8 @@ import { numberOf, placeOf } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { EXIT } from "../context.js";
 import { diffLines } from "../output/file-lines.js";
-import { type Change, changeText, type NameOf, timeText } from "../output/history-lines.js";
+import { type Change, changeText, type NameOf } from "../output/history-lines.js";
+import { timeText } from "../output/time.js";
 import { changesOf, filterOf } from "./makers.js";
 import { type FileSession, printJson } from "./session.js";
 

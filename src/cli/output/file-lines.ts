@@ -3,6 +3,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import type { Paint } from "./paint.js";
 import { table } from "./table.js";
+import { timeText } from "./time.js";
 
 /** A directory entry for display. */
 export interface ShownEntry {
@@ -37,7 +38,7 @@ export function longLines(
   return entries
     .map((entry) => {
       const { type, size, modified } = entry;
-      const time = new Date(modified).toISOString().slice(0, 16).replace("T", " ");
+      const time = timeText(modified).slice(0, 16);
       return `${LETTERS[type] ?? "?"} ${sizeText(size).padStart(widest)} ${time} ${shownName(entry, paint)}\n`;
     })
     .join("");

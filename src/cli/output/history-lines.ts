@@ -6,6 +6,7 @@ import { humanSize } from "../../ops/content/human-size.js";
 import type { FileOutputs } from "../../schema/types.js";
 import type { Paint } from "./paint.js";
 import { table } from "./table.js";
+import { timeText } from "./time.js";
 
 export type Change = FileOutputs["file:history"]["entries"][number];
 
@@ -48,8 +49,6 @@ const linesOf = (rows: readonly (readonly string[])[]): string[] =>
 /** Paths and action of an entry, on one line. */
 export const changeText = (entry: Change, nameOf: NameOf): string =>
   `${timeText(entry.time)}  ${nameOf(entry.actor)}  ${escapeText(entry.op)}  ${pathText(entry)}`;
-
-export const timeText = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
 const pathText = ({ root, path, from, fromRoot }: Change): string =>
   from === undefined
