@@ -1,7 +1,9 @@
 // Verifies audit files: whether the lines of every chain are all there, in order and unaltered.
 
-import { createReadStream } from "node:fs";
-import { lstat, realpath } from "node:fs/promises";
+import { lstat, open, realpath } from "node:fs/promises";
+import { pipeline, type Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { codeOf } from "../core/unknown.js";
 import { type Checkpoint, hashOfLine } from "./chain.js";
 import { ChainCheck, type ChainReport, type Finding, type LinePlace, type VerifySignature } from "./chain-check.js";
 import { parseLine } from "./line.js";
@@ -111,44 +113,84 @@ class AuditCheck {
 
 const CHUNK_BYTES = 1_048_576;
 const NEWLINE = 0x0a;
+/** How compressed files begin. */
+const COMPRESSED: readonly (readonly [beginning: string, program: string])[] = [
+  ["1f8b", "gzip"],
+  ["28b52ffd", "zstd"],
+  ["fd377a58", "xz"],
+  ["425a68", "bzip2"],
+];
 
 /** A line of an audit file. */
 interface FileLine {
   /** Without its newline. */
   readonly bytes: Buffer;
-  /** Offset of its first byte. */
-  readonly offset: number;
   /** Whether it has its newline. */
   readonly whole: boolean;
 }
 
-/** The lines of a file, from a line's offset on, in batches as they are read. @throws the system's error */
-export async function* readLines(path: string, start = 0): AsyncGenerator<readonly FileLine[]> {
+/** A file is compressed in a way that is not read here. */
+export class CompressedFile extends Error {
+  override readonly name = "CompressedFile";
+}
+
+/** The lines of a file, also of one compressed by gzip, in batches as they are read. @throws CompressedFile, the system's error */
+export async function* readLines(path: string): AsyncGenerator<readonly FileLine[]> {
   let rest: Buffer = Buffer.alloc(0);
-  let offset = start;
-  const stream: AsyncIterable<Buffer> = createReadStream(path, { start, highWaterMark: CHUNK_BYTES });
-  for await (const chunk of stream) {
+  for await (const chunk of await contentOf(path)) {
     const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     const lines: FileLine[] = [];
     let from = 0;
     for (let end = data.indexOf(NEWLINE); end !== -1; end = data.indexOf(NEWLINE, from)) {
-      lines.push({ bytes: data.subarray(from, end), offset: offset + from, whole: true });
+      lines.push({ bytes: data.subarray(from, end), whole: true });
       from = end + 1;
     }
     rest = data.subarray(from);
-    offset += from;
     yield lines;
   }
-  if (rest.length > 0) yield [{ bytes: rest, offset, whole: false }];
+  if (rest.length > 0) yield [{ bytes: rest, whole: false }];
 }
 
-/** An audit file and the rotated ones beside it, oldest first. @param path the current one */
-export async function listLogFiles(path: string): Promise<readonly string[]> {
-  const found = [path];
-  for (let age = 1; (await lstat(`${path}.${age}`).catch(() => undefined))?.isFile() === true; age++) {
-    found.unshift(`${path}.${age}`);
+async function contentOf(path: string): Promise<AsyncIterable<Buffer>> {
+  const file = await open(path);
+  const { buffer } = await file.read({ buffer: Buffer.alloc(4), position: 0 }).catch(async (error: unknown) => {
+    await file.close();
+    throw error;
+  });
+  const [, program] = COMPRESSED.find(([beginning]) => buffer.toString("hex").startsWith(beginning)) ?? [];
+  const stream = file.createReadStream({ start: 0, highWaterMark: CHUNK_BYTES });
+  if (program === undefined) return stream;
+  if (program === "gzip") return unzipped(stream, path);
+  stream.destroy();
+  throw new CompressedFile(`${path}: it is compressed by ${program}. Decompress it first`);
+}
+
+async function* unzipped(stream: Readable, path: string): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  try {
+    yield* pipeline(stream, gunzip, () => {});
+  } catch (error) {
+    // What unzips knows no path.
+    throw Object.assign(new Error("It cannot be decompressed"), { code: codeOf(error) || "Z_DATA_ERROR", path });
   }
-  return found;
+}
+
+/**
+ * An audit file and the rotated ones beside it, oldest first.
+ *
+ * @param path the current one
+ * @param withCompressed also those that another program has compressed: `<path>.2.gz`
+ */
+export async function listLogFiles(path: string, withCompressed = false): Promise<readonly string[]> {
+  const found = [path];
+  for (let age = 1; ; age++) {
+    // The one that was compressed went before that which has its number now.
+    const names = [`${path}.${age}`, ...(withCompressed ? [`${path}.${age}.gz`] : [])];
+    const there = await Promise.all(names.map(async (name) => (await lstat(name).catch(() => undefined))?.isFile()));
+    const files = names.filter((_, index) => there[index] === true);
+    if (files.length === 0) return found;
+    for (const file of files) found.unshift(file);
+  }
 }
 
 /**
@@ -156,8 +198,11 @@ export async function listLogFiles(path: string): Promise<readonly string[]> {
  * (`<name>-20260131`) come before the current one. Others keep their order.
  */
 export function sortOldestFirst(paths: readonly string[]): readonly string[] {
-  const ageOf = (path: string): number =>
-    Number(/\.(\d+)$/.exec(path)?.[1] ?? paths.some((one) => path.startsWith(`${one}-`)));
+  const ageOf = (path: string): number => {
+    const plain = path.replace(/\.gz$/, "");
+    const age = Number(/\.(\d+)$/.exec(plain)?.[1] ?? paths.some((one) => plain.startsWith(`${one}-`)));
+    return plain === path ? age : age + 0.5;
+  };
   return [...paths].sort((a, b) => ageOf(b) - ageOf(a));
 }
 

@@ -326,6 +326,10 @@ describe("several files", () => {
     await audit.close();
     const files = sortOldestFirst([file, ...names]);
     expect(files).toEqual([...names, file]);
+    const given = [file, `${file}.1`, `${file}.10.gz`, `${file}.2.gz`, `${file}.3`];
+    const byAge = ["10.gz", "3", "2.gz", "1"].map((age) => `${file}.${age}`);
+    expect(sortOldestFirst(given)).toEqual([...byAge, file]);
+    expect(sortOldestFirst([file, `${file}-20260130.gz`, `${file}-20260131`])[0]).toBe(`${file}-20260130.gz`);
     const report = await verifyAudit(
       files.map((name) => ({ name, lines: readLines(name) })),
       { verifySignature },

@@ -6,6 +6,7 @@ import type { ChainReport, Finding, LinePlace, VerifySignature } from "../../aud
 import { CheckpointStore, checkpointFolder } from "../../audit/checkpoints.js";
 import {
   type AuditReport,
+  CompressedFile,
   listLogFiles,
   readLines,
   realFile,
@@ -52,7 +53,7 @@ async function filesOf(
   if (files.length > 0) return sortOldestFirst(files);
   const { file } = config?.audit ?? {};
   if (file === undefined) throw new ConfigError(["The configuration has no 'audit.file'"], EXIT.config);
-  return listLogFiles(await realFile(resolve(cwd, file)).catch(throwUnreadable));
+  return listLogFiles(await realFile(resolve(cwd, file)).catch(throwUnreadable), true);
 }
 
 /** Checkpoints that the state directory keeps of a file; none unless it is the current file of an audit. */
@@ -68,6 +69,7 @@ async function checkpointsOf(file: string, config: VenueConfig | undefined, { cw
 }
 
 function throwUnreadable(error: unknown): never {
+  if (error instanceof CompressedFile) throw new ConfigError([escapeText(error.message)], EXIT.noInput);
   if (codeOf(error) === "") throw error;
   const { path } = fieldsOf(error);
   throw new ConfigError(

@@ -4,6 +4,7 @@ import type { DenialReason } from "../../authz/denial.js";
 import type { LinkReport, TokenReport } from "../../authz/token-report.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { otherDidKey } from "../../ucan/token/key-types.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { shortDid } from "./did.js";
 import { table } from "./table.js";
@@ -91,11 +92,16 @@ function lifetime({ expires, notBefore }: LinkReport, nowSeconds: number): strin
   return `${from}until ${printTime(expires)} (${rest})`;
 }
 
+function reasonText(reason: DenialReason, { issuer = "" }: LinkReport): string {
+  const other = reason === "bad_did" ? otherDidKey(issuer) : undefined;
+  return other === undefined ? REASONS[reason] : `its issuer is ${other}`;
+}
+
 /** One token of the chain with its faults; proofs are listed indented below the token they support. */
 function linkText(link: LinkReport, nowSeconds: number): string {
   const indent = "  ".repeat(link.depth + 1);
   const what = link.depth === 0 ? "the token" : "a proof";
-  const faults = link.reasons.map((reason) => `${indent}  ! ${REASONS[reason]} (${reason})`);
+  const faults = link.reasons.map((reason) => `${indent}  ! ${reasonText(reason, link)} (${reason})`);
   if (link.id === undefined || link.issuer === undefined) {
     return [`${indent}${what} that cannot be used`, ...faults].join("\n");
   }

@@ -10,6 +10,7 @@ import { checkAudience } from "../../ucan/mint/claims.js";
 import { MintError } from "../../ucan/mint/error.js";
 import { type Minted, type MintRules, mint } from "../../ucan/mint/mint.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
+import { otherDidKey } from "../../ucan/token/key-types.js";
 import type { GrantCommand } from "../arguments/commands/grant.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { UsageError } from "../arguments/options.js";
@@ -176,6 +177,7 @@ export function checkTo(did: string): void {
     checkAudience(did);
   } catch (error) {
     if (!(error instanceof MintError)) throw error;
-    throw new UsageError(`--to must be a did:key of an Ed25519 key, or another DID, not '${escapeText(did)}'`);
+    const not = otherDidKey(did) ?? `'${escapeText(did)}'`;
+    throw new UsageError(`--to must be a did:key of an Ed25519 key, or another DID, not ${not}`);
   }
 }

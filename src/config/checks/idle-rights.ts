@@ -3,6 +3,7 @@
 import { ABILITY_NAMES, isOf, isOfUse, parseGrant } from "../../authz/grant.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { otherDidKey } from "../../ucan/token/key-types.js";
 import type { VenueConfig } from "../types.js";
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
 
@@ -27,7 +28,7 @@ function* idleOwners(venue: Place, { did, operator, file }: VenueConfig): Genera
   for (const [name, { owner }] of Object.entries(file.roots)) {
     // Only Ed25519 `did:key`s can authenticate, apart from the operator (local token) and the venue (its own key).
     if (owner === undefined || owner === did || owner === operator || ED25519_DID.test(owner)) continue;
-    yield `${pathAt(venue, "file", "roots", name, "owner")} is not the did:key of an Ed25519 key: nobody can prove to be it`;
+    yield `${pathAt(venue, "file", "roots", name, "owner")} is ${otherDidKey(owner) ?? "not the did:key of an Ed25519 key"}: nobody can prove to be it`;
   }
 }
 
@@ -36,7 +37,8 @@ function* idleGrants(venue: Place, config: VenueConfig): Generator<string> {
     yield* idleCapability(pathAt(venue, "auth", "grants", index), { with: resource, can }, config);
     if (canBeProved(did, config)) continue;
     const place = pathAt(venue, "auth", "grants", index, "did");
-    yield `${place} is neither the did:key of an Ed25519 key nor the DID of a token: nobody can prove to be it`;
+    const is = otherDidKey(did) ?? "neither the did:key of an Ed25519 key nor the DID of a token";
+    yield `${place} is ${is}: nobody can prove to be it`;
   }
 }
 

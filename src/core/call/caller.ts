@@ -70,6 +70,8 @@ export type AuthenticationResult =
       readonly refused: "unsupported_scheme" | "invalid_token";
       /** The token delegates to this DID, so it is a proof rather than a credential. */
       readonly delegatedTo?: string;
+      /** It was signed by this, in words: a `did:key` of a type that is not taken. */
+      readonly signedBy?: string;
     };
 
 /** Authenticates the value of an `Authorization` header. Synchronous, without network access. */

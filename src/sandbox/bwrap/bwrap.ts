@@ -22,6 +22,7 @@ import {
 import { MKFIFO, type OutputPipe, PipeStock } from "./pipes.js";
 import { groupLimits, openRunGroups, type RunGroup, type RunGroups } from "./run-groups.js";
 import { syscallFilter } from "./seccomp.js";
+import { withRemedy } from "./user-namespaces.js";
 import { connectNetwork, type NetworkTool, NO_NETWORK_TOOL, networkTools } from "./user-network.js";
 
 const PLACES = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
@@ -134,7 +135,7 @@ export class BwrapSandbox implements Sandbox {
       const { exitCode } = await process.exited;
       return exitCode === 0 ? undefined : "a sandbox can be made, but nothing runs in it";
     } catch {
-      return reasons.join("; ") || "a sandbox cannot be made";
+      return withRemedy(reasons.join("; ") || "a sandbox cannot be made");
     } finally {
       closeSync(descriptor);
     }

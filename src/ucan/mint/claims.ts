@@ -5,6 +5,7 @@ import type { Capability } from "../../core/call/capability.js";
 import { type Clock, systemClock } from "../../core/clock.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { publicKeyFromDidKey } from "../token/did-key.js";
+import { otherDidKey } from "../token/key-types.js";
 import { parseTime } from "../token/time.js";
 import { MintError } from "./error.js";
 import { type SigningKey, signToken } from "./signing-key.js";
@@ -37,7 +38,8 @@ export function checkAudience(audience: string): void {
     ? publicKeyFromDidKey(audience) !== undefined
     : PLAIN_DID.test(audience);
   if (isUsable) return;
-  throw new MintError("bad_did", "The audience is not a DID. Give a did:key of an Ed25519 key, or a did:web");
+  const is = otherDidKey(audience) ?? "not a DID";
+  throw new MintError("bad_did", `The audience is ${is}. Give a did:key of an Ed25519 key, or a did:web`);
 }
 
 /** The expiry of a token. @param now whole seconds since the epoch @returns whole seconds since the epoch */

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../core/ports/adapter.js";
 import { isObject } from "../../core/unknown.js";
 import { multikeyOfDid } from "./did-key.js";
 import type { TokenFault } from "./fault.js";
+import { otherDidKey } from "./key-types.js";
 import { parseJsonObject } from "./strict-json.js";
 import { parseTime } from "./time.js";
 
@@ -52,6 +53,14 @@ export function decodeToken(token: string): DecodedToken | { readonly fault: Tok
   const signedText = token.slice(0, token.lastIndexOf("."));
   // Copied, since tokens are cached, and a slice would retain its whole underlying buffer.
   return { ...claims, header, payload, signedText, signature: Uint8Array.from(signature) };
+}
+
+/** What a token that is refused states as its issuer, if that is a `did:key` of a type that is not taken; in words. */
+export function otherIssuer(token: string): string | undefined {
+  if (token.length > MAX_TOKEN_BYTES) return undefined;
+  const [, payload = ""] = token.split(".", 2);
+  const { iss } = parseJsonObject(Buffer.from(payload, "base64url")) ?? {};
+  return typeof iss === "string" ? otherDidKey(iss) : undefined;
 }
 
 /** Refuses any header that could change the meaning of the signature: other algorithms, `crit`, `b64`, other types. */

@@ -7,6 +7,7 @@ import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../
 import type { Clock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
+import { otherIssuer } from "../../ucan/token/decode.js";
 import { tokenId } from "../../ucan/token/id.js";
 import { type IdentityRules, verifyIdentityToken } from "../../ucan/token/identity-token.js";
 import type { Revocations, UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
@@ -105,7 +106,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     log.debug({ reason: refused }, "Bearer token refused");
     // A token addressed to the venue's other DID has the wrong audience; it is not a delegation to somebody else.
     const isForOther = delegatedTo !== undefined && canonicalDid(identity, delegatedTo) !== identity.did;
-    return { refused: "invalid_token", ...(isForOther ? { delegatedTo } : {}) };
+    const signedBy = otherIssuer(token);
+    return {
+      refused: "invalid_token",
+      ...(isForOther ? { delegatedTo } : {}),
+      ...(signedBy === undefined ? {} : { signedBy }),
+    };
   };
 
   /** The maker as it would be authenticated now; `undefined`: it is revoked, or its token is gone. */

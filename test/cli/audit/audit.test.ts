@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { did, type Ground, makeGround } from "../people.js";
 import { cleanUp } from "../process.js";
@@ -13,6 +14,10 @@ beforeAll(async () => {
   for (const path of ["a.txt", "none.txt"]) {
     await ground.venueFiles(["call", "file:stat", `{"root":"work","path":"${path}"}`, "--config", "venue.json5"]);
   }
+});
+beforeAll(() => {
+  writeFileSync(join(ground.folder, "audit.jsonl.2.zst"), Buffer.from("28b52ffd0458", "hex"));
+  writeFileSync(join(ground.folder, "cut.gz"), gzipSync("{}\n".repeat(100)).subarray(0, 20));
 });
 const verify = (...args: string[]) => ground.venueFiles(["audit", "verify", ...args]);
 const change = (file: string, edit: (text: string) => string): void =>
@@ -71,9 +76,31 @@ describe("audit verify", () => {
     });
   });
 
+  test("reads parts that were compressed after they were rotated, given or found", async () => {
+    const lines = readFileSync(join(ground.folder, "audit.jsonl"), "utf8").trimEnd().split("\n");
+    const part = (from: number, to?: number) => `${lines.slice(from, to).join("\n")}\n`;
+    const write = (name: string, content: string | Buffer) => writeFileSync(join(ground.folder, name), content);
+    write("parts.jsonl.2.gz", gzipSync(part(0, 1)));
+    // Two members, as appended to by a script.
+    write("parts.jsonl.1.gz", Buffer.concat([gzipSync(part(1, 2)), gzipSync(part(2, 3))]));
+    write("parts.jsonl.1", part(3, 4));
+    write("parts.jsonl", part(4));
+    write("parts.json5", CONFIG.replace("audit.jsonl", "parts.jsonl"));
+    const names = ["parts.jsonl", "parts.jsonl.1", "parts.jsonl.1.gz", "parts.jsonl.2.gz"];
+    for (const args of [names, ["--config", "parts.json5"]]) {
+      const { status, stdout } = await verify(...args);
+      expect([status, stdout]).toEqual([0, expect.stringContaining("Intact: 6 lines, chains: 2")]);
+    }
+    write("parts.jsonl.2.gz", gzipSync(part(0, 1).replace('"operator"', '"somebody"').replace(/"n":1/, '"n":9')));
+    expect((await verify(...names)).status).toBe(1);
+  });
+
   test.each([
     [[], 64, "'audit verify' needs the files of an audit, or --config"],
     [["audit.jsonl", "--did", "did:web:example.com"], 64, "--did must be the did:key of the venue's key"],
+    [["audit.jsonl", "--did", "did:key:zDnaerDaTF5BX"], 64, "DID document lists, not a P-256 did:key"],
+    [["audit.jsonl.2.zst"], 66, "audit.jsonl.2.zst: it is compressed by zstd. Decompress it first"],
+    [["cut.gz"], 66, "An audit file cannot be read: Z_BUF_ERROR: "],
     [["none.jsonl"], 66, "An audit file cannot be read: ENOENT"],
     [["work"], 66, "An audit file cannot be read: EISDIR"],
   ])("%j is refused", async (args, status, text) => {

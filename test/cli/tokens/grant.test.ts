@@ -231,6 +231,12 @@ describe("grant makes no token, and says why,", () => {
       64,
       /^--to must be a did:key of an Ed25519 key, or another DID, not 'bob'\n/,
     ],
+    [
+      "for a key of another type",
+      ["--to", "did:key:z4MXj1wBzi9jUstyPMS4jQqB6KdJai", ...READ_REPORTS, "--key", "alice"],
+      64,
+      /^--to must be a did:key of an Ed25519 key, or another DID, not an RSA did:key/,
+    ],
     ["for a key that cannot be", ["--to", `${did("bob")}x`, ...READ_REPORTS, "--key", "alice"], 64, /^--to must be/],
     [
       "on no resource",

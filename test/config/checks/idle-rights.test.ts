@@ -127,6 +127,18 @@ describe("an owner whom nobody can prove to be is pointed out", () => {
     ]);
   });
 
+  test("with the type of its key, where that is not taken", () => {
+    const is = (type: string) => `is ${type} did:key, and only Ed25519 keys are taken: nobody can prove to be it`;
+    const [rsa, p384] = [
+      "did:key:zgghBUVkqmWS8e1ioRVp2WN9Vw6x",
+      "did:key:z82Lm1MpAkeJcix9K8TMiLd5NMAhnwkjjCBeWHXyu3U4oT2MVJJKXkcVBgjGhnLBn2Kaau9",
+    ];
+    expect(warningsOf(rooted(rsa))).toEqual([`'file.roots.docs.owner' ${is("an RSA")}`]);
+    expect(warningsOf({ auth: { grants: [grant("file://", p384)] } })).toEqual([
+      `'auth.grants[0].did' ${is("a P-384")}`,
+    ]);
+  });
+
   test.each<[string, VenueConfigInput]>([
     [KEY, {}],
     ["did:web:v", { did: "did:web:v" }],

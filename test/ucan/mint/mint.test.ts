@@ -166,7 +166,7 @@ describe("is not made, and says why:", () => {
       "one with a key of another kind",
       { ...root, audience: "did:key:zDnaerDaTF5" },
       "bad_did",
-      /^The audience is not a DID/,
+      /^The audience is a P-256 did:key, and only Ed25519 keys are taken\. Give a did:key/,
     ],
     ["an end that is now", { ...root, expiresAt: NOW }, "bad_exp", /^The end is not a time in the future/],
     ["one in milliseconds", { ...root, expiresAt: NOW * 1000 }, "bad_exp", /^The end is not a time in the future/],

@@ -67,6 +67,22 @@ describe("a UCAN as bearer", () => {
     expect(await here.outcome({ bearer: make() })).toBe(401);
   });
 
+  test.each([
+    ["RS256", "z4MXj1wBzi9jUstyPMS4jQqB6KdJaiatPkAtVtGc6bQEQEEsKTic", 256, "an RSA"],
+    ["ES256", "zDnaerDaTF5BXEavCrfRZEk316dpbLsfPDZ3WJ5hRTPFU2169", 64, "a P-256"],
+    ["ES256K", "zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme", 64, "a secp256k1"],
+    ["EdDSA", "z6LSeu9HkTHSfLLeUs2nnzUSNedgDUevfNQgQjQC23ZCit6F", 64, "an X25519"],
+  ])("by a key of %s is told of which type its issuer is", async (alg, key, bytes, type) => {
+    await here.open();
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const iss = `did:key:${key}`;
+    const claims = part({ iss, sub: iss, exp: secondsFromNow(60), iat: secondsFromNow(0) });
+    const bearer = `${part({ alg, typ: "JWT" })}.${claims}.${Buffer.alloc(bytes, 1).toString("base64url")}`;
+    const { status, job } = await here.call({ bearer });
+    const why = `its issuer is ${type} did:key, and only Ed25519 keys are taken`;
+    expect([status, job]).toEqual([401, { error: `Invalid or expired token: ${why}` }]);
+  });
+
   test("that is a grant is told where it belongs, and that is no more than it says itself", async () => {
     await here.open();
     const { status, job } = await here.call({ bearer: ucan(operator, { aud: bob.did, att: [DOCS] }) });

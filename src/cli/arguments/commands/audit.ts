@@ -1,5 +1,6 @@
 // The command line of `audit verify`.
 
+import { otherDidKey } from "../../../ucan/token/key-types.js";
 import { singleValue, UsageError, type Values } from "../options.js";
 
 /** Parsed `audit verify` command. */
@@ -18,8 +19,10 @@ export function parseAuditVerify(files: readonly string[], values: Values): Audi
   if (files.length === 0 && config === undefined) {
     throw new UsageError("'audit verify' needs the files of an audit, or --config. Example: audit verify audit.jsonl*");
   }
-  if (did !== undefined && !did.startsWith("did:key:")) {
-    throw new UsageError("--did must be the did:key of the venue's key, which its DID document lists");
+  if (did !== undefined && (!did.startsWith("did:key:") || otherDidKey(did) !== undefined)) {
+    const not = otherDidKey(did);
+    const hint = "--did must be the did:key of the venue's key, which its DID document lists";
+    throw new UsageError(not === undefined ? hint : `${hint}, not ${not}`);
   }
   return { name: "audit verify", files, did, config, json: values.has("json") };
 }

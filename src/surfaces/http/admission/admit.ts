@@ -129,7 +129,7 @@ export class Admission {
       const isMount = isBasic(authorization) && result.caller.authentication === "session";
       return isMount ? invalidToken() : result.caller;
     }
-    return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result.delegatedTo);
+    return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result);
   }
 
   #servesPublic(request: FastifyRequest): boolean {

@@ -44,10 +44,12 @@ export const severalHosts = (): HttpError => new HttpError(400, "More than one H
 export const authenticationRequired = (): HttpError =>
   new HttpError(401, "Authentication required", { "www-authenticate": "Bearer" });
 
-/** @param delegatedTo audience of the token, when it is a delegation to somebody else and so not a credential */
-export const invalidToken = (delegatedTo?: string): HttpError => {
+/** @param why what is known of it, of `AuthenticationResult` */
+export const invalidToken = (why: { delegatedTo?: string; signedBy?: string } = {}): HttpError => {
+  const { delegatedTo, signedBy } = why;
+  const issuer = signedBy === undefined ? "" : `: its issuer is ${signedBy}`;
   const hint = `: token is a delegation to ${echo(delegatedTo ?? "")}; send it in 'ucans' and authenticate as its audience`;
-  const text = `Invalid or expired token${delegatedTo === undefined ? "" : hint}`;
+  const text = `Invalid or expired token${delegatedTo === undefined ? issuer : hint}`;
   return new HttpError(401, text, { "www-authenticate": 'Bearer error="invalid_token"' });
 };
 
