@@ -1,7 +1,9 @@
+import { otherEncoding } from "../core/errors/edit-texts.js";
 import { etagOf, expectedOf } from "../core/etag.js";
-import type { Operation } from "../core/ports/operation.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
-import { addedBodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
+import { addedBodyOf, CONTENT_FIELDS, checkOneSource, encodingOf, givesText, textOf } from "./content/content.js";
+import { isAscii, knownEncoding } from "./content/known-encoding.js";
 
 /** `append`: adds content to the end of a file. */
 export const append: Operation<AppendInput, AppendOutput> = {
@@ -17,6 +19,7 @@ export const append: Operation<AppendInput, AppendOutput> = {
   },
   async run(input, call) {
     const { parents = false, expectedSize } = input;
+    await requireSameEncoding(input, call);
     const options = { parents, expectedSize, expected: expectedOf(input) };
     const written = await call.root.backend.append(call.path, addedBodyOf(input, call), options, call.access);
     const { bytes, created, sha256, isRepeated } = written;
@@ -31,3 +34,9 @@ export const append: Operation<AppendInput, AppendOutput> = {
   },
   bytes: ({ appended }) => appended,
 };
+
+/** Text beyond ASCII is not put behind text of which nobody knows the encoding. @throws NOT_TEXT */
+async function requireSameEncoding(input: AppendInput, call: PathCall): Promise<void> {
+  if (!givesText(input) || (input.encoding ?? encodingOf(call)) !== undefined || isAscii(textOf(input))) return;
+  if ((await knownEncoding(call)) === "other") throw otherEncoding(call.access.place);
+}

@@ -9,14 +9,14 @@ import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { HashedContent } from "../core/recent-contents.js";
 import type { EditInput, EditOutput } from "../schema/types.js";
 import { placeKey, sha256Of, versionOf } from "./content/file-etag.js";
-import { lineAt } from "./content/terminators.js";
 import { inTurn } from "./editing/in-turn.js";
 import { editsOf, mayCancelOut } from "./editing/input.js";
 import type { Replacement } from "./editing/match.js";
 import { type NewContent, newContent } from "./editing/new-content.js";
 import { type HeldOriginal, holdOriginal, type Original, WHAT_IT_FOUND } from "./editing/original.js";
-import { planOf, yieldIfDue } from "./editing/plan.js";
+import { planOf } from "./editing/plan.js";
 import { unifiedDiff } from "./editing/unified-diff.js";
+import { yieldIfDue } from "./editing/yield.js";
 
 /** Most characters of a diff, for models and for other callers. */
 const DIFF_CHARS_MODEL = 4_000;
@@ -61,7 +61,7 @@ async function editFile(input: EditInput, call: PathCall): Promise<EditOutput> {
     size: content?.bytes.length ?? original.size,
     applied: plan.length,
     ...(mayRead ? { ...versionOf(sha256, call), previousEtag: etagOf(original.sha256) } : {}),
-    ...(mayRead && content !== undefined ? { firstChangedLine: lineAt(content.first, original.text) } : {}),
+    ...(mayRead && content !== undefined ? { firstChangedLine: content.firstLine } : {}),
     ...(mayRead && call.terms?.edits === undefined ? diffOf(original, plan, call) : {}),
     ...(isDry ? { dryRun: true } : {}),
   };
@@ -77,7 +77,7 @@ async function planContent(
   try {
     if (terms !== undefined) return await planBy(terms, original, { call, mayRead });
     const plan = await planOf(editsOf(input), original, { call, mayRead });
-    return { plan, content: newContent(original, plan, call) };
+    return { plan, content: await newContent(original, plan, call) };
   } catch (error) {
     original.release();
     throw error;
@@ -99,7 +99,7 @@ async function planBy(
   let content: NewContent | undefined;
   try {
     const plan = await terms.plan({ text, sha256, mayRead, breathe: () => yieldIfDue(scope), remainingMs });
-    content = newContent(original, plan, call);
+    content = await newContent(original, plan, call);
     return { plan, content };
   } finally {
     if (content === undefined) await refuseReadOnly(call);

@@ -9,8 +9,8 @@ import type { FileCall, Operation, PathCall, PlacesCall } from "../core/ports/op
 import type { PatchInput, PatchOutput } from "../schema/types.js";
 import { versionOf } from "./content/file-etag.js";
 import { inTurn } from "./editing/in-turn.js";
-import { yieldIfDue } from "./editing/plan.js";
 import { diffLines } from "./editing/unified-diff.js";
+import { yieldIfDue } from "./editing/yield.js";
 import { sectionsOf } from "./patching/envelope.js";
 import { type PlacedSection, type PlannedSection, planSection } from "./patching/plan.js";
 import { mayLeaveAsIs, type Section } from "./patching/section.js";

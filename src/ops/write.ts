@@ -1,8 +1,10 @@
 import { expectedOf } from "../core/etag.js";
-import type { Operation } from "../core/ports/operation.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { WriteInput, WriteOutput } from "../schema/types.js";
-import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
+import { bodyOf, CONTENT_FIELDS, checkOneSource, encodingOf, givesText, textOf } from "./content/content.js";
+import { bareName } from "./content/encoding.js";
 import { versionOf } from "./content/file-etag.js";
+import { isAscii, knownEncoding } from "./content/known-encoding.js";
 
 /** `write`: creates a file or replaces its content, atomically. */
 export const write: Operation<WriteInput, WriteOutput> = {
@@ -18,13 +20,29 @@ export const write: Operation<WriteInput, WriteOutput> = {
   },
   async run(input, call) {
     const options = { parents: input.parents ?? false, expected: expectedOf(input) };
+    const hint = await changeOfEncoding(input, call);
     const { bytes, created, sha256 } = await call.root.backend.write(
       call.path,
       bodyOf(input, call),
       options,
       call.access,
     );
-    return { written: bytes, created, ...(sha256 === undefined ? {} : versionOf(sha256, call)) };
+    const version = sha256 === undefined ? {} : versionOf(sha256, call);
+    return { written: bytes, created, ...version, ...(hint === undefined || created ? {} : { hint }) };
   },
   bytes: ({ written }) => written,
 };
+
+/** What to say where the text of a file goes into another encoding, and the call does not name that. */
+async function changeOfEncoding(input: WriteInput, call: PathCall): Promise<string | undefined> {
+  if (!givesText(input) || input.encoding !== undefined) return undefined;
+  const before = await knownEncoding(call);
+  if (before === undefined || before === "ascii") return undefined;
+  const now = encodingOf(call) ?? "utf-8";
+  const isWide = before.startsWith("utf-16");
+  if (bareName(now) === bareName(before) || (isWide ? bareName(now) === "utf16" : isAscii(textOf(input))))
+    return undefined;
+  if (before === "other" && bareName(now) !== "utf8") return undefined;
+  const was = before === "other" ? "in another encoding (latin1?)" : before;
+  return `The file was ${was} and is ${now} now. Pass encoding to keep it`;
+}

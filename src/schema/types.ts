@@ -832,11 +832,11 @@ export interface WriteInput {
    */
   path: string;
   /**
-   * UTF-8 text
+   * Text
    */
   content?: string;
   /**
-   * JSON value, written as compact JSON
+   * JSON value
    */
   value?: unknown;
   /**
@@ -851,6 +851,10 @@ export interface WriteInput {
    * Create missing parent directories
    */
   parents?: boolean;
+  /**
+   * If not UTF-8: latin1, …
+   */
+  encoding?: string;
   /**
    * Etag it must have
    */
@@ -960,11 +964,11 @@ export interface AppendInput {
    */
   path: string;
   /**
-   * UTF-8 text
+   * Text
    */
   content?: string;
   /**
-   * JSON value, written as compact JSON
+   * JSON value
    */
   value?: unknown;
   /**
@@ -979,6 +983,10 @@ export interface AppendInput {
    * Create missing parent directories
    */
   parents?: boolean;
+  /**
+   * If not UTF-8: latin1, …
+   */
+  encoding?: string;
   /**
    * Etag it must have
    */

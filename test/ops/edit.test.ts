@@ -351,25 +351,15 @@ describe("file:edit is refused, and changes nothing", () => {
   });
 
   test("of bytes that are no text", async () => {
-    ground.put("f", Buffer.from("a\xffb", "latin1"));
+    ground.put("f", Buffer.from("a\xff\0b", "latin1"));
     const text =
-      "File is not valid UTF-8 text. If it is text, pass its encoding, such as latin1. Else replace it whole with file:write";
+      "File is not valid UTF-8 text. Pass its encoding: latin1 takes every byte as a character and keeps all others";
     expect(await ground.fail("edit", { path: "f", ...one })).toEqual(failure("NOT_TEXT", text, "f"));
+    await ground.run("edit", { path: "f", ...one, encoding: "latin1" });
+    expect(ground.get("f").toString("latin1")).toBe("b\xff\0b");
   });
 
-  test("of a file over the limit of reads", async () => {
-    ground.put("f", "a".repeat(21));
-    expect(await ground.fail("edit", { path: "f", ...one })).toEqual(
-      failure(
-        "TOO_LARGE",
-        "File is too large to read in one call: 21 bytes, limit 20. Replace it whole with file_write",
-        "f",
-        { size: 21, limit: 20 },
-      ),
-    );
-  });
-
-  test("where it would become too large, before so much is made", async () => {
+  test("where more is added than one write may, before so much is made", async () => {
     ground.put("f", "aaa");
     const failed = await ground.fail("edit", { path: "f", oldText: "a", newText: "12345é", expect: 3 });
     expect(failed).toEqual(failure("TOO_LARGE", "Content too large: 18 bytes, limit 15", "f", { size: 18, limit: 15 }));
@@ -380,10 +370,11 @@ describe("file:edit is refused, and changes nothing", () => {
     expect(ground.get("f").toString()).toBe("aaa");
   });
 
-  test("but a file may stay as large as it is", async () => {
-    ground.put("f", "a".repeat(19));
-    await ground.run("edit", { path: "f", oldText: "a".repeat(19), newText: "b".repeat(19) });
-    expect(ground.get("f").toString()).toBe("b".repeat(19));
+  test("but a file may be larger than a read or a write", async () => {
+    ground.put("f", `${"a".repeat(29)}z`);
+    await ground.run("edit", { path: "f", oldText: `${"a".repeat(29)}z`, newText: `${"b".repeat(29)}z` });
+    await ground.run("edit", { path: "f", oldText: "z", newText: "z and more" });
+    expect(ground.get("f").toString()).toBe(`${"b".repeat(29)}z and more`);
   });
 
   test("on what is no file, or elsewhere", async () => {

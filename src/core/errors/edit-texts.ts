@@ -105,8 +105,26 @@ export const notEncodable = (place: Place, encoding = "utf-8"): FileAdapterError
 
 /** @param encoding that was asked for */
 export const notTextToEdit = (place: Place, encoding = "UTF-8"): FileAdapterError =>
-  adapterError("NOT_TEXT", [`File is not valid ${escapeText(encoding)} text. `, ...NOT_TEXT_ADVICE], at(place));
+  adapterError("NOT_TEXT", [`File is not valid ${escapeText(encoding)} text. `, ...ENCODING_ADVICE], at(place));
 
-const NOT_TEXT_ADVICE: Sentence = [
-  ...["If it is text, pass its ", field("encoding"), ", such as latin1. Else replace it whole with ", tool("write")],
+const ENCODING_ADVICE: Sentence = [
+  ...["Pass its ", field("encoding"), ": latin1 takes every byte as a character and keeps all others"],
 ];
+
+/** What is in the file is no UTF-8: new text may have to be in another encoding. @param such one that it may be */
+export const otherEncoding = (place: Place, such = "latin1"): FileAdapterError =>
+  adapterError(
+    "NOT_TEXT",
+    ["File is not valid UTF-8 text. Pass its ", field("encoding"), `, such as ${such}`],
+    at(place),
+  );
+
+export const tooLargeToEdit = (place: Place, size: number, limit: number): FileAdapterError =>
+  adapterError(
+    "TOO_LARGE",
+    [
+      `File is too large to edit: ${size} bytes, limit ${limit}. Read its parts with `,
+      ...[tool("read"), " (", field("offset"), ", ", field("length"), ") and add to it with ", tool("append")],
+    ],
+    { ...at(place), size, limit },
+  );

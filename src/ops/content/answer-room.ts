@@ -11,6 +11,8 @@ const WEIGHTS = {
   text: 3,
   /** As a JSON value: values are much larger than their text. */
   values: 10,
+  /** To be edited: bytes and text, before and after. */
+  edit: 6,
 } as const;
 
 /** Reserves memory for an answer before it is built. @param bytes size of the file content in it @throws NeedsMemory */

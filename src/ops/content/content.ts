@@ -1,7 +1,7 @@
 // The content of a write, from text, a JSON value, base64 or an asset, within the size limits.
 
 import { createHash } from "node:crypto";
-import { notEncodable } from "../../core/errors/edit-texts.js";
+import { notEncodable, otherEncoding } from "../../core/errors/edit-texts.js";
 import {
   assetNoContent,
   assetNotFound,
@@ -16,7 +16,7 @@ import type { AssetContent } from "../../core/ports/adapter.js";
 import type { Body } from "../../core/ports/backend.js";
 import type { Call, PathCall } from "../../core/ports/operation.js";
 import { stringifyExact } from "../../schema/exact-json.js";
-import { codecOf, encodeNew, UTF8 } from "./encoding.js";
+import { checkEncoding, codecOf, encodeNew, UTF8 } from "./encoding.js";
 
 /** The four ways to give new content; exactly one is allowed. */
 export interface ContentSource {
@@ -32,7 +32,8 @@ const SOURCES = [...CONTENT_FIELDS, "asset"] as const;
 const BASE64 = /^[A-Za-z0-9+/]*$/;
 
 /** @throws INVALID_INPUT unless exactly one source is given; `null` is a value */
-export function checkOneSource(input: ContentSource): void {
+export function checkOneSource(input: TextSource): void {
+  checkEncoding(input.encoding);
   const given = SOURCES.filter((source) => input[source] !== undefined);
   if (given.length === 1) return;
   const expected = "exactly one of content, value, bytes, asset";
@@ -53,33 +54,43 @@ export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "can
   readonly encoding?: string | undefined;
 }
 
+/** Content, and the encoding of its text. */
+export type TextSource = ContentSource & { readonly encoding?: string };
+
 /** The content of a write, loaded when the backend asks for it. */
-export function bodyOf(input: ContentSource, call: PathCall): Body {
-  const content = contentCall(call);
+export function bodyOf(input: TextSource, call: PathCall): Body {
+  const content = contentCall(input, call);
   return { load: () => loadContent(input, content) };
 }
 
-function contentCall({ limits, resolveAsset, cancellation, access, root, terms }: PathCall): ContentCall {
-  const encoding = terms?.isUtf8 === true ? undefined : root.encoding;
-  return { limits, resolveAsset, cancellation, place: access.place, encoding };
+function contentCall({ encoding }: TextSource, call: PathCall): ContentCall {
+  const { limits, resolveAsset, cancellation, access } = call;
+  return { limits, resolveAsset, cancellation, place: access.place, encoding: encoding ?? encodingOf(call) };
 }
+
+/** In which text is written where the call does not say. */
+export const encodingOf = ({ root, terms }: PathCall): string | undefined =>
+  terms?.isUtf8 === true ? undefined : root.encoding;
 
 /**
  * The content of an append. Text goes on in the encoding of a file that begins with a byte order mark. For a caller that may
  * not read the file it does not: the number of bytes added, or a refusal, would tell it how the file begins. It gets the
  * answer that it would get for any other file, although the file is no text any more then.
  */
-export function addedBodyOf(input: ContentSource, call: PathCall): Body {
+export function addedBodyOf(input: TextSource, call: PathCall): Body {
   const body = bodyOf(input, call);
-  if (input.bytes !== undefined || input.asset !== undefined) return body;
-  const content = contentCall(call);
+  if (!givesText(input)) return body;
+  const content = contentCall(input, call);
   const { encoding, place } = content;
   const addedTo = (head: Buffer, size: number): Buffer | undefined => {
     if (!call.access.holds("crud/read")) return undefined;
     const codec = codecOf(head, encoding);
+    // A NUL beside a character: UTF-16 without its mark.
+    if (encoding === undefined && codec === UTF8 && (head[0] === 0) !== (head[1] === 0))
+      throw otherEncoding(place, "utf-16le");
     if (codec === UTF8) return undefined;
     if (codec === undefined || size % codec.unit !== 0) {
-      throw notText(place, codec?.name ?? encoding, "Add bytes (base64), or replace it whole with file_write");
+      throw notText(place, codec?.name ?? encoding, "Pass its encoding, or add bytes (base64)");
     }
     const bytes = codec.encode(textOf(input));
     if (bytes === undefined) throw notEncodable(place, codec.name);
@@ -87,6 +98,8 @@ export function addedBodyOf(input: ContentSource, call: PathCall): Body {
   };
   return { ...body, addedTo };
 }
+
+export const givesText = ({ bytes, asset }: ContentSource): boolean => bytes === undefined && asset === undefined;
 
 /** Loads content for a file or a drive. @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT */
 export function loadContent(input: ContentSource, call: ContentCall): Awaitable<Buffer | AsyncIterable<Uint8Array>> {
@@ -104,8 +117,8 @@ function requireSize(bytes: Buffer, { place, limits }: ContentCall): Buffer {
   return bytes;
 }
 
-/** The text of `content` or of `value`. */
-function textOf({ content, value }: ContentSource): string {
+/** The text of `content` or of `value`. @throws INVALID_INPUT */
+export function textOf({ content, value }: ContentSource): string {
   if (content === undefined) return stringify(value);
   if (!content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
   return content;

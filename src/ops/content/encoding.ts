@@ -2,6 +2,8 @@
 
 import { isUtf8 } from "node:buffer";
 import { createRequire } from "node:module";
+import { invalidInput } from "../../core/errors/texts.js";
+import { brokenBytes } from "./broken-text.js";
 
 /** A strict text encoding: bytes that do not round-trip are not text. */
 export interface TextCodec {
@@ -23,6 +25,8 @@ export interface TextForm {
   readonly encoding: string;
   /** The file starts with a byte order mark. */
   readonly bom: boolean;
+  /** Some bytes are no UTF-8: the text is as `brokenText` gives it. */
+  readonly isBroken?: boolean;
 }
 
 /** The text of a whole file, without its byte order mark. */
@@ -30,7 +34,7 @@ export interface DecodedText extends TextForm {
   readonly text: string;
 }
 
-const BOM = "\ufeff";
+export const BOM = "\ufeff";
 const MAX_NAME = 40;
 /** iconv-lite names that are no text encodings, or that do not encode a line feed as the byte 0x0a. */
 const NO_TEXT_ENCODING = /^(base64|hex|.*utf7.*|utf32.*|ucs4.*|.*utf8.*|cesu8)$/;
@@ -95,6 +99,12 @@ export function searchableText(bytes: Buffer, encoding?: string): Buffer {
 export const isEncodingName = (name: string): boolean =>
   name.length <= MAX_NAME && (/^(utf16(le|be)?|ucs2)$/.test(bareName(name)) || byName(name) !== undefined);
 
+/** @throws INVALID_INPUT unless {@link codecOf} knows the name, or there is none */
+export function checkEncoding(name: string | undefined): void {
+  if (name === undefined || isEncodingName(name)) return;
+  throw invalidInput("'encoding' must be the name of a text encoding", "/encoding", "utf-8, utf-16le, latin1, …");
+}
+
 /**
  * Decodes a whole file losslessly: terminators stay as they are, and {@link encodeText} gives the same bytes.
  * @param encoding as for {@link codecOf}
@@ -112,7 +122,8 @@ export function decodeText(bytes: Buffer, encoding?: string): DecodedText | unde
  * Encodes a text in the form of another.
  * @returns `undefined`: the encoding cannot represent some of it, or it would not round-trip
  */
-export function encodeText(text: string, { encoding, bom }: TextForm): Buffer | undefined {
+export function encodeText(text: string, { encoding, bom, isBroken }: TextForm): Buffer | undefined {
+  if (isBroken === true) return brokenBytes(bom ? BOM + text : text);
   return codecOf(Buffer.alloc(0), encoding)?.encode(bom ? BOM + text : text);
 }
 
@@ -126,7 +137,8 @@ export function encodeNew(text: string, encoding = "utf-8"): Buffer | undefined 
   return UTF16LE.encode(text.startsWith(BOM) ? text : BOM + text);
 }
 
-const bareName = (name: string): string => name.toLowerCase().replace(/[^0-9a-z]/g, "");
+/** A name without what does not tell it from others. */
+export const bareName = (name: string): string => name.toLowerCase().replace(/[^0-9a-z]/g, "");
 
 function byMark(head: Buffer): TextCodec | undefined {
   if (head.length < 2) return undefined;

@@ -1,8 +1,9 @@
 // Etags and hashes of files for answers, from the version cache or computed.
 
 import { createHash, hash } from "node:crypto";
+import type { CallScope } from "../../core/call/scope.js";
 import { etagOf, hashText, type Sha256 } from "../../core/etag.js";
-import { type Io, wait } from "../../core/io.js";
+import { type Io, isPending, runIo, wait } from "../../core/io.js";
 import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
 import type { Call, FileCall } from "../../core/ports/operation.js";
 
@@ -17,6 +18,18 @@ const CHUNK = 262_144;
 
 /** The SHA-256 of a whole content in memory, in hex. */
 export const sha256Of = (whole: Buffer): Sha256 => hash("sha256", whole, "hex");
+
+/** As {@link sha256Of}; lets other calls run where that takes long. */
+export async function hashWhole(whole: Buffer, scope: CallScope): Promise<Sha256> {
+  if (whole.length <= CHUNK) return sha256Of(whole);
+  const digest = createHash("sha256");
+  for (let at = 0; at < whole.length; at += CHUNK) {
+    digest.update(whole.subarray(at, at + CHUNK));
+    const pause = runIo(scope.breathe());
+    if (isPending(pause)) await pause;
+  }
+  return digest.digest("hex");
+}
 
 /** Under which the content of a file is remembered. */
 export const placeKey = ({ root, path }: FileCall): string => `${root.name}/${path.text}`;

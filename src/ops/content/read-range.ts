@@ -10,7 +10,15 @@ import { type Cut, cutLines, cutTail } from "./cut-to-budget.js";
 import { codecOf, type TextCodec, UTF8 } from "./encoding.js";
 import { type Piece, pieceOutput } from "./read-piece.js";
 import { isOpenEnded, type Reading, rangeOf } from "./reading.js";
-import { characterEnd, characterLength, characterStart, endsCodePoint, lastLineEnd, lineEnd } from "./text.js";
+import {
+  characterEnd,
+  characterLength,
+  characterStart,
+  countFeeds,
+  endsCodePoint,
+  lastLineEnd,
+  lineEnd,
+} from "./text.js";
 
 /** Bytes fetched beyond a range of text, so that its end can move to a character boundary. */
 const MARGIN = 4;
@@ -263,10 +271,4 @@ function* readWindow(
     yield* scope.breathe();
   }
   return { bytes: parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, length), isLast };
-}
-
-function countFeeds(bytes: Buffer, codec: TextCodec): number {
-  let feeds = 0;
-  for (let next = lineEnd(bytes, 0, codec); next > 0; next = lineEnd(bytes, next, codec)) feeds++;
-  return feeds;
 }

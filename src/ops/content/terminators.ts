@@ -143,9 +143,12 @@ function countBelow(limit: number, ascending: readonly number[]): number {
   return low;
 }
 
-/** The 1-based line of a position; only `\n` ends a line, as in reads of lines. */
-export const lineAt = (position: number, text: string): number => {
+/** The 1-based lines of positions; only `\n` ends a line, as in reads of lines. */
+export function linesAt(ascending: readonly number[], text: string): number[] {
   let line = 1;
-  for (let at = text.indexOf("\n"); at >= 0 && at < position; at = text.indexOf("\n", at + 1)) line++;
-  return line;
-};
+  let next = text.indexOf("\n");
+  return ascending.map((position) => {
+    for (; next >= 0 && next < position; next = text.indexOf("\n", next + 1)) line++;
+    return line;
+  });
+}

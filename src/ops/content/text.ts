@@ -21,6 +21,9 @@ export function isText(bytes: Buffer, options: TextRule = { allowNul: false }): 
   return isUtf8(bytes) && (options.allowNul || !bytes.subarray(0, NUL_WINDOW).includes(0));
 }
 
+/** Whether bytes that are no UTF-8 may be text all the same. */
+export const mayBeText = (bytes: Buffer): boolean => !bytes.subarray(0, NUL_WINDOW).includes(0);
+
 /** Decodes bytes, with the same NUL rule in any encoding; `undefined`: they are not text. */
 export function textIn(bytes: Buffer, codec: TextCodec, options: TextRule): string | undefined {
   if (codec === UTF8) return isText(bytes, options) ? bytes.toString("utf8") : undefined;
@@ -37,6 +40,13 @@ export function lineEnd(bytes: Buffer, from: number, { unit, bigEndian }: TextCo
     if (at % 2 === low && bytes[at + 1 - 2 * low] === 0) return at + 2 - low;
   }
   return -1;
+}
+
+/** Number of line feeds. */
+export function countFeeds(bytes: Buffer, codec: TextCodec): number {
+  let feeds = 0;
+  for (let next = lineEnd(bytes, 0, codec); next > 0; next = lineEnd(bytes, next, codec)) feeds++;
+  return feeds;
 }
 
 /** End of the last line feed before `before`; 0: there is none. */

@@ -2,14 +2,12 @@
 
 import { invalidInput } from "../../core/errors/texts.js";
 import type { EditInput } from "../../schema/types.js";
-import { isEncodingName } from "../content/encoding.js";
+import { checkEncoding } from "../content/encoding.js";
 import type { Edit } from "./match.js";
 
 /** The edits of an input, given as a list or in short form. @throws INVALID_INPUT */
 export function editsOf({ edits, oldText, newText, expect, encoding }: EditInput): readonly Edit[] {
-  if (encoding !== undefined && !isEncodingName(encoding)) {
-    throw invalidInput("'encoding' must be the name of a text encoding", "/encoding", "utf-8, utf-16le, latin1, …");
-  }
+  checkEncoding(encoding);
   const short = { oldText, newText, expect };
   if (edits === undefined) return [shorthand(short)];
   const both = Object.entries(short).find(([, value]) => value !== undefined)?.[0];

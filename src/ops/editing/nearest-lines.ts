@@ -198,7 +198,7 @@ function describeStretches(
       .join("");
     const shown = cut(text, Math.floor(room / (stretches.length - index)));
     room -= shown.length;
-    return { startLine: from + 1, endLine: to, text: shown, differs: differenceOf(wanted, text) };
+    return { startLine: from + 1, endLine: to, text: shown.toWellFormed(), differs: differenceOf(wanted, text) };
   });
 }
 

@@ -1,53 +1,101 @@
 // The content of a file after its edits.
 
+import { notEncodable } from "../../core/errors/edit-texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { firstDifference } from "./apply.js";
+import { brokenLength } from "../content/broken-text.js";
+import { codecOf, encodeText } from "../content/encoding.js";
+import { countFeeds } from "../content/text.js";
 import type { Replacement } from "./match.js";
-import { bytesOf, checkedLength, type HeldOriginal, textAfter } from "./original.js";
+import { checkAdded, checkGrowth, type HeldOriginal } from "./original.js";
+import { yieldIfDue } from "./yield.js";
 
 /** Content that differs from the original. */
 export interface NewContent {
   readonly bytes: Buffer;
-  /** Position of the first difference, in characters of the original. */
-  readonly first: number;
-  /** About as many bytes are before it; at most all. */
+  /** 1-based line of the first difference, in the original. */
+  readonly firstLine: number;
+  /** Bytes before it. */
   readonly unchangedBytes: number;
 }
 
-const ASCII = /^[\0-\x7f]*$/;
+/** Bytes copied or compared at once. */
+const BLOCK = 1_048_576;
+const NOTHING = Buffer.alloc(0);
 
-/** `undefined`: nothing changes. @param plan by position, not overlapping @throws TOO_LARGE, NOT_TEXT */
-export function newContent(
+/**
+ * Puts the new texts among the bytes, which stay as they are: no text of that size is built and encoded.
+ * @param plan by position, not overlapping
+ * @returns `undefined`: nothing changes
+ * @throws TOO_LARGE, NOT_TEXT
+ */
+export async function newContent(
   original: HeldOriginal,
   plan: readonly Replacement[],
   call: FileCall,
-): NewContent | undefined {
-  if (isAscii(original) && plan.every(({ text }) => ASCII.test(text))) return splicedBytes(original, plan, call);
-  const text = textAfter(original, plan, call);
-  const first = firstDifference(original.text, text, plan[0]?.start ?? 0);
-  if (first === undefined) return undefined;
-  const bytes = bytesOf(text, original, call);
-  return { bytes, first, unchangedBytes: Math.min(bytes.length, Buffer.byteLength(text.slice(0, first))) };
-}
-
-/** In UTF-8, only ASCII has as many bytes as characters. */
-const isAscii = ({ form, text, size }: HeldOriginal): boolean => form.encoding === "utf-8" && text.length === size;
-
-/** The same on the bytes: no text of that size is built and encoded. */
-function splicedBytes(original: HeldOriginal, plan: readonly Replacement[], call: FileCall): NewContent | undefined {
+): Promise<NewContent | undefined> {
+  checkAdded(original, plan, call);
   const before = original.bytes;
-  const bytes = call.versions.recent.room(checkedLength(original, plan, call));
-  let from = 0;
-  let to = 0;
-  for (const { start, end, text } of plan) {
-    to += before.copy(bytes, to, from, start);
-    to += bytes.write(text, to, "latin1");
+  const added = encodedTexts(original, plan, call);
+  const lengthOf = lengthsIn(original);
+  const ranges: { readonly start: number; readonly end: number; readonly put: Buffer }[] = [];
+  let [at, bytesAt, length] = [0, 0, before.length];
+  for (const [index, { start, end }] of plan.entries()) {
+    const from = bytesAt + lengthOf(at, start);
+    const to = from + lengthOf(start, end);
+    const put = added[index] ?? NOTHING;
+    ranges.push({ start: from, end: to, put });
+    length += put.length - (to - from);
+    [at, bytesAt] = [end, to];
+  }
+  const sum = added.reduce((bytes, one) => bytes + one.length, 0);
+  checkGrowth({ added: sum, grows: length > before.length }, call);
+  const bytes = call.versions.recent.room(length);
+  const { scope } = call.access;
+  let [from, to] = [0, 0];
+  for (const { start, end, put } of [...ranges, { start: before.length, end: before.length, put: NOTHING }]) {
+    for (; from < start; from += BLOCK) {
+      to += before.copy(bytes, to, from, Math.min(start, from + BLOCK));
+      if (before.length > BLOCK) await yieldIfDue(scope);
+    }
+    to += put.copy(bytes, to);
     from = end;
   }
-  before.copy(bytes, to, from);
-  if (bytes.equals(before)) return undefined;
+  return differing(original, bytes, ranges[0]?.start ?? 0);
+}
+
+/** @param same bytes at the start that are known to be the same */
+function differing({ bytes: before, form }: HeldOriginal, bytes: Buffer, same: number): NewContent | undefined {
   const most = Math.min(before.length, bytes.length);
-  let first = plan[0]?.start ?? 0;
+  const isSame = (at: number) => before.subarray(at, at + BLOCK).equals(bytes.subarray(at, at + BLOCK));
+  let first = same;
+  while (first < most && isSame(first)) first += BLOCK;
+  if (first >= most && before.length === bytes.length) return undefined;
   while (first < most && before[first] === bytes[first]) first++;
-  return { bytes, first, unchangedBytes: first };
+  const unchangedBytes = Math.min(first, most);
+  const codec = codecOf(before, form.encoding);
+  const feeds = codec === undefined ? 0 : countFeeds(before.subarray(0, unchangedBytes), codec);
+  return { bytes, firstLine: 1 + feeds, unchangedBytes };
+}
+
+/** The new texts in the encoding of the file. */
+function encodedTexts({ form }: HeldOriginal, plan: readonly Replacement[], { access }: FileCall): Buffer[] {
+  const known = new Map<string, Buffer>();
+  return plan.map(({ text }) => {
+    const bytes = known.get(text) ?? encodeText(text, { encoding: form.encoding, bom: false });
+    if (bytes === undefined) throw notEncodable(access.place, form.encoding);
+    known.set(text, bytes);
+    return bytes;
+  });
+}
+
+/** The length in bytes of a range of the text. */
+function lengthsIn({ form, text, size }: HeldOriginal): (start: number, end: number) => number {
+  const { encoding, isBroken } = form;
+  if (text.length === size) return (start, end) => end - start;
+  if (encoding.startsWith("utf-16")) return (start, end) => 2 * (end - start);
+  if (encoding === "utf-8") {
+    const length = isBroken === true ? brokenLength : Buffer.byteLength;
+    return (start, end) => length(text.slice(start, end));
+  }
+  return (start, end) => encodeText(text.slice(start, end), { encoding, bom: false })?.length ?? 0;
 }

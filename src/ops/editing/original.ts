@@ -1,20 +1,26 @@
 // The text of a file that is edited, with what is needed to write it back in the same form.
 
-import { notEncodable, notTextToEdit } from "../../core/errors/edit-texts.js";
+import { notEncodable, notTextToEdit, otherEncoding, tooLargeToEdit } from "../../core/errors/edit-texts.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { conflict, contentTooLarge, tooLargeToRead } from "../../core/errors/texts.js";
+import { conflict, contentTooLarge } from "../../core/errors/texts.js";
 import { etagOf, expectedOf, isExpected, type Sha256 } from "../../core/etag.js";
 import type { ReadRange } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { decodeText, encodeText, type TextForm } from "../content/encoding.js";
-import { placeKey, sha256Of } from "../content/file-etag.js";
+import { holdAnswer } from "../content/answer-room.js";
+import { isPerhapsOther } from "../content/broken-text.js";
+import { BOM, encodeText, type TextForm } from "../content/encoding.js";
+import { hashWhole, placeKey } from "../content/file-etag.js";
 import { applyReplacements, lengthAfter } from "./apply.js";
+import { decodeFile } from "./decode-file.js";
 import type { Replacement } from "./match.js";
 
-export const BOM = "\ufeff";
+const ASCII = /^[\0-\x7f]*$/;
 /** Stands for the expected etag in errors, for callers that may not read. */
 export const WHAT_IT_FOUND = "unchanged";
+
+/** Most bytes of a file that is edited, whatever the limit of reads: it is in memory as a whole. */
+const MOST = 67_108_864;
 
 /** Precondition and encoding of an edit. */
 export interface OriginalRequest {
@@ -37,21 +43,24 @@ export interface HeldOriginal extends Original {
   release(): void;
 }
 
-/** @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
+/** Of a file within the limit of reads: several may be held at once. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
 export async function readOriginal(input: OriginalRequest, call: FileCall): Promise<Original> {
-  const { text, form, sha256, size, stamp, release } = await holdOriginal(input, call);
+  const { text, form, sha256, size, stamp, release } = await holdOriginal(input, call, call.limits.maxReadBytes);
   release();
   return { text, form, sha256, size, stamp };
 }
 
-/** Like {@link readOriginal}; the caller releases it. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
-export async function holdOriginal(input: OriginalRequest, call: FileCall): Promise<HeldOriginal> {
-  const { access, root, path, limits } = call;
-  const limit = limits.maxReadBytes;
-  const tooLarge = (size: number) => tooLargeToRead(access.place, size, limit, "Replace it whole with file_write");
+/** Like {@link readOriginal}; the caller releases it. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT, NeedsMemory */
+export async function holdOriginal(
+  input: OriginalRequest,
+  call: FileCall,
+  limit = Math.max(MOST, call.limits.maxReadBytes),
+): Promise<HeldOriginal> {
+  const { access, root, path } = call;
   const plan = (size: number): ReadRange => {
-    if (size > limit) throw tooLarge(size);
-    return { offset: 0, length: limit + 1 };
+    if (size > limit) throw tooLargeToEdit(access.place, size, limit);
+    holdAnswer(call, size, "edit");
+    return { offset: 0, length: Math.min(limit, Math.max(size, call.limits.maxReadBytes)) + 1 };
   };
   const expected = expectedOf(input);
   const found = await missingAsConflict(async () => root.backend.read(path, plan, access), input, call);
@@ -59,17 +68,16 @@ export async function holdOriginal(input: OriginalRequest, call: FileCall): Prom
   let isHeld = false;
   try {
     const { bytes, stamp } = found;
-    if (bytes.length > limit) throw tooLarge(bytes.length);
-    const sha256 = call.versions.recent.hashOf(placeKey(call), bytes) ?? sha256Of(bytes);
+    if (bytes.length > limit) throw tooLargeToEdit(access.place, bytes.length, limit);
+    const sha256 = call.versions.recent.hashOf(placeKey(call), bytes) ?? (await hashWhole(bytes, access.scope));
     call.versions.put(root.name, stamp, sha256);
     if (expected !== undefined && !isExpected(expected, sha256)) throw staleConflict(input, call, etagOf(sha256));
     const named = input.encoding ?? root.encoding;
-    const decoded = decodeText(bytes, named);
+    const decoded = await decodeFile(bytes, named, access.scope);
     if (decoded === undefined) throw notTextToEdit(access.place, named);
-    const { text, encoding, bom } = decoded;
     isHeld = true;
-    const form = { encoding, bom };
-    return { text: bom ? BOM + text : text, form, sha256, size: bytes.length, stamp, bytes, release };
+    const { text, ...form } = decoded;
+    return { text: form.bom ? BOM + text : text, form, sha256, size: bytes.length, stamp, bytes, release };
   } finally {
     if (!isHeld) release();
   }
@@ -92,18 +100,28 @@ const staleConflict = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }:
     ...(access.holds("crud/read") ? { current } : {}),
   });
 
-/** @throws TOO_LARGE before a text of that size is built */
+/** @throws TOO_LARGE before a text of that size is built, NOT_TEXT */
 export function textAfter(original: Original, plan: readonly Replacement[], call: FileCall): string {
-  checkedLength(original, plan, call);
+  checkAdded(original, plan, call);
   return applyReplacements(original.text, plan);
 }
 
-/** Length of the new text in characters. Every encoding takes at least one byte for each. @throws TOO_LARGE */
-export function checkedLength({ text, size }: Original, plan: readonly Replacement[], call: FileCall): number {
-  const limit = Math.max(call.limits.maxWriteBytes, size);
-  const length = lengthAfter(text, plan);
-  if (length > limit) throw contentTooLarge(call.access.place, length, limit);
-  return length;
+/**
+ * Checks new texts before they are encoded. Every encoding takes at least one byte for each character.
+ * @throws TOO_LARGE; NOT_TEXT where nobody knows in which encoding they would have to be
+ */
+export function checkAdded({ text, form }: Original, plan: readonly Replacement[], call: FileCall): void {
+  const added = plan.reduce((sum, one) => sum + one.text.length, 0);
+  checkGrowth({ added, grows: lengthAfter(text, plan) > text.length }, call);
+  if (form.isBroken === true && !plan.every((one) => ASCII.test(one.text)) && isPerhapsOther(text)) {
+    throw otherEncoding(call.access.place);
+  }
+}
+
+/** A file that grows gets no more than one write may add. @throws TOO_LARGE */
+export function checkGrowth({ added, grows }: { added: number; grows: boolean }, { limits, access }: FileCall): void {
+  const limit = limits.maxWriteBytes;
+  if (grows && added > limit) throw contentTooLarge(access.place, added, limit);
 }
 
 /** @throws TOO_LARGE, NOT_TEXT */
@@ -111,7 +129,7 @@ export function bytesOf(text: string, { form, size }: Original, call: FileCall):
   const { place } = call.access;
   const bytes = encodeText(text.slice(form.bom ? BOM.length : 0), form);
   if (bytes === undefined) throw notEncodable(place, form.encoding);
-  const limit = Math.max(call.limits.maxWriteBytes, size);
+  const limit = size + call.limits.maxWriteBytes;
   if (bytes.length > limit) throw contentTooLarge(place, bytes.length, limit);
   return bytes;
 }

@@ -1,14 +1,14 @@
 // Matches the edits of one file, and says what does not match.
 
-import type { CallScope } from "../../core/call/scope.js";
 import { ambiguousMatch, noMatch, overlappingEdits } from "../../core/errors/edit-texts.js";
-import { isPending, runIo } from "../../core/io.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { lineAt } from "../content/terminators.js";
+import { BOM } from "../content/encoding.js";
+import { linesAt } from "../content/terminators.js";
 import { findOverlap, type Planned, sortByPosition } from "./apply.js";
 import { type Edit, EditMatcher, type Match } from "./match.js";
 import { nearestLines } from "./nearest-lines.js";
-import { BOM, type Original } from "./original.js";
+import type { Original } from "./original.js";
+import { yieldIfDue } from "./yield.js";
 
 /** Time limit for finding lines similar to an edit that does not match; a step under way may exceed it a little. */
 const NEAREST_MS = 30;
@@ -43,11 +43,6 @@ export async function planOf(
 export const shiftBehindMark = <R extends { start: number; end: number; text: string }>(one: R): R =>
   one.start > 0 ? one : { ...one, start: 1, text: one.text.startsWith(BOM) ? one.text.slice(1) : one.text };
 
-export async function yieldIfDue(scope: CallScope): Promise<void> {
-  const pause = runIo(scope.breathe());
-  if (isPending(pause)) await pause;
-}
-
 interface Mismatch {
   readonly call: FileCall;
   /** `undefined`: the caller may not read the file. */
@@ -60,7 +55,7 @@ function mismatch({ oldText, expect }: Edit, { found, starts }: Match, { call, t
   const { place, scope } = call.access;
   const which = { edit: index, of };
   if (found > 0) {
-    const lines = text === undefined ? undefined : starts.slice(0, LINES_TOLD).map((start) => lineAt(start, text));
+    const lines = text === undefined ? undefined : linesAt(starts.slice(0, LINES_TOLD), text);
     return ambiguousMatch(place, { ...which, found, expected: expect, ...(lines === undefined ? {} : { lines }) });
   }
   if (text === undefined) return noMatch(place, which);

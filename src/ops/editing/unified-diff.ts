@@ -72,7 +72,8 @@ function* hunkLines(text: string, changes: readonly LineChange[]): Generator<str
   for (const line of after) lines.push(` ${line}`);
   const oldRange = range(first.oldLine - before.length, oldCount);
   yield `@@ -${oldRange} +${range(first.newLine - before.length, newCount)} @@\n`;
-  for (const line of lines) yield line.endsWith("\n") ? line : `${line}\n${NO_NEWLINE}`;
+  for (const line of lines.map((one) => one.toWellFormed()))
+    yield line.endsWith("\n") ? line : `${line}\n${NO_NEWLINE}`;
 }
 
 /** A range in a hunk header; an empty one names the line before it. @param first 0-based */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { lineAt, plainText, terminatorsIn, withTerminator } from "../../../src/ops/content/terminators.js";
+import { linesAt, plainText, terminatorsIn, withTerminator } from "../../../src/ops/content/terminators.js";
 
 describe("terminators of a text", () => {
   test.each([
@@ -44,9 +44,9 @@ describe("the newline-normalised view", () => {
 
   test("lines are counted as a read of lines does", () => {
     fc.assert(
-      fc.property(anyText, fc.nat(), (text, seed) => {
-        const position = seed % (text.length + 1);
-        expect(lineAt(position, text)).toBe(text.slice(0, position).split("\n").length);
+      fc.property(anyText, fc.array(fc.nat()), (text, seeds) => {
+        const positions = seeds.map((seed) => seed % (text.length + 1)).toSorted((left, right) => left - right);
+        expect(linesAt(positions, text)).toEqual(positions.map((one) => text.slice(0, one).split("\n").length));
       }),
     );
   });

@@ -65,11 +65,7 @@ describe("text that is written to a root in UTF-16", () => {
   test("is not added to a file that is none", async () => {
     ground.put("file", "ab");
     expect(await ground.fail("append", { path: "file", content: "c" })).toEqual(
-      failure(
-        "NOT_TEXT",
-        "File is not valid utf-16 text. Add bytes (base64), or replace it whole with file_write",
-        "file",
-      ),
+      failure("NOT_TEXT", "File is not valid utf-16 text. Pass its encoding, or add bytes (base64)", "file"),
     );
     expect(ground.get("file").toString()).toBe("ab");
   });
@@ -101,7 +97,7 @@ describe("text that is added to a file with a byte order mark", () => {
     ground.put("file", utf16le("é").subarray(0, 3));
     expect(await ground.fail("append", { path: "file", content: "x" })).toMatchObject({
       code: "NOT_TEXT",
-      message: "File is not valid utf-16le text. Add bytes (base64), or replace it whole with file_write",
+      message: "File is not valid utf-16le text. Pass its encoding, or add bytes (base64)",
     });
     expect(await ground.run("append", { path: "file", bytes: "AA==" })).toMatchObject({ appended: 1, size: 4 });
     expect(ground.get("file")).toEqual(utf16le("é"));
@@ -131,4 +127,76 @@ describe("text that is added to a file with a byte order mark on a drive", () =>
     expect(await call("append", { content: "e\n", expectedSize: 6 })).toMatchObject({ alreadyApplied: true });
     expect(await call("read", {})).toMatchObject({ content: "\ufeffé\ne\n", encoding: "utf-16be" });
   });
+});
+
+describe("text for a file in another encoding", () => {
+  const ground = useGround({ limits: { maxWriteBytes: 4_000_000 } });
+  const windows = Buffer.from("na\xefve \x80 1\n", "latin1");
+  const refused = (encoding: string) =>
+    failure("NOT_TEXT", `File is not valid UTF-8 text. Pass its encoding, such as ${encoding}`, "file");
+
+  test("is not put behind it in UTF-8, and is in the encoding that is named", async () => {
+    ground.put("file", windows);
+    expect(await ground.fail("append", { path: "file", content: "é\n" })).toEqual(refused("latin1"));
+    expect(await ground.fail("append", { path: "file", value: "é" })).toEqual(refused("latin1"));
+    await ground.run("append", { path: "file", content: "é €\n", encoding: "windows-1252" });
+    await ground.run("append", { path: "file", content: "ascii\n" });
+    expect(ground.get("file")).toEqual(Buffer.concat([windows, Buffer.from("\xe9 \x80\nascii\n", "latin1")]));
+    expect(await ground.fail("append", { path: "file", content: "日", encoding: "latin1" })).toEqual(noWay("latin1"));
+    expect(await ground.fail("append", { path: "file", content: "x", encoding: "nothing" })).toMatchObject({
+      code: "INVALID_INPUT",
+    });
+  });
+
+  test("is not put behind UTF-16 without a mark, and is where that is named", async () => {
+    for (const encoding of ["utf-16le", "utf-16be"] as const) {
+      const encode = (text: string) => (encoding === "utf-16le" ? utf16le(text) : utf16be(text)).subarray(2);
+      ground.put("file", encode("log\n"));
+      expect(await ground.fail("append", { path: "file", content: "x" })).toEqual(refused("utf-16le"));
+      await ground.run("append", { path: "file", content: "x é", encoding });
+      expect(ground.get("file")).toEqual(encode("log\nx é"));
+    }
+  });
+
+  test("goes behind UTF-8 of any length, also where some of it is damaged", async () => {
+    const wide = Buffer.from("日本語\n".repeat(120_000));
+    for (const before of [wide, Buffer.concat([Buffer.of(0xff), wide]), wide.subarray(0, -2), Buffer.alloc(0)]) {
+      ground.put("file", before);
+      await ground.run("append", { path: "file", content: "é" });
+      expect(ground.get("file")).toEqual(Buffer.concat([before, Buffer.from("é")]));
+    }
+    ground.put("file", Buffer.concat([Buffer.from("x".repeat(2_000_000)), Buffer.of(0xe9)]));
+    expect(await ground.fail("append", { path: "file", content: "é" })).toEqual(refused("latin1"));
+  });
+
+  test("that takes its place says so", async () => {
+    const hint = (was: string) => `The file was ${was} and is utf-8 now. Pass encoding to keep it`;
+    ground.put("file", windows);
+    const other = await ground.run("write", { path: "file", content: "naïve 2\n" });
+    expect(other).toMatchObject({ written: 9, hint: hint("in another encoding (latin1?)") });
+    for (const encode of [utf16le, utf16be]) {
+      ground.put("file", encode("a"));
+      const name = encode === utf16le ? "utf-16le" : "utf-16be";
+      expect((await ground.run("write", { path: "file", value: ["b"] })).hint).toBe(hint(name));
+    }
+  });
+
+  test("says nothing where nothing of the kind happens", async () => {
+    const told = async (before: Buffer | undefined, input: object, context?: object) => {
+      if (before !== undefined) ground.put("file", before);
+      const { hint } = await ground.run("write", { path: "file", content: "é", ...input }, context);
+      return hint;
+    };
+    expect(await told(undefined, {})).toBeUndefined();
+    expect(await told(Buffer.from("é"), {})).toBeUndefined();
+    expect(await told(Buffer.from("e"), {})).toBeUndefined();
+    expect(await told(windows, { content: "e" })).toBeUndefined();
+    expect(await told(windows, { encoding: "windows-1252", content: "€" })).toBeUndefined();
+    expect(bytesOf()).toBe("80");
+    expect(await told(Buffer.of(0, 0xff, 0x80), {})).toBeUndefined();
+    expect(await told(windows, { content: undefined, bytes: "w6k=" })).toBeUndefined();
+    expect(await told(windows, {}, writer)).toBeUndefined();
+  });
+
+  const bytesOf = (): string => hex(ground.get("file"));
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { EditedText, TextChange } from "../../../src/core/call/terms.js";
-import { lineAt, withTerminator } from "../../../src/ops/content/terminators.js";
+import { linesAt, withTerminator } from "../../../src/ops/content/terminators.js";
 import { applyReplacements, firstDifference } from "../../../src/ops/editing/apply.js";
 import { normaliseLineEnds, reportEdit } from "../../../src/profiles/everruns/edit-diff.js";
 import { parseEdits, planEdits, shownText } from "../../../src/profiles/everruns/edit-file.js";
@@ -142,7 +142,7 @@ describe("what is told of an edit", () => {
     const changes = await planEdits(pairs(edits), inFile(text));
     // What the operation answers.
     const first = firstDifference(text, applyReplacements(text, changes), 0);
-    const firstLine = first === undefined ? undefined : lineAt(first, text);
+    const firstLine = first === undefined ? undefined : linesAt([first], text)[0];
     return reportEdit({ text, changes, path: "/workspace/f", firstLine }, clock);
   }
   const header = "--- /workspace/f (before)\n+++ /workspace/f (after)\n";
