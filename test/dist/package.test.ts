@@ -11,6 +11,7 @@ const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const NAMES = fileURLToPath(new URL("public-names.json", import.meta.url));
 
 interface Manifest {
+  readonly allowScripts: Readonly<Record<string, boolean>>;
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
 }
@@ -53,6 +54,18 @@ function importsOf(path: string): readonly string[] {
     ([, target]) => `${join(dirname(path), target ?? "")}${extension}`,
   );
 }
+
+test("npm asks nobody about install scripts: each package that has one is named, and needs none", () => {
+  interface Locked {
+    readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
+  }
+  const { packages } = JSON.parse(readFileSync(join(PACKAGE, "package-lock.json"), "utf8")) as Locked;
+  const withScripts = Object.entries(packages).flatMap(([path, { hasInstallScript }]) =>
+    path !== "" && hasInstallScript === true ? [path.replace(/^.*node_modules\//, "")] : [],
+  );
+  expect(withScripts.length).toBeGreaterThan(0);
+  expect(manifest.allowScripts).toEqual(Object.fromEntries(withScripts.map((name) => [name, false])));
+});
 
 test("users on Node 20 get no dependency that needs a newer one", () => {
   interface Locked {

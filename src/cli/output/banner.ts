@@ -129,7 +129,7 @@ const authorization = ({ file, text }: ShownToken): string =>
   text === undefined ? `"Authorization: Bearer $(cat ${quote(file)})"` : `'Authorization: Bearer ${text}'`;
 
 /** Quotes a word for a shell; an address such as `[::1]` would be a glob to some shells. */
-const quote = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+export const quote = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 const PLACEHOLDER = "TOKEN";
 

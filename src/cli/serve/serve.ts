@@ -19,7 +19,7 @@ import { packageVersion } from "../../version.js";
 import type { Command } from "../arguments/arguments.js";
 import { type CommandContext, codeOf, EXIT, isSystemError, print, Unavailable } from "../context.js";
 import { loadConfigs, locateProblems, warn } from "../load-config.js";
-import { banner } from "../output/banner.js";
+import { banner, quote } from "../output/banner.js";
 import { listenFailure } from "./listen-failure.js";
 import { createSupervisor } from "./supervisor.js";
 
@@ -50,7 +50,9 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
     const ports: (number | undefined)[] = [];
     for (const venue of venues) ports.push(await listen(venue));
     for (const [index, venue] of venues.entries()) announced.push(announce(venue, ports[index], context));
-    for (const venue of venues) context.stdout.write(`${linkOf(venue, context)}${bannerOf(venue, context)}\n`);
+    for (const [index, venue] of venues.entries()) {
+      context.stdout.write(`${linkOf(venue, ports[index], context)}${bannerOf(venue, context)}\n`);
+    }
     context.stdout.write("Stop with Ctrl-C.\n");
     await supervisor.ready(summaryOf(venues));
     for (const log of logs) log.prepare();
@@ -114,13 +116,32 @@ function announce({ config, host, access }: OpenVenue, port: number | undefined,
   return announceRunning(runningFile(base, config.name), { pid: process.pid, ...where, did: host.did });
 }
 
-/** A link that signs in whoever sits at the terminal; output that is kept must not hold one. */
-function linkOf({ config, access, host }: OpenVenue, { stdout }: CommandContext): string {
-  const isShown = stdout.isTTY === true && servesWorkspace(config) && access.localToken !== undefined;
-  const link = isShown
-    ? access.accessTokens?.link({ label: "terminal of serve", lifetimeMs: SESSION_MS, maker: { kind: "operator" } })
-    : undefined;
-  return link === undefined ? "" : `Open ${host.url}/workspace/#login=${link.secret} (once, within 15 minutes)\n\n`;
+/** A link that signs in whoever sits at the terminal. Output that is kept must not hold one, and has the command that makes one. */
+function linkOf(venue: OpenVenue, port: number | undefined, { stdout, env }: CommandContext): string {
+  const { config, access, host } = venue;
+  if (!servesWorkspace(config)) return "";
+  const page = `Open ${host.url}/workspace/`;
+  if (access.localToken === undefined || (stdout.isTTY !== true && port === undefined)) return `${page}\n\n`;
+  if (stdout.isTTY !== true) return `${page} by a link of: ${linkCommand(config, port ?? config.port, env)}\n\n`;
+  const request = { label: "terminal of serve", lifetimeMs: SESSION_MS, maker: { kind: "operator" } } as const;
+  const link = access.accessTokens?.link(request);
+  return link === undefined ? "" : `${page}#login=${link.secret} (once, within 15 minutes)\n\n`;
+}
+
+/** What makes a link, for whoever reads kept output: maybe in another folder, and outside of the service. */
+function linkCommand(config: VenueConfig, port: number, env: CommandContext["env"]): string {
+  const { STATE_DIRECTORY: _, ...own } = env;
+  const isFound = config.stateBase === undefined && stateDirOf(config, env) === ownStateDir(own);
+  if (isFound) return "venue-files link";
+  return `venue-files link --url ${localUrl(config, port)} --token ${quote(localTokenFile(config, env))}`;
+}
+
+function ownStateDir(env: CommandContext["env"]): string | undefined {
+  try {
+    return stateDirOf({}, env);
+  } catch {
+    return undefined;
+  }
 }
 
 const CLIENT_CAPS = ["crud", "exec/run"].map((can) => ({ with: "file://", can }));
