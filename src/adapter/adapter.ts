@@ -109,7 +109,7 @@ export interface PreparedChange {
 export interface AdapterParts
   extends Pick<
     DispatchOptions,
-    "audit" | "changeSinks" | "discloseHostPaths" | "onInternalError" | "tickets" | "approvals"
+    "audit" | "changeSinks" | "discloseHostPaths" | "onInternalError" | "tickets" | "approvals" | "tagOf"
   > {
   readonly clock?: Clock;
   /** Opens drives. Absent: calls on drives fail with NOT_SUPPORTED. */
@@ -160,6 +160,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
     actorOf: (context: SurfaceContext) => authorities.actorOf(context),
     changeSinks,
+    tagOf: parts.tagOf,
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.approvals === undefined ? {} : { approvals: parts.approvals }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),

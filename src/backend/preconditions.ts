@@ -1,7 +1,7 @@
 // Checks preconditions of changes (expected content or size).
 
 import { conflict } from "../core/errors/texts.js";
-import { type Expected, etagOf, isExpected, type Sha256 } from "../core/etag.js";
+import { type Expected, etagOf, hasStamp, isExpected, type Sha256 } from "../core/etag.js";
 import type { Access } from "../core/ports/backend.js";
 
 /** Size in bytes above which a file is not read merely to report its hash in an error. */
@@ -19,6 +19,11 @@ const textOf = (expected: Expected): string => (expected === "nothing" ? "*" : e
 export function requireExpected(expected: Expected, found: Sha256 | undefined, access: Access): void {
   if (isExpected(expected, found)) return;
   throw expectationError(expected, found === undefined ? null : etagOf(found), access);
+}
+
+/** Requires the target to have the stamp that is named. @throws CONFLICT */
+export function requireStamp(expected: Expected, stamp: string | undefined, access: Access): void {
+  if (!hasStamp(expected, stamp)) throw expectationError(expected, undefined, access);
 }
 
 /** @param current as for {@link conflict}; `undefined` if not known */

@@ -6,6 +6,7 @@ import type { Limits } from "../core/call/limits.js";
 import type { PdfReader } from "../core/call/pdf.js";
 import type { Scanners } from "../core/call/scan.js";
 import type { Clock } from "../core/clock.js";
+import type { TagOf } from "../core/etag.js";
 import type { VersionCache } from "../core/etag-cache.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ApprovalDesk } from "../core/ports/approval.js";
@@ -42,6 +43,8 @@ export interface DispatchOptions {
   readonly approvals?: ApprovalDesk;
   /** Issues tickets for transfers. Absent: there are none. */
   readonly tickets?: TicketOffice;
+  /** Writes version stamps of files for HTTP. Absent: they are not told. */
+  readonly tagOf?: TagOf | undefined;
   /** Cache of known hashes; may be shared by adapters too. */
   readonly versions?: VersionCache;
   /** Scanners for operations that search in files. Absent: there are none. */

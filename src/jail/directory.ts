@@ -9,7 +9,7 @@ import { type DirectoryThread, type FoundNames, type FoundStats, NOTHING, TYPES 
 import { entryPath, identity, type Pinned } from "./handles.js";
 import type { DirectoryEntry } from "./native/entries.js";
 import type { EntryFacts } from "./native/statx.js";
-import type { Stat } from "./stat.js";
+import { Stat } from "./stat.js";
 import { errnoOf, type Sys } from "./sys.js";
 import { sortYielding } from "./yielding-sort.js";
 
@@ -122,6 +122,9 @@ export function* forEachPiece(
   }
 }
 
+/** Makes the stamp of a file, as a part of an entry. */
+type StampPart = (stat: Stat) => Pick<Entry, "stamp">;
+
 interface FoundEntries {
   readonly entries: Entry[];
   /** Number of entries that cannot be examined, and so are left out. */
@@ -132,22 +135,26 @@ interface FoundEntries {
 export function* readEntries(
   sys: Sys,
   directory: Pinned,
-  options: { names: readonly Name[]; top: boolean; scope: CallScope },
+  options: { names: readonly Name[]; top: boolean; scope: CallScope; stampPart?: StampPart | undefined },
 ): Io<FoundEntries> {
-  const { names, top, scope } = options;
+  const { names, top, scope, stampPart } = options;
   let unreadable = 0;
   const entries: Entry[] = [];
-  const take = (name: Name, { type, size, modifiedMs }: EntryFacts): void => {
-    const entry = { name: name.name, type, size: type === "file" ? size : 0, modified: modifiedMs };
+  const take = (name: Name, facts: EntryFacts): void => {
+    const { type, size, modifiedMs } = facts;
+    const entry: Entry = { name: name.name, type, size: type === "file" ? size : 0, modified: modifiedMs };
+    if (type === "file" && facts instanceof Stat) Object.assign(entry, stampPart?.(facts));
     entries.push(isReachable(name, top) ? entry : { ...entry, unreachable: true });
   };
   for (let start = 0; start < names.length; start += AT_ONCE) {
     const some = names.slice(start, start + AT_ONCE);
-    const found = yield* statsByThread(sys, directory, some);
+    const found = stampPart === undefined ? yield* statsByThread(sys, directory, some) : undefined;
     for (const [index, name] of some.entries()) {
       if (index % LOOKS_BETWEEN === 0) yield* scope.breathe();
       // Neither the thread nor a native call says why it found nothing.
-      const now = found === undefined ? sys.native?.calls?.look(directory.fd, name.raw) : statAt(found, index);
+      const isWhole = stampPart !== undefined;
+      const looked = isWhole ? undefined : sys.native?.calls?.look(directory.fd, name.raw);
+      const now = found === undefined ? looked : statAt(found, index);
       const stat = now ?? (yield* lookAt(sys, directory, name));
       if (stat === "unreadable") unreadable += 1;
       else if (stat !== undefined) take(name, stat);

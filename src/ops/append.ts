@@ -20,7 +20,7 @@ export const append: Operation<AppendInput, AppendOutput> = {
   async run(input, call) {
     const { parents = false, expectedSize } = input;
     await requireSameEncoding(input, call);
-    const options = { parents, expectedSize, expected: expectedOf(input) };
+    const options = { parents, expectedSize, expected: expectedOf(input, call.tagOf) };
     const written = await call.root.backend.append(call.path, addedBodyOf(input, call), options, call.access);
     const { bytes, created, sha256, isRepeated } = written;
     const size = written.size ?? (await call.root.backend.stat(call.path, call.access))?.size ?? bytes;

@@ -25,7 +25,7 @@ export const copy: Operation<CopyInput, CopyOutput> = {
         throw isADirectory(from.access.place, ["Pass ", option("recursive")]);
       const paths = { path: from.path.text, to: to.path.text, copied: true };
       if (isOneTree && from.path.text === to.path.text) return { ...paths, overwritten: false, files: 0, atomic: true };
-      const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input), isWhole: false };
+      const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input, call), isWhole: false };
       const copied = await copyTree(places, call.terms?.isShallow === true ? topOf(source) : source, options);
       const { overwritten, files } = copied;
       return { ...paths, overwritten, ...etagIn(to, copied), files, atomic: true, ...hiddenOf(source.left) };

@@ -12,11 +12,11 @@ export const deleteEntry: Operation<DeleteInput, DeleteOutput> = {
   check(input) {
     expectedOf(input);
   },
-  async run(input, { root, path, access }) {
+  async run(input, { root, path, access, tagOf }) {
     const { recursive = false, permanent } = input;
     const { existed, ...kept } = await root.backend.remove(
       path,
-      { recursive, permanent, expected: expectedOf(input) },
+      { recursive, permanent, expected: expectedOf(input, tagOf) },
       access,
     );
     return { deleted: existed, existed, ...kept };

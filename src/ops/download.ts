@@ -28,11 +28,17 @@ export const download: Operation<DownloadInput, { sent: number }> = {
     const file = await root.backend.open(path, access);
     try {
       const name = path.segments.at(-1) ?? "";
-      const [mime, sha256] = [mimeByName(name), await hashOf(file, call)];
+      const mime = mimeByName(name);
+      const tag = file.stamp === undefined ? undefined : call.tagOf?.(file.stamp);
+      const known = call.versions.get(root.name, file.stamp);
+      const isHashed = file.size <= MAX_HASHED_BYTES && (tag === undefined || call.terms?.tags !== true);
+      const sha256 = known ?? (isHashed ? await hashOf(file, call) : undefined);
       const sent = await takeOf(call)({
         ...{ name, size: file.size, modified: file.modified },
         ...(mime === undefined ? {} : { mime }),
         ...(sha256 === undefined ? {} : { sha256 }),
+        ...(tag === undefined ? {} : { tag }),
+        hash: () => hashOf(file, call),
         read: (span) => chunksOf(file, span, call),
       });
       return { sent };
@@ -48,11 +54,8 @@ function takeOf({ transfer }: FileCall): TakeDownload {
   return transfer.take;
 }
 
-/** @returns `undefined`: not cached, and the file is too large to be hashed first */
-async function hashOf(file: OpenFile, call: FileCall): Promise<Sha256 | undefined> {
+async function hashOf(file: OpenFile, call: FileCall): Promise<Sha256> {
   const { root, versions } = call;
-  const known = versions.get(root.name, file.stamp);
-  if (known !== undefined || file.size > MAX_HASHED_BYTES) return known;
   const hash = createHash("sha256");
   for await (const chunk of chunksOf(file, { start: 0, end: file.size }, call)) hash.update(chunk);
   const sha256 = hash.digest("hex");

@@ -1,4 +1,5 @@
 import { counted } from "../core/errors/wording.js";
+import type { TagOf } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Entry } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
@@ -16,10 +17,13 @@ export const list: Operation<ListInput, ListOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
-  async run(input, { root, path, access, terms }) {
+  async run(input, { root, path, access, terms, tagOf }) {
     const page = pageOf(input);
-    const { entries: found, total, denied, unreadable } = await root.backend.list(path, page, access);
-    const entries = terms?.listsTypes === true ? found.map(addMime) : found;
+    const stamps = terms?.tags === true && tagOf !== undefined;
+    const listed = await root.backend.list(path, stamps ? { ...page, stamps } : page, access);
+    const { entries: found, total, denied, unreadable } = listed;
+    const typed = terms?.listsTypes === true ? found.map(addMime) : found;
+    const entries = stamps ? typed.map((entry) => addTag(entry, tagOf)) : typed;
     const end = page.offset + page.limit;
     const counted = { ...(denied && { policy: denied }), ...(unreadable && { unreadable }) };
     const hidden = Object.keys(counted).length === 0 ? {} : { hidden: counted };
@@ -48,10 +52,14 @@ function hintFor({ hidden }: Pick<ListOutput, "hidden">): { hint?: string } {
 }
 
 function addMime(entry: Entry): Entry & { readonly mime?: string } {
-  const { name, type, size, modified, unreachable } = entry;
+  const { name, type, unreachable } = entry;
   const mime = type === "file" && unreachable !== true ? mimeByName(name) : undefined;
-  return mime === undefined ? entry : { name, type, size, modified, mime };
+  return mime === undefined ? entry : { ...entry, mime };
 }
+
+/** The stamp itself stays inside: it names device and inode. */
+const addTag = ({ stamp, ...entry }: Entry, tagOf: TagOf): Entry & { readonly tag?: string } =>
+  stamp === undefined ? entry : { ...entry, tag: tagOf(stamp) };
 
 /** Only surfaces for models have the field. */
 const formatOf = (input: ListInput & { readonly format?: unknown }): unknown => input.format;

@@ -20,7 +20,7 @@ export const move: Operation<MoveInput, MoveOutput> = {
     if (from.path.segments.length === 0) {
       throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
     }
-    const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input) };
+    const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input, call) };
     const paths = { path: from.path.text, to: to.path.text, moved: true };
     // Where one of two roots with the same tree asks a person, by that one.
     const { backend } = ([from, to].find(({ root }) => root.askToRun !== undefined) ?? from).root;

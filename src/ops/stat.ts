@@ -26,8 +26,10 @@ const statNow = ({ hash }: StatInput, call: FileCall): Awaitable<StatOutput> =>
     if (found === undefined) return { exists: false };
     const output = outputOf(found, call);
     if (found.type !== "file") return output;
-    const version = hash === true ? runIo(hashNow(call)) : etagFor(call, found.stamp);
-    return after(version, (parts) => Object.assign(output, parts));
+    const { stamp } = found;
+    const tag = call.terms?.tags === true && stamp !== undefined ? call.tagOf?.(stamp) : undefined;
+    const version = hash === true ? runIo(hashNow(call)) : etagFor(call, stamp);
+    return after(version, (parts) => Object.assign(output, parts, tag === undefined ? {} : { tag }));
   });
 
 /** Set one by one: copies into a literal are slow, and this is most of a small call. */

@@ -21,13 +21,17 @@ export const upload: Operation<UploadInput, Uploaded> = {
   async run(input, call) {
     const body = bodyOf(call);
     const { parents = false, modified, offset, length } = input;
-    const expected = expectedOf(input);
+    const { root, path, access, tagOf, versions } = call;
+    const expected = expectedOf(input, tagOf);
     if (offset !== undefined) return addPart(call, body, { parents, expected, expectedSize: offset, length });
-    const options = { parents, expected, modified };
+    const options = { parents, expected, modified, stamps: true };
     const load = () => limitBody(body, call, call.limits.maxUploadBytes);
     const content = { load, length: body.length };
-    const { bytes, created, sha256 } = await call.root.backend.write(call.path, content, options, call.access);
-    return { written: bytes, created, ...(sha256 === undefined ? {} : { sha256 }) };
+    const { bytes, created, sha256, stamp } = await root.backend.write(path, content, options, access);
+    if (sha256 !== undefined) versions.put(root.name, stamp, sha256);
+    const tag = stamp === undefined ? undefined : tagOf?.(stamp);
+    const version = { ...(sha256 === undefined ? {} : { sha256 }), ...(tag === undefined ? {} : { tag }) };
+    return { written: bytes, created, ...version };
   },
   bytes: ({ written }) => written,
 };

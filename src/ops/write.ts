@@ -19,7 +19,7 @@ export const write: Operation<WriteInput, WriteOutput> = {
     expectedOf(input);
   },
   async run(input, call) {
-    const options = { parents: input.parents ?? false, expected: expectedOf(input) };
+    const options = { parents: input.parents ?? false, expected: expectedOf(input, call.tagOf) };
     const hint = await changeOfEncoding(input, call);
     const { bytes, created, sha256 } = await call.root.backend.write(
       call.path,

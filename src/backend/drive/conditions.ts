@@ -2,11 +2,11 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { conflict } from "../../core/errors/texts.js";
-import { type Expected, isExpected } from "../../core/etag.js";
+import { type Expected, isExpected, namesStamp } from "../../core/etag.js";
 import type { Access, AppendOptions, Written } from "../../core/ports/backend.js";
 import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
 import { contentVersion } from "../../drive/engine/log/entry.js";
-import { expectationError, MAX_TOLD_BYTES, requireExpected, sizeError } from "../preconditions.js";
+import { expectationError, MAX_TOLD_BYTES, requireExpected, requireStamp, sizeError } from "../preconditions.js";
 
 /** A file of a tree, as seen by one call. */
 export interface DriveFile {
@@ -39,6 +39,10 @@ export async function checkExpected(
   if (expected === undefined) return {};
   const isAsRead = expected !== "nothing" && expected.stamp !== undefined && expected.stamp === stat?.content;
   if (isAsRead) return {};
+  if (namesStamp(expected) && stat !== undefined) {
+    requireStamp(expected, stat.content, file.access);
+    return {};
+  }
   // The hash is needed only for the error, which omits it for files that are slow to read or that the caller may not
   // read.
   const isForError = expected === "nothing" && stat !== undefined;

@@ -14,6 +14,7 @@ import type {
   FileStat,
   GroupChange,
   GroupEffect,
+  ListedPart,
   Listing,
   Moved,
   MoveOptions,
@@ -79,14 +80,21 @@ export class DriveBackend implements Backend {
     this.#isBounded = isBounded;
   }
 
-  list(path: RelPath, page: { offset: number; limit: number }, access: Access): Promise<Listing> {
+  list(path: RelPath, page: ListedPart, access: Access): Promise<Listing> {
     return this.#read(path, access, async (tree) => {
       await directoryAt(tree, path, access);
       const entries = sortByName(await tree.entries(path.segments));
       const allowed = entries.filter(({ name }) => access.policy?.denies([], name) !== true);
       const shown = allowed.slice(page.offset, page.offset + page.limit);
       const left = allowed.length === entries.length ? {} : { denied: entries.length - allowed.length };
-      return { entries: shown.map((entry) => describe(entry, path)), total: allowed.length, ...left };
+      return {
+        entries: shown.map((entry) => ({
+          ...describe(entry, path),
+          ...(page.stamps === true ? stampPart(entry) : {}),
+        })),
+        total: allowed.length,
+        ...left,
+      };
     });
   }
 

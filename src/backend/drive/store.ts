@@ -10,7 +10,7 @@ import { authoriseParents } from "../authorise-parents.js";
 import { sha256Of } from "../digest.js";
 import { checkAppend, checkExpected, type Found } from "./conditions.js";
 import { madeDirectories, newState, type Reporting, stateOf, withReports } from "./report.js";
-import { makeDirectories, type Spot } from "./tree.js";
+import { makeDirectories, type Spot, stampPart, statAt } from "./tree.js";
 
 /** Access to the drive that is changed. */
 export interface DriveDoor extends Reporting {
@@ -73,7 +73,8 @@ export async function store(drive: DriveDoor, { path, body, how, check }: Storin
     };
     if (how.verb === "write" || before === undefined) {
       note({ ...common, action: created ? "created" : "modified", after: newState(bytes, sha256) });
-      return { bytes, created, size: bytes, sha256 };
+      const now = how.stamps === true ? await statAt(tree, segments) : undefined;
+      return { bytes, created, size: bytes, sha256, ...(now === undefined ? {} : stampPart(now)) };
     }
     const whole = data === undefined ? undefined : hash?.update(data).digest("hex");
     const [after, addition] = [newState(before.size + bytes, whole), { offset: before.size, sha256 }];

@@ -3,13 +3,13 @@
 import { createHash, type Hash } from "node:crypto";
 import type { CallScope } from "../../core/call/scope.js";
 import { conflict } from "../../core/errors/texts.js";
-import type { Expected } from "../../core/etag.js";
+import { type Expected, namesStamp } from "../../core/etag.js";
 import type { Io } from "../../core/io.js";
 import { identity, type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { LockFile } from "../../jail/staging/lock-file.js";
 import { closeNow } from "../../jail/sys.js";
-import { expectationError, MAX_TOLD_BYTES, requireExpected } from "../preconditions.js";
+import { expectationError, MAX_TOLD_BYTES, requireExpected, requireStamp } from "../preconditions.js";
 import type { Change } from "./target.js";
 
 /** Bytes read per call; small enough to read without the thread pool. */
@@ -78,6 +78,7 @@ export function* checkExpected(change: Change, old: Pinned | undefined, expected
   const { access } = change;
   if (expected === undefined) return;
   if (old === undefined) return requireExpected(expected, undefined, access);
+  if (namesStamp(expected)) return requireStamp(expected, old.stat.version, access);
   // The hash is needed only for the error, which omits it for files that are slow to read or that the caller may not
   // read.
   const isForError = expected === "nothing";

@@ -15,6 +15,7 @@ import type {
   FileStat,
   GroupChange,
   GroupEffect,
+  ListedPart,
   Listing,
   Moved,
   MoveOptions,
@@ -98,7 +99,7 @@ export class HostBackend implements Backend {
     return this.#root.jail.foldsCase;
   }
 
-  list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
+  list(path: RelPath, page: ListedPart, access: Access): Awaitable<Listing> {
     return this.#look(path, access, ({ jail, found }) =>
       listEntries(jail, directoryOf(found, access), { ...page, access, kept: this.#listNames }),
     );

@@ -1,7 +1,7 @@
 // Lists directories and describes entries.
 
 import type { Io } from "../../core/io.js";
-import type { Access, FileStat, Listing } from "../../core/ports/backend.js";
+import type { Access, FileStat, ListedPart, Listing } from "../../core/ports/backend.js";
 import { readEntries, readNames } from "../../jail/directory.js";
 import { identity, type Pinned } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
@@ -11,9 +11,7 @@ import { stampPart } from "./open.js";
 import type { Arrival } from "./root.js";
 
 /** Parameters of one page of a list. */
-interface ListPage {
-  readonly offset: number;
-  readonly limit: number;
+interface ListPage extends ListedPart {
   readonly access: Access;
   /** Names for later pages. */
   readonly kept: ListNames;
@@ -27,7 +25,10 @@ export function* listEntries(jail: Jail, directory: Pinned, page: ListPage): Io<
   const wanted = all.slice(offset, offset + limit);
   // Judged anew: names may have been kept from an earlier page.
   const names = yield* allowedOf(jail, directory, { names: wanted, access });
-  const { entries, unreadable } = yield* readEntries(sys, directory, { names, top, scope: access.scope });
+  const { entries, unreadable } = yield* readEntries(sys, directory, {
+    ...{ names, top, scope: access.scope },
+    stampPart: page.stamps === true ? stampPart : undefined,
+  });
   const now = wanted.length - names.length;
   const denied = before + now;
   return { total: all.length - now, entries, ...(denied > 0 && { denied }), ...(unreadable > 0 && { unreadable }) };

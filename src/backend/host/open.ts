@@ -1,5 +1,6 @@
 // Open files of the host and their version stamps.
 
+import { changedMsIn, modifiedMsIn } from "../../core/identity.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import type { Access, ReadRange } from "../../core/ports/backend.js";
 import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
@@ -17,7 +18,32 @@ const SETTLED_MS = 2000;
  * @param nowMs system time, the clock of file times
  */
 function stampOf(stat: Stat, nowMs: number): Stamp | undefined {
-  return Math.max(stat.modifiedMs, stat.changedMs) > nowMs - SETTLED_MS ? undefined : stat.version;
+  if (Math.max(stat.modifiedMs, stat.changedMs) <= nowMs - SETTLED_MS) return stat.version;
+  const { version } = stat;
+  return ownVersions.has(version) ? version : undefined;
+}
+
+/** Versions of files that were written here and got a time which no other write gives them, the oldest first. */
+const ownVersions = new Set<string>();
+const MOST_OWN = 10_000;
+
+/** A time for a file that is written now, unlike those of the clock that the system gives. */
+export const ownTime = (): number => Date.now() + Math.random();
+
+/**
+ * Remembers the version of a file that was just written, so that it has a stamp at once: whatever is written into it
+ * from now on sets another time. Not where the file system keeps times too coarse to tell.
+ */
+export function rememberOwn(version: string): Stamp | undefined {
+  const [modified, changed] = [modifiedMsIn(version), changedMsIn(version)];
+  const isOwn = modified !== changed && (changed % 1 !== 0 || Math.abs(modified - changed) > SETTLED_MS);
+  if (!isOwn) return undefined;
+  ownVersions.add(version);
+  for (const oldest of ownVersions) {
+    if (ownVersions.size <= MOST_OWN) break;
+    ownVersions.delete(oldest);
+  }
+  return version;
 }
 
 /** The stamp as a part of an answer. */

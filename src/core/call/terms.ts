@@ -9,6 +9,8 @@ import type { Sha256 } from "../etag.js";
 export interface CallTerms {
   /** Answers include full hashes (`hash`) and creation times (`created`, milliseconds since the epoch). */
   readonly details?: true;
+  /** Answers tell the version of each file by the tag of its stamp (`tag`), and hash none that has one. */
+  readonly tags?: true;
   /**
    * Whether a path counts as a read-only file for a changing operation. Asked only after the caller is authorised, for
    * the requested path and for the real one.

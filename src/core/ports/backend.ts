@@ -10,36 +10,23 @@ import type { Observation, ObservedPlace, Observer } from "./changes/observer.js
 import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { OpenFile, Stamp } from "./open-file.js";
 import type { SourceOptions, TreeSource } from "./tree-source.js";
-import type { EntryType, WalkOptions } from "./walk.js";
+import type { EntryType, ListedPart, Listing, WalkOptions } from "./walk.js";
 
 export type { Access, PlacePolicy, SpellingRules } from "./access.js";
 export type { SourceOptions } from "./tree-source.js";
-export type { EntryType, Visit, WalkContent, WalkEntry, WalkOptions, WalkStep } from "./walk.js";
+export type {
+  Entry,
+  EntryType,
+  ListedPart,
+  Listing,
+  Visit,
+  WalkContent,
+  WalkEntry,
+  WalkOptions,
+  WalkStep,
+} from "./walk.js";
 
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
-
-/** One directory entry, as of `lstat`: links are not followed. */
-export interface Entry {
-  /** The exact name; bytes that are not valid UTF-8 appear as `\xhh`. */
-  readonly name: string;
-  readonly type: EntryType;
-  /** Bytes; 0 unless it is a file. */
-  readonly size: number;
-  /** Milliseconds since the epoch. */
-  readonly modified: number;
-  /** The path grammar rejects the name, so no operation can address the entry. */
-  readonly unreachable?: true;
-}
-
-export interface Listing {
-  readonly entries: readonly Entry[];
-  /** Number of names in the directory, excluding denied ones. */
-  readonly total: number;
-  /** Number of denied names that were left out; absent if none. */
-  readonly denied?: number;
-  /** Number of entries of this page that cannot be examined and were left out; absent if none. */
-  readonly unreadable?: number;
-}
 
 export interface FileStat {
   readonly type: EntryType;
@@ -83,6 +70,8 @@ export interface WriteOptions extends ChangeOptions {
   readonly parents: boolean;
   /** Time that a written file gets, in milliseconds since the epoch; drives ignore it. Absent: now. */
   readonly modified?: number | undefined;
+  /** Return the stamp of the new content, so that it is known at once. Absent: no. */
+  readonly stamps?: boolean;
 }
 
 export interface AppendOptions extends WriteOptions {
@@ -100,6 +89,8 @@ export interface Written {
   readonly sha256?: Sha256;
   /** Size of the whole file in bytes afterwards. */
   readonly size?: number;
+  /** Where it was asked for, and names this content alone. */
+  readonly stamp?: Stamp;
   /** The append was already done. */
   readonly isRepeated?: true;
 }
@@ -242,7 +233,7 @@ export type ReadBackend = Pick<Backend, "stat" | "read" | "open">;
  */
 export interface Backend {
   /** Sorted entries; `offset` and `limit` count names. @throws NOT_FOUND, NOT_A_DIRECTORY */
-  list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing>;
+  list(path: RelPath, page: ListedPart, access: Access): Awaitable<Listing>;
   /** Visits entries below a directory, depth first, sorted, not through links. @throws NOT_FOUND, NOT_A_DIRECTORY */
   walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void>;
   /** `undefined` if nothing exists there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */

@@ -7,6 +7,7 @@ import type { PdfReader } from "../call/pdf.js";
 import type { Scanners } from "../call/scan.js";
 import type { CallScope, Cancellation } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
+import type { TagOf } from "../etag.js";
 import type { VersionCache } from "../etag-cache.js";
 import type { QuotaFacts } from "../file-config.js";
 import type { Awaitable } from "../io.js";
@@ -98,6 +99,8 @@ export interface Call {
   readonly resolveAsset: ResolveAsset | undefined;
   readonly cancellation: Cancellation | undefined;
   readonly versions: VersionCache;
+  /** Writes stamps as tags. Absent: nobody is told of them. */
+  readonly tagOf: TagOf | undefined;
   /** In which changes that depend on what a file holds are made. */
   readonly turns: Turns;
   /** DID of the caller; `undefined`: the operator. */

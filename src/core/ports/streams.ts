@@ -21,6 +21,10 @@ export interface Download {
   readonly mime?: string;
   /** Hash of the whole content, if it is small or cached. */
   readonly sha256?: Sha256;
+  /** Tag of its version stamp. Absent: it has none yet. */
+  readonly tag?: string;
+  /** Reads all of it, for its hash. */
+  hash(): Promise<Sha256>;
   /**
    * Streams the bytes, reading each chunk on demand. Each chunk has the full operation timeout; the time a consumer
    * takes between chunks is not limited here. @throws IO_ERROR if the file has become shorter; ABORTED, TIMEOUT

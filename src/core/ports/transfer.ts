@@ -35,6 +35,8 @@ export interface Uploaded {
   readonly written: number;
   readonly created: boolean;
   readonly sha256?: Sha256;
+  /** Tag of its version stamp; the file has it from now on. */
+  readonly tag?: string;
   /** Bytes of the file after a body was added to it. */
   readonly size?: number;
 }

@@ -1,8 +1,42 @@
-// Port of walks: visiting what lies below a directory.
+// Port of lists and walks: the entries of a directory, and visiting what lies below one.
 
 import type { Awaitable } from "../io.js";
+import type { Stamp } from "./open-file.js";
 
 export type EntryType = "file" | "directory" | "symlink" | "other";
+
+/** One directory entry, as of `lstat`: links are not followed. */
+export interface Entry {
+  /** The exact name; bytes that are not valid UTF-8 appear as `\xhh`. */
+  readonly name: string;
+  readonly type: EntryType;
+  /** Bytes; 0 unless it is a file. */
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+  /** The path grammar rejects the name, so no operation can address the entry. */
+  readonly unreachable?: true;
+  /** Of a file, where it was asked for. */
+  readonly stamp?: Stamp;
+}
+
+/** A part of a listing. */
+export interface ListedPart {
+  readonly offset: number;
+  readonly limit: number;
+  /** With the stamps of files. */
+  readonly stamps?: boolean;
+}
+
+export interface Listing {
+  readonly entries: readonly Entry[];
+  /** Number of names in the directory, excluding denied ones. */
+  readonly total: number;
+  /** Number of denied names that were left out; absent if none. */
+  readonly denied?: number;
+  /** Number of entries of this page that cannot be examined and were left out; absent if none. */
+  readonly unreadable?: number;
+}
 
 /** An entry visited by a walk; the optional fields only if {@link WalkOptions.sizes} is set. */
 export interface WalkEntry {

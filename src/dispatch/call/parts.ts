@@ -66,7 +66,7 @@ export function findOperation(
 /** The part of a call that every operation gets. */
 export function callOf(
   { context, cancellation }: Pick<Preparing, "context" | "cancellation">,
-  { limits, tickets, scanners, pdf }: DispatchOptions,
+  { limits, tickets, tagOf, scanners, pdf }: DispatchOptions,
   { versions, turns }: SharedState,
 ): Call {
   const { budget, takesBytes = false, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
@@ -79,6 +79,7 @@ export function callOf(
     resolveAsset,
     cancellation,
     versions,
+    tagOf,
     turns,
     caller,
     scanners,
@@ -102,7 +103,7 @@ export function createPathCall(
   }: Pick<PathCall, "root" | "path" | "access" | "limits" | "at" | "pollChanges">,
 ): PathCall {
   const { budget, takesBytes, memory, resolveAsset, cancellation, versions, turns, caller } = call;
-  const { scanners, pdf, terms, transfer, issueTicket } = call;
+  const { scanners, pdf, tagOf, terms, transfer, issueTicket } = call;
   // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
   return {
     limits,
@@ -112,6 +113,7 @@ export function createPathCall(
     resolveAsset,
     cancellation,
     versions,
+    tagOf,
     turns,
     caller,
     scanners,

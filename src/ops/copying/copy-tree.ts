@@ -2,7 +2,7 @@
 
 import { countText, type ReportProgress } from "../../core/call/progress.js";
 import { conflict, isADirectory, notSupportedByRoot } from "../../core/errors/texts.js";
-import { type Expected, etagOf, isExpected } from "../../core/etag.js";
+import { type Expected, etagOf, hasStamp, isExpected, namesStamp } from "../../core/etag.js";
 import type { Copied, PlaceOptions } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
@@ -24,8 +24,13 @@ export async function copyTree(
   const { access } = from;
   const { place, verb } = access;
   if (expectedFrom !== undefined && source.top.type === "directory") throw isADirectory(place);
+  const byStamp = namesStamp(expectedFrom);
+  if (expectedFrom !== undefined && expectedFrom !== "nothing" && byStamp) {
+    const { stamp } = (await from.root.backend.stat(from.path, access)) ?? {};
+    if (!hasStamp(expectedFrom, stamp)) throw conflict(place, { verb, expected: expectedFrom.content });
+  }
   const approve = (sha256: string | undefined): void => {
-    if (expectedFrom !== undefined && sha256 !== undefined && !isExpected(expectedFrom, sha256)) {
+    if (expectedFrom !== undefined && !byStamp && sha256 !== undefined && !isExpected(expectedFrom, sha256)) {
       const expected = expectedFrom === "nothing" ? "*" : expectedFrom.content;
       throw conflict(place, { verb, expected, current: etagOf(sha256) });
     }

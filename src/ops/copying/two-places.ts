@@ -3,7 +3,7 @@
 import type { Ability } from "../../core/call/capability.js";
 import { isBelow } from "../../core/call/path.js";
 import { invalidInput } from "../../core/errors/texts.js";
-import { type Expected, etagOf, expectedOf, type Sha256 } from "../../core/etag.js";
+import { type Expected, etagOf, expectedOf, type Sha256, type TagOf } from "../../core/etag.js";
 import type { PlaceOptions } from "../../core/ports/backend.js";
 import type { Call, PathCall, PlacesCall } from "../../core/ports/operation.js";
 
@@ -30,20 +30,21 @@ export function checkTwoPlaces(input: TwoPlacesInput): void {
 }
 
 /** The precondition on the source. */
-export const expectedFrom = ({ ifMatch }: TwoPlacesInput): Expected | undefined =>
-  ifMatch === undefined ? undefined : expectedOf({ ifMatch });
+export const expectedFrom = ({ ifMatch }: TwoPlacesInput, call?: Pick<Call, "tagOf">): Expected | undefined =>
+  ifMatch === undefined ? undefined : expectedOf({ ifMatch }, call?.tagOf);
 
-export function placeOptions(input: TwoPlacesInput, { terms }: Pick<Call, "terms">): PlaceOptions {
+export function placeOptions(input: TwoPlacesInput, { terms, tagOf }: Pick<Call, "terms" | "tagOf">): PlaceOptions {
   const { parents = false, overwrite = false } = input;
-  return { parents, overwrite, expected: expectedTo(input), replaces: overwrite && terms?.replaces === true };
+  return { parents, overwrite, expected: expectedTo(input, tagOf), replaces: overwrite && terms?.replaces === true };
 }
 
-function expectedTo({ ifMatchTo, ifNoneMatchTo }: TwoPlacesInput): Expected | undefined {
+function expectedTo({ ifMatchTo, ifNoneMatchTo }: TwoPlacesInput, tagOf?: TagOf): Expected | undefined {
   return expectedOf(
     {
       ...(ifMatchTo === undefined ? {} : { ifMatch: ifMatchTo }),
       ...(ifNoneMatchTo === undefined ? {} : { ifNoneMatch: ifNoneMatchTo }),
     },
+    tagOf,
     { match: "ifMatchTo", none: "ifNoneMatchTo" },
   );
 }

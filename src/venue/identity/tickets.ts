@@ -1,7 +1,8 @@
 // Tickets: URLs that allow one upload or download for a limited time without further credentials.
 
-import { createPublicKey, randomBytes, sign, verify } from "node:crypto";
+import { createPublicKey, hash, randomBytes, sign, verify } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
+import type { TagOf } from "../../core/etag.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { TicketOffice, TicketRequest } from "../../core/ports/transfer.js";
 import { parsePath } from "../../path/grammar.js";
@@ -104,6 +105,20 @@ function lastingPartOf(context: SurfaceContext): SurfaceContext {
   const { entrance: _e, ...lasting } = others;
   return lasting;
 }
+
+// Tags of version stamps.
+
+/** Signatures of Ed25519 are deterministic, and no other that the key makes begins so: tags outlive a restart. */
+const TAGS = "venue-files stamp tags";
+
+/** Writes stamps as tags, under a key derived from that of the venue. */
+export function stampTagsOf({ privateKey }: Pick<SigningKey, "privateKey">): TagOf {
+  const secret = hash("sha256", sign(null, Buffer.from(TAGS), privateKey), "hex");
+  // No hash whose state could be continued (SHA-256), and without the time that an HMAC takes for each entry of a list.
+  return (stamp) => `stamp-${hash("sha512-256", secret + stamp, "base64url").slice(0, STAMP_CHARS)}`;
+}
+
+const STAMP_CHARS = 32;
 
 // Signing in by the code of a link.
 

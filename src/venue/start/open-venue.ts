@@ -19,7 +19,7 @@ import { auditEvents, eventsOf } from "../events/publish.js";
 import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
 import { ownContext } from "../identity/own-caller.js";
 import type { VenueTickets } from "../identity/tickets.js";
-import { createLogin } from "../identity/tickets.js";
+import { createLogin, stampTagsOf } from "../identity/tickets.js";
 import type { VenueMetrics } from "../telemetry/metrics.js";
 import { createVenueHost, type VenueHost } from "../venue.js";
 import { type Closable, closeBackwards } from "./close-backwards.js";
@@ -132,6 +132,7 @@ class VenueOpener {
     return assembleAdapter(config.file, {
       drives,
       ...(tickets === undefined ? {} : { tickets }),
+      tagOf: this.#options.listens && access.key !== undefined ? stampTagsOf(access.key) : undefined,
       ...(approvals === undefined ? {} : { approvals }),
       discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
       capabilities: capabilityRulesOf(config, access),

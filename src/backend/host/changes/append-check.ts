@@ -1,7 +1,7 @@
 // Checks the preconditions of an append.
 
 import type { Hash } from "node:crypto";
-import { type Expected, isExpected } from "../../../core/etag.js";
+import { type Expected, isExpected, namesStamp } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
 import type { Body } from "../../../core/ports/backend.js";
 import { type Pinned, READ } from "../../../jail/handles.js";
@@ -59,9 +59,10 @@ export function* checkAppend(change: Change, old: Pinned, wanted: Wanted): Io<Fo
     if (!wasExpected) throw sizeError(expectedSize, size, access);
     return { size, hash, isRepeated: true };
   }
-  if (expected === "nothing") yield* checkExpected(change, old, expected);
-  const hash = expected === undefined ? undefined : yield* hashFile(change, old, size);
-  if (expected !== undefined) requireExpected(expected, hash?.copy().digest("hex"), access);
+  const isStamp = namesStamp(expected);
+  if (expected === "nothing" || isStamp) yield* checkExpected(change, old, expected);
+  const hash = expected === undefined || isStamp ? undefined : yield* hashFile(change, old, size);
+  if (expected !== undefined && !isStamp) requireExpected(expected, hash?.copy().digest("hex"), access);
   return { size, hash, isRepeated: false };
 }
 

@@ -1,13 +1,14 @@
 // Moves within a root of the host.
 
 import { invalidInput, ioError, isADirectory, notAFile, notFound } from "../../../core/errors/texts.js";
+import { namesStamp } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
 import type { Moved, MoveOptions } from "../../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { nameOf } from "../../../jail/directory.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { errnoOf } from "../../../jail/sys.js";
-import { requireExpected } from "../../preconditions.js";
+import { requireExpected, requireStamp } from "../../preconditions.js";
 import { inodeOf } from "../group/intent.js";
 import { type Guard, hashFile, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
@@ -226,6 +227,10 @@ export function* checkSource(from: Change, object: Pinned, { expectedFrom }: Mov
   if (expectedFrom === undefined) return undefined;
   if (object.stat.isDirectory()) throw isADirectory(from.access.place);
   if (!object.stat.isFile()) throw notAFile(from.access.place);
+  if (namesStamp(expectedFrom)) {
+    requireStamp(expectedFrom, object.stat.version, from.access);
+    return undefined;
+  }
   const sha256 = (yield* hashFile(from, object)).digest("hex");
   requireExpected(expectedFrom, sha256, from.access);
   return sha256;

@@ -1,12 +1,15 @@
 // Writes whole files of the host.
 
 import type { Sha256 } from "../../../core/etag.js";
+import { withoutChangeTime } from "../../../core/identity.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { Body, GroupWriteOptions, Standing, Written } from "../../../core/ports/backend.js";
-import type { Pinned } from "../../../jail/handles.js";
+import { type Pinned, statBelow } from "../../../jail/handles.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
+import { quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import { checkEarly, checkExpected, checkVersion, type Guard, runExclusively } from "../guard.js";
+import { ownTime, rememberOwn } from "../open.js";
 import { requireRoom } from "../quota.js";
 import { type Change, checkFile, createParents, locate, lockTarget, type Reached, type Target } from "../target.js";
 import { type Content, fill } from "./content.js";
@@ -47,19 +50,20 @@ function* replaceBy(change: Change, file: StagedFile, replacement: Replacement):
     hash: options.body.hash?.(),
     length: options.body.length,
   });
-  if (options.modified !== undefined) yield* setTimeOfOpen(change.jail.sys, file.fd, options.modified);
+  const modified = options.modified ?? (options.stamps === true ? ownTime() : undefined);
+  if (modified !== undefined) yield* setTimeOfOpen(change.jail.sys, file.fd, modified);
   if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
   change.access.scope.checkpoint();
   requireRoom(change, { bytes, files: 1 }, target.old);
   yield* createParents(change, target.parents);
   const turn = yield* lockTarget(change, target.name);
   try {
-    const created = yield* runExclusively(change, isConditional(options), (guard) =>
+    const put = yield* runExclusively(change, isConditional(options), (guard) =>
       withCurrentEntry(change, { target, stale: turn.stale || mayBeStale }, (old) =>
         putContent(change, file, { replacement, old, guard, sha256 }),
       ),
     );
-    return { bytes, created, sha256, size: bytes };
+    return { bytes, ...put, sha256, size: bytes };
   } finally {
     turn.release();
   }
@@ -74,14 +78,25 @@ interface Staged {
   readonly sha256: Sha256;
 }
 
-/** @returns whether nothing was there */
-function* putContent(change: Change, file: StagedFile, { replacement, old, guard, sha256 }: Staged): Io<boolean> {
+function* putContent(
+  change: Change,
+  file: StagedFile,
+  { replacement, old, guard, sha256 }: Staged,
+): Io<Pick<Written, "created" | "stamp">> {
   const { target, options } = replacement;
+  const { sys } = change.jail;
   if (old !== target.old) yield* checkFile(change, old);
   checkVersion(change, old, options.version);
   yield* checkExpected(change, old, options.expected);
+  const staged = options.stamps === true ? yield* sys.fstat(file.fd) : undefined;
   yield* install(change, file, { name: target.name, old, guard, sha256, mode: options.mode });
-  return old === undefined;
+  const created = old === undefined;
+  if (staged === undefined) return { created };
+  // Its name has changed it once more. Another process may have put something else there.
+  const { version } = (yield* quietly(statBelow(sys, change.walk.directory, target.name))) ?? {};
+  const isSame = version !== undefined && withoutChangeTime(version) === withoutChangeTime(staged.version);
+  const stamp = isSame ? rememberOwn(version) : undefined;
+  return stamp === undefined ? { created } : { created, stamp };
 }
 
 const isConditional = ({ expected, version }: ReplaceOptions): boolean =>

@@ -122,8 +122,10 @@ async function describe(slots: readonly Slot[], scope: CellScope, listed: DriveE
     const modified = Number(node?.utime ?? 0n);
     const size = sizes[place];
     if (node?.kind === "directory") listed.push({ name, type: "directory", size: 0, modified });
-    else if (size !== undefined) listed.push({ name, type: "file", modified, size });
-    else listed.push({ name, type: "file", modified, size: 0, damaged: true });
+    else if (size !== undefined) {
+      const content = node === undefined ? {} : { content: toHex(node.data.bytes) };
+      listed.push({ name, type: "file", modified, size, ...content });
+    } else listed.push({ name, type: "file", modified, size: 0, damaged: true });
   }
 }
 

@@ -36,11 +36,13 @@ export interface Found {
   readonly mime?: string;
   /** `sha256:` and 64 hex digits, where it is known. */
   readonly hash?: string;
+  /** Tag of its version stamp, where it has one. */
+  readonly tag?: string;
 }
 
 /** Entries of a directory, with the media types of files where they are known. */
 export interface DavListing extends Omit<ListOutput, "entries"> {
-  readonly entries: readonly (ListOutput["entries"][number] & { readonly mime?: string })[];
+  readonly entries: readonly (ListOutput["entries"][number] & Pick<Found, "mime" | "tag">)[];
 }
 
 /** State that all WebDAV requests of a venue share. */
@@ -161,22 +163,31 @@ export class DavCall {
     throw badRequest(`Depth of ${this.exchange.request.method} must be 0 or infinity`);
   }
 
-  /** @param more `listsTypes`: with the media types of files */
-  async list(place: Place, page: Page, more: Pick<CallTerms, "listsTypes"> = {}): Promise<DavListing> {
+  /** @param more `listsTypes`: with the media types of files; `tags`: with those of their versions */
+  async list(place: Place, page: Page, more: Pick<CallTerms, "listsTypes" | "tags"> = {}): Promise<DavListing> {
     return (await this.run("list", place, page, { terms: more })) as DavListing;
   }
 
   /** `undefined` if there is nothing. @param isHashed reads a file to tell its hash */
   async stat(place: Place, isHashed = false): Promise<Found | undefined> {
     const more = isHashed ? { hash: true } : {};
-    const found = (await this.run("stat", place, more, { terms: { details: true } })) as StatOutput;
+    const found = (await this.run("stat", place, more, { terms: { details: true, tags: true } })) as StatOutput;
     if (!found.exists) return undefined;
-    const { type = "other", size = 0, modified = 0, created, mime, hash } = found as StatOutput & { created?: number };
+    const {
+      type = "other",
+      size = 0,
+      modified = 0,
+      created,
+      mime,
+      hash,
+      tag,
+    } = found as StatOutput & Pick<Found, "created" | "tag">;
     return {
       ...{ type, size, modified },
       ...(created === undefined ? {} : { created }),
       ...(mime === undefined ? {} : { mime }),
       ...(hash === undefined ? {} : { hash }),
+      ...(tag === undefined ? {} : { tag }),
     };
   }
 
@@ -201,7 +212,7 @@ export class DavCall {
   }
 
   async download(place: Place, take: TakeDownload): Promise<void> {
-    await this.run("download", place, {}, { transfer: { take } });
+    await this.run("download", place, {}, { transfer: { take }, terms: { tags: true } });
   }
 
   async upload(place: Place, body: UploadBody, options: JsonObject): Promise<Uploaded> {

@@ -10,12 +10,13 @@ import { parseJsonText } from "../admission/json-body.js";
 import { isRead, refuseForm } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
+import { isKnown, isTagOf } from "../plumbing/entity-tags.js";
 import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
 import { parsePage, singleParameter } from "../plumbing/query.js";
 import { askAssets } from "./asset-answer.js";
-import { cachingHeaders, contentEtag, contentHeaders, isKnown, rangeOf } from "./content-headers.js";
+import { cachingHeaders, contentEtag, contentHeaders, rangeOf } from "./content-headers.js";
 
 /** Maximum bytes of metadata in one list; a single asset's may be 1 MiB. */
 const MAX_EXPANDED_BYTES = 8 * 1024 * 1024;
@@ -103,7 +104,7 @@ export async function getContent(
   const { size } = content;
   const headers = { ...contentHeaders(content, asksInline(request.query)), ...caching };
   if (request.method === "HEAD") return reply.code(200).headers(headers).header("content-length", `${size}`).send();
-  const range = rangeOf(request.headers, { size, ...tagged });
+  const range = rangeOf(request.headers, { size }, (version) => isTagOf(version, tagged));
   if (range === "unsatisfiable") {
     throw new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` });
   }

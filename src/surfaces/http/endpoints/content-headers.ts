@@ -1,7 +1,6 @@
 // Headers of content downloads: caching, ranges, and protection of the venue's origin.
 
 import type { IncomingHttpHeaders } from "node:http";
-import { hashText, type Sha256 } from "../../../core/etag.js";
 import type { ByteRange, StoredContent } from "../../../core/ports/asset.js";
 
 /** Types that may be displayed inline: browsers execute nothing in them. */
@@ -47,38 +46,22 @@ export function contentHeaders(content: NamedContent, inline: boolean): Record<s
   };
 }
 
-/** Content as conditions name it: by its ETag, or by its hash in the form of operations, `"sha256:…"`. */
-export interface TaggedContent {
-  readonly etag: string | undefined;
-  readonly sha256: Sha256 | undefined;
-}
-
-const isTagOf = (tag: string, { etag, sha256 }: TaggedContent): boolean =>
-  sha256 !== undefined && (tag === etag || tag === `"${hashText(sha256)}"`);
-
-/** Whether `If-None-Match` matches the content (RFC 9110 §13.1.2). */
-export function isKnown(headers: IncomingHttpHeaders, content: TaggedContent): boolean {
-  const tags = headers["if-none-match"];
-  if (tags === undefined) return false;
-  if (tags.trim() === "*") return true;
-  return tags.split(",").some((tag) => isTagOf(tag.trim().replace(/^W\//, ""), content));
-}
-
 /**
  * The requested range (RFC 9110 §14). Anything but a single byte range is ignored, and so is a range whose `If-Range`
  * does not match.
  *
+ * @param isMeant whether `If-Range` names this content
  * @returns `undefined`: the whole content; `"unsatisfiable"`: the range lies outside the content
  */
 export function rangeOf(
   headers: IncomingHttpHeaders,
-  content: TaggedContent & { readonly size: number },
+  { size }: { readonly size: number },
+  isMeant: (version: string) => boolean,
 ): ByteRange | "unsatisfiable" | undefined {
   const version = headers["if-range"];
-  if (version !== undefined && !isTagOf(String(version), content)) return undefined;
+  if (version !== undefined && !isMeant(String(version))) return undefined;
   const [, first, last] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(headers.range ?? "") ?? [];
   if (first === undefined || last === undefined || first + last === "") return undefined;
-  const { size } = content;
   if (first === "") {
     const length = Math.min(Number(last), size);
     return length === 0 ? "unsatisfiable" : { start: size - length, end: size };

@@ -1,47 +1,52 @@
 // Streams a file as a response, with conditional requests and ranges.
 
-import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { aborted } from "../../../core/errors/texts.js";
-import { hashText, type Sha256 } from "../../../core/etag.js";
 import type { Download } from "../../../core/ports/streams.js";
 import { COMMON_HEADERS, sendError } from "../plumbing/answer.js";
+import { isInRange, judge, namesHash } from "../plumbing/entity-tags.js";
 import { HttpError } from "../plumbing/http-error.js";
-import { contentHeaders, isKnown, rangeOf } from "./content-headers.js";
+import { contentHeaders, rangeOf } from "./content-headers.js";
 
-export interface Sending {
-  readonly request: FastifyRequest;
+interface Streaming {
   readonly reply: FastifyReply;
   /** Time the client may take for each chunk, in milliseconds. */
   readonly stallMs: number;
   /** Called once the response starts. */
   onBegin(): void;
-  /** Tell the time of the file, and answer `If-Modified-Since`. */
-  readonly isDated?: true;
-  /** Writes the hash of a content as an ETag. Default: `"sha256:…"`. */
-  readonly tagOf?: (sha256: Sha256) => string;
 }
+
+export interface Sending extends Streaming {
+  readonly request: FastifyRequest;
+  /** The ETag of a file, with its quotes. */
+  readonly etagOf: (file: Download) => string | undefined;
+}
+
+/** Age in ms from which on the time of a file names one version. */
+const SETTLED_MS = 2000;
 
 /** Sends a file, and waits until the client has taken all of it. @returns bytes sent @throws FileAdapterError */
 export async function sendFile(file: Download, sending: Sending): Promise<number> {
   const { request, reply, onBegin } = sending;
-  const { tagOf = (sha256) => `"${hashText(sha256)}"` } = sending;
-  const { sha256 } = file;
-  const etag = sha256 === undefined ? undefined : tagOf(sha256);
-  const modified = sending.isDated === true ? file.modified : undefined;
-  const version: Record<string, string> = {
-    ...(etag === undefined ? {} : { etag }),
-    ...(modified === undefined ? {} : { "last-modified": new Date(modified).toUTCString() }),
-  };
+  const { headers, method } = request;
+  const { modified, size, tag } = file;
+  const etag = sending.etagOf(file);
+  const sha256 = file.sha256 ?? (namesHash(headers) ? await file.hash() : undefined);
+  const content = { etag, sha256, tag };
+  const version = { "last-modified": new Date(modified).toUTCString(), ...(etag === undefined ? {} : { etag }) };
   reply.headers({ ...COMMON_HEADERS, ...version });
-  if (isKnown(request.headers, { etag, sha256 }) || isUnmodified(request.headers, modified)) {
-    reply.code(304).send();
+  const verdict = judge(headers, content, { modified });
+  if (verdict !== undefined) {
+    if (verdict === 304) reply.code(304).send();
+    else sendError(reply, new HttpError(412, "The file has changed", {}, { errorCode: "CONFLICT" }));
     onBegin();
     return 0;
   }
-  const { size } = file;
-  const range = request.method === "HEAD" ? undefined : rangeOf(request.headers, { size, etag, sha256 });
+  // Two changes within one second have one time, until the second is over.
+  const dated = { modified, isSettled: modified <= Date.now() - SETTLED_MS };
+  const isMeant = (named: string) => isInRange(named, content, dated);
+  const range = method === "HEAD" ? undefined : rangeOf(headers, { size }, isMeant);
   if (range === "unsatisfiable") {
     sendError(reply, new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` }));
     onBegin();
@@ -49,7 +54,7 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
   }
   const span = range ?? { start: 0, end: size };
   const length = span.end - span.start;
-  const body = request.method === "HEAD" || length === 0 ? undefined : await awaitFirstChunk(file.read(span));
+  const body = method === "HEAD" || length === 0 ? undefined : await awaitFirstChunk(file.read(span));
   reply
     .code(range === undefined ? 200 : 206)
     .headers(contentHeaders({ contentType: typeOf(file), fileName: file.name }, false))
@@ -61,18 +66,11 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
   return 0;
 }
 
-/** Whether `If-Modified-Since` counts (RFC 9110 §13.1.3) and the file is no younger, in whole seconds. */
-function isUnmodified(headers: IncomingHttpHeaders, modified: number | undefined): boolean {
-  const since = headers["if-modified-since"];
-  if (modified === undefined || since === undefined || headers["if-none-match"] !== undefined) return false;
-  return Math.floor(modified / 1000) * 1000 <= Date.parse(since);
-}
-
 /** No charset: text is UTF-8 or declares its own encoding, and nothing more is known of it. */
 const typeOf = ({ mime }: Download): string => mime ?? "application/octet-stream";
 
 /** Sends chunks as they come, once the first has come. @returns bytes sent @throws ABORTED if the client leaves */
-export async function sendChunks(chunks: AsyncIterable<Buffer>, sending: Sending): Promise<number> {
+export async function sendChunks(chunks: AsyncIterable<Buffer>, sending: Streaming): Promise<number> {
   return stream(await awaitFirstChunk(chunks), sending);
 }
 
@@ -145,7 +143,7 @@ const SMALL_BYTES = 16_384;
 const isWhole = ({ first }: Begun, length: number): boolean => first.length === length && length <= SMALL_BYTES;
 
 /** Sends a small body that has been read: without a stream, a timer, and a write for the head alone. */
-async function sendWhole({ first, rest }: Begun, { reply, onBegin }: Sending): Promise<number> {
+async function sendWhole({ first, rest }: Begun, { reply, onBegin }: Streaming): Promise<number> {
   await rest.return?.();
   if (reply.raw.destroyed) throw aborted();
   reply.send(first);
@@ -153,7 +151,7 @@ async function sendWhole({ first, rest }: Begun, { reply, onBegin }: Sending): P
   return first.length;
 }
 
-async function stream(begun: Begun, { reply, stallMs, onBegin }: Sending): Promise<number> {
+async function stream(begun: Begun, { reply, stallMs, onBegin }: Streaming): Promise<number> {
   const body = new Body(begun, stallMs);
   const gone = new Promise<void>((resolve) => body.once("close", resolve));
   const onClose = () => body.destroy();

@@ -11,6 +11,7 @@ import { isRead, refuseForm } from "../admission/read-body.js";
 import type { HttpFiles, HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { HangUp, hangUpOf } from "../plumbing/connection.js";
+import { hashIn } from "../plumbing/entity-tags.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, tooManyRequests } from "../plumbing/http-error.js";
 import { unlimitBody } from "../plumbing/node-server.js";
@@ -20,6 +21,18 @@ import { fileError, fileRequest, queryValue, ticketOf } from "./file-request.js"
 import { sendFile } from "./file-sending.js";
 
 export { ticketOf };
+
+type Version = { readonly [part in "sha256" | "tag"]?: string | undefined };
+
+/** The hash where it is known, else the tag of the stamp. */
+function etagOf({ sha256, tag }: Version): string | undefined {
+  return sha256 === undefined ? tag && `"${tag}"` : `"${hashText(sha256)}"`;
+}
+
+function versionHeader(version: Version): Record<string, string> {
+  const etag = etagOf(version);
+  return etag === undefined ? {} : { etag };
+}
 
 /** Time a client may take for each chunk, in milliseconds. */
 const STALL_MS = 60_000;
@@ -34,7 +47,7 @@ export async function getFile(
   const files = filesOf(host);
   const { place, context } = fileRequest(host, files, { ...exchange, direction: "download" });
   await new Promise<void>((onBegin, reject) => {
-    const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin });
+    const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin, etagOf });
     files
       .download(versionOf(exchange, place), take, extendContext(context, { cancellation: new HangUp(reply) }))
       .catch((error: unknown) => reject(fileError(error)));
@@ -137,10 +150,10 @@ function partOf({ request }: Exchange, body: UploadBody): Required<Pick<UploadIn
   return { offset: Number(offset), length: Math.max(Number(length), Number(offset) + (body.length ?? 0)) };
 }
 
-const versionHeaders = ({ sha256, size }: Uploaded): Record<string, string> => ({
+const versionHeaders = ({ sha256, tag, size }: Uploaded): Record<string, string> => ({
   ...COMMON_HEADERS,
   ...(size === undefined ? {} : { "upload-offset": `${size}` }),
-  ...(sha256 === undefined ? {} : { etag: `"${hashText(sha256)}"` }),
+  ...versionHeader({ sha256, tag }),
 });
 
 /** @throws HttpError 400 */
@@ -180,7 +193,8 @@ function operationIdOf(header: string | readonly string[] | undefined): string |
 
 /** The opaque part of a strong etag. */
 function tagOf(header: string): string {
-  const tag = /^"([^"]+)"$/.exec(header.trim())?.[1];
+  const text = header.trim();
+  const tag = hashIn(text) ?? /^"([^"]+)"$/.exec(text)?.[1];
   if (tag === undefined) throw badRequest('If-Match must be one strong entity tag, such as "sha256:…"');
   return tag;
 }

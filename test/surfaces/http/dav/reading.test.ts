@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -65,7 +66,7 @@ describe("PROPFIND", () => {
     expect(answer.status).toBe(207);
     expect(textIn(answer, "D:getcontentlength")).toBe("5");
     expect(textIn(answer, "D:getcontenttype")).toBe("text/plain");
-    expect(textIn(answer, "D:getetag")).toMatch(/^&quot;sha256-[\w-]{43}&quot;$/);
+    expect(textIn(answer, "D:getetag")).toMatch(/^&quot;(?:stamp-[\w-]{32}|sha256-[\w-]{43})&quot;$/);
     expect(textIn(answer, "D:getlastmodified")).toMatch(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/);
     expect(textIn(answer, "D:creationdate")).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   });
@@ -166,7 +167,7 @@ describe("GET", () => {
     expect((await ask({ range: "bytes=1-2" })).text).toBe("lp");
     expect((await ask({ "if-none-match": `${String(etag)}` })).status).toBe(304);
     // The hash as the other endpoints write it.
-    const hash = `"sha256:${Buffer.from(String(etag).slice(8, -1), "base64url").toString("hex")}"`;
+    const hash = `"sha256:${createHash("sha256").update("alpha").digest("hex")}"`;
     expect((await ask({ "if-none-match": `"x", W/${hash}` })).status).toBe(304);
     expect((await ask({ "if-none-match": hash.replace("sha256:", "sha256:0") })).status).toBe(200);
     expect((await ask({ range: "bytes=1-2", "if-range": hash })).text).toBe("lp");

@@ -1,8 +1,8 @@
 // Preconditions of a request: the `If` header, and the conditional headers of RFC 9110.
 
+import { hashIn, stampIn, tagsIn } from "../../plumbing/entity-tags.js";
 import { badRequest } from "../../plumbing/http-error.js";
 import { type DavCall, undefinedFor } from "../call.js";
-import { hashIn } from "../entity-tag.js";
 import { DavError } from "../errors.js";
 import { addressOf, type Target } from "../target.js";
 import { type Condition, type ConditionList, parseIf } from "./if-header.js";
@@ -11,8 +11,8 @@ import { type Condition, type ConditionList, parseIf } from "./if-header.js";
 export interface Conditions {
   /** Lock tokens that the request names. */
   readonly tokens: ReadonlySet<string>;
-  /** Hash that a resource must have still. */
-  hashOf(place: Pick<Target, "segments" | "root">): string | undefined;
+  /** Version that a resource must have still: its hash, or the tag of its stamp. */
+  versionOf(place: Pick<Target, "segments" | "root">): string | undefined;
   /** Nothing may be at the target. */
   readonly isNew: boolean;
 }
@@ -24,15 +24,15 @@ export async function evaluateConditions(call: DavCall): Promise<Conditions> {
   const evaluation = new Evaluation(call);
   const tokens = await evaluation.ifHeader();
   const isNew = await evaluation.standardHeaders();
-  const { hashes } = evaluation;
-  return { tokens, hashOf: (place) => hashes.get(nameOf(place)), isNew };
+  const { versions } = evaluation;
+  return { tokens, versionOf: (place) => versions.get(nameOf(place)), isNew };
 }
 
 const failed = (): DavError => new DavError(412, "A condition of the request does not hold", { code: "CONFLICT" });
 
 class Evaluation {
-  /** Hashes that made conditions true. */
-  readonly hashes = new Map<string, string>();
+  /** Versions that made conditions true. */
+  readonly versions = new Map<string, string>();
   readonly #call: DavCall;
   readonly #known = new Map<string, Promise<string | undefined>>();
 
@@ -60,9 +60,9 @@ class Evaluation {
     );
     if (match === "*" && (await this.#stat(target)) === undefined) throw failed();
     if (match !== undefined && match !== "*") {
-      const hash = await this.#hash(target);
-      if (hash === undefined || !tagsIn(match).some((tag) => hashIn(tag) === hash)) throw failed();
-      this.hashes.set(nameOf(target), hash);
+      const version = await this.#versionIn(tagsIn(match), target);
+      if (version === undefined) throw failed();
+      this.versions.set(nameOf(target), version);
     }
     if (match === undefined && since !== undefined) {
       const found = await this.#stat(target);
@@ -75,9 +75,8 @@ class Evaluation {
       if ((await this.#stat(target)) !== undefined) throw failed();
       return true;
     }
-    const hashes = tagsIn(none).flatMap((tag) => hashIn(tag.replace(/^W\//, "")) ?? []);
-    const hash = hashes.length === 0 ? undefined : await this.#hash(target);
-    if (hash !== undefined && hashes.includes(hash)) throw failed();
+    const tags = tagsIn(none).map((tag) => tag.replace(/^W\//, ""));
+    if ((await this.#versionIn(tags, target)) !== undefined) throw failed();
     return false;
   }
 
@@ -87,18 +86,15 @@ class Evaluation {
     const relied: string[] = [];
     for (const condition of conditions) {
       if ((await this.#isMet(condition, place)) === condition.isNegated) return false;
-      const hash = condition.isNegated ? undefined : hashIn(condition.etag ?? "");
-      if (hash !== undefined) relied.push(hash);
+      const version = condition.isNegated ? undefined : versionNamedBy(condition.etag ?? "");
+      if (version !== undefined) relied.push(version);
     }
-    for (const hash of relied) this.hashes.set(nameOf(place), hash);
+    for (const version of relied) this.versions.set(nameOf(place), version);
     return true;
   }
 
   async #isMet({ token, etag }: Condition, place: Target): Promise<boolean> {
-    if (etag !== undefined) {
-      const hash = hashIn(etag);
-      return hash !== undefined && (await this.#hash(place)) === hash;
-    }
+    if (etag !== undefined) return (await this.#versionIn([etag], place)) !== undefined;
     const lock = this.#call.locks.find(token ?? "");
     return lock !== undefined && this.#call.locks.covering(this.#call.spotOf(place)).includes(lock);
   }
@@ -115,6 +111,16 @@ class Evaluation {
     return undefinedFor(["NOT_A_DIRECTORY"], this.#call.stat(place));
   }
 
+  /** The first version named by strong ETags, in either form, that a file has. */
+  async #versionIn(tags: readonly string[], place: Target): Promise<string | undefined> {
+    for (const tag of tags) {
+      const [stamp, hash] = [stampIn(tag), hashIn(tag)];
+      if (stamp !== undefined && (await this.#stat(place))?.tag === stamp) return stamp;
+      if (hash !== undefined && (await this.#hash(place)) === hash) return hash;
+    }
+    return undefined;
+  }
+
   #hash(place: Target): Promise<string | undefined> {
     const name = nameOf(place);
     const known = this.#known.get(name) ?? this.#hashNow(place);
@@ -129,5 +135,4 @@ class Evaluation {
   }
 }
 
-/** Strong and weak entity tags of a list. */
-const tagsIn = (header: string): string[] => header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+const versionNamedBy = (tag: string): string | undefined => stampIn(tag) ?? hashIn(tag);

@@ -38,9 +38,9 @@ export async function remove(call: DavCall): Promise<FastifyReply> {
   if (type === "directory" && call.depth !== "infinity") throw badRequest("Depth of DELETE must be infinity");
   const conditions = await evaluateConditions(call);
   await requireUnlocked(call, conditions, [{ place: target, isTree: true, isMember: true }]);
-  const hash = conditions.hashOf(target);
+  const version = conditions.versionOf(target);
   if (segments.length === 0) await call.runOnDrive("delete-drive", root);
-  else await call.run("delete", target, { recursive: true, ...(hash === undefined ? {} : { ifMatch: hash }) });
+  else await call.run("delete", target, { recursive: true, ...(version === undefined ? {} : { ifMatch: version }) });
   call.forget(target);
   return sendEmpty(exchange.reply, 204);
 }

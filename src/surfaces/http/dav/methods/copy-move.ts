@@ -83,7 +83,7 @@ async function relocate(
   { relocation, more, terms }: { relocation: Relocation; more: object; terms: { isShallow?: true } },
 ): Promise<{ overwritten: boolean }> {
   const { to, isOverwriting, conditions } = relocation;
-  const [ifMatch, ifMatchTo] = [conditions.hashOf(call.target), conditions.hashOf(to)];
+  const [ifMatch, ifMatchTo] = [conditions.versionOf(call.target), conditions.versionOf(to)];
   const input = {
     ...more,
     to: pathText(to),

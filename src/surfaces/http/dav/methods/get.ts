@@ -4,9 +4,9 @@ import type { FastifyReply } from "fastify";
 import type { TakeDownload } from "../../../../core/ports/streams.js";
 import { sendFile } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";
+import { davTag } from "../../plumbing/entity-tags.js";
 import { HttpError } from "../../plumbing/http-error.js";
 import { type DavCall, undefinedFor } from "../call.js";
-import { entityTag } from "../entity-tag.js";
 import { encodeName } from "../target.js";
 import { element, type Markup } from "../xml/write.js";
 
@@ -33,8 +33,7 @@ function sendWhole(call: DavCall): Promise<true> {
   const { request, reply } = call.exchange;
   return new Promise((resolve, reject) => {
     const onBegin = () => resolve(true);
-    const take: TakeDownload = (file) =>
-      sendFile(file, { request, reply, stallMs: STALL_MS, onBegin, isDated: true, tagOf: entityTag });
+    const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs: STALL_MS, onBegin, etagOf: davTag });
     call.download(call.target, take).catch(reject);
   });
 }

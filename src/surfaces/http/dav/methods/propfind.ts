@@ -1,6 +1,7 @@
 // PROPFIND: properties of a resource, or of a collection and its members, sent as they are listed.
 
 import type { FastifyReply } from "fastify";
+import type { CallTerms } from "../../../../core/call/terms.js";
 import { announcesBody } from "../../admission/linger.js";
 import { readBody } from "../../admission/read-body.js";
 import { sendChunks } from "../../endpoints/file-sending.js";
@@ -19,7 +20,7 @@ import { DAV, element, escapeXml, PROLOGUE, XML_TYPE, type XmlName } from "../xm
 const PAGE = 5000;
 /** A listing that is not taken for so long is cut off, in milliseconds. */
 const STALL_MS = 60_000;
-/** Files up to this size are hashed for an ETag. */
+/** Files up to this size are hashed, for a lock or where they have no stamp yet. */
 export const MAX_HASHED_BYTES = 8_388_608;
 /** Rows that are made before they are written, at most: a link among them may take long. */
 const BATCH = 256;
@@ -30,8 +31,11 @@ export async function propfind(call: DavCall): Promise<FastifyReply> {
   const depth = depthOf(call);
   const wanted = propertyRequest(await xmlBody(call));
   const top = await resourceAt(call, wanted);
-  const rows =
-    depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top, asksFor(wanted, "getcontenttype"));
+  const terms = {
+    ...(asksFor(wanted, "getcontenttype") ? ({ listsTypes: true } as const) : {}),
+    ...(asksFor(wanted, "getetag") ? ({ tags: true } as const) : {}),
+  };
+  const rows = depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top, terms);
   const { request, reply } = call.exchange;
   reply.code(207).headers({ ...COMMON_HEADERS, "content-type": XML_TYPE });
   await sendChunks(multistatus(rows, responseWriter(call, wanted)), {
@@ -68,8 +72,9 @@ async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Reso
     throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
   }
   const isCollection = found.type === "directory";
-  const wantsHash =
-    !isCollection && found.hash === undefined && found.size <= MAX_HASHED_BYTES && asksFor(request, "getetag");
+  // What was changed just now has no stamp yet.
+  const isYoung = !isCollection && found.tag === undefined && found.hash === undefined;
+  const wantsHash = isYoung && found.size <= MAX_HASHED_BYTES && asksFor(request, "getetag");
   const hashed = wantsHash ? await call.stat(target, true) : undefined;
   const quota = asksForQuota(request) ? await quotaOf(call, target) : undefined;
   const href = call.hrefOf(target, isCollection);
@@ -136,10 +141,13 @@ async function* topOnly(top: Resource): AsyncGenerator<readonly Resource[]> {
 }
 
 /** A collection and what is in it, some at a time: a promise for each would cost more than its text. */
-async function* withMembers(call: DavCall, top: Resource, listsTypes: boolean): AsyncGenerator<readonly Resource[]> {
+async function* withMembers(
+  call: DavCall,
+  top: Resource,
+  terms: Pick<CallTerms, "listsTypes" | "tags">,
+): AsyncGenerator<readonly Resource[]> {
   const { target } = call;
   const { space, root, segments } = target;
-  const terms = listsTypes ? ({ listsTypes } as const) : {};
   if (root === undefined) {
     const names = await call.names(target.space);
     yield [top, ...names.map((name) => member(call, top, name))];

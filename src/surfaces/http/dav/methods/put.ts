@@ -8,9 +8,9 @@ import type { Uploaded } from "../../../../core/ports/transfer.js";
 import { announcesBody } from "../../admission/linger.js";
 import { isRead } from "../../admission/read-body.js";
 import { uploadOf } from "../../endpoints/files.js";
+import { davTag } from "../../plumbing/entity-tags.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
-import { entityTag } from "../entity-tag.js";
 import { DavError, sendEmpty } from "../errors.js";
 import { evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
@@ -21,7 +21,8 @@ export async function put(call: DavCall): Promise<FastifyReply> {
   try {
     const uploaded = await store(call);
     const time = call.header("x-oc-mtime") !== undefined && call.driveOf(call.target) === undefined;
-    const version: Record<string, string> = uploaded.sha256 === undefined ? {} : { etag: entityTag(uploaded.sha256) };
+    const etag = davTag(uploaded);
+    const version: Record<string, string> = etag === undefined ? {} : { etag };
     const headers = { ...version, ...(time ? { "x-oc-mtime": "accepted" } : {}) };
     return sendEmpty(reply, uploaded.created ? 201 : 204, headers);
   } catch (error) {
@@ -42,10 +43,10 @@ async function store(call: DavCall): Promise<Uploaded> {
   const isMember = call.needsParentLock(target) && (await call.stat(target)) === undefined;
   await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember }]);
   const own = locks.on(spot).find(({ token }) => conditions.tokens.has(token));
-  const hash = conditions.hashOf(target) ?? (conditions.isNew ? undefined : own?.hash);
+  const version = conditions.versionOf(target) ?? (conditions.isNew ? undefined : own?.hash);
   const uploaded = await call.upload(target, body, {
     ...(modified === undefined ? {} : { modified }),
-    ...(hash === undefined ? {} : { ifMatch: hash }),
+    ...(version === undefined ? {} : { ifMatch: version }),
     ...(conditions.isNew ? { ifNoneMatch: "*" } : {}),
   });
   if (uploaded.created) properties.dropOne(spot);

@@ -1,7 +1,7 @@
 // Live properties: what the venue itself knows of a resource.
 
+import { davTag } from "../../plumbing/entity-tags.js";
 import type { DavCall, Found } from "../call.js";
-import { entityTagOf } from "../entity-tag.js";
 import type { Target } from "../target.js";
 import { element, escapeXml, textOf } from "../xml/write.js";
 import { lockDiscovery, SUPPORTED_LOCKS } from "./lock-properties.js";
@@ -57,6 +57,8 @@ export function httpDate(ms: number): string {
   return `${lastDay.text}${two[hour]}:${two[minute]}:${two[seconds % 60]} GMT`;
 }
 
+const escaped = (text: string | undefined): string | undefined => text && escapeXml(text);
+
 const COLLECTION = element("D:collection").text;
 
 /** A property as an element, with its tags made once: listings write it for each of thousands of entries. */
@@ -79,7 +81,7 @@ export const LIVE: ReadonlyMap<string, LiveProperty> = propertiesIn({
   resourcetype: ({ isCollection }) => (isCollection ? COLLECTION : ""),
   getcontentlength: ofFile(({ size }) => `${size}`),
   getcontenttype: ofFile(({ mime }) => escapeXml(mime ?? "application/octet-stream")),
-  getetag: ofFile(({ hash }) => (hash === undefined ? undefined : escapeXml(entityTagOf(hash)))),
+  getetag: ofFile(({ tag, hash }) => escaped(davTag({ tag, sha256: hash?.slice("sha256:".length) }))),
   getlastmodified: ({ found }) => (found === undefined ? undefined : httpDate(found.modified)),
   creationdate: ({ found }) =>
     found?.created === undefined ? undefined : new Date(found.created).toISOString().replace(/\.\d+Z$/, "Z"),
