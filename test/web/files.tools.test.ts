@@ -1,5 +1,5 @@
 // Files in a real browser: reading, writing, moving, uploading, by pointer and by keys alone.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { editor, entries, entry, inBrowser, openStage, type Stage, typeFirst } from "./browser.js";
 
@@ -174,10 +174,72 @@ inBrowser("files of the page", () => {
     await page.context().close();
   });
 
+  test("letters go to names, in the list, the tree, a menu and a folder picker, and act on nothing", async () => {
+    const page = await stage.visit("files/files/");
+    await entry(page, "docs").waitFor();
+    await entries(page).focus();
+    const chosen = () => entries(page).locator("[aria-selected=true]").allInnerTexts();
+    for (const [typed, name] of [
+      ["m", "move"],
+      ["mi", "mixed.txt"],
+      ["c", "clash"],
+      ["cr", "crlf.txt"],
+    ] as const) {
+      await page.keyboard.press("Escape");
+      await page.keyboard.type(typed);
+      expect((await chosen()).map((text) => text.split("\n")[0])).toEqual([name]);
+    }
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.getByRole("tree").focus();
+    await page.keyboard.type("ke");
+    const active = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).textContent";
+    expect(await page.evaluate(active)).toBe("keys");
+    await entries(page).focus();
+    await page.keyboard.press("Alt+m");
+    const dialog = page.getByRole("dialog", { name: "Move 1 item" });
+    await dialog.getByRole("button", { name: "move", exact: true }).focus();
+    await page.keyboard.type("d");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("docs");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await entries(page).focus();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "More" }).click();
+    await page.keyboard.type("u");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Upload a folder");
+    await page.context().close();
+  });
+
+  test("a name that is typed is found though its part of the list has not come yet", async () => {
+    mkdirSync(stage.at("many"), { recursive: true });
+    for (let index = 0; index < 1500; index += 1) writeFileSync(stage.at(`many/n${index + 1000}`), "");
+    writeFileSync(stage.at("many/zebra"), "");
+    const page = await stage.visit();
+    let letGo = () => {};
+    const later = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await page.route("**/api/v1/run", async (route) => {
+      const { operation, input } = route.request().postDataJSON();
+      // The tree asks for folders alone, from the start.
+      if (operation === "file:list" && (input.offset > 0 || input.after !== undefined)) await later;
+      return route.fallback();
+    });
+    await page.goto(`${stage.venue.url}/workspace/files/files/many/`);
+    await page.getByText(/^1,000 of 1,501 entries/).waitFor();
+    await entries(page).focus();
+    await page.keyboard.type("ze");
+    expect(await entries(page).locator("[aria-selected=true]").count()).toBe(0);
+    letGo();
+    await page.getByText("1,501 entries", { exact: true }).waitFor();
+    await entries(page).locator("[aria-selected=true]").getByText("zebra").waitFor();
+    await page.context().close();
+  });
+
   test("an entry moves between roots by the menu of the folder", async () => {
     const page = await stage.visit("files/files/move/");
     await entry(page, "me.txt").click();
-    await page.keyboard.press("m");
+    await page.keyboard.press("Alt+m");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: ".." }).click();
     await dialog.getByRole("button", { name: ".." }).click();
@@ -194,7 +256,7 @@ inBrowser("files of the page", () => {
     const page = await stage.visit("files/files/clash/");
     const copy = async (answer: string) => {
       await entry(page, "same.txt").click();
-      await page.keyboard.press("c");
+      await page.keyboard.press("Alt+c");
       await page.getByRole("dialog").getByRole("button", { name: "into" }).click();
       await page.getByRole("dialog").getByText("files/clash/into").waitFor();
       await page.getByRole("button", { name: "Copy here" }).click();

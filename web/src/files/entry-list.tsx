@@ -2,14 +2,15 @@
 
 import { ArrowDown, ArrowUp } from "lucide";
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { texts } from "../texts.js";
 import { formatAgo, formatMoment, formatSize, joinPath, parentOf, plain } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { Name } from "../ui/name.js";
 import { addressOf, navigate } from "../ui/router.js";
+import { TypeAhead } from "../ui/type-ahead.js";
 import { VirtualRows } from "../ui/virtual.js";
-import { type Doing, doingsOf } from "./actions/entry-actions.js";
+import { doingsOf, runDoing } from "./actions/entry-actions.js";
 import { dragOut } from "./drag.js";
 import { iconOf } from "./kinds.js";
 import type { Entry, Sorting, SortKey } from "./listing.js";
@@ -22,15 +23,18 @@ interface ListProps {
   readonly root: string;
   readonly path: string;
   readonly entries: readonly Entry[];
+  /** Whether all entries are there. */
+  readonly isWhole: boolean;
   readonly sorting: Sorting;
   readonly onSort: (sorting: Sorting) => void;
 }
 
-export function EntryList({ root, path, entries, sorting, onSort }: ListProps): JSX.Element {
+export function EntryList({ root, path, entries, isWhole, sorting, onSort }: ListProps): JSX.Element {
   const names = useMemo(() => entries.map(({ name }) => name), [entries]);
+  const isTyping = useTyping(names, isWhole);
   const onKeyDown = (event: KeyboardEvent) => {
     const entry = entries[active.value];
-    if (isSelectionKey(event, names)) return;
+    if (isTyping(event) || isSelectionKey(event, names)) return;
     if (event.key === "Enter" && entry !== undefined) open(root, path, entry);
     else if (event.key === "Backspace" || (event.key === "ArrowUp" && event.altKey)) {
       if (path !== "") navigate(addressOf("files", root, parentOf(path), { directory: true }));
@@ -93,11 +97,35 @@ function isSelectionKey(event: KeyboardEvent, names: readonly string[]): boolean
   return true;
 }
 
-function runDoing(event: KeyboardEvent, doings: readonly Doing[]): boolean {
-  if (event.ctrlKey || event.metaKey || event.altKey) return false;
-  const doing = doings.find(({ key }) => key === event.key);
-  doing?.run();
-  return doing !== undefined;
+/**
+ * Goes to the entry whose name begins with what is typed; if it is not there yet, once it is. The row with the focus keeps it
+ * when entries come and go.
+ */
+function useTyping(names: readonly string[], isWhole: boolean): (event: KeyboardEvent) => boolean {
+  const typing = useRef(new TypeAhead());
+  const isSought = useRef(false);
+  const focused = useRef("");
+  const go = (from: number) => {
+    const found = typing.current.find(names, from);
+    isSought.current = found === undefined && !isWhole;
+    if (found !== undefined) choose(names, found);
+  };
+  useLayoutEffect(() => {
+    const at = active.value === 0 ? -1 : names.indexOf(focused.current);
+    if (at >= 0) active.value = at;
+    if (isSought.current) go(active.value);
+  }, [names]);
+  useLayoutEffect(() => {
+    focused.current = names[active.value] ?? "";
+  });
+  return (event) => {
+    const isTaken = typing.current.takes(event);
+    if (event.key !== "Shift") isSought.current = false;
+    if (!isTaken) return false;
+    event.preventDefault();
+    go(active.value);
+    return true;
+  };
 }
 
 function Header({ sorting, onSort }: Pick<ListProps, "sorting" | "onSort">): JSX.Element {

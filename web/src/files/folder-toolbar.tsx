@@ -98,6 +98,7 @@ function Chosen({
           class={isDanger === true ? "quiet danger" : "quiet"}
           aria-label={label}
           title={keys === undefined ? label : `${label} (${keys})`}
+          aria-keyshortcuts={keys}
           onClick={run}
         >
           <Icon of={icon} />

@@ -77,7 +77,7 @@ function Entries({ place, shown, entries, filter, sorting, onSort }: EntriesProp
     return filter === "" ? <EmptyFolder {...place} /> : <NoMatch filter={filter} />;
   return (
     <>
-      <EntryList root={root} path={path} entries={entries} sorting={sorting} onSort={onSort} />
+      <EntryList root={root} path={path} entries={entries} isWhole={shown.isWhole} sorting={sorting} onSort={onSort} />
       <Footer shown={shown} count={entries.length} />
     </>
   );

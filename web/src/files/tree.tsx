@@ -3,13 +3,14 @@
 import { signal } from "@preact/signals";
 import { ChevronDown, ChevronRight, Folder, FolderOpen } from "lucide";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { read } from "../api/call.js";
 import { texts } from "../texts.js";
 import { joinPath, nameOf, parentOf, plain } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { Name } from "../ui/name.js";
 import { addressOf, navigate, route } from "../ui/router.js";
+import { TypeAhead } from "../ui/type-ahead.js";
 import { VirtualRows } from "../ui/virtual.js";
 import { useDrop } from "./drag.js";
 import { whenListed } from "./listing.js";
@@ -76,6 +77,8 @@ export function FolderTree(): JSX.Element {
   const here = isDirectory ? path : parentOf(path);
   const nodes = useMemo(() => nodesOf(root), [root, children.value, opened.value]);
   const [focused, setFocused] = useState<string | undefined>(undefined);
+  const typing = useRef(new TypeAhead());
+  const nameIn = (node: Node) => (node.path === "" ? root : nameOf(node.path));
   const isOther = query.has("search") || query.has("trash");
   const { over, handlers } = useDrop({ root, path: "" });
   useEffect(() => {
@@ -93,8 +96,11 @@ export function FolderTree(): JSX.Element {
   const onKeyDown = (event: KeyboardEvent) => {
     const node = nodes[active];
     if (node === undefined) return;
-    const to = moveTo(event.key, nodes, active, node, (isOpen) => toggle(root, node.path, isOpen));
-    if (event.key === "Enter" || event.key === " ") go(node);
+    const isTyped = typing.current.takes(event);
+    const to = isTyped
+      ? (typing.current.find(nodes.map(nameIn), active) ?? active)
+      : moveTo(event.key, nodes, active, node, (isOpen) => toggle(root, node.path, isOpen));
+    if (!isTyped && (event.key === "Enter" || event.key === " ")) go(node);
     else if (to === undefined) return;
     else setFocused(nodes[to]?.path);
     event.preventDefault();

@@ -3,6 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.js";
+import { focusByTyping, TypeAhead } from "./type-ahead.js";
 
 export interface MenuItem {
   readonly label: string;
@@ -61,6 +62,7 @@ interface ItemsProps {
 /** The open list of a menu. */
 export function MenuItems({ label, items, close }: ItemsProps): JSX.Element {
   const list = useRef<HTMLDivElement>(null);
+  const typing = useRef(new TypeAhead());
   useEffect(() => list.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus(), []);
   const onKeyDown = (event: KeyboardEvent) => {
     const all = [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
@@ -68,7 +70,9 @@ export function MenuItems({ label, items, close }: ItemsProps): JSX.Element {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
     if (event.key === "Escape" || event.key === "Tab") close(event.key === "Escape");
     if (to !== undefined) all[to % all.length]?.focus();
-    if (to !== undefined || event.key === "Escape") event.preventDefault();
+    // A space presses the button.
+    const isTyped = event.key !== " " && focusByTyping(typing.current, event, all);
+    if (to !== undefined || isTyped || event.key === "Escape") event.preventDefault();
     event.stopPropagation();
   };
   return (

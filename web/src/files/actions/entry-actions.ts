@@ -15,8 +15,9 @@ import { copyItems, moveItems } from "./relocate.js";
 export interface Doing {
   readonly label: string;
   readonly icon: unknown;
-  /** `KeyboardEvent.key` in the list. */
+  /** `KeyboardEvent.key` in the list. A letter is held with Alt: alone it is part of a name that one types. */
   readonly key?: string;
+  /** The keys, for people. */
   readonly keys?: string;
   readonly isDanger?: boolean;
   readonly run: () => void;
@@ -43,16 +44,37 @@ export function doingsOf(root: string, folder: string, names: readonly string[])
     isOne &&
       mayWrite &&
       mayDelete && { label: texts.rename, icon: Pencil, key: "F2", keys: "F2", run: () => void rename(root, path) },
-    mayDelete && { label: texts.move, icon: FolderInput, key: "m", keys: "M", run: () => void moveItems(root, paths) },
-    { label: texts.copy, icon: Copy, key: "c", keys: "C", run: () => void copyItems(root, paths) },
+    mayDelete && {
+      label: texts.move,
+      icon: FolderInput,
+      key: "m",
+      keys: "Alt+M",
+      run: () => void moveItems(root, paths),
+    },
+    { label: texts.copy, icon: Copy, key: "c", keys: "Alt+C", run: () => void copyItems(root, paths) },
     mayDelete && {
       label: texts.remove,
       icon: Trash2,
       key: "Delete",
-      keys: "Del",
+      keys: "Delete",
       isDanger: true,
       run: () => void removeItems(root, paths),
     },
   ];
   return doings.filter((one) => one !== false);
+}
+
+/** Does what a key stands for. @returns whether it stands for something */
+export function runDoing(event: KeyboardEvent, doings: readonly Doing[]): boolean {
+  if (event.ctrlKey || event.metaKey) return false;
+  const doing = doings.find(({ key = "" }) => isKey(event, key));
+  doing?.run();
+  return doing !== undefined;
+}
+
+/** Where Alt makes another character of a letter the place of its key counts. */
+function isKey({ key, code, altKey }: KeyboardEvent, wanted: string): boolean {
+  if (wanted.length !== 1) return !altKey && key === wanted;
+  const isOther = !/^[a-z]$/i.test(key) && code === `Key${wanted.toUpperCase()}`;
+  return altKey && (key.toLowerCase() === wanted || isOther);
 }

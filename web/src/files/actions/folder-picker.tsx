@@ -2,7 +2,7 @@
 
 import { Folder, FolderUp, HardDrive } from "lucide";
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { read } from "../../api/call.js";
 import { texts } from "../../texts.js";
 import { Dialog, showDialog } from "../../ui/dialog.js";
@@ -10,6 +10,7 @@ import { joinPath, parentOf } from "../../ui/format.js";
 import { Icon } from "../../ui/icon.js";
 import { Name } from "../../ui/name.js";
 import { Skeleton } from "../../ui/states.js";
+import { focusByTyping, TypeAhead } from "../../ui/type-ahead.js";
 import { roots } from "../roots.js";
 import type { Target } from "./relocate.js";
 
@@ -76,6 +77,12 @@ export function FolderChooser({
     }
     return () => own.abort();
   }, [root, path]);
+  const typing = useRef(new TypeAhead());
+  const list = useRef<HTMLUListElement>(null);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const all = [...(list.current?.querySelectorAll("button") ?? [])];
+    if (event.key !== " " && focusByTyping(typing.current, event, all)) event.preventDefault();
+  };
   const item = (key: string, icon: unknown, text: string, to: Target) => (
     <li key={key}>
       <button type="button" class="quiet" onClick={() => onPlace(to)}>
@@ -86,7 +93,7 @@ export function FolderChooser({
   );
   if (root === "") {
     return (
-      <ul class="chooser">
+      <ul class="chooser" ref={list} onKeyDown={onKeyDown}>
         {(roots.value ?? []).map(({ name }) => item(name, HardDrive, name, { root: name, path: "" }))}
       </ul>
     );
@@ -96,7 +103,7 @@ export function FolderChooser({
       <p class="chosen-place" aria-live="polite">
         <Name text={path === "" ? root : `${root}/${path}`} />
       </p>
-      <ul class="chooser">
+      <ul class="chooser" ref={list} onKeyDown={onKeyDown}>
         {item("..", FolderUp, "..", path === "" ? { root: "", path: "" } : { root, path: parentOf(path) })}
         {folders === undefined ? (
           <Skeleton rows={3} />
