@@ -1,3 +1,15 @@
+import type { Capability } from "../core/call/capability.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
+import { isObject } from "../core/unknown.js";
+
+/** The right that was missing from a denied call, and what was held. */
+export interface DeniedRight {
+  readonly required: Capability;
+  /** The first few. */
+  readonly have: readonly Capability[];
+  readonly more?: true;
+}
+
 /** One record per call, allowed or denied. Never contents, tokens or host paths. */
 export interface AuditRecord {
   /** Milliseconds since the epoch, when the call ended. */
@@ -29,6 +41,8 @@ export interface AuditRecord {
   readonly command?: { readonly sha256: string; readonly start: string };
   /** Exit code of the command; `null` if a signal ended it. */
   readonly exitCode?: number | null;
+  /** Where a right was missing. */
+  readonly denied?: DeniedRight;
   /** Who allowed what the root asks a person about: a DID, or `client` for the user of the client that called. */
   readonly approvedBy?: string;
   /**
@@ -36,6 +50,19 @@ export interface AuditRecord {
    * texts.
    */
   readonly proofs?: readonly { readonly id: string; readonly issuer: string }[];
+}
+
+/** Most grants that a record lists: a denial may happen often. */
+const MAX_HELD = 5;
+
+/** What a record says of a failure beside its code. */
+export function deniedBy(failure: FileAdapterError | undefined): Pick<AuditRecord, "denied"> {
+  const { required, have, have_truncated: isCut } = failure?.data ?? {};
+  if (failure?.code !== "CAPABILITY_DENIED" || !isObject(required) || !Array.isArray(have)) return {};
+  const more = isCut === true || have.length > MAX_HELD ? ({ more: true } as const) : {};
+  return {
+    denied: { required: required as unknown as Capability, have: (have as Capability[]).slice(0, MAX_HELD), ...more },
+  };
 }
 
 /** Where audit records go. A sink never throws into a call. */

@@ -101,20 +101,20 @@ export class Dispatcher {
     this.#calls++;
     const startedMs = this.#options.clock.monotonicMs();
     const progress: Progress = { resource: undefined, others: [], bytes: 0 };
-    let outcome = "OK";
+    let failure: FileAdapterError | undefined;
     try {
       const answer = this.#run(name, input, context, progress);
       // Most calls end here, without another turn of the loop.
       return isPending(answer) ? await answer : answer;
     } catch (error) {
-      const known = error instanceof FileAdapterError ? error : this.#unforeseen(error);
-      outcome = known.code;
-      throw known;
+      failure = error instanceof FileAdapterError ? error : this.#unforeseen(error);
+      throw failure;
     } finally {
       const { clock, operations } = this.#options;
       const operation = operations.has(name) ? name : "unknown";
       const ms = clock.monotonicMs() - startedMs;
-      this.#record({ operation, context, progress, outcome, ms, time: clock.nowMs() });
+      const outcome = failure?.code ?? "OK";
+      this.#record({ operation, context, progress, outcome, failure, ms, time: clock.nowMs() });
       if (--this.#calls === 0) this.#onIdle();
     }
   }

@@ -19,9 +19,15 @@ const SECRET = "content that nobody may log";
 const SIZE = SECRET.length;
 
 describe("the audit", () => {
+  const missing = (resource: string, can: string) => ({ required: { with: resource, can }, have: [] });
   const outcomes: readonly [string, object, object, { outcome: string; resource: string; bytes?: number }][] = [
     ["roots", {}, {}, { outcome: "OK", resource: "file://" }],
-    ["roots", {}, { caps: [] }, { outcome: "CAPABILITY_DENIED", resource: "file://" }],
+    [
+      "roots",
+      {},
+      { caps: [] },
+      { outcome: "CAPABILITY_DENIED", resource: "file://", denied: missing("file://", "crud/read") },
+    ],
     ["list", { root: "r" }, {}, { outcome: "OK", resource: "file://r/" }],
     ["tree", { root: "r", path: "/dir/./" }, {}, { outcome: "OK", resource: "file://r/dir" }],
     ["stat", { root: "r", path: "x/../none" }, {}, { outcome: "OK", resource: "file://r/none" }],
@@ -50,7 +56,12 @@ describe("the audit", () => {
     ],
     ["mkdir", { root: "r", path: "dir" }, {}, { outcome: "OK", resource: "file://r/dir" }],
     ["delete", { root: "r", path: "dir" }, {}, { outcome: "NOT_EMPTY", resource: "file://r/dir" }],
-    ["delete", { root: "r", path: "dir" }, { caps: [] }, { outcome: "CAPABILITY_DENIED", resource: "file://r/dir" }],
+    [
+      "delete",
+      { root: "r", path: "dir" },
+      { caps: [] },
+      { outcome: "CAPABILITY_DENIED", resource: "file://r/dir", denied: missing("file://r/dir", "crud/delete") },
+    ],
     ["read", { root: "nope", path: "a" }, {}, { outcome: "UNKNOWN_ROOT", resource: "file://nope/a" }],
     ["read", { root: "r", path: "../a" }, {}, { outcome: "PATH_ESCAPES_ROOT", resource: "file://r/" }],
     ["read", { root: "r", path: "a\u0000" }, {}, { outcome: "INVALID_PATH", resource: "file://r/" }],
@@ -94,6 +105,18 @@ describe("the audit", () => {
       { caller: callerDID, outcome: "CAPABILITY_DENIED", resource: "file://r/x" },
     ]);
     expect(ground.audit[1]).not.toHaveProperty("job");
+  });
+
+  test("says which right was missing and what was held, the first few, and of other failures neither", async () => {
+    const grants = Array.from({ length: 7 }, (_, index) => ({ with: `file://r/d${index}`, can: "crud/read" }));
+    await ground.fail("write", { path: "d1/x", content: SECRET }, { caps: grants });
+    await ground.fail("write", { path: "x", content: SECRET }, { caps: grants.slice(0, 1) });
+    await ground.fail("read", { path: "missing" });
+    expect(ground.audit.map(({ denied }) => denied)).toEqual([
+      { required: { with: "file://r/d1/x", can: "crud/write" }, have: grants.slice(0, 5), more: true },
+      { required: { with: "file://r/x", can: "crud/write" }, have: grants.slice(0, 1) },
+      undefined,
+    ]);
   });
 
   test("keeps a link's target to itself", async () => {

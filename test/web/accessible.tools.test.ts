@@ -41,6 +41,7 @@ const places: readonly (readonly [name: string, path: string, ready: string])[] 
   ["access", "access", "tbody tr"],
   ["access by path", "access?by=path", ".chooser"],
   ["status", "status", ".numbers"],
+  ["long text", "files/files/long.txt", ".cm-line"],
 ];
 
 inBrowser("accessibility", () => {
@@ -49,6 +50,7 @@ inBrowser("accessibility", () => {
       {
         "readme.md": "# Title\n\n[link](code.ts)\n",
         "code.ts": "export const a = 1; // note\n",
+        "long.txt": "line\n".repeat(300),
         "data.bin": Buffer.from([0, 1, 0]),
       },
       { audit: { file: "audit.jsonl" }, file: { roots: { empty: { temp: true } } } },
@@ -68,6 +70,7 @@ inBrowser("accessibility", () => {
     ["dark", { colorScheme: "dark" as const }],
     ["narrow", { viewport: { width: 360, height: 720 }, reducedMotion: "reduce" as const }],
     ["forced colours", { forcedColors: "active" as const }],
+    ["low, so that everything scrolls", { viewport: { width: 1280, height: 260 } }],
   ])("no place breaks a rule: %s", async (_, options) => {
     const page = await stage.visit("files", options);
     for (const [name, path, ready] of places) {

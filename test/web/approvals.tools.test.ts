@@ -40,7 +40,7 @@ const textOf = (path: string): string => readFileSync(stage.at(path), "utf8");
 inBrowser("approvals", () => {
   beforeAll(async () => {
     stage = await openStage(
-      { "allowed.txt": "one\ntwo\n", "denied.txt": "one\n", "changed.txt": "one\n" },
+      { "allowed.txt": "one\ntwo\n", "denied.txt": "one\n", "changed.txt": "one\n", "late.txt": "one\n" },
       {
         auth: { localToken: true },
         file: { roots: { files: { path: "./files", approve: { for: ["delete", "overwrite"] } } } },
@@ -107,6 +107,30 @@ inBrowser("approvals", () => {
     expect(isError).toBe(true);
     expect(text).toMatch(/changed/i);
     expect(textOf("changed.txt")).toBe("somebody else's\n");
+  });
+
+  test("a card has its difference from the start, so that nobody decides on half of it", async () => {
+    let letGo = () => {};
+    const later = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const isAsked = new Promise<void>((resolve) => {
+      void page.route("**/api/v1/run", async (route) => {
+        if (route.request().postDataJSON().operation !== "approval:get") return route.fallback();
+        resolve();
+        await later;
+        return route.fallback();
+      });
+    });
+    await ask("late.txt", "two\n");
+    await isAsked;
+    expect(await card("late.txt").count()).toBe(0);
+    letGo();
+    await card("late.txt").waitFor();
+    expect(await card("late.txt").locator("ins").allInnerTexts()).toEqual(["+two\n"]);
+    await page.unroute("**/api/v1/run");
+    await card("late.txt").getByRole("button", { name: "Deny" }).click();
+    await card("late.txt").waitFor({ state: "detached" });
   });
 
   test("what is in a folder that goes is shown by its first names", async () => {

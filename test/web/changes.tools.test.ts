@@ -43,6 +43,47 @@ inBrowser("changes", () => {
     await page.context().close();
   });
 
+  test("every card of a long session has its difference once it is in view, and keeps it when others change", async () => {
+    const paths = Array.from({ length: 12 }, (_, index) => `cards/card ${index}.txt`);
+    const write = (path: string) =>
+      call(stage.venue, "file:write", { root: "files", path, content: `text of ${path}\n`, parents: true });
+    for (const path of paths) await write(path);
+    const page = await stage.visit("changes/files/cards");
+    const cards = page.locator("details.file-diff");
+    const last = cards.filter({ hasText: "files/cards/card 0.txt" });
+    await last.scrollIntoViewIfNeeded();
+    await last.getByText("text of cards/card 0.txt").waitFor();
+    await last.getByText("+1").waitFor();
+    const read: string[] = [];
+    page.on("request", (request) => read.push(request.postData() ?? ""));
+    await write("cards/card 12.txt");
+    await page.locator("button.change").filter({ hasText: "card 12.txt" }).waitFor();
+    await page.getByRole("button", { name: "13 changes in 13 files" }).click();
+    await cards.filter({ hasText: "card 12.txt" }).scrollIntoViewIfNeeded();
+    await cards.filter({ hasText: "card 12.txt" }).getByText("+1").waitFor();
+    // Of what is shown already nothing is read again.
+    expect(read.filter((text) => text.includes('"file:read"') && text.includes("card 0.txt"))).toEqual([]);
+    await page.context().close();
+  });
+
+  test("no letter of a name is cut off below, in any place", async () => {
+    const page = await stage.visit("changes/files/");
+    await page.locator(".change").first().waitFor();
+    for (const path of ["changes/files/", "files/files/", "activity", "access?by=path"]) {
+      await page.goto(`${stage.venue.url}/workspace/${path}`);
+      await page.locator(".change, .entry, .chooser button, .failure-place").first().waitFor();
+      // Of what cuts off what is too long, each line is as high as its letters.
+      const cut = await page.evaluate(`[...document.querySelectorAll("#app *")].flatMap((one) => {
+        const { overflowY, lineHeight, fontSize } = getComputedStyle(one);
+        const hasText = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== "");
+        const isLow = Number.parseFloat(lineHeight) < 1.2 * Number.parseFloat(fontSize);
+        return overflowY === "hidden" && hasText && isLow ? [one.outerHTML] : [];
+      })`);
+      expect([path, cut]).toEqual([path, []]);
+    }
+    await page.context().close();
+  });
+
   test("a part of a change is taken back, the rest stays", async () => {
     const page = await stage.visit("changes/files/parts.txt");
     await page.getByRole("button", { name: "Unified" }).click();
@@ -73,7 +114,7 @@ inBrowser("changes", () => {
     await page.getByText("3 changes in 2 files").last().waitFor();
     await page.getByRole("button", { name: "Undo…" }).click();
     const dialog = page.getByRole("dialog", { name: "Undo" });
-    await dialog.getByText("1 change cannot be undone").waitFor();
+    await dialog.getByText("1 file stays as it is").waitFor();
     await dialog.getByText("second.txt").waitFor();
     await dialog.getByRole("button", { name: "Undo the rest" }).click();
     await page.getByText("as before.").first().waitFor();

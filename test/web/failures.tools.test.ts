@@ -238,7 +238,7 @@ inBrowser("when something goes wrong", () => {
       oldText: "line 150\n",
       newText: "theirs 150\n",
     });
-    await page.getByText(/Loaded again: it was changed by token bob\./).waitFor();
+    await page.getByText(/Loaded again: it was changed by bob\./).waitFor();
     await editor(page).getByText("theirs 150").waitFor();
     expect(await scrolled()).toBe(before);
     await page.keyboard.press("End");
@@ -263,7 +263,7 @@ inBrowser("when something goes wrong", () => {
     await typeFirst(page, "mine ");
     await page.getByText("Not saved").waitFor();
     await call(stage.venue, "file:move", { root: "files", path: "moved.txt", to: "there.txt" });
-    await page.getByText(/The file was moved to files\/there\.txt by token bob\./).waitFor();
+    await page.getByText(/The file was moved to files\/there\.txt by bob\./).waitFor();
     await editor(page).getByText("mine line 1").waitFor();
     await page.getByRole("button", { name: "Go there" }).click();
     await page.waitForURL(/files\/there\.txt$/);

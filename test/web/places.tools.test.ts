@@ -1,4 +1,5 @@
 // Activity and Status in a real browser, and files that are neither edited nor hexadecimal: long text, sound, links outside.
+import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { call, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
@@ -37,7 +38,13 @@ inBrowser("places of the page", () => {
       {
         auth: { localToken: true },
         audit: { file: "audit.jsonl" },
-        file: { roots: { small: { temp: true, quota: { bytes: 1000 } } } },
+        file: {
+          roots: {
+            small: { temp: true, quota: { bytes: 1000 } },
+            unkept: { temp: true, journal: "off" },
+            fixed: { temp: true, readOnly: true },
+          },
+        },
       },
     );
   });
@@ -48,6 +55,89 @@ inBrowser("places of the page", () => {
 
   const record = (page: Page, ...texts: string[]) =>
     texts.reduce((rows, text) => rows.filter({ hasText: text }), page.getByRole("grid").getByRole("row"));
+
+  /** A token of an agent that may read, made by alice. */
+  async function agentToken(label: string): Promise<string> {
+    const caps = [{ with: "file://files/", can: "crud/read" }];
+    return ((await call(stage.venue, "auth:issue", { label, caps }, TOKENS.alice)) as { token: string }).token;
+  }
+
+  test("the activity shows agents, and the look-ups of pages only when asked", async () => {
+    const token = await agentToken("lone bot");
+    await call(stage.venue, "file:stat", { root: "files", path: "seen.txt" }, token);
+    // So many look-ups of a page that no agent is among the newest records.
+    for (let looks = 0; looks < 210; looks += 1)
+      await call(stage.venue, "file:stat", { root: "files", path: `look${looks}` }, TOKENS.alice);
+    const page = await stage.visit("files/files/");
+    await page.getByText("seen.txt").first().waitFor();
+    await page.goto(`${stage.venue.url}/workspace/activity`);
+    await record(page, "lone bot", "file:stat", "files/seen.txt").first().waitFor();
+    expect(await record(page, "alice", "file:list").count()).toBe(0);
+    await call(stage.venue, "file:write", { root: "files", path: "by-page.txt", content: "" }, TOKENS.alice);
+    await record(page, "alice", "file:write", "files/by-page.txt").first().waitFor();
+    await page.getByLabel("Without look-ups of pages").uncheck();
+    await record(page, "alice", "audit:query").first().waitFor();
+    await page.context().close();
+  });
+
+  test("a denied call opens what was needed and what was held, by pointer and by key; each person has one name", async () => {
+    const token = await agentToken("curious bot");
+    await call(stage.venue, "file:edit", { root: "files", path: "seen.txt", oldText: "seen", newText: "x" }, token);
+    await call(stage.venue, "file:read", { root: "files", path: "../out.txt" }, token);
+    const page = await stage.visit("activity");
+    const denied = record(page, "curious bot", "file:edit", "files/seen.txt").first();
+    await denied.getByText("needs write").waitFor();
+    await denied.getByRole("button", { name: "CAPABILITY_DENIED" }).click();
+    const dialog = page.getByRole("dialog", { name: "Why curious bot was refused" });
+    await dialog.getByText("write on files/seen.txt", { exact: true }).waitFor();
+    await dialog.getByText("read on files", { exact: true }).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("searchbox").fill("curious bot");
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("this one leads out of it").waitFor();
+    await dialog.getByRole("button", { name: "Go to Access" }).click();
+    const holders = page.getByRole("row");
+    await holders.filter({ hasText: "curious bot" }).getByText("Access token").waitFor();
+    const alice = holders.filter({ hasText: "alice" }).first();
+    expect(await alice.locator("strong").innerText()).toBe("alice");
+    expect(await page.locator(".account-name").innerText()).toMatch(/^alice\n/);
+    // The page itself has just used the token.
+    expect(await alice.locator("td[data-title='Last used']").innerText()).toMatch(/now|seconds? ago/);
+    await page.context().close();
+  });
+
+  test("the right by which a call was allowed has a name, not an id", async () => {
+    const token = await agentToken("named bot");
+    await call(stage.venue, "file:stat", { root: "files", path: "seen.txt" }, token);
+    await call(stage.venue, "file:write", { root: "files", path: "named.txt", content: "" }, TOKENS.alice);
+    const page = await stage.visit("activity");
+    const right = (row: ReturnType<typeof record>) => row.first().getByRole("gridcell").nth(5).innerText();
+    await record(page, "named bot", "file:stat").first().waitFor();
+    expect(await right(record(page, "named bot", "file:stat"))).toBe("named bot");
+    expect(await right(record(page, "alice", "named.txt"))).toBe("Static token");
+    await page.context().close();
+  });
+
+  test("where nothing is kept nobody is told that nothing changed; the version is that of the product", async () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    for (const [root, why] of [
+      ["unkept", 'Root "unkept" keeps no history: its journal is off'],
+      ["fixed", "This root is read-only"],
+    ]) {
+      const page = await stage.visit(`changes/${root}/`);
+      await page.getByText("No history to show").waitFor();
+      await page.getByText(why ?? "").waitFor();
+      expect(await page.getByText("No changes yet").count()).toBe(0);
+      await page.context().close();
+    }
+    const page = await stage.visit("status");
+    await page.locator("dd").getByText(version, { exact: true }).waitFor();
+    expect(await page.locator("dd").getByText("0.9.0").count()).toBe(0);
+    await page.context().close();
+  });
 
   test("an unknown root and a folder that is gone offer nothing to do in them", async () => {
     const page = await stage.visit("files/files/");
@@ -67,9 +157,10 @@ inBrowser("places of the page", () => {
   });
 
   test("calls are shown as they happen; a denial stands out; what is paused comes afterwards", async () => {
-    const page = await stage.visit("activity", { as: "reader" });
+    const page = await stage.visit("activity");
     await page.getByText("Live", { exact: true }).waitFor();
-    const as = (operation: string, input: object) => call(stage.venue, operation, input, TOKENS.reader);
+    const token = await agentToken("watched bot");
+    const as = (operation: string, input: object) => call(stage.venue, operation, input, token);
     await as("file:read", { root: "files", path: "seen.txt" });
     await record(page, "file:read", "files/seen.txt", "OK").first().waitFor();
     await as("file:write", { root: "files", path: "not.txt", content: "x" });
@@ -77,7 +168,7 @@ inBrowser("places of the page", () => {
     await denied.first().waitFor();
     expect(await denied.first().locator(".tag.danger").count()).toBe(1);
     await page.getByLabel("Failures only").check();
-    await record(page, "file:read").first().waitFor({ state: "detached" });
+    await record(page, "file:read", "OK").first().waitFor({ state: "detached" });
     await page.getByLabel("Failures only").uncheck();
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByText("Paused", { exact: true }).waitFor();
@@ -86,7 +177,7 @@ inBrowser("places of the page", () => {
     await record(page, "files/while-paused.txt").first().waitFor();
     await page.getByRole("searchbox").fill("seen.txt");
     await record(page, "files/not.txt").first().waitFor({ state: "detached" });
-    await record(page, "files/seen.txt").first().getByRole("link").click();
+    await record(page, "files/seen.txt", "OK").first().locator(".record-path a").click();
     await page.waitForURL(/files\/files\/seen\.txt$/);
     await page.context().close();
   });
@@ -124,7 +215,7 @@ inBrowser("places of the page", () => {
   test("a change in the activity leads to its difference", async () => {
     const page = await stage.visit("activity");
     await call(stage.venue, "file:write", { root: "files", path: "made.txt", content: "made\n" }, TOKENS.alice);
-    await record(page, "file:write", "files/made.txt").first().getByRole("link").click();
+    await record(page, "file:write", "files/made.txt").first().locator(".record-path a").click();
     await page.waitForURL(/changes\/files\/made\.txt$/);
     await page.locator("details.file-diff").getByText("made", { exact: true }).waitFor();
     await page.context().close();

@@ -1,10 +1,10 @@
 // Typing in a list of the page: which key is part of a word, and where the word leads.
 import { expect, test } from "@jest/globals";
-import { TypeAhead } from "../../web/src/ui/type-ahead.js";
+import { type Key, TypeAhead } from "../../web/src/ui/type-ahead.js";
 
 const NAMES = ["docs", "Übung", "draft one", "draft two", "Éclair", "notes", "zoo"];
 
-const press = (key: string, timeStamp: number, held: Partial<KeyboardEvent> = {}) => ({
+const press = (key: string, timeStamp: number, held: Partial<Key> = {}): Key => ({
   ...{ key, timeStamp, ctrlKey: false, metaKey: false, altKey: false },
   ...held,
 });

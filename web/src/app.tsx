@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import { followWaiting, waiting } from "./access/pending-approvals.js";
 import { isAnonymous, offers, venueName, who } from "./api/catalogue.js";
 import { online, refused } from "./api/http.js";
+import { followLabels, personOf } from "./api/labels.js";
 import { session, signOut } from "./api/session.js";
 import { isOutdated } from "./api/version.js";
 import { keepAll } from "./editor/buffers.js";
@@ -16,7 +17,7 @@ import { places } from "./places.js";
 import { SignIn, signInOver } from "./sign-in.js";
 import { texts } from "./texts.js";
 import { Dialogs } from "./ui/dialog.js";
-import { formatMoment, formatNumber, plain, shortDid } from "./ui/format.js";
+import { formatMoment, formatNumber, plain } from "./ui/format.js";
 import { Icon } from "./ui/icon.js";
 import { Menu } from "./ui/menu.js";
 import { Notices } from "./ui/notices.js";
@@ -84,6 +85,7 @@ function Place(): JSX.Element {
 
 function Top(): JSX.Element {
   useEffect(followWaiting, [who.value?.did]);
+  useEffect(followLabels, [who.value?.did]);
   const shown = ["files", ...Object.keys(places).filter((place) => places[place]?.needs.some(offers) === true)];
   return (
     <header class="top">
@@ -118,7 +120,7 @@ function Account(): JSX.Element {
       </button>
     );
   }
-  const name = me.operator ? texts.operator : shortDid(me.did);
+  const name = personOf(me.did);
   const how = texts.identityOf[me.authentication] ?? me.authentication;
   const until = me.expires === undefined ? "" : texts.until(formatMoment(me.expires * 1000));
   const leave = async () => {

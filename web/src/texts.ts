@@ -13,8 +13,10 @@ const isGrant = (value: unknown): value is GrantTold =>
 /** `read on docs/reports`. */
 export function grantText({ with: resource, can }: GrantTold): string {
   const place = resource.replace(/^(?:file|dlfs):\/\//, "").replace(/\/$/, "");
-  return texts.onWhat(texts.abilityNames[can] ?? can, place === "" ? texts.everything : place);
+  return texts.onWhat(abilityName(can), place === "" ? texts.everything : place);
 }
+
+const abilityName = (can: string): string => texts.abilityNames[can] ?? can;
 
 const MOST_GRANTS = 3;
 
@@ -272,6 +274,8 @@ export const texts = {
   savedCopy: (name: string) => `Saved as ${plain(name)}.`,
 
   noChanges: "No changes yet",
+  noHistory: "No history to show",
+  noHistoryOfReadOnly: "This root is read-only: nothing is changed here, and what others change in it is not kept.",
   noChangesHint: "What agents and people change is listed here, and can be undone.",
   session: (files: number, changes: number) => `${count(changes, "change")} in ${count(files, "file")}`,
   change: (op: string) =>
@@ -292,7 +296,10 @@ export const texts = {
   undoThis: "Undo…",
   undoTitle: "Undo",
   undoWill: (files: number) => `${count(files, "file")} will be as before.`,
-  undoBlocked: (many: number) => `${count(many, "change")} cannot be undone, since something was changed afterwards:`,
+  undoBlocked: (files: number) =>
+    files === 1
+      ? "1 file stays as it is, since it was changed afterwards:"
+      : `${count(files, "file")} stay as they are, since they were changed afterwards:`,
   undoRest: "Undo the rest",
   undoNothing: "Nothing of this can be undone.",
   undoable: "can be undone",
@@ -342,6 +349,22 @@ export const texts = {
     );
   },
   onlyFailures: "Failures only",
+  withoutLooks: "Without look-ups of pages",
+  noActivityShown: "Nothing here passes the filters",
+  needs: (can: string) => `needs ${abilityName(can)}`,
+  needed: "Needed",
+  held: "Held",
+  toAccess: "Go to Access",
+  whyDenied: (outcome: string) => `${outcome}: what was needed, and what was held`,
+  denialTitle: (who: string) => `Why ${who} was refused`,
+  notRecorded: "What it needed was not recorded.",
+  denialHints: {
+    SYMLINK_ESCAPE: "A path in the root: a link on this one leads out of it.",
+    PATH_ESCAPES_ROOT: "A path in the root: this one leads out of it.",
+    DENIED_BY_POLICY: "A path that the venue's configuration does not hide.",
+    APPROVAL_REQUIRED: "A decision of a person, at Access.",
+    APPROVAL_DENIED: "A decision of a person, who said no.",
+  } as Readonly<Record<string, string>>,
   noActivity: "Nothing has happened yet",
   missed: "Some events were missed; the list was loaded anew.",
   anyOperation: "All operations",
@@ -392,7 +415,9 @@ export const texts = {
     access: "Access token",
     session: "Session",
     ucan: "UCAN",
+    own: "Own key",
   } as Readonly<Record<string, string>>,
+  sessionOf: (person: string) => `Session of ${person}`,
   revokedTag: "revoked",
   nothing: "Nothing",
   asItsMaker: "What its maker holds",

@@ -1,9 +1,10 @@
 // Builds the audit record of a call. Of a command it keeps a hash and the first 200 characters only.
 
 import { createHash } from "node:crypto";
-import type { AuditRecord } from "../../audit/record.js";
+import { type AuditRecord, deniedBy } from "../../audit/record.js";
 import type { Authoriser } from "../../authz/authorise.js";
 import { printResource, type Scheme } from "../../authz/grant.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { AnyOperation } from "../../core/ports/operation.js";
 import type { SandboxExit } from "../../core/ports/sandbox.js";
@@ -53,13 +54,15 @@ export interface CallEnd {
   readonly progress: Progress;
   /** `OK` or an error code. */
   readonly outcome: string;
+  readonly failure?: FileAdapterError | undefined;
   readonly ms: number;
   /** Milliseconds since the epoch. */
   readonly time: number;
 }
 
 /** The audit record of a call that has ended. */
-export function recordOf({ operation, context, progress, outcome, ms, time }: CallEnd, scheme: Scheme): AuditRecord {
+export function recordOf(end: CallEnd, scheme: Scheme): AuditRecord {
+  const { operation, context, progress, outcome, failure, ms, time } = end;
   const { resource, others, bytes, exit, approvedBy, authoriser } = progress;
   return {
     time,
@@ -73,6 +76,7 @@ export function recordOf({ operation, context, progress, outcome, ms, time }: Ca
     ms: Math.round(ms * 1000) / 1000,
     ...(context.jobId === undefined ? {} : { job: context.jobId }),
     via: viaOf(context),
+    ...deniedBy(failure),
     ...commandOf(context),
     ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
     ...(approvedBy === undefined ? {} : { approvedBy }),

@@ -1,6 +1,6 @@
 // Wraps operations into an adapter: input validation, cancellation, one audit record per call.
 
-import type { AuditRecord, AuditSink } from "../../audit/record.js";
+import { type AuditRecord, type AuditSink, deniedBy } from "../../audit/record.js";
 import type { Clock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
@@ -53,6 +53,7 @@ export function hostAdapter(hosted: HostedOperations, hosting: AdapterHosting): 
       const startedMs = hosting.clock.monotonicMs();
       const trail: CallTrail = { resource: "" };
       let outcome = "OK";
+      let failure: FileAdapterError | undefined;
       try {
         const schema = known.get(operation)?.input ?? {};
         const given = hosted.isOurs ? withoutNulls(input, schema) : input;
@@ -61,10 +62,11 @@ export function hostAdapter(hosted: HostedOperations, hosting: AdapterHosting): 
         if (signal?.aborted === true) throw aborted();
         return await untilAborted(hosted.run(operation, parseInput(given), { context, signal, trail }), signal);
       } catch (error) {
-        outcome = error instanceof FileAdapterError ? error.code : "INTERNAL";
+        failure = error instanceof FileAdapterError ? error : undefined;
+        outcome = failure?.code ?? "INTERNAL";
         throw error;
       } finally {
-        record(hosting, { operation, context, outcome, startedMs, trail });
+        record(hosting, { operation, context, outcome, failure, startedMs, trail });
       }
     },
     close: async () => hosted.close?.(),
@@ -75,12 +77,13 @@ interface EndedCall {
   readonly operation: string;
   readonly context: SurfaceContext;
   readonly outcome: string;
+  readonly failure: FileAdapterError | undefined;
   readonly startedMs: number;
   readonly trail: CallTrail;
 }
 
 function record({ clock, audit, logInternal }: AdapterHosting, call: EndedCall): void {
-  const { operation, context, outcome, startedMs, trail } = call;
+  const { operation, context, outcome, failure, startedMs, trail } = call;
   try {
     audit?.write({
       time: clock.nowMs(),
@@ -92,6 +95,7 @@ function record({ clock, audit, logInternal }: AdapterHosting, call: EndedCall):
       ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
       ...(context.jobId === undefined ? {} : { job: context.jobId }),
       via: viaOf(context),
+      ...deniedBy(failure),
       ...(trail.chain === undefined ? {} : { proofs: trail.chain }),
     });
   } catch (error) {

@@ -81,6 +81,10 @@ export interface AccessTokens {
   login(code: string): MadeAccess | LoginFault;
   /** The entry of a token in force, noting its use. `undefined`: it is not one, or has ended. */
   use(token: string): AccessEntry | undefined;
+  /** Notes the use of a static token. @param sha256 hex */
+  noteStatic(sha256: string): void;
+  /** When a static token was last used, as far as is known. */
+  staticUsed(sha256: string): number | undefined;
   /** The entry with this id, if it is a token in force. Not a use. */
   inForce(id: string): AccessEntry | undefined;
   /** An entry, in force or not. */
@@ -107,3 +111,25 @@ export interface ListedAccess {
 
 /** The DID of an access token's bearer. Revoking it revokes the token, and what was made through it. */
 export const accessDid = ({ did }: { readonly did: string }, id: string): string => `${did}:access:${id}`;
+
+/**
+ * `token`: in force. `link`: a code not yet exchanged. `revoked-<ms>`: one of them, revoked then with all that was made
+ * through it, `alone-<ms>` without. `revoked`: a mark of earlier versions beside the token.
+ */
+type FileKind = "token" | "link" | "revoked" | "alone";
+const FILE = /^([0-9a-f]{32})\.(?:(token|link|revoked)|(revoked|alone)-(\d{1,16}))$/;
+
+/** A file of the store by its name. */
+export interface TokenFile {
+  readonly name: string;
+  readonly id: string;
+  readonly kind: FileKind;
+  /** When it was revoked, where its name tells. */
+  readonly at?: number;
+}
+
+export function tokenFile(name: string): TokenFile | undefined {
+  const [, id, plain, kind = plain, at] = FILE.exec(name) ?? [];
+  if (id === undefined) return undefined;
+  return { name, id, kind: kind as FileKind, ...(at === undefined ? {} : { at: Number(at) }) };
+}

@@ -17,25 +17,11 @@ import { basename, join } from "node:path";
 import type { Log } from "../../core/ports/log.js";
 import { flushDirectory } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
-import type { AccessEntry, AccessRevocation, SignedUcan } from "./access-entry.js";
+import { type AccessEntry, type AccessRevocation, type SignedUcan, type TokenFile, tokenFile } from "./access-entry.js";
 
 /** Folder in the state directory. */
 const FOLDER = "access";
 const UCANS = "ucans";
-/**
- * `token`: in force. `link`: a code not yet exchanged. `revoked-<ms>`: one of them, revoked then with all that was made
- * through it, `alone-<ms>` without. `revoked`: a mark of earlier versions beside the token.
- */
-type FileKind = "token" | "link" | "revoked" | "alone";
-const FILE = /^([0-9a-f]{32})\.(?:(token|link|revoked)|(revoked|alone)-(\d{1,16}))$/;
-
-interface TokenFile {
-  readonly name: string;
-  readonly id: string;
-  readonly kind: FileKind;
-  /** When it was revoked, where its name tells. */
-  readonly at?: number;
-}
 /** A folder changed this recently may change again without another modification time, so it is read again. */
 const UNSETTLED_MS = 100;
 
@@ -144,6 +130,20 @@ export class AccessStore {
     quietly(() => utimesSync(join(this.#folder, `${id}.token`), seconds, seconds));
   }
 
+  /** When a token that has no entry was last used: its mark is a file of its own. */
+  markedAt(id: string): number | undefined {
+    const stat = quietly(() => statSync(join(this.#folder, `${id}.used`)));
+    return stat && Math.round(stat.mtimeMs);
+  }
+
+  /** Only in a state directory that is there. */
+  mark(id: string, atMs: number): void {
+    const path = join(this.#folder, `${id}.used`);
+    quietly(() => mkdirSync(this.#folder, { mode: 0o700 }));
+    quietly(() => writeFileSync(path, "", { mode: 0o600 }));
+    quietly(() => utimesSync(path, atMs / 1000, atMs / 1000));
+  }
+
   remove(kind: "token" | "link", id: string): void {
     this.#unlink(`${id}.${kind}`);
   }
@@ -217,11 +217,7 @@ export class AccessStore {
   }
 
   #readNames(names: readonly string[]): void {
-    this.#files = names.flatMap((name) => {
-      const [, id, plain, kind = plain, at] = FILE.exec(name) ?? [];
-      if (id === undefined) return [];
-      return [{ name, id, kind: kind as FileKind, ...(at === undefined ? {} : { at: Number(at) }) }];
-    });
+    this.#files = names.flatMap((name) => tokenFile(name) ?? []);
     const idsOf = (isMeant: (file: TokenFile) => boolean) => new Set(this.#files.filter(isMeant).map(({ id }) => id));
     const tokens = idsOf(({ kind, at }) => kind === "token" || at !== undefined);
     const links = idsOf(({ kind }) => kind === "link");

@@ -41,6 +41,8 @@ const MAX_FAILURES = 10;
 const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");
 const isSameHash = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+/** Names the mark of a static token; its own hash is told to nobody. */
+const staticId = (sha256: string): string => hashOf(`static token ${sha256}`).slice(0, 32);
 const newSecret = (): string => randomBytes(32).toString("base64url");
 
 export const isAccessToken = (text: string): boolean => text.startsWith(PREFIX);
@@ -125,7 +127,7 @@ class Tokens implements AccessTokens {
     if (!TOKEN.test(token)) return undefined;
     const entry = this.#ofSecret("token", token);
     if (entry === undefined || this.#stateOf(entry) !== "live") return undefined;
-    this.#note(entry);
+    this.#note(entry.id, (at) => this.#store.noteUse(entry, at));
     return entry;
   }
 
@@ -247,13 +249,24 @@ class Tokens implements AccessTokens {
     return noted === undefined ? own : Math.max(noted, own ?? 0);
   }
 
+  noteStatic(sha256: string): void {
+    const id = staticId(sha256);
+    this.#note(id, (at) => this.#store.mark(id, at));
+  }
+
+  staticUsed(sha256: string): number | undefined {
+    const id = staticId(sha256);
+    const [noted, own] = [this.#store.markedAt(id), this.#used.get(id)?.at];
+    return noted === undefined ? own : Math.max(noted, own ?? 0);
+  }
+
   /** Remembers the use; written down once a minute at most. */
-  #note(entry: AccessEntry): void {
+  #note(id: string, write: (atMs: number) => void): void {
     const at = this.#clock.nowMs();
-    const known = this.#used.get(entry.id);
+    const known = this.#used.get(id);
     const isDue = known === undefined || at - known.notedAt >= MINUTE_MS;
-    if (isDue) this.#store.noteUse(entry, at);
-    this.#used.set(entry.id, { at, notedAt: isDue ? at : known.notedAt });
+    if (isDue) write(at);
+    this.#used.set(id, { at, notedAt: isDue ? at : known.notedAt });
   }
 
   /** Takes away what ended long ago. A mark stays as long as something was made through what it revokes. */

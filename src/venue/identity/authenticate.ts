@@ -166,7 +166,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const found = recognise(token, known);
     if (found === undefined && isAccessToken(token)) return judgeAccess(token);
     if (found === undefined) return judge(token);
-    if (!isRevoked(found.revocableBy)) return { caller: found.caller };
+    if (!isRevoked(found.revocableBy)) {
+      const { caller } = found;
+      if (caller.credential?.kind === "static-token") options.accessTokens?.noteStatic(caller.credential.sha256);
+      return { caller };
+    }
     log.debug({ reason: "revoked" }, "Bearer token refused");
     return { refused: "invalid_token" };
   };

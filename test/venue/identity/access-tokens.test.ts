@@ -197,6 +197,34 @@ test("the last use is written down once a minute", () => {
   expect(Math.round(written())).toBe(now);
 });
 
+describe("the last use of a static token", () => {
+  const HASH = "ab".repeat(32);
+
+  test("is known to other processes and after a restart, a minute late at most, and tells no hash", () => {
+    token(DAY);
+    expect(tokens.staticUsed(HASH)).toBeUndefined();
+    tokens.noteStatic(HASH);
+    const first = now;
+    now += MINUTE - SECOND;
+    tokens.noteStatic(HASH);
+    expect(tokens.staticUsed(HASH)).toBe(now);
+    expect(opened().staticUsed(HASH)).toBe(first);
+    now += SECOND;
+    tokens.noteStatic(HASH);
+    expect(opened().staticUsed(HASH)).toBe(now);
+    expect(opened().staticUsed("cd".repeat(32))).toBeUndefined();
+    expect(readdirSync(join(dir, "access")).join(" ")).not.toContain("abab");
+    expect(tokens.list()).toHaveLength(1);
+  });
+
+  test("makes no state directory, and is known to this process without one", () => {
+    rmSync(dir, { recursive: true });
+    tokens.noteStatic(HASH);
+    expect(tokens.staticUsed(HASH)).toBe(now);
+    expect(() => statSync(dir)).toThrow("ENOENT");
+  });
+});
+
 test("what ended is taken away a week later, with the next token that is made", () => {
   token(HOUR);
   const revoked = token(60 * DAY);

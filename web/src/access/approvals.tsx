@@ -3,20 +3,18 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, read } from "../api/call.js";
-import { loadLabels, personOf } from "../api/labels.js";
+import { personOf } from "../api/labels.js";
 import type { Approval, ApprovedState } from "../api/operations.js";
 import { texts } from "../texts.js";
 import { formatAgo, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
 import { notify, notifyFailure } from "../ui/notices.js";
+import { Skeleton } from "../ui/states.js";
 import { loadWaiting, waiting, watchWaiting } from "./pending-approvals.js";
 
 export function Approvals(): JSX.Element | null {
   const approvals = waiting.value;
-  useEffect(() => {
-    void loadLabels();
-    return watchWaiting();
-  }, []);
+  useEffect(watchWaiting, []);
   return (
     <section class="approvals">
       <h2>{texts.approvals}</h2>
@@ -34,8 +32,8 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
   useEffect(
     () =>
       void read("approval:get", { id }).then(
-        (found) => setDiff(found.diff),
-        () => {},
+        (found) => setDiff(found.diff ?? ""),
+        () => setDiff(""),
       ),
     [id],
   );
@@ -48,6 +46,8 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
     }
     await loadWaiting();
   };
+  // A card comes with its difference: nobody decides on half of it, and no button moves from under the pointer.
+  if (diff === undefined) return <Skeleton rows={4} />;
   return (
     <article class="approval">
       <p>
@@ -72,7 +72,7 @@ function Waiting({ approval }: { readonly approval: Approval }): JSX.Element {
         ))}
         {more === undefined ? null : <li>{texts.moreNotShown(more)}</li>}
       </ul>
-      {diff === undefined || diff === "" ? null : <Difference text={diff} />}
+      {diff === "" ? null : <Difference text={diff} />}
       <p class="row">
         <button type="button" class="primary" onClick={() => void decide("once")}>
           {texts.allowOnce}

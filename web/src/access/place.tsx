@@ -6,6 +6,7 @@ import { useEffect, useState } from "preact/hooks";
 import { change, read } from "../api/call.js";
 import { offers, who } from "../api/catalogue.js";
 import { follow } from "../api/events.js";
+import { personOf } from "../api/labels.js";
 import type { AccessEntry } from "../api/operations.js";
 import { grantText, texts } from "../texts.js";
 import { Dialog, showDialog } from "../ui/dialog.js";
@@ -137,7 +138,7 @@ function Holder({ entry, reload }: { readonly entry: AccessEntry; readonly reloa
           <Name text={holderOf(entry)} title={did} />
         </strong>
         <span class="row">
-          <small>{texts.kinds[kind] ?? kind}</small>
+          <small>{kind === "session" ? texts.sessionOf(personOf(did)) : (texts.kinds[kind] ?? kind)}</small>
           {isOwn ? <span class="tag good">{texts.thisPage}</span> : null}
           {revoked === undefined ? null : <span class="tag danger">{texts.revokedTag}</span>}
         </span>

@@ -1,12 +1,17 @@
 // Who holds which right on a path, and who may pass rights on.
 
 import { offers, who } from "../api/catalogue.js";
+import { personOf } from "../api/labels.js";
 import type { AccessEntry, Grant } from "../api/operations.js";
 import { texts } from "../texts.js";
-import { shortDid } from "../ui/format.js";
 
+/** A session has a label of its own; whoever else is there has one name. */
 export const holderOf = ({ label, did, kind, id }: AccessEntry): string =>
-  label ?? (did === undefined ? (texts.kinds[kind] ?? id ?? kind) : shortDid(did));
+  kind === "session" && label !== undefined
+    ? label
+    : did === undefined
+      ? (label ?? texts.kinds[kind] ?? id ?? kind)
+      : personOf(did);
 
 const coversAbility = (held: string, needed: string): boolean =>
   held === "*" || held === needed || needed.startsWith(`${held}/`);

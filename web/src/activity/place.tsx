@@ -2,105 +2,34 @@
 
 import { Activity, Pause, Play } from "lucide";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { read } from "../api/call.js";
-import { offers, who } from "../api/catalogue.js";
-import { follow, isLive } from "../api/events.js";
-import { labelOf, loadLabels, personOf } from "../api/labels.js";
+import { useState } from "preact/hooks";
+import { offers } from "../api/catalogue.js";
+import { credentialOf, personOf } from "../api/labels.js";
 import type { AuditRecord } from "../api/operations.js";
-import { texts } from "../texts.js";
+import { grantText, texts } from "../texts.js";
 import { formatClock, formatMoment, plain } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { Name } from "../ui/name.js";
 import { addressOf } from "../ui/router.js";
 import { Empty, Failure, Skeleton } from "../ui/states.js";
 import { VirtualRows } from "../ui/virtual.js";
+import { isDenial, showDenial } from "./denial.js";
+import { isLook, useFeed } from "./feed.js";
 import { RunningJobs } from "./jobs.js";
+import { IS_TOKEN } from "./looks.js";
 
-const MAX_KEPT = 5000;
-const FIRST_PAGE = 200;
-/** Where no events arrive, the newest are asked for so often. */
-const LOOK_MS = 3000;
-/** Events of a busy venue are shown together, so that no task takes long. */
-const SHOW_MS = 250;
 const ROW = 30;
-
-/** Ids of access tokens and sessions; others stand for processes and connections. */
-const IS_TOKEN = /^[0-9a-f]{32}$/;
-
-const isDenial = (outcome: string): boolean => /DENIED|SYMLINK_ESCAPE|PATH_ESCAPES|APPROVAL/.test(outcome);
-
-interface Feed {
-  readonly records: readonly AuditRecord[] | undefined;
-  readonly error: unknown;
-}
-
-/** The newest records, and those that follow. */
-function useFeed(isPaused: boolean): Feed {
-  const [records, setRecords] = useState<readonly AuditRecord[] | undefined>(undefined);
-  const [error, setError] = useState<unknown>(undefined);
-  const waiting = useRef<AuditRecord[]>([]);
-  const did = who.value?.did;
-  const paused = useRef(isPaused);
-  paused.current = isPaused;
-  useEffect(() => {
-    const load = () =>
-      read("audit:query", { limit: FIRST_PAGE }).then(
-        (page) => setRecords(page.records),
-        (failure: unknown) => setError(failure),
-      );
-    void load();
-    void loadLabels();
-    const timer = setInterval(() => {
-      if (!isLive.value && !paused.current && document.visibilityState === "visible") void load();
-    }, LOOK_MS);
-    const stop = follow(["audit"], ({ name, data }) => {
-      if (name === "overflow") void load();
-      else if (name === "audit") waiting.current.push(data as AuditRecord);
-      if (waiting.current.length > MAX_KEPT) waiting.current.splice(0, waiting.current.length - MAX_KEPT);
-    });
-    return () => {
-      clearInterval(timer);
-      stop();
-    };
-  }, [did]);
-  useEffect(() => {
-    if (isPaused) return;
-    const timer = setInterval(() => {
-      const some = waiting.current.splice(0).reverse();
-      if (some.length > 0) setRecords((before) => [...some, ...(before ?? [])].slice(0, MAX_KEPT));
-    }, SHOW_MS);
-    return () => clearInterval(timer);
-  }, [isPaused]);
-  return { records, error };
-}
 
 export function ActivityPlace(): JSX.Element {
   const [isPaused, setPaused] = useState(false);
-  const [filter, setFilter] = useState("");
-  const [onlyFailures, setOnlyFailures] = useState(false);
+  const [filters, setFilters] = useState<Filters>({ text: "", onlyFailures: false, withLooks: false });
   const { records, error } = useFeed(isPaused);
-  const shown = useMemo(() => chosen(records ?? [], filter, onlyFailures), [records, filter, onlyFailures]);
+  const shown = chosen(records ?? [], filters);
   return (
     <div class="place">
       <header class="page-head bar">
         <h1>{texts.places["activity"]}</h1>
-        <input
-          type="search"
-          class="filter"
-          aria-label={texts.filterActivity}
-          placeholder={texts.filterActivity}
-          value={filter}
-          onInput={(event) => setFilter(event.currentTarget.value)}
-        />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={onlyFailures}
-            onChange={(event) => setOnlyFailures(event.currentTarget.checked)}
-          />
-          {texts.onlyFailures}
-        </label>
+        <FilterFields filters={filters} onFilters={setFilters} />
         <span class="spring" />
         <span class={isPaused ? "tag" : "tag good"} role="status">
           {isPaused ? texts.paused : texts.live}
@@ -116,7 +45,7 @@ export function ActivityPlace(): JSX.Element {
       ) : records === undefined ? (
         <Skeleton />
       ) : shown.length === 0 ? (
-        <Empty icon={Activity} title={texts.noActivity} />
+        <Empty icon={Activity} title={records.length === 0 ? texts.noActivity : texts.noActivityShown} />
       ) : (
         <Records records={shown} />
       )}
@@ -124,20 +53,46 @@ export function ActivityPlace(): JSX.Element {
   );
 }
 
-/** Calls by which a page asks for what its frame shows. */
-const OWN_CALLS = ["auth:whoami", "auth:list", "approval:list", "approval:get", "file:roots"];
+interface FilterProps {
+  readonly filters: Filters;
+  readonly onFilters: (filters: Filters) => void;
+}
 
-/** Looking here is a call too, and would fill the list with itself. */
-const isOwnLook = ({ operation, caller, outcome }: AuditRecord): boolean =>
-  operation === "audit:query" ||
-  (outcome === "OK" && OWN_CALLS.includes(operation) && personOf(caller) === personOf(who.value?.did ?? ""));
+function FilterFields({ filters, onFilters }: FilterProps): JSX.Element {
+  const box = (label: string, checked: boolean, onChange: (isChecked: boolean) => void) => (
+    <label class="check">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
+      {label}
+    </label>
+  );
+  return (
+    <>
+      <input
+        type="search"
+        class="filter"
+        aria-label={texts.filterActivity}
+        placeholder={texts.filterActivity}
+        value={filters.text}
+        onInput={(event) => onFilters({ ...filters, text: event.currentTarget.value })}
+      />
+      {box(texts.withoutLooks, !filters.withLooks, (isOn) => onFilters({ ...filters, withLooks: !isOn }))}
+      {box(texts.onlyFailures, filters.onlyFailures, (isOn) => onFilters({ ...filters, onlyFailures: isOn }))}
+    </>
+  );
+}
 
-function chosen(records: readonly AuditRecord[], filter: string, onlyFailures: boolean): readonly AuditRecord[] {
-  const wanted = filter.toLowerCase();
+interface Filters {
+  readonly text: string;
+  readonly onlyFailures: boolean;
+  readonly withLooks: boolean;
+}
+
+function chosen(records: readonly AuditRecord[], { text, onlyFailures, withLooks }: Filters): readonly AuditRecord[] {
+  const wanted = text.toLowerCase();
   return records.filter((record) => {
     const { outcome, caller, operation, resource } = record;
-    if (isOwnLook(record) || (onlyFailures && outcome === "OK")) return false;
-    return wanted === "" || `${caller} ${operation} ${resource}`.toLowerCase().includes(wanted);
+    if ((!withLooks && isLook(record)) || (onlyFailures && outcome === "OK")) return false;
+    return wanted === "" || `${personOf(caller)} ${caller} ${operation} ${resource}`.toLowerCase().includes(wanted);
   });
 }
 
@@ -147,7 +102,9 @@ function Records({ records }: { readonly records: readonly AuditRecord[] }): JSX
   const [active, setActive] = useState(0);
   const onKeyDown = (event: KeyboardEvent) => {
     const to = { ArrowDown: active + 1, ArrowUp: active - 1, Home: 0, End: records.length - 1 }[event.key];
-    if (event.key === "Enter") document.querySelector<HTMLAnchorElement>(`#record-${active} a`)?.click();
+    const record = records[active];
+    if (event.key === "Enter" && record !== undefined && isDenial(record.outcome)) showDenial(record);
+    else if (event.key === "Enter") document.querySelector<HTMLAnchorElement>(`#record-${active} a`)?.click();
     if (to === undefined) return;
     event.preventDefault();
     setActive(Math.max(0, Math.min(records.length - 1, to)));
@@ -193,14 +150,13 @@ interface RowProps {
   readonly isActive: boolean;
 }
 
-/** A change leads to its entry, a look at a file to the file. */
+/** A change leads to its entry, a look at a file to the file, a denial to what was missing. */
 function Row({ index, record, isActive }: RowProps): JSX.Element {
-  const { time, caller, operation, resource, outcome, via = "", ms } = record;
+  const { time, caller, operation, resource, outcome, ms } = record;
   const [root = "", ...rest] = resource.replace(/^(?:file|dlfs):\/\//, "").split("/");
   const isChange =
     /^file:(?:write|edit|append|move|copy|delete|mkdir|patch|undo|restore)$/.test(operation) && outcome === "OK";
   const place = isChange && offers("file:history") ? "changes" : "files";
-  const tone = outcome === "OK" ? "" : isDenial(outcome) ? "tag danger" : "tag";
   const isFile = /^(?:file|dlfs):/.test(operation) && root !== "";
   const path = rest.join("/");
   return (
@@ -214,7 +170,7 @@ function Row({ index, record, isActive }: RowProps): JSX.Element {
         {formatClock(time)}
       </div>
       <div role="gridcell" title={plain(caller)}>
-        {personOf(caller, via)}
+        {personOf(caller)}
       </div>
       <div role="gridcell">{plain(operation)}</div>
       <div role="gridcell" class="record-path">
@@ -227,22 +183,59 @@ function Row({ index, record, isActive }: RowProps): JSX.Element {
         )}
       </div>
       <div role="gridcell">
-        <span class={tone} title={plain(outcome)}>
-          {plain(outcome)}
-        </span>
+        <Outcome record={record} />
       </div>
-      <div role="gridcell" title={plain(via)}>
-        {IS_TOKEN.test(via) ? (
-          <a href={addressOf("access")} tabIndex={-1}>
-            {plain(labelOf(via) ?? via.slice(0, 8))}
-          </a>
-        ) : (
-          plain(via.slice(0, 8))
-        )}
+      <div role="gridcell">
+        <Right record={record} />
       </div>
       <div role="gridcell" class="entry-size">
         {ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms
       </div>
     </div>
   );
+}
+
+function Outcome({ record }: { readonly record: AuditRecord }): JSX.Element {
+  const { outcome } = record;
+  if (isDenial(outcome))
+    return (
+      <button
+        type="button"
+        class="tag danger"
+        tabIndex={-1}
+        title={texts.whyDenied(plain(outcome))}
+        onClick={() => showDenial(record)}
+      >
+        {plain(outcome)}
+      </button>
+    );
+  return (
+    <span class={outcome === "OK" ? "" : "tag"} title={plain(outcome)}>
+      {plain(outcome)}
+    </span>
+  );
+}
+
+/** By what a call was allowed, or what it lacked. */
+function Right({ record: { denied, caller, via = "" } }: { readonly record: AuditRecord }): JSX.Element {
+  if (denied !== undefined)
+    return <span title={plain(grantText(denied.required))}>{texts.needs(denied.required.can)}</span>;
+  const credential = credentialOf(via);
+  const kind = credential?.kind ?? (IS_TOKEN.test(via) ? "access" : kindOf(caller));
+  const name = credential?.label === undefined ? (texts.kinds[kind] ?? kind) : plain(credential.label);
+  const title = [texts.kinds[kind], plain(via)].join(" ");
+  return offers("auth:list") ? (
+    <a href={addressOf("access")} tabIndex={-1} title={title}>
+      {name}
+    </a>
+  ) : (
+    <span title={title}>{name}</span>
+  );
+}
+
+/** What a caller without a credential of its own comes by. */
+function kindOf(caller: string): string {
+  if (personOf(caller) === texts.operator) return "owner";
+  const [, kind = "own"] = /:(token|public)(?::|$)/.exec(caller) ?? [];
+  return kind === "token" ? "static" : kind;
 }

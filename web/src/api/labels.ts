@@ -1,31 +1,56 @@
-// Names that people know: labels of access tokens by their ids, in place of DIDs.
+// Names that people know, in place of DIDs and ids: each holder has one name, wherever it stands.
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { texts } from "../texts.js";
 import { plain, shortDid } from "../ui/format.js";
 import { read } from "./call.js";
-import { offers, who } from "./catalogue.js";
+import { isAnonymous, offers, who } from "./catalogue.js";
+import { follow } from "./events.js";
+import type { AccessEntry } from "./operations.js";
 
-const labels = signal<ReadonlyMap<string, string>>(new Map());
+const entries = signal<readonly AccessEntry[]>([]);
+const byId = computed(
+  () => new Map(entries.value.flatMap((entry) => (entry.id === undefined ? [] : [[entry.id, entry]]))),
+);
+/** Sessions have the DID of whoever made them. */
+const names = computed(
+  () =>
+    new Map(
+      entries.value.flatMap(({ kind, did, label }) =>
+        did === undefined || label === undefined || kind === "session"
+          ? []
+          : [[did, kind === "owner" && label === "operator" ? texts.operator : plain(label)]],
+      ),
+    ),
+);
 const MOST = 1000;
 
-/** Asks for the labels of what the caller may see. */
-export async function loadLabels(): Promise<void> {
-  if (!offers("auth:list")) return;
-  const page = await read("auth:list", { limit: MOST }).catch(() => undefined);
-  const named = (page?.entries ?? []).flatMap(({ id, label }) =>
-    id === undefined || label === undefined ? [] : [[id, label] as const],
-  );
-  labels.value = new Map(named);
+/** Asks for the labels of what the caller may see, and again when there are others. @returns what ends it */
+export function followLabels(): () => void {
+  if (!offers("auth:list") || isAnonymous.value) return () => {};
+  void loadLabels();
+  return follow(["auth"], () => void loadLabels());
 }
 
-/** The label of a credential, if there is one. */
-export const labelOf = (via: string | undefined): string | undefined =>
-  via === undefined ? undefined : labels.value.get(via);
+async function loadLabels(): Promise<void> {
+  const page = await read("auth:list", { limit: MOST }).catch(() => undefined);
+  if (page !== undefined) entries.value = page.entries;
+}
 
-/** Who somebody is, for people. @param via id of the credential of the call */
-export function personOf(did: string, via?: string): string {
-  const label = labelOf(via) ?? labels.value.get(/:access:([0-9a-f]+)$/.exec(did)?.[1] ?? "");
-  if (label !== undefined) return plain(label);
-  return did === "operator" || did === who.value?.venue ? texts.operator : shortDid(did);
+/** The access token, session or UCAN that a call came by, as far as the caller may see it. */
+export const credentialOf = (via: string | undefined): AccessEntry | undefined =>
+  via === undefined ? undefined : (byId.value.get(via) as AccessEntry | undefined);
+
+/** Who somebody is, for people. */
+export function personOf(did: string): string {
+  const me = who.value;
+  if (did === "operator" || did === me?.venue || (me?.operator === true && did === me.did)) return texts.operator;
+  return names.value.get(did) ?? nameIn(did);
+}
+
+/** The venue makes up the DIDs of its static tokens, and of everybody. */
+function nameIn(did: string): string {
+  const [, kind, name] = /:(token|public)(?::(.+))?$/.exec(did) ?? [];
+  if (kind === "public") return texts.kinds["public"] ?? "";
+  return name === undefined ? shortDid(did) : plain(name);
 }

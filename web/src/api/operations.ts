@@ -106,6 +106,12 @@ export interface AuditRecord {
   readonly bytes?: number;
   readonly ms: number;
   readonly job?: string;
+  readonly denied?: {
+    readonly required: Grant;
+    readonly have: readonly Grant[];
+    /** There are more than those. */
+    readonly more?: boolean;
+  };
 }
 
 /** A version of a file in the history. */

@@ -17,8 +17,8 @@ export interface DiffOptions {
   readonly path: string;
   readonly label: string;
   readonly isSplit: boolean;
-  /** Called with the text in which one part is as before. Absent: parts cannot be undone. */
-  readonly onUndoPart: ((text: string) => void) | undefined;
+  /** Called with the text in which one part is as before. The buttons are seen where `may-undo` is a class of the element. */
+  readonly onUndoPart: (text: string) => void;
 }
 
 /** After these, the difference is by whole lines. */
@@ -93,21 +93,21 @@ function unified(options: DiffOptions): Extension {
     highlightChanges: isPart(options),
     gutter: true,
     syntaxHighlightDeletions: false,
-    mergeControls: (type, action) => controlOf(type, onUndoPart === undefined ? undefined : action),
+    mergeControls: (type, action) => controlOf(type, action),
   });
   const tell = EditorView.updateListener.of((update) => {
-    if (update.docChanged) onUndoPart?.(update.state.sliceDoc());
+    if (update.docChanged) onUndoPart(update.state.sliceDoc());
   });
   return [merge, tell];
 }
 
 /** Only undoing a part is offered: there is nothing to accept in what has happened. */
-function controlOf(type: "reject" | "accept", action: ((event: MouseEvent) => void) | undefined): HTMLElement {
+function controlOf(type: "reject" | "accept", action: (event: MouseEvent) => void): HTMLElement {
   const button = document.createElement("button");
   button.type = "button";
-  button.hidden = type === "accept" || action === undefined;
+  button.hidden = type === "accept";
   button.className = "undo-part";
   button.textContent = texts.undoPart;
-  if (action !== undefined) button.addEventListener("click", action);
+  button.addEventListener("click", action);
   return button;
 }

@@ -20,18 +20,41 @@ import type { FileChange } from "./sessions.js";
 interface DiffProps {
   readonly file: FileChange;
   readonly isSplit: boolean;
-  readonly isOpen: boolean;
   readonly reload: () => void;
 }
 
-export function FileDiff({ file, isSplit, isOpen: first, reload }: DiffProps): JSX.Element {
-  const [isOpen, setOpen] = useState(first);
+/** Pixels beyond the view in which differences are made already. */
+const AHEAD = "1000px";
+
+/** Whether an element is or was near the view. */
+function useNear(element: { readonly current: Element | null }): boolean {
+  const [isNear, setNear] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      (all) => {
+        if (!all.some(({ isIntersecting }) => isIntersecting)) return;
+        setNear(true);
+        observer.disconnect();
+      },
+      // Of the list that scrolls, so that it reaches beyond what that cuts off.
+      { root: element.current?.closest(".diffs") ?? null, rootMargin: AHEAD },
+    );
+    if (element.current !== null) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return isNear;
+}
+
+export function FileDiff({ file, isSplit, reload }: DiffProps): JSX.Element {
+  const [isOpen, setOpen] = useState(true);
+  const element = useRef<HTMLDetailsElement>(null);
+  const isNear = useNear(element);
   const [counts, setCounts] = useState<Counts | undefined>(undefined);
   const { root, path, before, after, entries } = file;
   const last = entries[0];
   const [kind, tone] = kindOf(file);
   return (
-    <details class="file-diff" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details class="file-diff" ref={element} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Name text={`${root}/${path}`} />
         {kind === "" ? null : <span class={`tag ${tone}`}>{kind}</span>}
@@ -42,7 +65,7 @@ export function FileDiff({ file, isSplit, isOpen: first, reload }: DiffProps): J
         )}
         {last === undefined || last.undoable ? null : <span class="hint">{texts.notUndoable(last.reason ?? "")}</span>}
       </summary>
-      {isOpen ? <Versions file={file} isSplit={isSplit} onCounts={setCounts} reload={reload} /> : null}
+      {isOpen && isNear ? <Versions file={file} isSplit={isSplit} onCounts={setCounts} reload={reload} /> : null}
       <footer class="row">
         {after === undefined ? null : (
           <a class="button quiet" href={addressOf("files", root, path)}>
@@ -100,7 +123,7 @@ function Versions({ file, isSplit, onCounts, reload }: VersionsProps): JSX.Eleme
         ([old, now]) => setBoth([old, now]),
         (error: unknown) => setProblem(textOf(error)),
       );
-  }, [file]);
+  }, [root, path, before, after]);
   if (isImage) return <Images root={root} path={path} before={before} after={after} size={size} />;
   if (problem !== "") return <p class="note">{`${plain(problem)} ${formatSize(size)}`}</p>;
   if (both === undefined) return <Skeleton rows={4} />;
@@ -146,30 +169,26 @@ interface TextDiffProps extends VersionsProps {
 
 function TextDiff({ file, both, isSplit, onCounts, reload }: TextDiffProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
+  const [mayUndo, setMayUndo] = useState(false);
   useEffect(() => {
     let destroy = () => {};
     let isGone = false;
-    void Promise.all([loadDiffView(), isNewest(file)]).then(([{ showDiff }, mayUndo]) => {
+    void loadDiffView().then(({ showDiff }) => {
       if (place.current === null || isGone) return;
       const [before, after] = both;
-      const onUndoPart = mayUndo ? (text: string) => void undoPart(file, text).then(reload) : undefined;
-      const shown = showDiff(place.current, {
-        before,
-        after,
-        path: file.path,
-        isSplit,
-        label: texts.changesOf(file.path),
-        onUndoPart,
-      });
+      const onUndoPart = (text: string) => void undoPart(file, text).then(reload);
+      const label = texts.changesOf(file.path);
+      const shown = showDiff(place.current, { ...{ before, after, isSplit, label, onUndoPart }, path: file.path });
       onCounts(shown.counts);
       destroy = shown.destroy;
     });
+    void isNewest(file).then((mayUndo) => setMayUndo(mayUndo));
     return () => {
       isGone = true;
       destroy();
     };
   }, [both, isSplit]);
-  return <div class="diff" ref={place} />;
+  return <div class={mayUndo ? "diff may-undo" : "diff"} ref={place} />;
 }
 
 /** Whether nothing was changed since, so that a part can be taken back by writing the file. */

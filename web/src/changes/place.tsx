@@ -7,7 +7,7 @@ import { read } from "../api/call.js";
 import { who } from "../api/catalogue.js";
 import { codeOf } from "../api/errors.js";
 import { follow } from "../api/events.js";
-import { loadLabels, personOf } from "../api/labels.js";
+import { personOf } from "../api/labels.js";
 import type { HistoryEntry } from "../api/operations.js";
 import { Breadcrumbs } from "../files/breadcrumbs.js";
 import { loadRoots, roots } from "../files/roots.js";
@@ -66,7 +66,6 @@ export function ChangesPlace(): JSX.Element {
   }, [root, path, who.value?.did, roots.value]);
   useEffect(() => {
     if (roots.value === undefined) void loadRoots();
-    void loadLabels();
   }, []);
   const older = async () => {
     const more = await loadPage(root, path, loaded?.cursor);
@@ -117,13 +116,7 @@ function Body({ loaded, chosen, onChosen, older, reload }: BodyProps): JSX.Eleme
       entries.find(({ id }) => id === asked) === undefined ? sessions[0]?.entries.map(({ id }) => id) : [asked ?? ""];
     if (chosen.size === 0 && first !== undefined) onChosen(new Set(first));
   }, [entries]);
-  if (entries.length === 0) {
-    return (
-      <Empty icon={GitCompareArrows} title={texts.noChanges}>
-        <p>{hint === undefined ? texts.noChangesHint : plain(hint)}</p>
-      </Empty>
-    );
-  }
+  if (entries.length === 0) return <None hint={hint} />;
   const shown = entries.filter(({ id }) => chosen.has(id));
   return (
     <div class="changes">
@@ -149,6 +142,17 @@ function Body({ loaded, chosen, onChosen, older, reload }: BodyProps): JSX.Eleme
   );
 }
 
+/** Nothing was changed, or nothing is kept of what was. */
+function None({ hint }: { readonly hint: string | undefined }): JSX.Element {
+  const root = roots.value?.find(({ name }) => name === route.value.root);
+  const why = hint ?? (root?.readOnly === true ? texts.noHistoryOfReadOnly : undefined);
+  return (
+    <Empty icon={GitCompareArrows} title={why === undefined ? texts.noChanges : texts.noHistory}>
+      <p>{why === undefined ? texts.noChangesHint : plain(why)}</p>
+    </Empty>
+  );
+}
+
 interface CardProps {
   readonly session: Session;
   readonly chosen: ReadonlySet<string>;
@@ -169,7 +173,7 @@ function SessionCard({ session, chosen, onChosen }: CardProps): JSX.Element {
   return (
     <section class="session">
       <button type="button" class="session-head" aria-pressed={isWhole} onClick={() => onChosen(new Set(ids))}>
-        <strong>{personOf(actor, session.via)}</strong>
+        <strong>{personOf(actor)}</strong>
         <small title={formatMoment(newest)}>{formatAgo(newest)}</small>
         <small>{texts.session(files, entries.length)}</small>
       </button>

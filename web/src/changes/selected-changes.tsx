@@ -20,8 +20,6 @@ interface ChosenProps {
 }
 
 const NARROW = 900;
-/** Files whose differences are shown at once; the others open on request. */
-const MAX_OPEN = 6;
 
 export function Chosen({ entries, reload }: ChosenProps): JSX.Element {
   const [isSplit, setSplit] = useState(innerWidth >= 1400);
@@ -58,12 +56,11 @@ export function Chosen({ entries, reload }: ChosenProps): JSX.Element {
       </div>
       <div class="diffs">
         <Others entries={others} />
-        {files.map((file, index) => (
+        {files.map((file) => (
           <FileDiff
             key={`${file.before ?? ""} ${file.after ?? ""}`}
             file={file}
             isSplit={isSplit && innerWidth >= NARROW}
-            isOpen={index < MAX_OPEN}
             reload={reload}
           />
         ))}

@@ -80,8 +80,10 @@ async function undoOne(root: string, ids: readonly string[]): Promise<void> {
 const MAX_NAMED = 12;
 
 async function confirm(plans: readonly Plan[]): Promise<boolean> {
-  const blocked = plans.flatMap((plan) => plan.blocked);
+  const blocked = plans.flatMap(({ root, blocked: some }) => some.map((one) => ({ ...one, root })));
   const files = plans.flatMap((plan) => plan.files);
+  // Files are counted on both sides, however many changes there were of each.
+  const kept = [...new Map(blocked.map((one) => [`${one.root}/${one.path}`, one])).values()];
   const isNothing = plans.every(({ ids }) => ids.length === 0);
   const isSure = await showDialog<boolean>((close) => (
     <Dialog
@@ -110,9 +112,9 @@ async function confirm(plans: readonly Plan[]): Promise<boolean> {
       </ul>
       {blocked.length === 0 ? null : (
         <>
-          <p class="warning">{texts.undoBlocked(blocked.length)}</p>
+          <p class="warning">{texts.undoBlocked(kept.length)}</p>
           <ul class="names">
-            {blocked.slice(0, MAX_NAMED).map(({ id, path, by = "" }) => (
+            {kept.slice(0, MAX_NAMED).map(({ id, path, by = "" }) => (
               <li key={id}>{by === "" ? <Name text={path} /> : texts.blockedBy(path, personOf(by))}</li>
             ))}
           </ul>

@@ -239,7 +239,7 @@ export async function refresh(buffer: Buffer): Promise<ApiError | undefined> {
 /** Another version: what was typed is never replaced by it. */
 async function showChange(buffer: Buffer, etag: string | undefined): Promise<void> {
   const last = await lastChange(buffer);
-  const by = last?.after?.etag === etag && last !== undefined ? personOf(last.actor, last.via) : "";
+  const by = last?.after?.etag === etag && last !== undefined ? personOf(last.actor) : "";
   const version = buffer.isDirty.value ? undefined : await readText(buffer);
   if (buffer.isSaving.value) return;
   if (version === undefined || buffer.isDirty.value) buffer.notice.value = { kind: "changed", by };
@@ -253,7 +253,7 @@ async function showGone(buffer: Buffer): Promise<void> {
   const { root, path, notice } = buffer;
   if (notice.value?.kind === "deleted" || notice.value?.kind === "moved") return;
   const last = await lastChange(buffer);
-  const by = last === undefined ? "" : personOf(last.actor, last.via);
+  const by = last === undefined ? "" : personOf(last.actor);
   const isMoved = last?.op === "move" && last.from === path && (last.fromRoot ?? last.root) === root;
   if (isMoved) notice.value = { kind: "moved", by, root: last.root, path: last.path };
   else notice.value = { kind: "deleted", by: last?.op === "delete" ? by : "" };

@@ -111,7 +111,7 @@ export function createState(options: EditorOptions): EditorState {
         ...historyKeymap,
         ...searchKeymap,
       ]),
-      EditorView.contentAttributes.of({ "aria-label": label }),
+      EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
       more,
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onChange(update.state);

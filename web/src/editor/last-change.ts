@@ -2,7 +2,6 @@
 
 import { read } from "../api/call.js";
 import { offers } from "../api/catalogue.js";
-import { loadLabels } from "../api/labels.js";
 import type { HistoryEntry } from "../api/operations.js";
 
 /** The newest entry of a path. Nothing fails for the want of it. */
@@ -14,6 +13,6 @@ export async function lastChange({
   readonly path: string;
 }): Promise<HistoryEntry | undefined> {
   if (!offers("file:history")) return undefined;
-  const [page] = await Promise.all([read("file:history", { root, path, limit: 1 }), loadLabels()]).catch(() => []);
+  const page = await read("file:history", { root, path, limit: 1 }).catch(() => undefined);
   return page?.entries[0];
 }

@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { JobsSection } from "../activity/jobs.js";
 import { who } from "../api/catalogue.js";
+import { productVersion } from "../api/features.js";
 import { request } from "../api/http.js";
 import { loadRoots, roots } from "../files/roots.js";
 import { texts } from "../texts.js";
@@ -15,7 +16,6 @@ import { sums } from "./metrics.js";
 interface Status {
   readonly did: string;
   readonly name: string;
-  readonly version: string;
   readonly url: string;
   readonly stats: Readonly<Record<string, number>>;
   readonly operator?: Readonly<Record<string, unknown>>;
@@ -48,13 +48,14 @@ export function StatusPlace(): JSX.Element {
   if (error !== undefined) return <Failure error={error} />;
   if (status === undefined) return <Skeleton />;
   return (
-    <div class="page">
+    // It may hold nothing else that takes the focus, and is scrolled by keys all the same.
+    <section class="page" tabIndex={0} aria-label={texts.places["status"]}>
       <h1>{texts.places["status"]}</h1>
       <Numbers status={status} metrics={metrics} />
       <Facts status={status} />
       <Roots metrics={metrics} />
       <JobsSection />
-    </div>
+    </section>
   );
 }
 
@@ -101,10 +102,11 @@ function Numbers({
 
 function Facts({ status }: { readonly status: Status }): JSX.Element {
   const { uptimeMs: uptime, streams } = status.operator ?? {};
+  const version = productVersion.value;
   const facts: [string, ComponentChildren][] = [
     [texts.venueDid, <code key="did">{plain(status.did)}</code>],
     ["URL", <code key="url">{plain(status.url)}</code>],
-    [texts.version, plain(status.version)],
+    ...(version === "" ? [] : ([[texts.version, plain(version)]] as [string, string][])),
     ...(typeof streams === "number" ? ([[texts.streams, formatNumber(streams)]] as [string, string][]) : []),
     ...(typeof uptime === "number" ? ([[texts.uptime, formatMoment(Date.now() - uptime)]] as [string, string][]) : []),
   ];

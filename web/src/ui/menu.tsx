@@ -2,8 +2,9 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { focusByTyping } from "./focus-by-typing.js";
 import { Icon } from "./icon.js";
-import { focusByTyping, TypeAhead } from "./type-ahead.js";
+import { TypeAhead } from "./type-ahead.js";
 
 export interface MenuItem {
   readonly label: string;

@@ -9,7 +9,14 @@ const MARKS = /\p{M}/gu;
 const fold = (text: string): string =>
   ASCII.test(text) ? text.toLowerCase() : text.normalize("NFD").replace(MARKS, "").toLowerCase();
 
-type Key = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "timeStamp">;
+/** Of a `KeyboardEvent`. */
+export interface Key {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+  readonly timeStamp: number;
+}
 
 export class TypeAhead {
   #typed = "";
@@ -48,16 +55,4 @@ export class TypeAhead {
     }
     return undefined;
   }
-}
-
-/** Moves the focus among elements by their texts. @returns whether the key was one of a word */
-export function focusByTyping(typing: TypeAhead, event: KeyboardEvent, elements: readonly HTMLElement[]): boolean {
-  if (!typing.takes(event)) return false;
-  const active = elements.indexOf(document.activeElement as HTMLElement);
-  const found = typing.find(
-    elements.map(({ textContent }) => (textContent ?? "").trim()),
-    active,
-  );
-  if (found !== undefined) elements[found]?.focus();
-  return true;
 }

@@ -101,9 +101,11 @@ function configuredHolders({ access, auth, files, publicCaps }: OperationParts):
     ...auth().grants.map(({ did, ...grant }, index) =>
       placed({ kind: "config", id: `auth.grants[${index}]`, did: canonicalDid(did), grants: [grant] }, index),
     ),
-    ...staticTokens.map(({ name, did, caps }, index) =>
-      placed({ kind: "static", id: `auth.tokens[${index}]`, label: name, did, grants: caps }, index),
-    ),
+    ...staticTokens.map(({ name, sha256, did, caps }, index) => {
+      const lastUsed = access.accessTokens?.staticUsed(sha256.toString("hex"));
+      const used = lastUsed === undefined ? {} : { lastUsed };
+      return placed({ kind: "static", id: `auth.tokens[${index}]`, label: name, did, grants: caps, ...used }, index);
+    }),
     placed({ kind: "public", id: "auth.public", did: `${access.did}:public`, grants: publicCaps() }, 0),
   ];
 }

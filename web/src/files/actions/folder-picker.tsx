@@ -6,11 +6,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { read } from "../../api/call.js";
 import { texts } from "../../texts.js";
 import { Dialog, showDialog } from "../../ui/dialog.js";
+import { focusByTyping } from "../../ui/focus-by-typing.js";
 import { joinPath, parentOf } from "../../ui/format.js";
 import { Icon } from "../../ui/icon.js";
 import { Name } from "../../ui/name.js";
 import { Skeleton } from "../../ui/states.js";
-import { focusByTyping, TypeAhead } from "../../ui/type-ahead.js";
+import { TypeAhead } from "../../ui/type-ahead.js";
 import { roots } from "../roots.js";
 import type { Target } from "./relocate.js";
 

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, read } from "../../api/call.js";
 import { offers } from "../../api/catalogue.js";
-import { loadLabels, personOf } from "../../api/labels.js";
+import { personOf } from "../../api/labels.js";
 import type { TrashEntry } from "../../api/operations.js";
 import { texts } from "../../texts.js";
 import { Dialog, showDialog } from "../../ui/dialog.js";
@@ -48,7 +48,6 @@ export function TrashView({ root, path }: Place): JSX.Element {
   };
   useEffect(() => {
     load();
-    void loadLabels();
   }, [root, path]);
   const older = async () => {
     try {
