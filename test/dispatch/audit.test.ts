@@ -20,7 +20,12 @@ const SIZE = SECRET.length;
 
 describe("the audit", () => {
   const missing = (resource: string, can: string) => ({ required: { with: resource, can }, have: [] });
-  const outcomes: readonly [string, object, object, { outcome: string; resource: string; bytes?: number }][] = [
+  const outcomes: readonly [
+    string,
+    object,
+    object,
+    { outcome: string; resource: string; bytes?: number; denied?: object },
+  ][] = [
     ["roots", {}, {}, { outcome: "OK", resource: "file://" }],
     [
       "roots",
