@@ -1,3 +1,5 @@
+// The record of a call, and where records go.
+
 import type { Capability } from "../core/call/capability.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import { isObject } from "../core/unknown.js";
