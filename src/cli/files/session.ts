@@ -108,7 +108,9 @@ export async function withFileSession(
 /** Says on standard error what cannot be taken back. @returns the output */
 function told<T extends object>(output: T, input: object, { command }: FileRun, { stderr }: CommandContext): T {
   const { trashed, kept, reason } = fieldsOf(output);
-  if (command.json || (trashed !== false && kept !== false)) return output;
+  // What `put` removes again is its own.
+  const isOwn = trashed === false && command.name === "put";
+  if (command.json || isOwn || (trashed !== false && kept !== false)) return output;
   const end = trashed === false ? "is deleted for good" : "was overwritten for good";
   stderr.write(`venue-files: ${escapeText(`${lostPlace(output, input)} ${end}`)} (${escapeText(String(reason))})\n`);
   return output;

@@ -1,26 +1,17 @@
 // The commands `put` and `get`.
 
-import { join, parse, resolve } from "node:path";
+import { parse, resolve } from "node:path";
 import { basename } from "node:path/posix";
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { escapeText, invalidPath, isADirectory } from "../../core/errors/texts.js";
+import { isADirectory } from "../../core/errors/texts.js";
 import { type FilePlace, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { EXIT, STREAM } from "../context.js";
-import type { HeldFolder } from "../output/held-folder.js";
 import { isDirectory } from "./change.js";
 import { contentOf } from "./content.js";
-import {
-  checkFile,
-  contentOfFile,
-  isLocalDirectory,
-  localEntries,
-  localTarget,
-  makeLocalDirectory,
-  openLocalDirectory,
-  saveFile,
-} from "./local.js";
+import { checkFile, contentOfFile, isLocalDirectory, localTarget, openLocalDirectory, saveFile } from "./local.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";
+import { getTree, putTree, treeName } from "./transfer-tree.js";
 
 /** `put`: each file is a single write, whatever its size, so that it appears atomically. */
 export async function put(session: FileSession): Promise<number> {
@@ -102,109 +93,4 @@ function parseGetWords(words: readonly string[]): { places: readonly FilePlace[]
   const places = (isLocal ? words.slice(0, -1) : words).map(placeOf);
   if (places.length === 0) throw new UsageError("'get' takes ROOT:PATH… and FILE: venue-files get docs:a.txt a.txt");
   return { places, local: isLocal ? last : undefined };
-}
-
-// Whole directories, in and out: `put -r` and `get -r`.
-
-const PAGE = 10_000;
-/** Deeper than any path of a root. */
-const DEEPEST = 512;
-
-const placeBelow = ({ root, path }: FilePlace, name: string): FilePlace => ({
-  root,
-  path: `${path.replace(/\/+$/, "")}/${name}`.replace(/^\//, ""),
-});
-
-/** Copies a local directory into a root. Links are left out, since what they name may lie anywhere. */
-async function putTree(local: string, place: FilePlace, session: FileSession): Promise<number> {
-  const { command, context } = session;
-  await session.invoke("file:mkdir", { ...place, parents: command.flags.has("parents") });
-  return forEachEntry(await localEntries(local, context), session, async ({ name, type }) => {
-    const [from, to] = [join(local, name), placeBelow(place, name)];
-    if (type === "directory") return putTree(from, to, session);
-    if (type !== "file") return warnLeftOut(from, session);
-    const condition = command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {};
-    const output = await session.upload(
-      { ...to, ...condition },
-      session.progress.through(contentOfFile(from, context)),
-    );
-    session.progress.file();
-    if (command.json) await printJson(session, output);
-    return EXIT.ok;
-  });
-}
-
-/** Copies a directory of a root to one of that name in a local one. */
-async function getTree(
-  place: FilePlace,
-  [parent, name]: readonly [HeldFolder, string],
-  session: FileSession,
-  depth = 0,
-): Promise<number> {
-  const { command } = session;
-  if (depth > DEEPEST) throw invalidPath(place, "too deep");
-  const folder = await makeLocalDirectory(parent, name);
-  try {
-    return await forEachEntry(await entriesOf(place, session), session, async ({ name, type }) => {
-      // A venue elsewhere is not trusted with where files are written here.
-      if (!isPlainName(name)) return warnLeftOut(`${placeText(place)}/${escapeText(name)}`, session);
-      const from = placeBelow(place, name);
-      if (type === "directory") return getTree(from, [folder, name], session, depth + 1);
-      if (type !== "file") return warnLeftOut(placeText(from), session);
-      const content = session.progress.through(contentOf(from, session));
-      const to = join(folder.shown, name);
-      await saveFile(to, content, { path: join(folder.path, name), replace: command.flags.has("force") });
-      session.progress.file();
-      if (command.json) await printJson(session, { path: from.path, file: to });
-      return EXIT.ok;
-    });
-  } finally {
-    folder.close();
-  }
-}
-
-/** Name of the local directory for one of a root; that of the root itself is called like the root. */
-const treeName = ({ root, path }: FilePlace): string => {
-  const name = basename(path);
-  return isPlainName(name) ? name : root;
-};
-
-const isPlainName = (name: string): boolean => name !== "" && name !== "." && name !== ".." && !/[/\\\0]/.test(name);
-
-interface Entry {
-  readonly name: string;
-  readonly type: string;
-}
-
-/** Works on all entries; a failure does not stop the others. */
-async function forEachEntry(
-  entries: readonly Entry[],
-  session: FileSession,
-  work: (entry: Entry) => Promise<number>,
-): Promise<number> {
-  let status: number = EXIT.ok;
-  for (const entry of entries) {
-    try {
-      status = Math.max(status, await work(entry));
-    } catch (error) {
-      if (session.signal.aborted) throw error;
-      session.failed(error);
-      status = EXIT.failed;
-    }
-  }
-  return status;
-}
-
-function warnLeftOut(shown: string, { context }: FileSession): number {
-  context.stderr.write(`venue-files: left out: ${escapeText(shown)}: neither a file nor a directory\n`);
-  return EXIT.failed;
-}
-
-async function entriesOf(place: FilePlace, session: FileSession): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  for (let offset = 0; ; offset += PAGE) {
-    const page = await session.invoke("file:list", { ...place, offset, limit: PAGE });
-    entries.push(...page.entries);
-    if (!page.truncated || page.entries.length === 0) return entries;
-  }
 }
