@@ -219,7 +219,7 @@ export class Dispatcher {
     if ([terms, within, tool, transfer].some((one) => one !== undefined)) throw error;
     throw await withSuggestions(error, {
       at: this.#aside(operation, state),
-      roots: this.#options.drives === undefined ? this.#visible(state.authoriser.copy()) : [],
+      roots: this.#visible(state.authoriser.copy()),
       disclosesHostPaths: this.#options.discloseHostPaths,
     });
   }
@@ -251,12 +251,9 @@ export class Dispatcher {
       // In this order: to add names to a copy takes microseconds.
       return () => operation.run(given, { at, roots, origin: state.changes.maker, ...call });
     }
-    const request = {
-      root: String(given[this.#options.drives === undefined ? "root" : "drive"]),
-      path: String(given["path"] ?? ""),
-      abilities: [operation.ability],
-      changes: operation.changes,
-    };
+    const { ability, changes, anyName } = operation;
+    const root = String(given[this.#options.drives === undefined ? "root" : "drive"]);
+    const request = { root, path: String(given["path"] ?? ""), abilities: [ability], changes, anyName };
     const placed = this.#place(operation, { request, state, call });
     return () => operation.run(given, placed);
   }
@@ -266,6 +263,7 @@ export class Dispatcher {
     operation: AnyOperation,
     { request, state, call }: { request: PlaceRequest; state: Preparing; call: Call },
   ): PathCall {
+    if (request.isAside === true) return this.#aside(operation, state)({ ...request, isAside: false });
     const { authoriser, progress } = state;
     const { drives, limits } = this.#options;
     const { root: rootName, abilities, changes } = request;

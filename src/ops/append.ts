@@ -4,6 +4,7 @@ import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
 import { addedBodyOf, CONTENT_FIELDS, checkOneSource, encodingOf, givesText, textOf } from "./content/content.js";
 import { isAscii, knownEncoding } from "./content/known-encoding.js";
+import { refuseTwinFolders } from "./searching/alike.js";
 
 /** `append`: adds content to the end of a file. */
 export const append: Operation<AppendInput, AppendOutput> = {
@@ -19,6 +20,7 @@ export const append: Operation<AppendInput, AppendOutput> = {
   },
   async run(input, call) {
     const { parents = false, expectedSize } = input;
+    await refuseTwinFolders(call, parents);
     await requireSameEncoding(input, call);
     const options = { parents, expectedSize, expected: expectedOf(input, call.tagOf) };
     const written = await call.root.backend.append(call.path, addedBodyOf(input, call), options, call.access);

@@ -5,6 +5,7 @@ import type { LeftOut, TreeSource } from "../core/ports/tree-source.js";
 import type { CopyInput, CopyOutput } from "../schema/types.js";
 import { copyTree } from "./copying/copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./copying/two-places.js";
+import { refuseTwinFolders } from "./searching/alike.js";
 
 /** `copy`: copies a file, or a directory with its content. */
 export const copy: Operation<CopyInput, CopyOutput> = {
@@ -17,6 +18,7 @@ export const copy: Operation<CopyInput, CopyOutput> = {
   async run(input, call) {
     const places = placesOf(input, call, { abilities: ["crud/read"], changes: false });
     const { from, to, isOneTree } = places;
+    await refuseTwinFolders(to, input.parents === true);
     const { backend } = from.root;
     const source = await backend.source(from.path, { followLast: true, there: to.access }, from.access);
     try {

@@ -8,6 +8,7 @@ export const deleteEntry: Operation<DeleteInput, DeleteOutput> = {
   on: "path",
   ability: "crud/delete",
   changes: true,
+  anyName: true,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   check(input) {
     expectedOf(input);

@@ -5,6 +5,7 @@ import type { Operation } from "../core/ports/operation.js";
 import type { MoveInput, MoveOutput } from "../schema/types.js";
 import { copyTree } from "./copying/copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf, type TwoPlaces } from "./copying/two-places.js";
+import { refuseTwinFolders } from "./searching/alike.js";
 
 /** `move`: moves a file, link or directory; across trees by copying. */
 export const move: Operation<MoveInput, MoveOutput> = {
@@ -15,11 +16,12 @@ export const move: Operation<MoveInput, MoveOutput> = {
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   check: checkTwoPlaces,
   async run(input, call) {
-    const places = placesOf(input, call, { abilities: ["crud/read", "crud/delete"], changes: true });
+    const places = placesOf(input, call, { abilities: ["crud/read", "crud/delete"], changes: true, anyName: true });
     const { from, to, isOneTree } = places;
     if (from.path.segments.length === 0) {
       throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
     }
+    await refuseTwinFolders(to, input.parents === true);
     const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input, call) };
     const paths = { path: from.path.text, to: to.path.text, moved: true };
     // Where one of two roots with the same tree asks a person, by that one.

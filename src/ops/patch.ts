@@ -14,6 +14,7 @@ import { yieldIfDue } from "./editing/yield.js";
 import { sectionsOf } from "./patching/envelope.js";
 import { type PlacedSection, type PlannedSection, planSection } from "./patching/plan.js";
 import { mayLeaveAsIs, type Section } from "./patching/section.js";
+import { refuseTwinFolders } from "./searching/alike.js";
 
 /** Most bytes of all files that a patch changes or deletes. */
 const MAX_KEPT_BYTES = 67_108_864;
@@ -41,7 +42,10 @@ export const patch: Operation<PatchInput, PatchOutput> = {
     const [first] = placed;
     if (first === undefined) throw new TypeError("A patch has sections");
     const isDry = input.dryRun === true;
-    const work = () => apply(placed, first.call, isDry);
+    const work = async () => {
+      await collect(placed, refuseTwinsOf);
+      return apply(placed, first.call, isDry);
+    };
     const places = placed.flatMap(({ call: at, to = at }) => [at, to]);
     return isDry ? work() : inTurn([first.call, ...places], work);
   },
@@ -49,6 +53,11 @@ export const patch: Operation<PatchInput, PatchOutput> = {
 };
 
 type Placed = PlacedSection<PathCall>;
+
+async function refuseTwinsOf({ section: { kind }, call, to }: Placed): Promise<void> {
+  const made = to ?? (kind === "add" || kind === "write" || kind === "mkdir" ? call : undefined);
+  if (made !== undefined) await refuseTwinFolders(made);
+}
 
 /** Plans the sections on one state of their root, and changes it. */
 async function apply(placed: readonly Placed[], first: PathCall, isDry: boolean): Promise<PatchOutput> {

@@ -1,12 +1,15 @@
+import { escapeText } from "../core/errors/texts.js";
 import { etagOf, hashText } from "../core/etag.js";
 import { type Awaitable, after, type Io, runIo, wait } from "../core/io.js";
 import type { FileStat } from "../core/ports/backend.js";
-import type { FileCall, Operation } from "../core/ports/operation.js";
+import type { FileCall, Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
+import { unseenDifference } from "../path/looks.js";
 import type { StatInput, StatOutput } from "../schema/types.js";
 import { etagFor, hashOf } from "./content/file-etag.js";
 import { mimeByName } from "./content/mime.js";
 import { atVersion } from "./history/version.js";
+import { findAlike } from "./searching/alike.js";
 
 /** `stat`: the metadata of the entry at a path, or that there is none. */
 export const stat: Operation<StatInput, StatOutput> = {
@@ -17,7 +20,7 @@ export const stat: Operation<StatInput, StatOutput> = {
   annotations: LOOKS,
   run: (input, call) =>
     input.version === undefined
-      ? statNow(input, call)
+      ? after(statNow(input, call), (found) => (found.exists || call.terms !== undefined ? found : withAlike(call)))
       : atVersion(call, input.version).then((past) => statNow(input, past)),
 };
 
@@ -31,6 +34,15 @@ const statNow = ({ hash }: StatInput, call: FileCall): Awaitable<StatOutput> =>
     const version = hash === true ? runIo(hashNow(call)) : etagFor(call, stamp);
     return after(version, (parts) => Object.assign(output, parts, tag === undefined ? {} : { tag }));
   });
+
+/** There is nothing, or only what looks the same. */
+async function withAlike(call: PathCall): Promise<StatOutput> {
+  const alike = await findAlike(call, call.path.segments);
+  if (alike === undefined) return { exists: false };
+  const path = alike.join("/");
+  const hint = `Looks the same: "${escapeText(path)}" (${unseenDifference(path, call.path.text)})`;
+  return { exists: false, hint, suggestions: [{ root: call.root.name, path }] };
+}
 
 /** Set one by one: copies into a literal are slow, and this is most of a small call. */
 function outputOf(found: FileStat, { root, path, terms }: FileCall): StatOutput {

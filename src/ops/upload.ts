@@ -4,6 +4,7 @@ import type { AppendOptions } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { BodyRoom, UploadBody } from "../core/ports/streams.js";
 import { PART_BYTES, type Uploaded, type UploadInput } from "../core/ports/transfer.js";
+import { refuseTwinFolders } from "./searching/alike.js";
 
 /** A sender must bring at least so many bytes within each operation timeout; each time the deadline is renewed. */
 const PROGRESS_BYTES = 65_536;
@@ -23,6 +24,7 @@ export const upload: Operation<UploadInput, Uploaded> = {
     const { parents = false, modified, offset, length } = input;
     const { root, path, access, tagOf, versions } = call;
     const expected = expectedOf(input, tagOf);
+    await refuseTwinFolders(call, parents);
     if (offset !== undefined) return addPart(call, body, { parents, expected, expectedSize: offset, length });
     const options = { parents, expected, modified, stamps: true };
     const load = () => limitBody(body, call, call.limits.maxUploadBytes);

@@ -5,6 +5,7 @@ import { bodyOf, CONTENT_FIELDS, checkOneSource, encodingOf, givesText, textOf }
 import { bareName } from "./content/encoding.js";
 import { versionOf } from "./content/file-etag.js";
 import { isAscii, knownEncoding } from "./content/known-encoding.js";
+import { refuseTwinFolders } from "./searching/alike.js";
 
 /** `write`: creates a file or replaces its content, atomically. */
 export const write: Operation<WriteInput, WriteOutput> = {
@@ -19,6 +20,7 @@ export const write: Operation<WriteInput, WriteOutput> = {
     expectedOf(input);
   },
   async run(input, call) {
+    await refuseTwinFolders(call, input.parents === true);
     const options = { parents: input.parents ?? false, expected: expectedOf(input, call.tagOf) };
     const hint = await changeOfEncoding(input, call);
     const { bytes, created, sha256 } = await call.root.backend.write(

@@ -21,13 +21,21 @@ const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[
  *
  * @param root name of the root, for the error
  * @param text root-relative; a leading `/` means the root, `""` and `/` are the root itself
- * @param windows also refuse names that are special on Windows: devices, streams (`:`), trailing dots and spaces. Default:
- * where the program runs there
+ * @param options.windows also refuse names that are special on Windows: devices, streams (`:`), trailing dots and spaces.
+ * Default: where the program runs there
+ * @param options.anyName take backslashes and control characters elsewhere, which entries may have
  * @throws INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT
  */
-export function parsePath(root: string, text: string, windows = isWindows()): RelPath {
+export function parsePath(
+  root: string,
+  text: string,
+  {
+    windows = isWindows(),
+    anyName = false,
+  }: { readonly windows?: boolean; readonly anyName?: boolean | undefined } = {},
+): RelPath {
   const place = { root, path: text };
-  const fault = characterFault(text);
+  const fault = anyName && !windows && !text.includes("\0") && text.isWellFormed() ? undefined : characterFault(text);
   if (fault !== undefined) throw invalidPath(place, fault);
   if (text.startsWith("//")) throw pathNotRelative(place);
 

@@ -646,6 +646,11 @@ export interface StatOutput {
   symlink?: true;
   etag?: string;
   hash?: string;
+  hint?: string;
+  suggestions?: {
+    root: string;
+    path: string;
+  }[];
 }
 
 export interface GlobInput {

@@ -87,7 +87,11 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
     case "type": {
       const type = String(fault.params["type"]);
       if (isUnsafe(fault.data) && /^(?:integer|number)$/.test(type)) return tooLargeNumber(field, fault);
-      return invalidInput(`'${field}' must be a ${NOUNS[type] ?? type}`, pointer, type);
+      return invalidInput(
+        `'${field}' must be a ${NOUNS[type] ?? type}${adviceOn(field, fault, schema)}`,
+        pointer,
+        type,
+      );
     }
     case "enum":
       return notOneOf(field, pointer, fault);
@@ -111,6 +115,14 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
     default:
       return invalidInput(`'${field}' is not valid`, pointer, fault.keyword);
   }
+}
+
+/** Some clients make an object of the JSON that a model gives as text. */
+function adviceOn(field: string, { data }: ErrorObject, { properties }: JsonObject): string {
+  const isObject = typeof data === "object" && data !== null && !Array.isArray(data) && Object.keys(data).length > 0;
+  if (!isObject || !/(?:^|\.)content$/.test(field)) return "";
+  const takesValue = Object.hasOwn(Object(properties), "value");
+  return takesValue ? ". Pass JSON as 'value', text as 'content'" : ". Pass JSON as its text";
 }
 
 /** The unknown field that probably is the missing one, misspelt. */

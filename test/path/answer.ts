@@ -5,7 +5,7 @@ import { parsePath } from "../../src/path/grammar.js";
 /** The answer in one line: the canonical path, or the code and the reason. */
 export function answer(text: string, windows = false): string {
   try {
-    return `ok ${parsePath("r", text, windows).text}`;
+    return `ok ${parsePath("r", text, { windows }).text}`;
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
     expect(error.data).toEqual({ root: "r", path: text });

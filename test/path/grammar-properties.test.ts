@@ -40,7 +40,7 @@ const politeText = fc
   .map((pieces) => pieces.join("/"));
 
 function parsed(text: string, windows: boolean): RelPath | undefined {
-  return answer(text, windows).startsWith("ok ") ? parsePath("r", text, windows) : undefined;
+  return answer(text, windows).startsWith("ok ") ? parsePath("r", text, { windows }) : undefined;
 }
 
 describe("parsePath: for any text", () => {
@@ -56,8 +56,8 @@ describe("parsePath: for any text", () => {
 
   test("the canonical path is its own canonical path", () => {
     forAny((path, _text, windows) => {
-      expect(parsePath("r", path.text, windows)).toEqual(path);
-      expect(parsePath("r", `/${path.text}`, windows)).toEqual(path);
+      expect(parsePath("r", path.text, { windows })).toEqual(path);
+      expect(parsePath("r", `/${path.text}`, { windows })).toEqual(path);
       expect(relPath(path.segments)).toEqual(path);
     });
   });

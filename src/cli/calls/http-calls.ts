@@ -88,7 +88,7 @@ class HttpCalls implements VenueCalls {
   async upload(input: Parameters<VenueCalls["upload"]>[0], content: AsyncIterable<Uint8Array>) {
     const { root, path, parents, ifNoneMatch } = input;
     // Resolved here: a URL with `..` would be rewritten before it is sent, and could name another root.
-    const { segments, text } = parsePath(root, path, false);
+    const { segments, text } = parsePath(root, path, { windows: false });
     const query = new URLSearchParams(parents === true ? { parents: "true" } : {});
     const ticket = await this.#ticket(root, text);
     if (ticket !== undefined) query.set("ticket", ticket);

@@ -40,14 +40,16 @@ export interface LineRange {
 export interface NoMatch extends EditPlace {
   /** Similar lines, best match first; absent for a caller without read access. */
   readonly nearest?: readonly (LineRange & { readonly text: string; readonly differs: string })[];
+  /** The code points of a difference that cannot be seen. */
+  readonly unseen?: string;
 }
 
 const linesText = ({ startLine, endLine }: LineRange): string =>
   startLine === endLine ? `line ${startLine}` : `lines ${startLine}-${endLine}`;
 
-export function noMatch(place: Place, { edit, of, nearest }: NoMatch): FileAdapterError {
+export function noMatch(place: Place, { edit, of, nearest, unseen }: NoMatch): FileAdapterError {
   const best = nearest?.[0];
-  const found = best === undefined ? "Nothing similar found: read it again" : nearestText(best);
+  const found = best === undefined ? "Nothing similar found: read it again" : nearestText(best, unseen);
   return adapterError(
     "NO_MATCH",
     `Edit ${edit + 1} of ${of} does not match "${brief(place)}"${nearest === undefined ? "" : `. ${found}`}`,
@@ -55,8 +57,8 @@ export function noMatch(place: Place, { edit, of, nearest }: NoMatch): FileAdapt
   );
 }
 
-const nearestText = (best: LineRange & { readonly differs: string }): string =>
-  `Nearest: ${linesText(best)} (differs in ${best.differs}). Copy the text from there`;
+const nearestText = (best: LineRange & { readonly differs: string }, unseen = best.differs): string =>
+  `Nearest: ${linesText(best)} (differs in ${unseen}). Copy the text from there`;
 
 export interface AmbiguousMatch extends EditPlace {
   readonly found: number;

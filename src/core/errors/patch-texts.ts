@@ -23,13 +23,23 @@ interface Near {
   readonly differs: string;
 }
 
-/** @param nearest similar lines, best first; absent for a caller without read access */
+/**
+ * @param nearest similar lines, best first; absent for a caller without read access
+ * @param unseen the code points of a difference that cannot be seen
+ */
 export function hunkNotFound(
   place: Place,
-  { hunk, of, tried, nearest }: HunkPlace & { tried: readonly string[]; nearest?: readonly Near[] },
+  {
+    hunk,
+    of,
+    tried,
+    nearest,
+    unseen,
+  }: HunkPlace & { tried: readonly string[]; nearest?: readonly Near[]; unseen?: string },
 ) {
   const [best] = nearest ?? [];
-  const lines = best === undefined ? "" : `lines ${best.startLine}-${best.endLine} (differs in ${best.differs})`;
+  const lines =
+    best === undefined ? "" : `lines ${best.startLine}-${best.endLine} (differs in ${unseen ?? best.differs})`;
   const found =
     best === undefined ? "Nothing similar found: read it again" : `Nearest: ${lines}. Copy the text from there`;
   return adapterError(

@@ -124,6 +124,10 @@ export interface PlaceRequest {
   readonly changes: boolean;
   /** Refuses protected paths although the operation itself changes nothing. Default: as `changes`. */
   readonly guarded?: boolean;
+  /** The path means what it says, and the record of the call tells nothing of it. */
+  readonly isAside?: boolean;
+  /** Names that the grammar refuses may be those of entries, to give them others or remove them. */
+  readonly anyName?: boolean | undefined;
   /** What was there counts as what is there. */
   readonly isPast?: true;
   /** No link may lead to the place: the path names a real one. @throws CONFLICT */
@@ -194,6 +198,8 @@ interface OperationBase<Input, Output>
   > {
   /** Without the adapter's name: `read`; also the name of its schema. */
   readonly name: string;
+  /** It takes paths with names that the grammar refuses. */
+  readonly anyName?: true;
   /** It streams a body: surfaces do not list it, and only calls with a `transfer` can reach it. */
   readonly streams?: true;
   /** It is offered to no caller: only surfaces of this package run it. */

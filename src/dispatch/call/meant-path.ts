@@ -7,7 +7,13 @@ import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, pathNotRelative } from "../../core/errors/texts.js";
 import { attempt } from "../../core/io.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
-import type { OpenRoot, PathCall, PlaceRequest, Resolve } from "../../core/ports/operation.js";
+import {
+  isPersonal,
+  type OpenRoot,
+  type PathCall,
+  type PlaceRequest,
+  type Resolve,
+} from "../../core/ports/operation.js";
 import { parsePath } from "../../path/grammar.js";
 import { type KnownRoot, type Spelling, spellingOf } from "../../path/root-spelling.js";
 import type { DispatchOptions } from "../options.js";
@@ -25,7 +31,7 @@ export class NeedsLook extends Error {
 }
 
 interface Surroundings {
-  readonly options: Pick<DispatchOptions, "drives" | "discloseHostPaths">;
+  readonly options: Pick<DispatchOptions, "discloseHostPaths">;
   readonly roots: ReadonlyMap<string, OpenRoot>;
   /** Makes places for looks: exactly as written, with the caller's own rights. */
   aside(): Resolve;
@@ -34,16 +40,18 @@ interface Surroundings {
 /** @throws NeedsLook, INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT */
 export function meantPath(request: PlaceRequest, state: Preparing, around: Surroundings): RelPath {
   const { root, path, base = "" } = request;
+  const parse = (text: string): RelPath => parsePath(root, text, { anyName: request.anyName ?? request.isReal });
   const joined = base === "" ? path : `${base}/${path}`;
-  const facts = around.options.drives === undefined ? around.roots.get(root) : undefined;
-  if (facts === undefined || request.isReal === true || state.context.exactPaths === true)
-    return parsePath(root, joined);
+  const facts = around.roots.get(root);
+  // To look at a drive is to open it.
+  if (facts === undefined || isPersonal(facts) || request.isReal === true || state.context.exactPaths === true)
+    return parse(joined);
   const known = knownTo(facts, around);
   const absolute = base !== "" && /^(?:[/~]|file:)/i.test(path) ? spellingOf(path, known) : undefined;
   const own = absolute?.isName === false ? absolute : spellingOf(joined, known);
   const spelling = own ?? elsewhere(request, state, around);
-  if (spelling === undefined || !state.authoriser.seesRoot(root)) return parsePath(root, joined);
-  return parsePath(root, choose({ ...spelling, as: joined }, request, { state, around }));
+  if (spelling === undefined || !state.authoriser.seesRoot(root)) return parse(joined);
+  return parse(choose({ ...spelling, as: joined }, request, { state, around }));
 }
 
 /** Not every user has one. */

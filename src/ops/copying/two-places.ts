@@ -1,11 +1,10 @@
 // Input checks, preconditions and authorisation that `copy` and `move` share.
 
-import type { Ability } from "../../core/call/capability.js";
 import { isBelow } from "../../core/call/path.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import { type Expected, etagOf, expectedOf, type Sha256, type TagOf } from "../../core/etag.js";
 import type { PlaceOptions } from "../../core/ports/backend.js";
-import type { Call, PathCall, PlacesCall } from "../../core/ports/operation.js";
+import type { Call, PathCall, PlaceRequest, PlacesCall } from "../../core/ports/operation.js";
 
 /** The input fields that `move` and `copy` share. */
 export interface TwoPlacesInput {
@@ -64,7 +63,7 @@ export interface TwoPlaces {
 export function placesOf(
   input: TwoPlacesInput,
   call: PlacesCall,
-  needs: { readonly abilities: readonly Ability[]; readonly changes: boolean },
+  needs: Pick<PlaceRequest, "abilities" | "changes" | "anyName">,
 ): TwoPlaces {
   const from = call.at({ root: input.root, path: input.path, ...needs });
   const toRoot = input.toRoot ?? input.root;

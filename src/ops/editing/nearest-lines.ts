@@ -1,5 +1,6 @@
 // Finds the lines of a file that are most similar to a text that does not occur in it, for NO_MATCH errors.
 
+import { lookOf, unseenDifference } from "../../path/looks.js";
 import { splitLines } from "./line-changes.js";
 import { occurrencesOf } from "./text-search.js";
 
@@ -64,6 +65,14 @@ export function nearestLines(wanted: string, text: string, isOver: () => boolean
   return describeStretches(stretches, wanted, lines);
 }
 
+/** The first difference of the nearest lines from the wanted text, where none can be seen. */
+export function unseenIn(text: string, wanted: string, [best]: readonly NearLines[]): { readonly unseen?: string } {
+  if (best === undefined || wanted.length > COMPARED_CHARS) return {};
+  const lines = text.split("\n", best.endLine).slice(best.startLine - 1);
+  const unseen = unseenDifference(lines.join("\n").slice(0, COMPARED_CHARS), wanted);
+  return unseen === undefined ? {} : { unseen };
+}
+
 /** The wanted lines (`needle`), and the lines to search. */
 interface Search {
   readonly needle: readonly Line[];
@@ -75,7 +84,7 @@ interface Search {
 const squeeze = (text: string): string => text.replace(/\s+/g, "");
 
 function lineOf(text: string): Line {
-  return { text, key: squeeze(text.slice(0, LINE_CHARS)).toLowerCase() };
+  return { text, key: squeeze(lookOf(text.slice(0, LINE_CHARS))).toLowerCase() };
 }
 
 function linesUntil(text: string, isOver: () => boolean): readonly Line[] {

@@ -6,7 +6,7 @@ import { BOM } from "../content/encoding.js";
 import { linesAt } from "../content/terminators.js";
 import { findOverlap, type Planned, sortByPosition } from "./apply.js";
 import { type Edit, EditMatcher, type Match } from "./match.js";
-import { nearestLines } from "./nearest-lines.js";
+import { nearestLines, unseenIn } from "./nearest-lines.js";
 import type { Original } from "./original.js";
 import { yieldIfDue } from "./yield.js";
 
@@ -60,5 +60,6 @@ function mismatch({ oldText, expect }: Edit, { found, starts }: Match, { call, t
   }
   if (text === undefined) return noMatch(place, which);
   const until = Math.max(0, scope.remainingMs() - NEAREST_MS);
-  return noMatch(place, { ...which, nearest: nearestLines(oldText, text, () => scope.remainingMs() <= until) });
+  const nearest = nearestLines(oldText, text, () => scope.remainingMs() <= until);
+  return noMatch(place, { ...which, nearest, ...unseenIn(text, oldText, nearest) });
 }

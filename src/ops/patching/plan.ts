@@ -10,7 +10,7 @@ import type { FileCall } from "../../core/ports/operation.js";
 import type { PatchOutput } from "../../schema/types.js";
 import { encodeNew } from "../content/encoding.js";
 import type { Replacement } from "../editing/match.js";
-import { nearestLines } from "../editing/nearest-lines.js";
+import { nearestLines, unseenIn } from "../editing/nearest-lines.js";
 import { bytesOf, type Original, readOriginal, textAfter } from "../editing/original.js";
 import { planOf, shiftBehindMark } from "../editing/plan.js";
 import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
@@ -240,6 +240,7 @@ function hunkError(
   }
   if (fault.isAnchor) return anchorNotFound(place, { hunk, of, anchor: wanted });
   const until = Math.max(0, scope.remainingMs() - NEAREST_MS);
-  const nearest = mayRead ? { nearest: nearestLines(wanted, text, () => scope.remainingMs() <= until) } : {};
-  return hunkNotFound(place, { hunk, of, tried: WAYS, ...nearest });
+  if (!mayRead) return hunkNotFound(place, { hunk, of, tried: WAYS });
+  const nearest = nearestLines(wanted, text, () => scope.remainingMs() <= until);
+  return hunkNotFound(place, { hunk, of, tried: WAYS, nearest, ...unseenIn(text, wanted, nearest) });
 }

@@ -1,0 +1,40 @@
+// What looks the same as a path at which nothing is, as far as the caller may list it.
+
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText, type Place } from "../../core/errors/texts.js";
+import { tool } from "../../core/errors/wording.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import { PathSearch } from "./path-search.js";
+
+const searchIn = ({ root, at }: Pick<PathCall, "root" | "at">): PathSearch =>
+  new PathSearch(root.name, { at, roots: [], disclosesHostPaths: false });
+
+/** The path that is there and looks the same, if there is one. */
+export const findAlike = (
+  call: Pick<PathCall, "root" | "at">,
+  segments: readonly string[],
+): Promise<readonly string[] | undefined> => searchIn(call).findAlike(segments);
+
+/**
+ * Refuses to make the folders above a path where one is there that nobody can tell from them by sight. Who wants both makes
+ * the folder by itself. @throws PARENT_MISSING
+ */
+export async function refuseTwinFolders({ root, at, path, access, terms }: PathCall, parents = true): Promise<void> {
+  const above = path.segments.slice(0, -1);
+  // A profile has rules of its own.
+  if (!parents || above.length === 0 || terms !== undefined) return;
+  const search = searchIn({ root, at });
+  if (await search.isThere(above)) return;
+  const alike = await search.findAlike(above, true);
+  if (alike !== undefined) throw looksAlike(access.place, alike.join("/"));
+}
+
+const looksAlike = (place: Place, path: string): FileAdapterError =>
+  adapterError(
+    "PARENT_MISSING",
+    [
+      `A folder that looks the same is there: "${escapeText(path)}". Use its name, or make another with `,
+      tool("mkdir"),
+    ],
+    { ...place, suggestions: [{ root: place.root, path }] },
+  );
