@@ -3,7 +3,6 @@
 // of the source must not show, whatever links, mounts or venues lead to it.
 
 import { randomBytes } from "node:crypto";
-import { rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { basename } from "node:path/posix";
 import { FileAdapterError } from "../../core/errors/errors.js";
@@ -108,11 +107,11 @@ export async function getTree(
         tooDeep: (one) => invalidPath(one, "too deep"),
       });
     } finally {
-      rmdirSync(join(folder.path, marker));
+      folder.drop(marker);
     }
     if (holds(listed.entries, marker)) {
       // It was made for this copy alone.
-      if (before === undefined) attempt(() => rmdirSync(join(parent.path, name)));
+      if (before === undefined) attempt(() => parent.drop(name));
       throw intoItself(placeText(place), folder.shown);
     }
     return Math.max(listed.status, await getAll(listed.entries, [place, folder], session));

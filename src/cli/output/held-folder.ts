@@ -1,7 +1,7 @@
 // A folder that a command writes into, reached from one that the user named without following a link: what is swapped meanwhile leads
 // nowhere else (on Linux; elsewhere it is looked at right before).
 
-import { mkdirSync, readlinkSync, realpathSync } from "node:fs";
+import { mkdirSync, readlinkSync, realpathSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -49,6 +49,11 @@ export class HeldFolder {
     if (found === "missing") return undefined;
     if (found !== "not a directory") return new HeldFolder(this.#handles, found, join(this.shown, name));
     throw this.linkAt(name) ?? new ConfigError([`${escapeText(join(this.shown, name))} is no folder`], EXIT.noInput);
+  }
+
+  /** Removes an empty folder in here. @throws the system's error */
+  drop(name: string): void {
+    rmdirSync(below(this.#pinned, name));
   }
 
   /** The error for a name in here that is a link; `undefined` if it is none. */
