@@ -9,12 +9,14 @@ import { LOOKS } from "../core/ports/operation.js";
 import type { GlobInput, GlobOutput } from "../schema/types.js";
 import { type Binding, invalidCursor, type Resume, readCursor, writeCursor } from "../search/cursor.js";
 import { Patience, Sieve } from "../search/entry-filter.js";
-import { compileGlobs, type Globs } from "../search/globs.js";
+import { compileGlobs, excludes, type Globs } from "../search/globs.js";
 import type { Pace } from "../search/match-budget.js";
 import { compareVisits } from "../search/order.js";
+import { type Following, walk } from "./searching/follow-links.js";
 import { patternReadings, type Reading } from "./searching/readings.js";
 import {
   baseOf,
+  DEAD_LINKS,
   EXHAUSTED,
   hintOf,
   ignoreRules,
@@ -84,14 +86,14 @@ async function findPaths(input: GlobInput, { base, call, patience, isProbe }: Gl
   });
   const options = { visit: search.visitor(sieve), sizes: input.sort === "modified", ...sieve.rules() };
   for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
-  await base.root.backend.walk(base.path, options, base.access);
+  await walk(base, options, input.links === undefined ? undefined : search);
   if (resume?.isLost === true) throw invalidCursor();
   return search.answer(sieve, binding);
 }
 
 const bindingOf = (input: GlobInput, { root, path, caller }: PathCall): Binding => {
-  const { pattern, exclude, type, ignore, sort } = input;
-  return ["glob", root.name, path.text, caller, pattern, exclude, type, ignore, sort];
+  const { pattern, exclude, type, links, ignore, sort } = input;
+  return ["glob", root.name, path.text, caller, pattern, exclude, type, links, ignore, sort];
 };
 
 interface Found {
@@ -109,7 +111,7 @@ interface GlobSearchParts {
   readonly pace: () => Pace;
 }
 
-class GlobSearch {
+class GlobSearch implements Following {
   readonly #input: GlobInput;
   readonly #parts: GlobSearchParts;
   readonly #limit: number;
@@ -142,6 +144,15 @@ class GlobSearch {
     if (isDirectory && patterns.reaches(below)) return true;
     if (!this.#wants(isDirectory ? "directory" : "file")) return false;
     return yield* patterns.test(below.join("/"), isDirectory, this.#parts.pace());
+  }
+
+  names(link: readonly string[]): boolean {
+    return this.#parts.patterns.names(link);
+  }
+
+  getsTo(below: readonly string[], link: readonly string[]): boolean {
+    const { patterns, exclude } = this.#parts;
+    return patterns.reachesAlso(below, link) && (exclude === undefined || !excludes(exclude, below, true));
   }
 
   visitor(sieve: Sieve): Visit {
@@ -215,7 +226,7 @@ class GlobSearch {
       timedOut: sieve.stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
-      ...this.#hint(hintOf(completeness, ADVICE).hint),
+      ...this.#hint(hintOf(completeness, ADVICE, this.#input.links && { symlinks: DEAD_LINKS }).hint),
     };
   }
 

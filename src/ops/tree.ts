@@ -43,14 +43,13 @@ async function surveyOptions(
   input: TreeInput,
   { base, call }: { base: PathCall; call: PlacesCall },
 ): Promise<SurveyOptions> {
-  const { root, path, access } = base;
+  const { root, path } = base;
   const { ignore: mode = "none", exclude } = input;
   const excluded = exclude === undefined ? undefined : compileGlobs(exclude, "exclude");
   const found = await ignoreRules({ root: root.name, ignore: mode }, { base, call });
   return {
-    backend: root.backend,
-    path,
-    access,
+    base,
+    followsLinks: input.links !== undefined,
     maxDepth: clamp(input.maxDepth, { low: 1, high: 10, otherwise: 3 }),
     maxEntries: clamp(input.maxEntries, { low: 1, high: 5000, otherwise: 500 }),
     sizes: input.info === "size",
@@ -83,7 +82,8 @@ function linesOf({ line, shown, left }: Folder, depth: number): string {
 }
 
 function entryLine(entry: WalkEntry): string {
-  const mark = entry.type === "directory" ? "/" : entry.type === "symlink" ? "@" : "";
+  const link = entry.type === "symlink" || entry.isLink === true ? "@" : "";
+  const mark = `${link}${entry.type === "directory" ? "/" : ""}`;
   const size = entry.size !== undefined && entry.type === "file" ? ` (${humanSize(entry.size)})` : "";
   return `${entry.isUsual === true ? entry.name : entryName(entry.name)}${mark}${size}`;
 }

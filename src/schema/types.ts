@@ -503,6 +503,10 @@ export interface TreeInput {
    */
   info?: "size" | "";
   /**
+   * follow: go into links
+   */
+  links?: "follow";
+  /**
    * gitignore: not what Git ignores; default over MCP, else none
    */
   ignore?: "gitignore" | "none";
@@ -675,6 +679,10 @@ export interface GlobInput {
    */
   type?: "file" | "directory" | "any";
   /**
+   * follow: go into links
+   */
+  links?: "follow";
+  /**
    * Default gitignore
    */
   ignore?: "gitignore" | "none";
@@ -776,6 +784,10 @@ export interface GrepInput {
    * From nextCursor
    */
   cursor?: string;
+  /**
+   * follow: go into links
+   */
+  links?: "follow";
   /**
    * Default gitignore
    */

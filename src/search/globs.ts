@@ -48,12 +48,24 @@ export class Globs {
 
   /** Whether something below the directory can match. @param segments below the base */
   reaches(segments: readonly string[]): boolean {
-    return this.#all.some(
-      ({ fixed, maxDepth }) =>
-        segments.length < maxDepth && segments.every((name, at) => at >= fixed.length || fixed[at] === name),
-    );
+    return this.#all.some((glob) => reachesBelow(glob, segments));
+  }
+
+  /** Whether every glob that can match below one directory can below another one. */
+  reachesAlso(other: readonly string[], segments: readonly string[]): boolean {
+    return this.#all.every((glob) => !reachesBelow(glob, segments) || reachesBelow(glob, other));
   }
 }
+
+const reachesBelow = ({ fixed, maxDepth }: Compiled, segments: readonly string[]): boolean =>
+  segments.length < maxDepth && segments.every((name, at) => at >= fixed.length || fixed[at] === name);
+
+/** Whether globs match an entry or a directory above it. @param segments below the base */
+export const excludes = (globs: Globs, segments: readonly string[], isDirectory: boolean): boolean =>
+  segments.some((_, at) => {
+    const isLast = at === segments.length - 1;
+    return globs.matches(segments.slice(0, at + 1).join("/"), isLast ? isDirectory : true);
+  });
 
 /** Whether a glob names a directory above what it matches: by wildcards down to it, or by its name at any depth. */
 function isNamed({ segments, above }: Compiled, path: readonly string[]): boolean {

@@ -61,6 +61,8 @@ export interface WalkEntry {
   readonly mode?: number;
   /** The path grammar refuses the name, so no operation can reach the entry. */
   readonly unreachable?: true;
+  /** It was reached through a link that was followed. */
+  readonly isLink?: true;
 }
 
 /** `read`: pass the file's content to {@link WalkOptions.content}. */
@@ -92,6 +94,8 @@ export interface WalkOptions {
    */
   readonly content?: {
     readonly maxBytes: number;
+    /** Each file comes before the next entry is visited. */
+    readonly atOnce?: boolean;
     take(entry: WalkEntry, content: WalkContent): Awaitable<"on" | "stop">;
   };
   /** Called for each directory that could not be entered or listed, never for the start. */

@@ -7,7 +7,7 @@ import type { GrepInput, GrepOutput } from "../../schema/types.js";
 import { type Binding, type FilePosition, type Position, type Resume, writeCursor } from "../../search/cursor.js";
 import type { Sieve } from "../../search/entry-filter.js";
 import { textOfMatch } from "./grep-text.js";
-import { EXHAUSTED, hintOf } from "./search.js";
+import { DEAD_LINKS, EXHAUSTED, type HiddenTexts, hintOf, largeText } from "./search.js";
 
 /** A file passed to the scanner. */
 export interface ScannedFile {
@@ -249,8 +249,13 @@ export class GrepAnswer {
       timedOut: stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
-      ...hintOf(completeness, isExhausted ? { error: EXHAUSTED } : ADVICE, this.#tooLarge?.join("/")),
+      ...hintOf(completeness, isExhausted ? { error: EXHAUSTED } : ADVICE, this.#texts()),
     };
+  }
+
+  #texts(): HiddenTexts {
+    const tooLarge = largeText(this.#tooLarge?.join("/") ?? "");
+    return this.#input.links === undefined ? { tooLarge } : { tooLarge, symlinks: DEAD_LINKS };
   }
 
   #items(output: NonNullable<GrepInput["output"]>): Pick<GrepOutput, "matches" | "paths" | "counts"> {

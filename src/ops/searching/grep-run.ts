@@ -12,8 +12,9 @@ import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
 import { type Binding, invalidCursor, type Resume, readCursor } from "../../search/cursor.js";
 import { type Patience, Sieve } from "../../search/entry-filter.js";
-import { compileGlobs, type Globs } from "../../search/globs.js";
+import { compileGlobs, excludes, type Globs } from "../../search/globs.js";
 import type { Pace } from "../../search/match-budget.js";
+import { type Following, walk } from "./follow-links.js";
 import { GrepAnswer } from "./grep-answer.js";
 import { searchPieces } from "./grep-pieces.js";
 import { FileScans } from "./grep-scans.js";
@@ -146,7 +147,7 @@ async function search(search: Search): Promise<void> {
     return file === undefined ? "on" : scans.take(file, content);
   };
   const options = { visit, sizes: false, content: { maxBytes, take }, ...sieve.rules() };
-  await root.backend.walk(path, options, access);
+  await walk(base, options, input.links === undefined ? undefined : files);
   await scans.finish();
 }
 
@@ -190,7 +191,7 @@ interface Wishes {
 }
 
 /** Decides which files are searched. */
-class WantedFiles {
+class WantedFiles implements Following {
   readonly #wishes: Wishes;
   readonly #depth: number;
 
@@ -209,8 +210,14 @@ class WantedFiles {
   }
 
   /** Whether the globs name a link, behind which files may be. */
-  #names(path: readonly string[]): boolean {
-    return this.#wishes.glob?.names(path.slice(this.#depth)) === true;
+  names(below: readonly string[]): boolean {
+    return this.#wishes.glob?.names(below) === true;
+  }
+
+  getsTo(below: readonly string[], link: readonly string[], isDirectory: boolean): boolean {
+    const { glob, exclude } = this.#wishes;
+    if (exclude !== undefined && excludes(exclude, below, isDirectory)) return false;
+    return glob === undefined || (isDirectory ? glob.reachesAlso(below, link) : glob.matches(below.join("/"), false));
   }
 
   /** A profile says which files are searched, and how. */
@@ -225,7 +232,10 @@ class WantedFiles {
 
   *stepFor({ type }: WalkEntry, path: readonly string[]): Io<"enter" | "skip" | "read" | "link"> {
     if (type === "other") return "skip";
-    const isConcerned = yield* this.concerns(path, type === "directory" || (type === "symlink" && this.#names(path)));
+    const isConcerned = yield* this.concerns(
+      path,
+      type === "directory" || (type === "symlink" && this.names(path.slice(this.#depth))),
+    );
     if (!isConcerned) return "skip";
     if (type !== "file") return type === "directory" ? "enter" : "link";
     return this.takes(path) ? "read" : "skip";

@@ -90,12 +90,12 @@ export const EXHAUSTED = "Some parts could not be opened. Call again later, or o
 export function hintOf(
   { reason, nextCursor, hidden }: Omit<Completeness, "complete" | "hint">,
   advice: Partial<Record<Incomplete, string>>,
-  tooLarge?: string,
+  texts: HiddenTexts = {},
 ): { hint?: string } {
   const next = nextCursor === undefined ? reason && advice[reason] : "Go on with cursor: nextCursor";
   // The note says of these what to do.
   const { unreadable: _, ...others } = hidden ?? {};
-  const hint = withHidden(next, reason === "error" ? others : hidden, tooLarge);
+  const hint = withHidden(next, reason === "error" ? others : hidden, texts);
   return hint === undefined ? {} : { hint };
 }
 
@@ -103,8 +103,11 @@ export function hintOf(
 export const withCursor = (hint: string | undefined, cursor: string | undefined): string | undefined =>
   cursor === undefined ? hint : hint?.replace("cursor: nextCursor", `cursor: "${cursor}"`);
 
-/** A note, and after it what was left out. @param tooLarge path of a file that is too large */
-export function withHidden(note: string | undefined, hidden: Hidden = {}, tooLarge = ""): string | undefined {
+/** What is said of kinds of entries that were left out, where it depends on the call. */
+export type HiddenTexts = { readonly [kind in HiddenKind]?: string };
+
+/** A note, and after it what was left out. */
+export function withHidden(note: string | undefined, hidden: Hidden = {}, texts: HiddenTexts = {}): string | undefined {
   const { gitignored: count } = hidden;
   const paths = count === true ? "gitignored paths" : counted(count ?? 0, "gitignored path");
   const parts = [note, count === undefined ? undefined : `${paths} hidden; pass ignore: "none"`].filter(
@@ -113,9 +116,7 @@ export function withHidden(note: string | undefined, hidden: Hidden = {}, tooLar
   // What no call can show need not be told beside what another can.
   const kinds = count === undefined ? SHOWN : SHOWN.filter(({ kind }) => kind !== "policy");
   const shown = kinds.filter(({ kind }) => hidden[kind] !== undefined).slice(0, MAX_KINDS - parts.length);
-  const left = shown
-    .map(({ kind, text }) => `${hidden[kind]} ${kind === "tooLarge" ? largeText(tooLarge) : text}`)
-    .join("; ");
+  const left = shown.map(({ kind, text }) => `${hidden[kind]} ${texts[kind] ?? text}`).join("; ");
   return [...parts, ...(left === "" ? [] : [`Left out: ${left}`])].join(". ") || undefined;
 }
 
@@ -151,10 +152,13 @@ async function ifValid(finding: Promise<boolean>): Promise<boolean> {
 }
 
 /** A file that is named as `path` is searched whatever its size. */
-const largeText = (path: string): string =>
+export const largeText = (path: string): string =>
   `too large: search ${path === "" || path.length > MAX_PATH_CHARS ? "each as path" : `path: ${JSON.stringify(path)}`}`;
 
 const MAX_PATH_CHARS = 80;
+
+/** Of a search that follows links: those that lead nowhere the caller may read. */
+export const DEAD_LINKS = "links that lead nowhere here";
 
 /** The note of a search that found nothing. @param files how many it looked at */
 export const noMatchText = (files: number, hint: string | undefined): string =>
@@ -165,9 +169,9 @@ const MAX_KINDS = 3;
 
 /** First what another call can change. */
 const SHOWN: readonly { readonly kind: HiddenKind; readonly text: string }[] = [
-  { kind: "tooLarge", text: "" },
+  { kind: "tooLarge", text: "too large" },
   { kind: "binary", text: "binary" },
   { kind: "unreadable", text: "that cannot be read or named" },
   { kind: "policy", text: "denied by policy" },
-  { kind: "symlinks", text: "links, which are not followed" },
+  { kind: "symlinks", text: 'links; pass links: "follow"' },
 ];

@@ -1,19 +1,19 @@
 // Chooses the entries that `tree` shows: all of them if they fit, else level by level with fair shares.
 
-import type { RelPath } from "../../core/call/path.js";
 import { countText } from "../../core/call/progress.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
-import type { Access, Backend, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
+import type { WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
+import type { PathCall } from "../../core/ports/operation.js";
 import { HiddenCount, MAX_VISITED } from "../../search/entry-filter.js";
-import type { Globs } from "../../search/globs.js";
+import { excludes, type Globs } from "../../search/globs.js";
 import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
 import { Pace } from "../../search/match-budget.js";
 import { fairShares } from "./fair-shares.js";
+import { type Following, walk } from "./follow-links.js";
 
 export interface SurveyOptions {
-  readonly backend: Backend;
-  readonly path: RelPath;
-  readonly access: Access;
+  readonly base: PathCall;
+  readonly followsLinks: boolean;
   readonly maxDepth: number;
   readonly maxEntries: number;
   readonly sizes: boolean;
@@ -97,7 +97,7 @@ type Take = (parent: OpenFolder, entry: WalkEntry) => OpenFolder | "skip" | "sto
  * Surveys a directory. The first walk is depth first and shows everything. If that does not fit, each level is shown
  * whole before the next; the first one that does not fit is shared out among its directories.
  */
-export class TreeSurvey {
+export class TreeSurvey implements Following {
   readonly #options: SurveyOptions;
   readonly #pace: Pace;
   readonly #top = new OpenFolder("");
@@ -116,7 +116,7 @@ export class TreeSurvey {
 
   constructor(options: SurveyOptions) {
     this.#options = options;
-    this.#pace = new Pace(options.access.scope, () => false);
+    this.#pace = new Pace(options.base.access.scope, () => false);
   }
 
   readonly #progress = (): string => countText(this.#looked, "entry", "entries");
@@ -203,8 +203,17 @@ export class TreeSurvey {
     });
   }
 
+  getsTo(below: readonly string[], _link: readonly string[], isDirectory: boolean): boolean {
+    const { exclude } = this.#options;
+    return exclude === undefined || !excludes(exclude, below, isDirectory);
+  }
+
+  names(): boolean {
+    return false;
+  }
+
   async #walk(take: Take): Promise<void> {
-    const { backend, path, access, ignore, sizes } = this.#options;
+    const { base, ignore, sizes, followsLinks } = this.#options;
     const hidden = new HiddenCount();
     this.#hidden = hidden;
     this.#visited = 0;
@@ -222,21 +231,21 @@ export class TreeSurvey {
     };
     const visit = (entry: WalkEntry) => this.#visit(entry, take);
     const options = { visit, visitDenied, unreadable, exhausted, sizes, ...this.#rules() };
-    await backend.walk(path, options, access);
+    await walk(base, options, followsLinks ? this : undefined);
   }
 
   #rules(): Pick<WalkOptions, "rules"> {
-    const { ignore, path } = this.#options;
+    const { ignore, base } = this.#options;
     if (ignore === undefined) return {};
     const found: NonNullable<WalkOptions["rules"]>["found"] = (depth, contents) => {
-      const unread = ignore.rules.enter([...path.segments, ...this.#names.slice(0, depth)], contents);
+      const unread = ignore.rules.enter([...base.path.segments, ...this.#names.slice(0, depth)], contents);
       for (let count = 0; count < unread; count++) this.#hidden.add("unreadable");
     };
     return { rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
   }
 
   #visit(entry: WalkEntry, take: Take): Awaitable<WalkStep> {
-    this.#options.access.scope.report?.(++this.#looked, undefined, this.#progress);
+    this.#options.base.access.scope.report?.(++this.#looked, undefined, this.#progress);
     if (this.#visited++ === MAX_VISITED) {
       this.#isTired = true;
       return "stop";
@@ -252,14 +261,14 @@ export class TreeSurvey {
   }
 
   *#sift(entry: WalkEntry, take: Take): Io<WalkStep> {
-    const { ignore, exclude, path } = this.#options;
+    const { ignore, exclude, base } = this.#options;
     const isDirectory = entry.type === "directory";
     if (exclude !== undefined && (yield* exclude.test(this.#names.join("/"), isDirectory, this.#pace))) return "skip";
     const isShut = this.#isShut(entry);
     const isIgnored =
       isShut ||
       (ignore !== undefined &&
-        (yield* ignore.rules.ignores([...path.segments, ...this.#names], isDirectory, this.#pace)));
+        (yield* ignore.rules.ignores([...base.path.segments, ...this.#names], isDirectory, this.#pace)));
     if (isIgnored) this.#hidden.add("gitignored");
     return isIgnored && !isShut ? "skip" : this.#step(entry, take);
   }

@@ -94,7 +94,8 @@ export class ReadAhead {
     const calls = this.#jail.sys.native?.calls;
     const { raw } = name;
     const isOrdinary = typeof raw === "string" && directory.fd >= 0 && this.#parts.taker.mayRead(directory);
-    if (calls === undefined || !isOrdinary || ++this.#files <= WORTH_A_THREAD) {
+    const isNow = this.#parts.content.atOnce === true || ++this.#files <= WORTH_A_THREAD;
+    if (calls === undefined || !isOrdinary || isNow) {
       return yield* this.#takeNow(directory, name, entry);
     }
     if (this.#batch === undefined) {
