@@ -499,19 +499,19 @@ export interface TreeInput {
    */
   maxEntries?: number;
   /**
-   * size: show file sizes
+   * File sizes
    */
   info?: "size" | "";
   /**
-   * follow: go into links
+   * Go into links
    */
   links?: "follow";
   /**
-   * gitignore: not what Git ignores; default over MCP, else none
+   * Default over MCP gitignore, else none
    */
   ignore?: "gitignore" | "none";
   /**
-   * Globs to leave out, below path
+   * Globs to leave out
    */
   exclude?: string | string[];
 }
@@ -679,7 +679,7 @@ export interface GlobInput {
    */
   type?: "file" | "directory" | "any";
   /**
-   * follow: go into links
+   * Go into links
    */
   links?: "follow";
   /**
@@ -753,7 +753,7 @@ export interface GrepInput {
    */
   multiline?: boolean;
   /**
-   * Only these files, relative to path
+   * Only these, below path
    */
   glob?: string | string[];
   /**
@@ -785,7 +785,7 @@ export interface GrepInput {
    */
   cursor?: string;
   /**
-   * follow: go into links
+   * Go into links
    */
   links?: "follow";
   /**
@@ -797,7 +797,7 @@ export interface GrepInput {
    */
   encoding?: string;
   /**
-   * Default 8 MB; no limit to a file as path
+   * Default 8 MB, for a file as path none
    */
   maxFileBytes?: number;
   /**

@@ -82,7 +82,7 @@ function advertisedFields(fields: JsonObject, isBrief: boolean): JsonObject {
 }
 
 /** Fields for programs, not for models, which look before they repeat a change. Calls take them all the same. */
-const FOR_PROGRAMS: ReadonlySet<string> = new Set(["operationId"]);
+const FOR_PROGRAMS: ReadonlySet<string> = new Set(["operationId", "maxFileBytes"]);
 
 const visibleFields = (fields: JsonObject, isBrief: boolean) =>
   Object.entries(fields).filter(([name]) => !(isBrief && FOR_PROGRAMS.has(name)));
