@@ -1,13 +1,19 @@
-// The ignore rules in force during a walk, from `.gitignore` and `.ignore` files. Bounded in number and size.
+// The ignore rules in force during a walk, from `.gitignore` and like files. Bounded in number and size.
 
 import { isUtf8 } from "node:buffer";
-import type { Io } from "../core/io.js";
+import { type Awaitable, type Io, wait } from "../core/io.js";
 import type { WalkContent } from "../core/ports/backend.js";
 import { type IgnoreRule, readIgnoreLine } from "./ignore-line.js";
 import type { Pace } from "./match-budget.js";
+import { isWithin } from "./order.js";
+import { readIndex, type TrackedFiles } from "./tracked-files.js";
 
 /** In order of precedence: a rule of a later kind overrides one of an earlier kind, whatever their directories. */
-export const RULE_FILES = [".gitignore", ".ignore"] as const;
+const KINDS = [".git/info/exclude", ".gitignore", ".ignore", ".agentignore"] as const;
+/** Of the first kinds: what Git tracks is not ignored by their rules. */
+const KINDS_OF_GIT = 2;
+/** What {@link IgnoreRules.enter} wants of a directory. The last says that it is a repository. */
+export const RULE_FILES = [...KINDS, ".git/HEAD"] as const;
 /** Larger rule files are not read. */
 export const MAX_RULE_BYTES = 262_144;
 
@@ -28,13 +34,27 @@ interface Rules {
   readonly others: readonly Placed[];
 }
 
+/** Reads the index of a repository, as far as the caller may. */
+export type ReadIndex = (repository: readonly string[]) => Awaitable<Buffer | undefined>;
+
 /** A rule and its index in the file. */
 type Placed = IgnoreRule & { readonly at: number };
 
 /** Decides which entries of a tree are ignored; updated while a walk goes through it. */
 export class IgnoreRules {
-  /** One stack for each of {@link RULE_FILES}, outermost directory first. */
-  readonly #stacks: readonly Rules[][] = RULE_FILES.map(() => []);
+  /** One stack for each of {@link KINDS}, outermost directory first. */
+  readonly #stacks: readonly Rules[][] = KINDS.map(() => []);
+  /** Directories that are repositories, outermost first. */
+  readonly #repositories: (readonly string[])[] = [];
+  /** By directory; they are read when a rule first ignores something. */
+  readonly #indexes = new Map<string, TrackedFiles | undefined>();
+  /** Ignored directories that are entered for what Git tracks in them, outermost first. */
+  readonly #opened: (readonly string[])[] = [];
+  readonly #readIndex: ReadIndex;
+
+  constructor(readIndex: ReadIndex = () => undefined) {
+    this.#readIndex = readIndex;
+  }
 
   /** No rule is in force: nothing is ignored. */
   get isEmpty(): boolean {
@@ -49,6 +69,8 @@ export class IgnoreRules {
   enter(directory: readonly string[], contents: readonly (WalkContent | undefined)[]): number {
     const depth = directory.length;
     for (const stack of this.#stacks) while ((stack.at(-1)?.directory.length ?? -1) >= depth) stack.pop();
+    while ((this.#repositories.at(-1)?.length ?? -1) >= depth) this.#repositories.pop();
+    if (contents[KINDS.length] !== undefined) this.#repositories.push([...directory]);
     let unread = 0;
     this.#stacks.forEach((stack, kind) => {
       const content = contents[kind];
@@ -90,7 +112,30 @@ export class IgnoreRules {
 
   /** Whether an entry is ignored; yields to other calls when it takes long. @throws TimeIsUp */
   *ignores(segments: readonly string[], isDirectory: boolean, pace: Pace): Io<boolean> {
-    // `.ignore` takes precedence over `.gitignore`; within a kind, the innermost directory with a matching rule.
+    while (this.#opened.length > 0 && !isBelow(this.#opened.at(-1), segments)) this.#opened.pop();
+    const found = yield* this.#ruling(segments, isDirectory, pace);
+    // Within an ignored directory Git knows no exceptions.
+    const isOfGit = found === undefined || found.kind < KINDS_OF_GIT;
+    const isIgnored = found?.says === "ignored" || (isOfGit && this.#opened.length > 0);
+    if (!isIgnored || !isOfGit || !(yield* this.#isTracked(segments, isDirectory))) return isIgnored;
+    if (isDirectory) this.#opened.push([...segments]);
+    return false;
+  }
+
+  *#isTracked(segments: readonly string[], isDirectory: boolean): Io<boolean> {
+    const repository = this.#repositories.findLast(({ length }) => length < segments.length);
+    if (repository === undefined) return false;
+    const key = repository.join("/");
+    if (!this.#indexes.has(key)) {
+      const bytes = yield* wait(this.#readIndex(repository));
+      this.#indexes.set(key, bytes && readIndex(bytes));
+    }
+    return this.#indexes.get(key)?.has(segments.slice(repository.length).join("/"), isDirectory) === true;
+  }
+
+  /** The rule that decides on an entry. */
+  *#ruling(segments: readonly string[], isDirectory: boolean, pace: Pace): Io<Ruling | undefined> {
+    // Within a kind, the innermost directory with a matching rule.
     for (let kind = this.#stacks.length - 1; kind >= 0; kind--) {
       const stack = this.#stacks[kind] ?? [];
       for (let at = stack.length - 1; at >= 0; at--) {
@@ -98,11 +143,20 @@ export class IgnoreRules {
         // Rules of a directory that the walk has left stay on the stack until it enters another.
         if (known === undefined || known.directory.length >= segments.length) continue;
         const says = yield* verdict(known, segments, { isDirectory, pace });
-        if (says !== undefined) return says === "ignored";
+        if (says !== undefined) return { says, kind };
       }
     }
-    return false;
+    return undefined;
   }
+}
+
+const isBelow = (directory: readonly string[] | undefined, segments: readonly string[]): boolean =>
+  directory !== undefined && directory.length < segments.length && isWithin(directory, segments);
+
+interface Ruling {
+  readonly says: "ignored" | "kept";
+  /** Index in {@link KINDS}. */
+  readonly kind: number;
 }
 
 interface Asked {

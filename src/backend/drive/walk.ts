@@ -82,6 +82,7 @@ async function readRules(
   if (rules === undefined || isDenied) return;
   const contents: (WalkContent | undefined)[] = [];
   for (const wanted of rules.names) {
+    // A drive is no working tree of Git: what stands in directories is not asked for.
     const isFile = entries.some(({ name, type }) => name === wanted && type === "file");
     const isRead = isFile && access.policy?.denies(below, wanted) !== true;
     contents.push(isRead ? await contentAt(tree, [...segments, wanted], rules.maxBytes) : undefined);

@@ -49,6 +49,7 @@ class EntryWalk {
   readonly #descent: Descent;
   /** One per directory from the start to the deepest. */
   readonly #frames: Frame[] = [];
+  readonly #ruleHeads: readonly string[];
   /** Names from the start to the deepest directory. */
   readonly #below: string[] = [];
 
@@ -56,6 +57,7 @@ class EntryWalk {
     const { access, content, exhausted } = options;
     this.#jail = jail;
     this.#options = writtenOut(options);
+    this.#ruleHeads = (options.rules?.names ?? []).map((name) => name.split("/", 1)[0] ?? "");
     const { scope } = access;
     this.#taker = new FileTaker(jail, { scope, exhausted });
     this.#ahead = content && new ReadAhead(jail, { scope, content, taker: this.#taker, thread: options.thread });
@@ -196,8 +198,9 @@ class EntryWalk {
   }
 
   #hasRules(names: readonly Name[]): boolean {
-    const wanted = this.#options.rules?.names;
-    return wanted !== undefined && names.some(({ raw }) => wanted.some((one) => one === raw));
+    const heads = this.#ruleHeads;
+    const isHead = (raw: Name["raw"]) => typeof raw === "string" && raw.startsWith(".") && heads.includes(raw);
+    return heads.length > 0 && names.some(({ raw }) => isHead(raw));
   }
 
   /** Reads the rule files (such as ignore files) of a directory before its entries are visited. */
@@ -205,12 +208,11 @@ class EntryWalk {
     const { rules, access } = this.#options;
     if (rules === undefined || isDenied) return;
     const contents: (WalkContent | undefined)[] = [];
+    const place = { directory: this.#descent.directory, below: this.#below, policy: access.policy };
     for (const wanted of rules.names) {
-      const found = names.find(({ raw }) => raw === wanted);
-      // Links are not regular files and are not followed.
-      const isFile = found !== undefined && (found.type ?? "file") === "file";
-      const isRead = isFile && access.policy?.denies(this.#below, wanted) !== true;
-      const content = isRead ? yield* this.#taker.take(this.#descent.directory, found, rules.maxBytes) : undefined;
+      const [head = "", ...rest] = wanted.split("/");
+      const found = names.find(({ raw }) => raw === head);
+      const content = found && (yield* this.#taker.takeRules({ ...place, rest }, found, rules.maxBytes));
       contents.push(Buffer.isBuffer(content) ? Buffer.from(content) : content);
     }
     rules.found(this.#descent.depth, contents);

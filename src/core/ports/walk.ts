@@ -81,7 +81,10 @@ export interface WalkOptions {
   readonly versions?: boolean;
   /** Called instead of `visit` for denied entries and everything below them. Default: they are skipped. */
   readonly visitDenied?: Visit;
-  /** Files with these names are read before the entries of their directory are visited. */
+  /**
+   * Files with these names are read before the entries of their directory are visited. Each begins with a dot; some may be
+   * paths, such as `.git/HEAD`.
+   */
   readonly rules?: {
     readonly names: readonly string[];
     readonly maxBytes: number;

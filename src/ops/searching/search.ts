@@ -10,6 +10,7 @@ import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
 import type { Patience } from "../../search/entry-filter.js";
 import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
 import { Pace } from "../../search/match-budget.js";
+import { MAX_INDEX_BYTES } from "../../search/tracked-files.js";
 import { type Reading, readingHint } from "./readings.js";
 
 /** The longest time limit that a caller may request. */
@@ -35,14 +36,18 @@ export async function ignoreRules(
   { base, call }: { base: PathCall; call: PlacesCall },
 ): Promise<{ rules: IgnoreRules; unread: number } | undefined> {
   if (input.ignore === "none") return undefined;
-  const rules = new IgnoreRules();
+  const rules = new IgnoreRules(async (repository) => {
+    const content = await readBeside([...repository, ".git", "index"], input.root, { call, maxBytes: MAX_INDEX_BYTES });
+    return Buffer.isBuffer(content) ? content : undefined;
+  });
   let unread = 0;
   const { segments } = base.path;
   for (let depth = 0; depth < segments.length; depth++) {
     const directory = segments.slice(0, depth);
     const contents: (WalkContent | undefined)[] = [];
-    for (const name of RULE_FILES)
-      contents.push(await readRules([".", ...directory, name].join("/"), input.root, call));
+    for (const name of RULE_FILES) {
+      contents.push(await readBeside([...directory, name], input.root, { call, maxBytes: MAX_RULE_BYTES }));
+    }
     unread += rules.enter(directory, contents);
   }
   const { scope } = base.access;
@@ -57,15 +62,19 @@ const NO_RULE_FILE: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 /** @returns `undefined`: no such rule file, or the caller may not read it */
-async function readRules(path: string, root: string, call: PlacesCall): Promise<WalkContent | undefined> {
+async function readBeside(
+  segments: readonly string[],
+  root: string,
+  { call, maxBytes }: { call: PlacesCall; maxBytes: number },
+): Promise<WalkContent | undefined> {
   try {
-    const place = call.at({ root, path, abilities: ["crud/read"], changes: false });
+    const place = call.at({ root, path: [".", ...segments].join("/"), abilities: ["crud/read"], changes: false });
     const { backend } = place.root;
     const found = await backend.stat(place.path, place.access);
     // As in the walk, a link does not count as a rule file.
     if (found?.type !== "file" || found.symlink) return undefined;
-    if (found.size > MAX_RULE_BYTES) return "too large";
-    const { bytes } = await backend.read(place.path, () => ({ offset: 0, length: MAX_RULE_BYTES }), place.access);
+    if (found.size > maxBytes) return "too large";
+    const { bytes } = await backend.read(place.path, () => ({ offset: 0, length: maxBytes }), place.access);
     return Buffer.from(bytes);
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;

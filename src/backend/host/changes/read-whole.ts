@@ -2,7 +2,7 @@
 
 import type { CallScope } from "../../../core/call/scope.js";
 import type { Io } from "../../../core/io.js";
-import type { WalkContent } from "../../../core/ports/backend.js";
+import type { PlacePolicy, WalkContent } from "../../../core/ports/backend.js";
 import type { Name } from "../../../jail/directory.js";
 import { type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
@@ -11,6 +11,15 @@ import { closeNow, errnoOf, isExhaustion } from "../../../jail/sys.js";
 
 /** Initial size of the buffer in bytes; fits most source files. */
 const FIRST_BYTES = 262_144;
+
+export interface RulePlace {
+  readonly directory: Pinned;
+  /** Names from the start of the walk to the directory. */
+  readonly below: readonly string[];
+  /** Names from the one that is found there to the file. */
+  readonly rest: readonly string[];
+  readonly policy: PlacePolicy | undefined;
+}
 
 /** Reads whole files through the handle of their directory, all into one reused buffer. */
 export class FileTaker {
@@ -45,6 +54,28 @@ export class FileTaker {
     if (count >= 0) return buffer.subarray(0, count);
     if (count === NOT_REGULAR) return undefined;
     return count === TOO_LARGE ? "too large" : yield* this.#takePinned(directory, raw, maxBytes);
+  }
+
+  /** A rule file, at once or in directories below. Links are no regular files or directories, and are not followed. */
+  *takeRules(place: RulePlace, found: Name, maxBytes: number): Io<WalkContent | undefined> {
+    const { directory, below, rest, policy } = place;
+    const { raw, name, type } = found;
+    if (policy?.denies(below, name) === true) return undefined;
+    const [next, ...others] = rest;
+    if (next === undefined)
+      return (type ?? "file") === "file" ? yield* this.take(directory, found, maxBytes) : undefined;
+    if ((type ?? "directory") !== "directory") return undefined;
+    let child: Pinned | string | undefined;
+    try {
+      child = yield* this.#jail.handles.enter(directory, raw);
+      if (typeof child === "string") return undefined;
+      const inside = { directory: child, below: [...below, name], rest: others, policy };
+      return yield* this.takeRules(inside, { name: next, raw: next, type: undefined }, maxBytes);
+    } catch (error) {
+      return this.#unreadable(error);
+    } finally {
+      if (typeof child === "object") release(child);
+    }
   }
 
   *#takePinned(directory: Pinned, name: string, maxBytes: number): Io<WalkContent | undefined> {
