@@ -177,7 +177,8 @@ class GlobSearch implements Following {
     const isDirectory = entry.type === "directory";
     const isLink = entry.type === "symlink";
     const isWanted = this.#wants(entry.type);
-    if (!isWanted && !isLink && (!isDirectory || this.#input.type !== undefined)) return;
+    // Directories are told of where nothing else is found.
+    if (!isWanted && !isLink && (!isDirectory || this.#total > 0 || this.#input.type !== undefined)) return;
     const below = path.slice(this.#depth);
     const matches = yield* this.#parts.patterns.test(below.join("/"), isDirectory, sieve.pace);
     // The link's target type is unknown: it, or what is behind it, might have been a match.

@@ -12,8 +12,10 @@ import { readIndex, type TrackedFiles } from "./tracked-files.js";
 const KINDS = [".git/info/exclude", ".gitignore", ".ignore", ".agentignore"] as const;
 /** Of the first kinds: what Git tracks is not ignored by their rules. */
 const KINDS_OF_GIT = 2;
-/** What {@link IgnoreRules.enter} wants of a directory. The last says that it is a repository. */
-export const RULE_FILES = [...KINDS, ".git/HEAD"] as const;
+/** Says that a directory is a repository. */
+export const REPOSITORY = ".git/HEAD";
+/** What {@link IgnoreRules.enter} wants of a directory. */
+export const RULE_FILES = [...KINDS, REPOSITORY] as const;
 /** Larger rule files are not read. */
 export const MAX_RULE_BYTES = 262_144;
 

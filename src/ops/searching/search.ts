@@ -8,7 +8,7 @@ import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
 import type { Patience } from "../../search/entry-filter.js";
-import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
+import { IgnoreRules, MAX_RULE_BYTES, REPOSITORY, RULE_FILES } from "../../search/ignore-rules.js";
 import { Pace } from "../../search/match-budget.js";
 import { MAX_INDEX_BYTES } from "../../search/tracked-files.js";
 import { type Reading, readingHint } from "./readings.js";
@@ -44,10 +44,14 @@ export async function ignoreRules(
   const { segments } = base.path;
   for (let depth = 0; depth < segments.length; depth++) {
     const directory = segments.slice(0, depth);
+    const read = (name: string) => readBeside([...directory, name], input.root, { call, maxBytes: MAX_RULE_BYTES });
+    const repository = await read(REPOSITORY);
     const contents: (WalkContent | undefined)[] = [];
     for (const name of RULE_FILES) {
-      contents.push(await readBeside([...directory, name], input.root, { call, maxBytes: MAX_RULE_BYTES }));
+      const isThere = name !== REPOSITORY && (repository !== undefined || !name.includes("/"));
+      contents.push(isThere ? await read(name) : undefined);
     }
+    contents[RULE_FILES.indexOf(REPOSITORY)] = repository;
     unread += rules.enter(directory, contents);
   }
   const { scope } = base.access;
