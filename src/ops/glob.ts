@@ -45,7 +45,7 @@ export const glob: Operation<GlobInput, GlobOutput> = {
     const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
     const output = await findPaths(input, { base, call, patience });
     if (!isEmptyHanded(input, output)) return output;
-    return withReading(output, readingsOf(input), {
+    return withReading(output, readingsOf(input, base.path.text), {
       patience,
       finds: async (change) => {
         const probe = { ...input, ...change, limit: 1 };
@@ -56,7 +56,7 @@ export const glob: Operation<GlobInput, GlobOutput> = {
   render,
 };
 
-function* readingsOf({ pattern, path = "" }: GlobInput): Generator<Reading<GlobInput>> {
+function* readingsOf({ pattern }: GlobInput, path: string): Generator<Reading<GlobInput>> {
   for (const { why, patterns } of patternReadings(pattern, path)) yield { why, change: { pattern: patterns } };
 }
 

@@ -29,7 +29,7 @@ export const grep: Operation<GrepInput, GrepOutput> = {
     const output = await searchLines(input, search);
     if (!isEmptyHanded(input, output) || call.terms !== undefined) return output;
     const isUnscoped = output.filesScanned === 0;
-    return withReading(output, isUnscoped ? scopeReadings(input) : expressionReadings(input), {
+    return withReading(output, isUnscoped ? scopeReadings(input, base.path.text) : expressionReadings(input), {
       patience,
       finds: (change) => fills({ ...input, ...change }, { search, isUnscoped }),
     });
@@ -45,7 +45,7 @@ function checkPattern(pattern: string): void {
   }
 }
 
-function* scopeReadings({ glob, path = "" }: GrepInput): Generator<Reading<GrepInput>> {
+function* scopeReadings({ glob }: GrepInput, path: string): Generator<Reading<GrepInput>> {
   if (glob === undefined) return;
   for (const { why, patterns } of patternReadings(glob, path)) yield { why, change: { glob: patterns } };
 }
