@@ -47,6 +47,20 @@ function writeCompressed(path, content) {
   writeFileSync(`${path}.br`, brotli(Buffer.from(content)));
 }
 
+/** What web/src/editor/languages.ts names of modules that hold many languages; the others would be bundled with them. */
+const LANGUAGES = ["standardSQL", "c", "cpp", "java", "csharp", "kotlin"];
+const onlyNamedLanguages = {
+  name: "only-named-languages",
+  setup({ onLoad }) {
+    onLoad({ filter: /legacy-modes[\\/]mode[\\/](?:sql|clike)\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(
+        /^export const (\w+) = (?:sql|clike)\(\{\n[\s\S]*?^\}\);?$/gm,
+        (text, name) => (LANGUAGES.includes(name) ? text : ""),
+      ),
+    }));
+  },
+};
+
 async function buildPage() {
   return build({
     ...COMMON,
@@ -56,6 +70,7 @@ async function buildPage() {
     chunkNames: "[name]-[hash]",
     assetNames: "[name]-[hash]",
     splitting: true,
+    plugins: [onlyNamedLanguages],
     format: "esm",
   });
 }

@@ -94,6 +94,20 @@ inBrowser("files of the page", () => {
     await page.context().close();
   });
 
+  test.each([
+    ["query.sql", "select a from t\n", "select"],
+    ["main.c", "int main(void) { return 0; }\n", "return"],
+    ["main.cpp", "template <class T> int f();\n", "template"],
+    ["A.java", "public class A {}\n", "public"],
+    ["A.cs", "namespace A {}\n", "namespace"],
+    ["main.kt", "fun main() {}\n", "fun"],
+  ])("%s is coloured by its language", async (name, text, word) => {
+    writeFileSync(stage.at(name), text);
+    const page = await stage.visit(`files/files/${name}`);
+    await editor(page).locator("span", { hasText: word }).first().waitFor();
+    await page.context().close();
+  });
+
   test("bytes are shown in hexadecimal, with size and hash", async () => {
     const page = await stage.visit("files/files/data.bin");
     await page.getByText("00 01 02 fa fb fc 00 00 09").waitFor();
