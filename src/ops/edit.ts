@@ -2,18 +2,21 @@ import type { EditTerms } from "../core/call/terms.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { conflict, permissionDenied } from "../core/errors/texts.js";
 import { unkeptText } from "../core/errors/undo-texts.js";
+import { counted } from "../core/errors/wording.js";
 import { etagOf, expectedOf, hashText } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Written } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { HashedContent } from "../core/recent-contents.js";
 import type { EditInput, EditOutput } from "../schema/types.js";
-import { placeKey, sha256Of, versionOf } from "./content/file-etag.js";
+import { hashWhole, placeKey, versionOf } from "./content/file-etag.js";
+import { converted } from "./editing/converted.js";
 import { inTurn } from "./editing/in-turn.js";
 import { editsOf, mayCancelOut } from "./editing/input.js";
 import type { Replacement } from "./editing/match.js";
-import { type NewContent, newContent } from "./editing/new-content.js";
-import { type HeldOriginal, holdOriginal, type Original, WHAT_IT_FOUND } from "./editing/original.js";
+import { type NewContent, newContent, wholeContent } from "./editing/new-content.js";
+import { planCell } from "./editing/notebook-cell.js";
+import { type HeldOriginal, holdOriginal, type Original, textAfter, WHAT_IT_FOUND } from "./editing/original.js";
 import { planOf } from "./editing/plan.js";
 import { unifiedDiff } from "./editing/unified-diff.js";
 import { yieldIfDue } from "./editing/yield.js";
@@ -35,8 +38,10 @@ export const edit: Operation<EditInput, EditOutput> = {
     expectedOf(input);
   },
   run(input, call) {
-    const { root, path, dryRun } = input;
-    const tells = dryRun === true || (call.terms?.edits === undefined && mayCancelOut(editsOf(input)));
+    const { root, path, dryRun, cell, lineEnding } = input;
+    const isPlanned = call.terms?.edits !== undefined;
+    const mayCancel = !isPlanned && mayCancelOut(editsOf(input));
+    const tells = dryRun === true || cell !== undefined || lineEnding !== undefined || mayCancel;
     const abilities = tells ? (["crud/write", "crud/read"] as const) : (["crud/write"] as const);
     const at = call.at({ root, path, abilities, changes: true });
     return dryRun === true ? editFile(input, at) : inTurn([at], () => editFile(input, at));
@@ -49,22 +54,33 @@ async function editFile(input: EditInput, call: PathCall): Promise<EditOutput> {
   const { access, path } = call;
   const original = await holdOriginal(input, call);
   const mayRead = access.holds("crud/read");
-  const { plan, content } = await planContent(input, original, { call, mayRead });
+  const { plan, content, applied, hint } = await planContent(input, original, { call, mayRead });
   const isDry = input.dryRun === true;
   const written =
     content === undefined || isDry ? undefined : await commit(content, { input, original, call, mayRead });
   // Not after a write that failed: what of it goes on may still compare with the bytes.
   original.release();
-  const sha256 = content === undefined ? original.sha256 : (written?.sha256 ?? sha256Of(content.bytes));
+  const sha256 =
+    content === undefined ? original.sha256 : (written?.sha256 ?? (await hashWhole(content.bytes, call.access.scope)));
   return {
     path: path.text,
     size: content?.bytes.length ?? original.size,
-    applied: plan.length,
+    applied: applied ?? plan.length,
     ...(mayRead ? { ...versionOf(sha256, call), previousEtag: etagOf(original.sha256) } : {}),
     ...(mayRead && content !== undefined ? { firstChangedLine: content.firstLine } : {}),
     ...(mayRead && call.terms?.edits === undefined ? diffOf(original, plan, call) : {}),
     ...(isDry ? { dryRun: true } : {}),
+    ...(hint === undefined ? {} : { hint }),
   };
+}
+
+interface PlannedContent {
+  readonly plan: readonly Replacement[];
+  /** `undefined`: nothing changes. */
+  readonly content: NewContent | undefined;
+  /** Edits made, if they are not those of the plan. */
+  readonly applied?: number;
+  readonly hint?: string;
 }
 
 /** @throws as the plan; the original is released then */
@@ -72,12 +88,20 @@ async function planContent(
   input: EditInput,
   original: HeldOriginal,
   { call, mayRead }: { call: PathCall; mayRead: boolean },
-): Promise<{ plan: readonly Replacement[]; content: NewContent | undefined }> {
+): Promise<PlannedContent> {
   const terms = call.terms?.edits;
+  const { cell, lineEnding } = input;
   try {
     if (terms !== undefined) return await planBy(terms, original, { call, mayRead });
-    const plan = await planOf(editsOf(input), original, { call, mayRead });
-    return { plan, content: await newContent(original, plan, call) };
+    const edits = editsOf(input);
+    const planned =
+      cell === undefined
+        ? { plan: await planOf(edits, original, { call, mayRead }) }
+        : await planCell(edits, original, { call, mayRead, cell });
+    if (lineEnding === undefined) return { ...planned, content: await newContent(original, planned.plan, call) };
+    const { text, changed } = await converted(textAfter(original, planned.plan, call), lineEnding, call.access.scope);
+    const hint = `${counted(changed, "line end")} changed to ${lineEnding.toUpperCase()}`;
+    return { ...planned, content: wholeContent(original, text, call), hint };
   } catch (error) {
     original.release();
     throw error;
@@ -92,7 +116,7 @@ async function planBy(
   terms: EditTerms,
   original: HeldOriginal,
   { call, mayRead }: { call: PathCall; mayRead: boolean },
-): Promise<{ plan: readonly Replacement[]; content: NewContent | undefined }> {
+): Promise<PlannedContent> {
   const { text, sha256 } = original;
   const { scope } = call.access;
   const remainingMs = () => scope.remainingMs();
@@ -156,7 +180,9 @@ function render(output: EditOutput): Rendering {
   const isDry = output.dryRun === true;
   const cut = output.diffTruncated === true ? "Cut: the diff is longer. Read the file for the rest; " : "";
   const etag = isDry ? `dry run, nothing written; etag still ${output.previousEtag}` : `etag ${output.etag}`;
-  const text = diff === "" ? "No change: new and old text are equal" : diff;
+  const nothing =
+    output.etag === output.previousEtag ? "No change: new and old text are equal" : "Line ends alone differ";
+  const text = diff === "" ? nothing : diff;
   const more = [unkeptText(output), output.hint].filter((one) => one !== undefined);
   return { kind: "text", text, rest, note: [`${cut}${etag}`, ...more].join(". ") };
 }

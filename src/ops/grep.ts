@@ -3,7 +3,7 @@ import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { Patience } from "../search/entry-filter.js";
-import { checkEncoding } from "./content/reading.js";
+import { checkEncoding } from "./content/encoding.js";
 import { type GrepCall, searchLines } from "./searching/grep-run.js";
 import { renderGrep } from "./searching/grep-text.js";
 import { expressionReadings, patternReadings, type Reading } from "./searching/readings.js";

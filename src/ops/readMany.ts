@@ -4,8 +4,8 @@ import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js
 import { LOOKS } from "../core/ports/operation.js";
 import type { ReadManyInput, ReadManyOutput, ReadOutput } from "../schema/types.js";
 import { holdAnswer } from "./content/answer-room.js";
+import { checkEncoding } from "./content/encoding.js";
 import { readFile } from "./content/read-file.js";
-import { checkEncoding } from "./content/reading.js";
 
 type OneInput = ReadManyInput["files"][number];
 type OneOutput = ReadManyOutput["files"][number];

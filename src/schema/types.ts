@@ -906,7 +906,7 @@ export interface EditInput {
    */
   path: string;
   /**
-   * Or oldText and newText for one edit
+   * Or the same fields for one edit
    *
    * @minItems 1
    * @maxItems 100
@@ -915,18 +915,23 @@ export interface EditInput {
     /**
      * Exact text
      */
-    oldText: string;
+    oldText?: string;
     /**
      * Its replacement
      */
     newText: string;
-    /**
-     * Occurrences, all replaced; default 1
-     */
     expect?: number;
+    /**
+     * All occurrences
+     */
+    replaceAll?: boolean;
+    /**
+     * In place of oldText: the line to insert before
+     */
+    at?: number;
   }[];
   /**
-   * One edit: exact text
+   * Exact text
    */
   oldText?: string;
   /**
@@ -937,6 +942,22 @@ export interface EditInput {
    * Occurrences, default 1
    */
   expect?: number;
+  /**
+   * All occurrences
+   */
+  replaceAll?: boolean;
+  /**
+   * As in edits
+   */
+  at?: number;
+  /**
+   * Of a notebook: edit its source
+   */
+  cell?: number;
+  /**
+   * Convert all lines
+   */
+  lineEnding?: "lf" | "crlf";
   /**
    * If not UTF-8: latin1, …
    */

@@ -206,7 +206,7 @@ describe("file:edit of what does not match", () => {
     expect(await ground.fail("edit", { path: "a", oldText: "x", newText: "y" })).toEqual(
       failure(
         "AMBIGUOUS_MATCH",
-        'Edit 1 of 1 matches "a" 3 times, expected 1. Lines 1, 3, 3: add lines around it to oldText, or set expect',
+        'Edit 1 of 1 matches "a" 3 times, expected 1. Lines 1, 3, 3: add lines around it to oldText, or set replaceAll',
         "a",
         { edit: 1, found: 3, expected: 1, lines: [1, 3, 3] },
       ),
@@ -224,8 +224,9 @@ describe("file:edit of what does not match", () => {
     ground.put("a", "x\n".repeat(2000));
     const { message, data } = await ground.fail("edit", { path: "a", oldText: "x", newText: "y", expect: 2 });
     expect(data).toMatchObject({ found: 2000, lines: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] });
-    // No edit can expect more than 1,000.
-    expect(message).toMatch(/ 2000 times, expected 2\. Lines 1, 2, 3, 4, 5, …: add lines around it to oldText$/);
+    expect(message).toMatch(
+      / 2000 times, expected 2\. Lines 1, 2, 3, 4, 5, …: add lines around it to oldText, or set replaceAll$/,
+    );
   });
 
   test("counts occurrences that overlap", async () => {
@@ -475,7 +476,7 @@ describe("file:edit by a caller that may not read", () => {
     const many = await ground.fail("edit", { ...input, oldText: "x" }, { caps });
     expect(many.data).toEqual({ root: "r", path: "a", edit: 1, found: 2, expected: 1 });
     expect(many.message).toBe(
-      'Edit 1 of 1 matches "a" 2 times, expected 1. Add lines around it to oldText, or set expect',
+      'Edit 1 of 1 matches "a" 2 times, expected 1. Add lines around it to oldText, or set replaceAll',
     );
   });
 

@@ -89,7 +89,7 @@ describe("an input", () => {
       "write",
       "contents",
       " - did you mean 'content'?",
-      "root, path, content, value, bytes, asset, parents, ifMatch, ifNoneMatch, operationId",
+      "root, path, content, value, bytes, asset, parents, encoding, ifMatch, ifNoneMatch, operationId",
     ],
     ["mkdir", "parent", " - did you mean 'parents'?", "root, path, parents, ifNoneMatch, operationId"],
     ["read", "lenght", " - did you mean 'length'?", READ_FIELDS],

@@ -264,7 +264,7 @@ const REPHRASED: Partial<Readonly<Record<ErrorCode, RegExp>>> = {
 };
 /** What these texts name: operations, options, and other fields where they stand. */
 const NAMES =
-  /(file:[a-z]+|\b[a-z]+: true\b|(?<=^')\w+(?=' must)|(?<=(?: it to|Make its) )oldText|(?<=, or set )expect$|(?<=pass its )encoding)/;
+  /(file:[a-z]+|\b[a-z]+: true\b|(?<=^')\w+(?=' must)|(?<=(?: it to|Make its) )oldText|(?<=, or set )replaceAll$|(?<=Pass its )encoding)/;
 
 /** The text in pieces, as it was before it was sent. */
 function sentenceOf(code: ErrorCode, text: string): Sentence {

@@ -74,7 +74,10 @@ async function showDifference(
 }
 
 /** @throws UsageError, ConfigError */
-async function editsOf({ command, context }: FileSession): Promise<Pick<EditInput, "edits" | "oldText" | "newText">> {
+async function editsOf({
+  command,
+  context,
+}: FileSession): Promise<Pick<EditInput, "edits" | "oldText" | "newText" | "expect" | "replaceAll">> {
   const file = command.values.get("edits");
   const [oldText, newText] = [command.values.get("old"), command.values.get("new")];
   const expect = numberOf(command, "expect");
@@ -82,9 +85,10 @@ async function editsOf({ command, context }: FileSession): Promise<Pick<EditInpu
     if (oldText === undefined || newText === undefined) {
       throw new UsageError("'edit' needs --old and --new, or --edits FILE");
     }
-    return { oldText, newText, ...(expect === undefined ? {} : { expect }) };
+    const all = command.flags.has("all") ? { replaceAll: true } : {};
+    return { oldText, newText, ...(expect === undefined ? {} : { expect }), ...all };
   }
-  if (oldText !== undefined || newText !== undefined || expect !== undefined) {
+  if (oldText !== undefined || newText !== undefined || expect !== undefined || command.flags.has("all")) {
     throw new UsageError("'edit' takes either --edits, or --old and --new");
   }
   return { edits: parseEdits(await textOfFile(file, context)) };

@@ -25,7 +25,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
 const FLAGS: Readonly<Record<string, string>> = { parents: "-p", recursive: "-r" };
 const FIELDS: Readonly<Record<string, string>> = { encoding: "--encoding", to: "ID", version: "ID" };
 /** A file of edits has the fields themselves. */
-const FIELDS_OF_EDIT: Readonly<Record<string, string>> = { ...FIELDS, oldText: "--old", expect: "--expect" };
+const FIELDS_OF_EDIT: Readonly<Record<string, string>> = { ...FIELDS, oldText: "--old", replaceAll: "--all" };
 
 const wordingOf = ({ values }: FileCommand): Wording => ({
   tool: (name) => `venue-files ${COMMANDS[name] ?? name}`,

@@ -112,11 +112,12 @@ and .ignore leave out.`,
   -d, --max-depth DEPTH   with sums of what is at most that deep; default 1, at most 10`,
   },
   edit: {
-    usage: "edit ROOT:PATH (--old TEXT --new TEXT [--expect N] | --edits FILE) [-n]",
+    usage: "edit ROOT:PATH (--old TEXT --new TEXT [--expect N | --all] | --edits FILE) [-n]",
     example: "edit docs:notes/a.md --old draft --new final",
     text: "Replaces exact text, all edits or none, and shows the difference.",
     options: `  --old TEXT, --new TEXT  what is there once, and what takes its place; --old=TEXT where it begins with a dash
   --expect N              how often it is there; every one is replaced
+  --all                   every one, however often it is there
   --edits FILE            JSON: [{ "oldText": "a", "newText": "b" }, …]; - is standard input
   --encoding NAME         of a file that is neither UTF-8 nor UTF-16
   --if-match ETAG         only if the file is still that

@@ -60,6 +60,27 @@ export function noMatch(place: Place, { edit, of, nearest, unseen }: NoMatch): F
 const nearestText = (best: LineRange & { readonly differs: string }, unseen = best.differs): string =>
   `Nearest: ${linesText(best)} (differs in ${unseen}). Copy the text from there`;
 
+/** An edit that is to be put in at a line. */
+export const noSuchLine = (place: Place, { edit, of, line }: EditPlace & { readonly line: number }): FileAdapterError =>
+  adapterError(
+    "NO_MATCH",
+    [
+      `Edit ${edit + 1} of ${of}: "${brief(place)}" has no line ${line}. Read it again, or add to it with `,
+      tool("append"),
+    ],
+    { ...at(place), edit: edit + 1 },
+  );
+
+/** @param cells that there are, if the caller may know; `undefined`: the file is no notebook */
+export const noSuchCell = (place: Place, cell: number, cells: number | undefined): FileAdapterError =>
+  adapterError(
+    "NO_MATCH",
+    cells === undefined
+      ? ["File is no notebook with cells. Leave out ", field("cell")]
+      : `"${brief(place)}" has no cell ${cell}, but ${cells}, from 1`,
+    at(place),
+  );
+
 export interface AmbiguousMatch extends EditPlace {
   readonly found: number;
   readonly expected: number;
@@ -69,8 +90,8 @@ export interface AmbiguousMatch extends EditPlace {
 
 /** Maximum line numbers in a message; the error data has more. */
 const LINES_SHOWN = 5;
-/** The largest number that an edit can expect. */
-const MAX_EXPECT = 1000;
+/** Most occurrences that an edit of all replaces. */
+const MAX_ALL = 100_000;
 
 export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapterError {
   const { edit, of, found, expected, lines } = match;
@@ -81,7 +102,7 @@ export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapter
     [
       `Edit ${edit + 1} of ${of} matches "${brief(place)}" ${found} times, expected ${expected}. ${where} lines around it to `,
       field("oldText"),
-      ...(found > MAX_EXPECT ? [] : [", or set ", field("expect")]),
+      ...(found > MAX_ALL ? [] : [", or set ", field("replaceAll")]),
     ],
     { ...at(place), edit: edit + 1, found, expected, ...(lines === undefined ? {} : { lines }) },
   );

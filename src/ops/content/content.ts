@@ -85,9 +85,7 @@ export function addedBodyOf(input: TextSource, call: PathCall): Body {
   const addedTo = (head: Buffer, size: number): Buffer | undefined => {
     if (!call.access.holds("crud/read")) return undefined;
     const codec = codecOf(head, encoding);
-    // A NUL beside a character: UTF-16 without its mark.
-    if (encoding === undefined && codec === UTF8 && (head[0] === 0) !== (head[1] === 0))
-      throw otherEncoding(place, "utf-16le");
+    if (encoding === undefined && codec === UTF8 && isHalfOfAscii(head)) throw otherEncoding(place, "utf-16le");
     if (codec === UTF8) return undefined;
     if (codec === undefined || size % codec.unit !== 0) {
       throw notText(place, codec?.name ?? encoding, "Pass its encoding, or add bytes (base64)");
@@ -97,6 +95,12 @@ export function addedBodyOf(input: TextSource, call: PathCall): Body {
     return requireSize(bytes, content);
   };
   return { ...body, addedTo };
+}
+
+/** A NUL beside a letter or the like: UTF-16 without its mark. */
+function isHalfOfAscii([first = 0, second = 0]: Buffer): boolean {
+  const other = first === 0 ? second : second === 0 ? first : 0;
+  return other >= 0x20 && other < 0x7f;
 }
 
 export const givesText = ({ bytes, asset }: ContentSource): boolean => bytes === undefined && asset === undefined;

@@ -99,10 +99,11 @@ export function searchableText(bytes: Buffer, encoding?: string): Buffer {
 export const isEncodingName = (name: string): boolean =>
   name.length <= MAX_NAME && (/^(utf16(le|be)?|ucs2)$/.test(bareName(name)) || byName(name) !== undefined);
 
-/** @throws INVALID_INPUT unless {@link codecOf} knows the name, or there is none */
-export function checkEncoding(name: string | undefined): void {
+/** @param field the object in the input that has it @throws INVALID_INPUT unless {@link codecOf} knows the name, or there is none */
+export function checkEncoding(name: string | undefined, field = ""): void {
   if (name === undefined || isEncodingName(name)) return;
-  throw invalidInput("'encoding' must be the name of a text encoding", "/encoding", "utf-8, utf-16le, latin1, …");
+  const pointer = `${field}/encoding`;
+  throw invalidInput("'encoding' must be the name of a text encoding", pointer, "utf-8, utf-16le, latin1, …");
 }
 
 /**

@@ -82,7 +82,7 @@ function tokenAt(text: string, at: number): Token | "endless" | undefined {
 }
 
 /** Position after the closing quote: the first with an even number of backslashes before it. */
-function stringEnd(text: string, at: number): number | undefined {
+export function stringEnd(text: string, at: number): number | undefined {
   for (let quote = text.indexOf('"', at + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let backslash = quote;
     while (text[backslash - 1] === "\\") backslash--;

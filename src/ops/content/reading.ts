@@ -3,7 +3,7 @@
 import { invalidInput } from "../../core/errors/texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import type { ReadInput } from "../../schema/types.js";
-import { isEncodingName } from "./encoding.js";
+import { checkEncoding } from "./encoding.js";
 
 /** The input of a read, without the path. */
 export type ReadRequest = Omit<ReadInput, "root" | "path">;
@@ -89,16 +89,6 @@ export function checkRequest(request: ReadRequest): void {
   if (encoding === undefined) return;
   if (mode === "bytes") throw invalidInput("'encoding' is not for mode: bytes", "/encoding", "no encoding");
   checkEncoding(encoding);
-}
-
-/** @throws INVALID_INPUT */
-export function checkEncoding(encoding: string | undefined, field = ""): void {
-  if (encoding === undefined || isEncodingName(encoding)) return;
-  throw invalidInput(
-    "'encoding' must be the name of a text encoding",
-    `${field}/encoding`,
-    "utf-8, utf-16le, latin1, …",
-  );
 }
 
 function checkOneRange(request: ReadRequest): void {

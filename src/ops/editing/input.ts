@@ -5,16 +5,17 @@ import type { EditInput } from "../../schema/types.js";
 import { checkEncoding } from "../content/encoding.js";
 import type { Edit } from "./match.js";
 
-/** The edits of an input, given as a list or in short form. @throws INVALID_INPUT */
-export function editsOf({ edits, oldText, newText, expect, encoding }: EditInput): readonly Edit[] {
-  checkEncoding(encoding);
-  const short = { oldText, newText, expect };
-  if (edits === undefined) return [shorthand(short)];
-  const both = Object.entries(short).find(([, value]) => value !== undefined)?.[0];
-  if (both !== undefined) {
-    throw invalidInput(`Only one of 'edits' and '${both}' may be given`, `/${both}`, "edits, or oldText and newText");
+/** The edits of an input, given as a list or in short form; none where only line ends change. @throws INVALID_INPUT */
+export function editsOf(input: EditInput): readonly Edit[] {
+  checkEncoding(input.encoding);
+  const { edits, oldText, newText, expect, replaceAll, at } = input;
+  const short = { oldText, newText, expect, replaceAll, at };
+  const given = Object.entries(short).find(([, value]) => value !== undefined)?.[0];
+  if (edits === undefined) {
+    return given === undefined && input.lineEnding !== undefined ? [] : [checked(short, "", input.cell !== undefined)];
   }
-  return editsIn(edits, "/edits");
+  if (given === undefined) return editsIn(edits, "/edits");
+  throw invalidInput(`Only one of 'edits' and '${given}' may be given`, `/${given}`, "edits, or oldText and newText");
 }
 
 /** Edits given as a list. @param pointer to the list in the input @throws INVALID_INPUT */
@@ -26,7 +27,11 @@ export const editsIn = (edits: NonNullable<EditInput["edits"]>, pointer: string)
  * the same characters. To whoever may not read they would tell, without a trace, what is there.
  */
 export function mayCancelOut(edits: readonly Edit[]): boolean {
-  const plain = edits.map(({ oldText, newText, expect }) => ({ from: plainOf(oldText), to: plainOf(newText), expect }));
+  // Nobody knows how often an edit of all takes away what it takes away, so only one alone surely changes something.
+  if (edits.length > 1 && edits.some(({ expect }) => expect === undefined)) return true;
+  const plain = edits.map(({ oldText, newText, expect = 1 }) => ({
+    ...{ from: plainOf(oldText), to: plainOf(newText), expect },
+  }));
   // Most differ in length: to count all characters takes longer.
   if (plain.reduce((sum, { from, to, expect }) => sum + expect * (to.length - from.length), 0) !== 0) return false;
   const counts = new Map<string, number>();
@@ -43,24 +48,42 @@ export function mayCancelOut(edits: readonly Edit[]): boolean {
 /** A file with several kinds of line ends is matched with them and without. */
 const plainOf = (text: string): string => text.replace(/[\r\n\ufeff]/g, "");
 
-interface Shorthand {
-  readonly oldText: string | undefined;
-  readonly newText: string | undefined;
-  readonly expect: number | undefined;
+interface GivenEdit {
+  readonly oldText?: string | undefined;
+  readonly newText?: string | undefined;
+  readonly expect?: number | undefined;
+  readonly replaceAll?: boolean | undefined;
+  readonly at?: number | undefined;
 }
 
-function shorthand({ oldText, newText, expect }: Shorthand): Edit {
-  if (oldText === undefined) throw invalidInput("'edits', or 'oldText' and 'newText', is required", "/edits", "a list");
-  if (newText === undefined) throw invalidInput("'newText' is required", "/newText", "a value");
-  return checked({ oldText, newText, ...(expect === undefined ? {} : { expect }) }, "");
+/** @param mayBeWhole without old text the new one takes the place of all @throws INVALID_INPUT */
+function checked({ oldText, newText, expect, replaceAll, at }: GivenEdit, pointer: string, mayBeWhole = false): Edit {
+  const isPut = at !== undefined;
+  if (oldText === undefined && !isPut && !mayBeWhole) {
+    if (pointer === "") throw invalidInput("'edits', or 'oldText' and 'newText', is required", "/edits", "a list");
+    throw invalidInput(`'${shown(`${pointer}/oldText`)}' is required`, `${pointer}/oldText`, "a value, or at");
+  }
+  if (newText === undefined) throw invalidInput("'newText' is required", `${pointer}/newText`, "a value");
+  const other = Object.entries({ oldText, expect, replaceAll }).find(([, value]) => isPut && value !== undefined)?.[0];
+  if (other !== undefined) {
+    const message = `Only one of '${shown(`${pointer}/at`)}' and '${other}' may be given`;
+    throw invalidInput(message, `${pointer}/${other}`, "at and newText, or oldText and newText");
+  }
+  checkWellFormed({ oldText, newText }, pointer);
+  const isAll = replaceAll === true && expect === undefined;
+  return { oldText: oldText ?? "", newText, expect: isAll ? undefined : (expect ?? 1), ...(isPut ? { at } : {}) };
 }
 
 /** Refuses lone surrogates: they would match half of a character, and cannot be encoded. */
-function checked(edit: { oldText: string; newText: string; expect?: number }, pointer: string): Edit {
+function checkWellFormed(texts: Readonly<Record<"oldText" | "newText", string | undefined>>, pointer: string): void {
   for (const field of ["oldText", "newText"] as const) {
-    if (edit[field].isWellFormed()) continue;
-    const shown = `${pointer}/${field}`.slice(1).replaceAll("/", ".");
-    throw invalidInput(`'${shown}' is not well-formed Unicode`, `${pointer}/${field}`, "Unicode text");
+    if (texts[field]?.isWellFormed() !== false) continue;
+    throw invalidInput(
+      `'${shown(`${pointer}/${field}`)}' is not well-formed Unicode`,
+      `${pointer}/${field}`,
+      "Unicode text",
+    );
   }
-  return { oldText: edit.oldText, newText: edit.newText, expect: edit.expect ?? 1 };
 }
+
+const shown = (pointer: string): string => pointer.slice(1).replaceAll("/", ".");

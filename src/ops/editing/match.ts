@@ -13,14 +13,19 @@ import {
 import { fittingEnds } from "./line-ends.js";
 import { LOOK, occurrencesOf, PATIENCE, PROBE } from "./text-search.js";
 
-/** Most occurrences one edit replaces. */
+/** Most occurrences that an edit expects. */
 const MAX_OCCURRENCES = 1000;
+/** Most occurrences that an edit of all replaces. */
+export const MAX_ALL = 100_000;
 
 export interface Edit {
+  /** Empty with `at`; else, where it is, the new text takes the place of all. */
   readonly oldText: string;
   readonly newText: string;
-  /** Expected number of occurrences of the old text, at most {@link MAX_OCCURRENCES}. */
-  readonly expect: number;
+  /** Expected number of occurrences of the old text, at most {@link MAX_OCCURRENCES}; `undefined`: all that there are. */
+  readonly expect: number | undefined;
+  /** 1-based line before which the new text goes, as lines. */
+  readonly at?: number | undefined;
 }
 
 export type Replacement = TextChange;
@@ -47,22 +52,25 @@ export class EditMatcher {
   }
 
   match(edit: Edit): Match {
+    if (edit.at !== undefined) return this.#insertion(edit, edit.at);
+    if (edit.oldText === "") return oneMatch({ start: 0, end: this.#text.length, text: edit.newText });
     const [only, ...others] = this.#terminators;
-    if (only === undefined || others.length > 0) {
+    if (only === undefined || (others.length > 0 && edit.expect !== undefined)) {
       const literal = this.#matchLiterally(edit, edit.oldText);
       return only === undefined || literal.found === edit.expect ? literal : this.#matchPlainly(edit);
     }
-    return this.#matchLiterally(edit, withTerminator(only, edit.oldText));
+    return others.length > 0
+      ? this.#matchPlainly(edit)
+      : this.#matchLiterally(edit, withTerminator(only, edit.oldText));
   }
 
   #matchLiterally(edit: Edit, oldText: string): Match {
-    const found = occurrencesOf(oldText, this.#text, MAX_OCCURRENCES);
-    const starts = oldText.startsWith("\n") ? found.starts.map((start) => this.#wholeEnd(start)) : found.starts;
-    return this.#matchOf(
-      edit,
-      found.count,
-      starts.map((start, at) => ({ start, end: (found.starts[at] ?? start) + oldText.length })),
-    );
+    const { count, starts } = occurrencesOf(oldText, this.#text, mostOf(edit));
+    const span = (start: number) => ({
+      start: oldText.startsWith("\n") ? this.#wholeEnd(start) : start,
+      end: start + oldText.length,
+    });
+    return this.#matchOf(edit, count, starts.map(span));
   }
 
   /** A line feed stands for all of a CRLF. */
@@ -73,25 +81,64 @@ export class EditMatcher {
   /** Treats all terminators as equal. */
   #matchPlainly(edit: Edit): Match {
     const oldText = withTerminator("\n", edit.oldText);
-    const { count, spans } = spansOf(oldText, this.#text, MAX_OCCURRENCES) ?? this.#inView(oldText);
+    const { count, spans } = spansOf(oldText, this.#text, mostOf(edit)) ?? this.#inView(oldText, mostOf(edit));
     return this.#matchOf(edit, count, spans);
   }
 
-  #matchOf(edit: Edit, count: number, spans: Spans["spans"]): Match {
+  #matchOf(edit: Edit, count: number, all: Spans["spans"]): Match {
+    const isAll = edit.expect === undefined && count <= MAX_ALL;
+    const spans = isAll ? apart(all) : all;
     const starts = spans.map(({ start }) => start);
-    if (count !== edit.expect) return { found: count, starts, replacements: [] };
+    const found = isAll ? spans.length : count;
+    if (!isAll && count !== edit.expect) return { found, starts, replacements: [] };
     const textAt = fittingEnds(this.#text, this.#terminators, edit);
-    return { found: count, starts, replacements: spans.map((one) => ({ ...one, text: textAt(one.start, one.end) })) };
+    return { found, starts, replacements: spans.map((one) => ({ ...one, text: textAt(one.start, one.end) })) };
+  }
+
+  #insertion({ newText }: Edit, line: number): Match {
+    const text = this.#text;
+    const start = startOfLine(line, text);
+    if (start === undefined) return { found: 0, starts: [], replacements: [] };
+    const isEnd = start === text.length;
+    const isBare = isEnd && text !== "" && !text.endsWith("\n");
+    const lines = newText === "" || !/[\r\n]$/.test(newText) ? `${newText}\n` : newText;
+    const given = isBare ? `\n${newText}` : text === "" ? newText : lines;
+    const fitted = fittingEnds(text, this.#terminators, { oldText: "", newText: given })(start, start);
+    return oneMatch({ start, end: start, text: fitted });
   }
 
   /** Searches a newline-normalised copy of the text, made once: for texts whose probe occurs too often. */
-  #inView(oldText: string): Spans {
+  #inView(oldText: string, most: number): Spans {
     this.#plain ??= plainText(this.#text);
     const { text, original } = this.#plain;
-    const { count, starts } = occurrencesOf(oldText, text, MAX_OCCURRENCES);
+    const { count, starts } = occurrencesOf(oldText, text, most);
     // The end is computed in the view: in the original, the length varies with the terminators.
     return { count, spans: starts.map((start) => ({ start: original(start), end: original(start + oldText.length) })) };
   }
+}
+
+/** Of those that overlap the first. */
+function apart(spans: readonly Span[]): readonly Span[] {
+  let end = 0;
+  return spans.filter((one) => {
+    const isApart = one.start >= end;
+    if (isApart) end = one.end;
+    return isApart;
+  });
+}
+
+const mostOf = ({ expect }: Edit): number => (expect === undefined ? MAX_ALL : MAX_OCCURRENCES);
+
+const oneMatch = (one: Replacement): Match => ({ found: 1, starts: [one.start], replacements: [one] });
+
+/** Where a line starts, or would behind the last; `undefined`: there are fewer. */
+function startOfLine(line: number, text: string): number | undefined {
+  let start = 0;
+  for (let passed = 1; passed < line; passed++) {
+    if (start === text.length) return undefined;
+    start = text.indexOf("\n", start) + 1 || text.length;
+  }
+  return start;
 }
 
 // Finds a text of several lines in another when all terminators count as equal.
@@ -101,7 +148,12 @@ interface Spans {
   /** Number of all occurrences, including overlapping ones. */
   readonly count: number;
   /** The first occurrences, in order. */
-  readonly spans: readonly { readonly start: number; readonly end: number }[];
+  readonly spans: readonly Span[];
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
 }
 
 /**

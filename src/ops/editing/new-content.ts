@@ -6,7 +6,7 @@ import { brokenLength } from "../content/broken-text.js";
 import { codecOf, encodeText } from "../content/encoding.js";
 import { countFeeds } from "../content/text.js";
 import type { Replacement } from "./match.js";
-import { checkAdded, checkGrowth, type HeldOriginal } from "./original.js";
+import { bytesOf, checkAdded, checkGrowth, type HeldOriginal } from "./original.js";
 import { yieldIfDue } from "./yield.js";
 
 /** Content that differs from the original. */
@@ -61,6 +61,11 @@ export async function newContent(
     from = end;
   }
   return differing(original, bytes, ranges[0]?.start ?? 0);
+}
+
+/** The same for a new text that differs in many places. @throws TOO_LARGE, NOT_TEXT */
+export function wholeContent(original: HeldOriginal, text: string, call: FileCall): NewContent | undefined {
+  return text === original.text ? undefined : differing(original, bytesOf(text, original, call), 0);
 }
 
 /** @param same bytes at the start that are known to be the same */

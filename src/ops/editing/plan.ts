@@ -1,11 +1,11 @@
 // Matches the edits of one file, and says what does not match.
 
-import { ambiguousMatch, noMatch, overlappingEdits } from "../../core/errors/edit-texts.js";
+import { ambiguousMatch, noMatch, noSuchLine, overlappingEdits } from "../../core/errors/edit-texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { BOM } from "../content/encoding.js";
 import { linesAt } from "../content/terminators.js";
 import { findOverlap, type Planned, sortByPosition } from "./apply.js";
-import { type Edit, EditMatcher, type Match } from "./match.js";
+import { type Edit, EditMatcher, MAX_ALL, type Match } from "./match.js";
 import { nearestLines, unseenIn } from "./nearest-lines.js";
 import type { Original } from "./original.js";
 import { yieldIfDue } from "./yield.js";
@@ -25,7 +25,7 @@ export async function planOf(
   const planned: Planned[] = [];
   for (const [index, one] of edits.entries()) {
     const match = matcher.match(one);
-    if (match.found !== one.expect) {
+    if (match.replacements.length === 0) {
       throw mismatch(one, match, { call, text: mayRead ? text : undefined, edit: index, of: edits.length });
     }
     // The byte order mark stays, even if an edit's old text begins with it.
@@ -41,7 +41,9 @@ export async function planOf(
 }
 
 export const shiftBehindMark = <R extends { start: number; end: number; text: string }>(one: R): R =>
-  one.start > 0 ? one : { ...one, start: 1, text: one.text.startsWith(BOM) ? one.text.slice(1) : one.text };
+  one.start > 0
+    ? one
+    : { ...one, start: 1, end: Math.max(1, one.end), text: one.text.startsWith(BOM) ? one.text.slice(1) : one.text };
 
 interface Mismatch {
   readonly call: FileCall;
@@ -51,9 +53,14 @@ interface Mismatch {
   readonly of: number;
 }
 
-function mismatch({ oldText, expect }: Edit, { found, starts }: Match, { call, text, edit: index, of }: Mismatch) {
+function mismatch(
+  { oldText, expect = MAX_ALL, at }: Edit,
+  { found, starts }: Match,
+  { call, text, edit: index, of }: Mismatch,
+) {
   const { place, scope } = call.access;
   const which = { edit: index, of };
+  if (at !== undefined) return noSuchLine(place, { ...which, line: at });
   if (found > 0) {
     const lines = text === undefined ? undefined : linesAt(starts.slice(0, LINES_TOLD), text);
     return ambiguousMatch(place, { ...which, found, expected: expect, ...(lines === undefined ? {} : { lines }) });

@@ -8,7 +8,7 @@ import { UTF8 } from "../content/encoding.js";
 import { fairShares } from "../searching/fair-shares.js";
 
 /** First line of a rendered file: what is shown is not what an edit matches. */
-const RENDERED = 'rendered; edit with mode "text"';
+const RENDERED = "rendered; edit one with cell: N";
 
 /** Bytes of the line that says how much of a part is left out. */
 const MARK_BYTES = 24;

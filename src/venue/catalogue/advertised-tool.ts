@@ -81,8 +81,11 @@ function advertisedFields(fields: JsonObject, isBrief: boolean): JsonObject {
   );
 }
 
-/** Fields for programs, not for models, which look before they repeat a change. Calls take them all the same. */
-const FOR_PROGRAMS: ReadonlySet<string> = new Set(["operationId", "maxFileBytes"]);
+/**
+ * Fields for programs, not for models: these look before they repeat a change, see the differences in place of counting, and
+ * have no assets. Calls take them all the same.
+ */
+const FOR_PROGRAMS: ReadonlySet<string> = new Set(["operationId", "expect", "expectedSize", "asset", "maxFileBytes"]);
 
 const visibleFields = (fields: JsonObject, isBrief: boolean) =>
   Object.entries(fields).filter(([name]) => !(isBrief && FOR_PROGRAMS.has(name)));

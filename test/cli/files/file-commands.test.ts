@@ -82,12 +82,13 @@ describe("looking", () => {
   test("a failed edit names the options of its command", async () => {
     const edit = async (...more: string[]) => (await on(["edit", ...more])).stderr;
     const [old, edits] = [["--old", "e\n", "--new", "E\n"], '[{"oldText":"e\\n","newText":"E\\n"}]'];
-    expect(await edit("d:a.txt", ...old)).toMatch(/add lines around it to --old, or set --expect\n$/);
+    expect(await edit("d:a.txt", ...old)).toMatch(/add lines around it to --old, or set --all\n$/);
     writeFileSync(join(folder, "edits.json"), edits);
-    expect(await edit("d:a.txt", "--edits", "edits.json")).toMatch(/around it to oldText, or set expect\n$/);
-    writeFileSync(join(folder, "docs/bin"), Buffer.from([0xff, 0x0a]));
+    expect(await edit("d:a.txt", "--edits", "edits.json")).toMatch(/around it to oldText, or set replaceAll\n$/);
+    expect(await edit("d:a.txt", ...old, "--all", "-n")).toBe("");
+    writeFileSync(join(folder, "docs/bin"), Buffer.from([0xff, 0, 0x0a]));
     expect(await edit("d:bin", ...old)).toMatch(
-      /pass its --encoding, such as latin1\. Else replace it whole with venue-files put\n$/,
+      /Pass its --encoding: latin1 takes every byte as a character and keeps all others\n$/,
     );
   });
 

@@ -27,7 +27,7 @@ const NOTEBOOK = {
   ],
 };
 
-const SHOWN = `rendered; edit with mode "text"
+const SHOWN = `rendered; edit one with cell: N
 
 [1] markdown
 # Sales
@@ -169,7 +169,7 @@ describe("a notebook", () => {
       { source: 1, outputs: [null, {}, { data: 1 }, { ename: "E" }, { traceback: [1] }] },
     ];
     expect(notebookText({ nbformat: 4, cells: odd }, 1000)?.text).toBe(
-      'rendered; edit with mode "text"\n\n[1] cell\n\n[2] cell\n--- output\nE: \n',
+      "rendered; edit one with cell: N\n\n[1] cell\n\n[2] cell\n--- output\nE: \n",
     );
   });
 });

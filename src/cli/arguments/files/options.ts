@@ -46,7 +46,7 @@ export const FILE_COMMANDS = {
     ...{ "max-depth": { ...VALUE, short: "d" }, "human-readable": HUMAN },
   },
   edit: {
-    ...{ old: VALUE, new: VALUE, expect: VALUE, edits: VALUE },
+    ...{ old: VALUE, new: VALUE, expect: VALUE, all: FLAG, edits: VALUE },
     ...{ encoding: VALUE, "if-match": VALUE, "dry-run": { ...FLAG, short: "n" } },
   },
   patch: { in: VALUE, "dry-run": { ...FLAG, short: "n" } },
