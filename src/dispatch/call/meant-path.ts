@@ -40,7 +40,9 @@ interface Surroundings {
 /** @throws NeedsLook, INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT */
 export function meantPath(request: PlaceRequest, state: Preparing, around: Surroundings): RelPath {
   const { root, path, base = "" } = request;
-  const parse = (text: string): RelPath => parsePath(root, text, { anyName: request.anyName ?? request.isReal });
+  // Tools of profiles refuse such names alike.
+  const anyName = state.context.tool === undefined ? (request.anyName ?? request.isReal) : false;
+  const parse = (text: string): RelPath => parsePath(root, text, { anyName });
   const joined = base === "" ? path : `${base}/${path}`;
   const facts = around.roots.get(root);
   // To look at a drive is to open it.
