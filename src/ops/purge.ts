@@ -65,7 +65,7 @@ async function idsOf(
   for (const id of ids) {
     const entry = await of.journal.entry(id);
     if (entry === undefined || !of.sees(entry)) throw unknownEntry(id);
-    call.at({ root, path: `./${entry.path.join("/")}`, abilities: ["crud/delete"], changes: true });
+    call.at({ root, path: entry.path.join("/"), abilities: ["crud/delete"], changes: true, isExact: true });
   }
   return ids;
 }

@@ -295,3 +295,21 @@ describe("where host paths are not disclosed", () => {
     expect(entriesBelow(ground.dir)).toEqual(["n/", "n/a.txt", "n/b.txt"]);
   });
 });
+
+describe("paths that the program makes of segments", () => {
+  const ground = useGround({ journal: true });
+
+  test("mean what they say, whatever the root is called", async () => {
+    // Ignore rules of a folder that is called as the root, and what was kept of one that is gone.
+    ground.put(".gitignore", "");
+    ground.put("r/.gitignore", "*.log\n");
+    ground.put("r/in/a.log", "x");
+    ground.put("r/in/a.txt", "x");
+    const glob = { pattern: "**/a.*", path: "r/in", ignore: "gitignore" } as const;
+    expect((await ground.run("glob", glob)).paths).toEqual(["r/in/a.txt"]);
+    await ground.run("delete", { path: "r", recursive: true });
+    const [entry] = (await ground.run("trash", {})).entries;
+    expect(entry?.path).toBe("r");
+    expect((await ground.run("purge", { ids: [entry?.id ?? ""] })).purged).toBe(1);
+  });
+});

@@ -124,7 +124,9 @@ export interface PlaceRequest {
   readonly changes: boolean;
   /** Refuses protected paths although the operation itself changes nothing. Default: as `changes`. */
   readonly guarded?: boolean;
-  /** The path means what it says, and the record of the call tells nothing of it. */
+  /** The path was made of segments of entries, so it means what it says. */
+  readonly isExact?: true;
+  /** As `isExact`, and the record of the call tells nothing of the place. */
   readonly isAside?: boolean;
   /** Names that the grammar refuses may be those of entries, to give them others or remove them. */
   readonly anyName?: boolean | undefined;

@@ -41,13 +41,13 @@ interface Surroundings {
 export function meantPath(request: PlaceRequest, state: Preparing, around: Surroundings): RelPath {
   const { root, path, base = "" } = request;
   // Tools of profiles refuse such names alike.
-  const anyName = state.context.tool === undefined ? (request.anyName ?? request.isReal) : false;
+  const isExact = request.isExact === true || request.isReal === true;
+  const anyName = (isExact || request.anyName === true) && state.context.tool === undefined;
   const parse = (text: string): RelPath => parsePath(root, text, { anyName });
   const joined = base === "" ? path : `${base}/${path}`;
   const facts = around.roots.get(root);
   // To look at a drive is to open it.
-  if (facts === undefined || isPersonal(facts) || request.isReal === true || state.context.exactPaths === true)
-    return parse(joined);
+  if (facts === undefined || isPersonal(facts) || isExact || state.context.exactPaths === true) return parse(joined);
   const known = knownTo(facts, around);
   const absolute = base !== "" && /^(?:[/~]|file:)/i.test(path) ? spellingOf(path, known) : undefined;
   const own = absolute?.isName === false ? absolute : spellingOf(joined, known);

@@ -125,7 +125,13 @@ class FollowingWalk {
   async #targetOf(path: readonly string[]): Promise<Target | undefined> {
     const { root, at } = this.#base;
     return unlessRefused(async () => {
-      const place = at({ root: root.name, path: [".", ...path].join("/"), abilities: ["crud/read"], changes: false });
+      const place = at({
+        root: root.name,
+        path: path.join("/"),
+        abilities: ["crud/read"],
+        changes: false,
+        isExact: true,
+      });
       const found = await place.root.backend.stat(place.path, place.access);
       if (found?.type !== "file" && found?.type !== "directory") return undefined;
       const real = [...realOf(place)];

@@ -72,7 +72,7 @@ async function readBeside(
   { call, maxBytes }: { call: PlacesCall; maxBytes: number },
 ): Promise<WalkContent | undefined> {
   try {
-    const place = call.at({ root, path: [".", ...segments].join("/"), abilities: ["crud/read"], changes: false });
+    const place = call.at({ root, path: segments.join("/"), abilities: ["crud/read"], changes: false, isExact: true });
     const { backend } = place.root;
     const found = await backend.stat(place.path, place.access);
     // As in the walk, a link does not count as a rule file.
