@@ -30,7 +30,7 @@ describe("in a root that is a drive", () => {
       ],
       ...{ totalMatches: 3, countIsComplete: true, filesScanned: 3, timedOut: false, complete: true },
       hidden: { policy: 1, gitignored: 1 },
-      hint: '1 gitignored path hidden; pass ignore: "none"',
+      hint: '1 gitignored path hidden; pass ignore: "none". Left out: 1 denied by policy',
     });
     expect(await grep({ pattern, path: "sub/b.ts" })).toMatchObject({ totalMatches: 2, filesScanned: 1 });
     expect(await grep({ pattern, glob: "./*.ts" })).toMatchObject({ totalMatches: 1 });

@@ -276,8 +276,8 @@ describe("file:tree of a repository", () => {
     expect(await ground.run("tree", { ignore: "gitignore" })).toEqual({
       tree: "r/\n\t.git/\n\t.gitignore\n\tsrc/\n\t\t.gitignore\n\t\ta.ts\n\t\tc/\n\t\t\t.git\n",
       ...{ truncated: false, entries: 7, depthLimited: false, complete: true },
-      hidden: { gitignored: 3 },
-      hint: '3 gitignored paths hidden; pass ignore: "none"',
+      hidden: { gitignored: 2 },
+      hint: '2 gitignored paths hidden; pass ignore: "none"',
     });
   });
 

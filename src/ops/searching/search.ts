@@ -126,9 +126,7 @@ export function withHidden(note: string | undefined, hidden: Hidden = {}, texts:
   const parts = [note, count === undefined ? undefined : `${paths} hidden; pass ignore: "none"`].filter(
     (part) => part !== undefined,
   );
-  // What no call can show need not be told beside what another can.
-  const kinds = count === undefined ? SHOWN : SHOWN.filter(({ kind }) => kind !== "policy");
-  const shown = kinds.filter(({ kind }) => hidden[kind] !== undefined).slice(0, MAX_KINDS - parts.length);
+  const shown = SHOWN.filter(({ kind }) => hidden[kind] !== undefined).slice(0, MAX_KINDS - parts.length);
   const left = shown.map(({ kind, text }) => `${hidden[kind]} ${texts[kind] ?? text}`).join("; ");
   return [...parts, ...(left === "" ? [] : [`Left out: ${left}`])].join(". ") || undefined;
 }

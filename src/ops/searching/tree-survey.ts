@@ -256,7 +256,6 @@ export class TreeSurvey implements Following {
     const { ignore, exclude } = this.#options;
     if (exclude !== undefined || ignore?.rules.isEmpty === false) return runIo(this.#sift(entry, take));
     // Most often nothing is to be matched, and a generator for each entry takes longer than the rest.
-    if (this.#isShut(entry)) this.#hidden.add("gitignored");
     return this.#step(entry, take);
   }
 
@@ -264,13 +263,12 @@ export class TreeSurvey implements Following {
     const { ignore, exclude, base } = this.#options;
     const isDirectory = entry.type === "directory";
     if (exclude !== undefined && (yield* exclude.test(this.#names.join("/"), isDirectory, this.#pace))) return "skip";
-    const isShut = this.#isShut(entry);
     const isIgnored =
-      isShut ||
-      (ignore !== undefined &&
-        (yield* ignore.rules.ignores([...base.path.segments, ...this.#names], isDirectory, this.#pace)));
+      ignore !== undefined &&
+      !this.#isShut(entry) &&
+      (yield* ignore.rules.ignores([...base.path.segments, ...this.#names], isDirectory, this.#pace));
     if (isIgnored) this.#hidden.add("gitignored");
-    return isIgnored && !isShut ? "skip" : this.#step(entry, take);
+    return isIgnored ? "skip" : this.#step(entry, take);
   }
 
   #step(entry: WalkEntry, take: Take): WalkStep {

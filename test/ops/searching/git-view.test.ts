@@ -89,7 +89,7 @@ describe("what Git shows is shown", () => {
     expect(await shown({ path: "repo/src" })).toEqual(["repo/src/a.ts", "repo/src/kept.tmp"]);
     const { tree, hidden } = await ground.run("tree", { path: "repo", ignore: "gitignore" });
     expect(tree).toBe("r/repo/\n\t.git/\n\t.gitignore\n\tgen/\n\t\tkept.ts\n\tsrc/\n\t\ta.ts\n\t\tkept.tmp\n");
-    expect(hidden).toEqual({ gitignored: 4 });
+    expect(hidden).toEqual({ gitignored: 3 });
     expect((await ground.run("grep", { pattern: "x", output: "count" })).filesScanned).toBe(5);
   });
 
