@@ -10,9 +10,10 @@ import type { PatchInput, PatchOutput } from "../schema/types.js";
 import { versionOf } from "./content/file-etag.js";
 import { inTurn } from "./editing/in-turn.js";
 import { diffLines } from "./editing/unified-diff.js";
-import { yieldIfDue } from "./editing/yield.js";
-import { sectionsOf } from "./patching/envelope.js";
-import { type PlacedSection, type PlannedSection, planSection } from "./patching/plan.js";
+import type { PlannedEntry } from "./patching/entries.js";
+import { sectionsOf } from "./patching/input.js";
+import type { PlacedSection } from "./patching/on-disk.js";
+import { Planner } from "./patching/planner.js";
 import { mayLeaveAsIs, type Section } from "./patching/section.js";
 import { refuseTwinFolders } from "./searching/alike.js";
 
@@ -36,8 +37,12 @@ export const patch: Operation<PatchInput, PatchOutput> = {
   },
   async run(input, call) {
     // Every place is authorised before the disk is touched.
-    const placed = await collect(sectionsOf(input), (section) => placeSection(section, input, call));
-    requireDistinct(placed);
+    const once = await collect(sectionsOf(input), (section) => placeSection(section, { input, mayTell: false }, call));
+    // Sections of one file may take back each other's changes, so that nothing shows what was there.
+    const mayTell = ofRepeatedPaths(once);
+    const placed = await collect(once, (one) =>
+      mayTell(one) ? placeSection(one.section, { input, mayTell: true }, call) : one,
+    );
     requireKnown(input, placed);
     const [first] = placed;
     if (first === undefined) throw new TypeError("A patch has sections");
@@ -46,7 +51,7 @@ export const patch: Operation<PatchInput, PatchOutput> = {
       await collect(placed, refuseTwinsOf);
       return apply(placed, first.call, isDry);
     };
-    const places = placed.flatMap(({ call: at, to = at }) => [at, to]);
+    const places = placed.flatMap(({ call: at, to = at, from = at }) => [at, to, from]);
     return isDry ? work() : inTurn([first.call, ...places], work);
   },
   render,
@@ -55,14 +60,18 @@ export const patch: Operation<PatchInput, PatchOutput> = {
 type Placed = PlacedSection<PathCall>;
 
 async function refuseTwinsOf({ section: { kind }, call, to }: Placed): Promise<void> {
-  const made = to ?? (kind === "add" || kind === "write" || kind === "mkdir" ? call : undefined);
+  const made = to ?? (kind === "add" || kind === "write" || kind === "copy" || kind === "mkdir" ? call : undefined);
   if (made !== undefined) await refuseTwinFolders(made);
 }
 
 /** Plans the sections on one state of their root, and changes it. */
 async function apply(placed: readonly Placed[], first: PathCall, isDry: boolean): Promise<PatchOutput> {
   const { backend } = first.root;
-  const plan = (state: ReadBackend) => collect(placed, (one) => planOn(state, one));
+  const plan = async (state: ReadBackend) => {
+    const planner = new Planner();
+    await collect(placed, (one) => planner.add(placedOn(state, one)));
+    return planner.finish();
+  };
   const planned = await (backend.onOneState?.(
     placed.map(({ call: at }) => at),
     plan,
@@ -70,17 +79,16 @@ async function apply(placed: readonly Placed[], first: PathCall, isDry: boolean)
   const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
   if (kept > MAX_KEPT_BYTES) throw tooMuchToKeep(first.access.place, kept, MAX_KEPT_BYTES);
   const changes = planned.flatMap((one) => one.changes);
+  if (isDry) await backend.checkAll?.(changes);
   const effects = isDry ? [] : await backend.changeAll(changes);
-  return answer(placed, planned, { effects, isDry });
+  return answer(planned, { effects, isDry });
 }
 
-/** Plans a section by what is read from one state of its root. */
-async function planOn(backend: ReadBackend, placed: Placed): Promise<PlannedSection> {
-  const { call, to } = placed;
+/** A section that is planned by what is read from one state of its root. */
+function placedOn(backend: ReadBackend, placed: Placed): PlacedSection {
   const on = (place: FileCall): FileCall => ({ ...place, root: { ...place.root, backend } });
-  const plan = await planSection({ ...placed, call: on(call), ...(to === undefined ? {} : { to: on(to) }) });
-  await yieldIfDue(call.access.scope);
-  return plan;
+  const { call, to, from } = placed;
+  return { ...placed, call: on(call), ...(to && { to: on(to) }), ...(from && { from: on(from) }) };
 }
 
 /** Runs `work` for every section. @throws an error that lists all sections that fail */
@@ -99,12 +107,22 @@ async function collect<T, R>(all: readonly T[], work: (one: T) => R | Promise<R>
   return done;
 }
 
+/** Whether a section has a path that another one has too. */
+function ofRepeatedPaths(placed: readonly Placed[]): (one: Placed) => boolean {
+  const counts = new Map<string, number>();
+  const pathsOf = ({ call, to = call }: Placed): Set<string> => new Set([call.path.text, to.path.text]);
+  for (const one of placed) for (const path of pathsOf(one)) counts.set(path, (counts.get(path) ?? 0) + 1);
+  return (one) => [...pathsOf(one)].some((path) => (counts.get(path) ?? 0) > 1);
+}
+
+/** @param how `mayTell`: whether it was made could tell what is there */
 function placeSection(
   section: Section,
-  { root, path: base = "", dryRun, ifMatch }: PatchInput,
+  { input, mayTell }: { input: PatchInput; mayTell: boolean },
   call: PlacesCall,
 ): Placed {
-  const read: readonly Ability[] = dryRun === true || mayLeaveAsIs(section) ? ["crud/read"] : [];
+  const { root, path: base = "", dryRun, ifMatch } = input;
+  const read: readonly Ability[] = dryRun === true || mayTell || mayLeaveAsIs(section) ? ["crud/read"] : [];
   const at = (path: string, abilities: readonly Ability[]): PathCall =>
     call.at({ root, path, base, abilities: [...new Set([...abilities, ...read])], changes: true });
   const to = "to" in section ? section.to : undefined;
@@ -119,6 +137,7 @@ function placeSection(
     section,
     call: placed,
     ...(to === undefined ? {} : { to: at(to, ["crud/write"]) }),
+    ...(section.kind === "copy" ? { from: at(section.from, ["crud/read"]) } : {}),
     ...(etag === undefined ? {} : { ifMatch: etag }),
   };
 }
@@ -132,23 +151,6 @@ const plainPath = (path: string): string =>
     .split("/")
     .filter((name) => name !== "" && name !== ".")
     .join("/");
-
-/** @throws INVALID_INPUT for a path in two sections */
-function requireDistinct(placed: readonly Placed[]): void {
-  const seen = new Set<string>();
-  for (const { call, to } of placed) {
-    for (const { path } of to === undefined ? [call] : [call, to]) {
-      if (seen.has(path.text)) {
-        throw invalidInput(
-          `"${escapeText(path.text)}" occurs in two sections. Make one of them`,
-          "/patch",
-          "a path once",
-        );
-      }
-      seen.add(path.text);
-    }
-  }
-}
 
 /** @throws INVALID_INPUT for a precondition on a path that the patch does not change */
 function requireKnown({ ifMatch = {}, path: base = "" }: PatchInput, placed: readonly Placed[]): void {
@@ -165,27 +167,25 @@ function requireKnown({ ifMatch = {}, path: base = "" }: PatchInput, placed: rea
 }
 
 function answer(
-  placed: readonly Placed[],
-  planned: readonly PlannedSection[],
+  planned: readonly PlannedEntry[],
   { effects, isDry }: { effects: readonly GroupEffect[]; isDry: boolean },
 ): PatchOutput {
   let next = 0;
-  const files = planned.map(({ file, changes, sha256 }, index) => {
-    const { call, to = call } = placed[index] as Placed;
+  const files = planned.map(({ file, changes, sha256, at }) => {
     const done = effects.slice(next, next + changes.length);
     next += changes.length;
     const after = done.at(-1)?.sha256 ?? sha256;
-    if (after === undefined || !to.access.holds("crud/read")) return file;
-    return { ...file, etag: versionOf(after, to).etag ?? etagOf(after) };
+    if (after === undefined || !at.access.holds("crud/read")) return file;
+    return { ...file, etag: versionOf(after, at).etag ?? etagOf(after) };
   });
   const applied = planned.reduce((sum, one) => sum + one.applied, 0);
-  const budget = placed[0]?.call.budget;
+  const budget = planned[0]?.at.budget;
   const diff = diffOf(planned, budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL);
   return { files, applied, ...diff, ...(isDry ? { dryRun: true } : {}) };
 }
 
 /** The diffs of all files that the caller may read, cut after a whole line. */
-function diffOf(planned: readonly PlannedSection[], maxChars: number): { diff: string; diffTruncated: boolean } {
+function diffOf(planned: readonly PlannedEntry[], maxChars: number): { diff: string; diffTruncated: boolean } {
   let diff = "";
   for (const one of planned) {
     for (const line of linesOf(one)) {
@@ -196,9 +196,10 @@ function diffOf(planned: readonly PlannedSection[], maxChars: number): { diff: s
   return { diff, diffTruncated: false };
 }
 
-function* linesOf({ file: { path, from = path, action }, diff }: PlannedSection): Generator<string> {
+function* linesOf({ file: { path, from = path, action }, diff, executable }: PlannedEntry): Generator<string> {
   const name = escapeText(path);
   if (action === "move") yield `rename from ${escapeText(from)}\nrename to ${name}\n`;
+  if (executable !== undefined) yield `${name} may ${executable ? "" : "not "}be run\n`;
   if (action === "delete") yield `--- ${name}\n+++ /dev/null\n`;
   if (diff === undefined) return;
   let isFirst = true;

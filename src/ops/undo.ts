@@ -55,7 +55,10 @@ export const undo: Operation<UndoInput, UndoOutput> = {
         plans.flatMap(({ turns }) => turns),
         call.budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL,
       );
-      if (input.dryRun === true) return { ...answerOf(plans), ...blockedPart(plans), ...diff, dryRun: true };
+      if (input.dryRun === true) {
+        for (const { backend, changes, blockedCount } of plans) if (blockedCount === 0) await backend.checkAll?.(changes);
+        return { ...answerOf(plans), ...blockedPart(plans), ...diff, dryRun: true };
+      }
       requireFree(plans);
       try {
         return { ...(await commit(plans)), ...diff };

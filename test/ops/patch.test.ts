@@ -120,7 +120,7 @@ describe("file:patch", () => {
   });
 
   test.each<[what: string, patch: string, text: RegExp]>([
-    ["a unified diff", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", /Line 1 .*unified diff/],
+    ["what is neither", "please change a", /expected \*\*\* Begin Patch, or a unified diff/],
     ["no beginning", "*** Update File: a\n-a\n+b\n*** End Patch", /expected \*\*\* Begin Patch/],
     ["no end", "*** Begin Patch\n*** Update File: a\n-a\n+b", /cut off/],
     ["nothing", patchOf(), /changes nothing/],
@@ -130,7 +130,6 @@ describe("file:patch", () => {
     ["a line of a hunk without its sign", patchOf("*** Update File: a", "@@", "x"), /Line 4 /],
     ["an update of nothing", patchOf("*** Update File: a"), /Line 2 .*changes nothing/],
     ["lines below a deletion", patchOf("*** Delete File: a", "-a"), /Line 3 /],
-    ["a path twice", patchOf("*** Delete File: a", "*** Add File: ./a", "+b"), /two sections/],
   ])("refuses %s, and says where", async (_, patch, told) => {
     ground.put("a", "a\n");
     expect(await fail(patch)).toMatchObject({ code: "INVALID_INPUT", message: expect.stringMatching(told) });
@@ -160,6 +159,7 @@ describe("file:patch", () => {
       [2, "NO_MATCH"],
       [3, "AMBIGUOUS_MATCH"],
       [4, "NOT_FOUND"],
+      [5, "NOT_A_DIRECTORY"],
       [6, "NOT_FOUND"],
     ]);
     expect([text("a"), text("b"), text("c")]).toEqual(["alpha\nbeta gamma\n", "x\nx\n", "c\n"]);

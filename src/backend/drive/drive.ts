@@ -37,7 +37,7 @@ import { sortByName } from "../../path/order.js";
 import { omissionOf } from "../path-policy.js";
 import { fileSpot, makeDirectoryInDrive, removeInDrive, touchInDrive } from "./entries.js";
 import { toCallerError } from "./errors.js";
-import { changeAllInDrive } from "./group.js";
+import { changeAllInDrive, checkAllInDrive } from "./group.js";
 import { DriveTree, moveInDrive, placeInDrive } from "./move-copy.js";
 import { type DriveDoor, store } from "./store.js";
 import { describe, directoryAt, requireFile, sizePart, stampPart, statAt } from "./tree.js";
@@ -221,12 +221,21 @@ export class DriveBackend implements Backend {
   }
 
   async changeAll(changes: readonly GroupChange[]): Promise<readonly GroupEffect[]> {
+    return (await this.#asGroup(changes, changeAllInDrive)) ?? [];
+  }
+
+  async checkAll(changes: readonly GroupChange[]): Promise<void> {
+    await this.#asGroup(changes, checkAllInDrive);
+  }
+
+  async #asGroup<T>(
+    changes: readonly GroupChange[],
+    work: (drive: DriveDoor, name: string, changes: readonly GroupChange[]) => Promise<T>,
+  ): Promise<T | undefined> {
     const [first] = changes;
-    if (first === undefined) return [];
+    if (first === undefined) return undefined;
     const { access } = first.kind === "move" ? first.from : first.at;
-    return this.#withCallerErrors({ access, verb: "change" }, () =>
-      changeAllInDrive(this.#storeDoor, this.#drive, changes),
-    );
+    return this.#withCallerErrors({ access, verb: "change" }, () => work(this.#storeDoor, this.#drive, changes));
   }
 
   async close(): Promise<void> {}

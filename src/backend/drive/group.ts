@@ -26,11 +26,30 @@ interface Content {
   readonly sha256: Sha256;
 }
 
-/** Loads all content, then makes every change on one tree, which is put in place as a whole or not at all. */
+/** Ends a change that is not to be made. */
+class Discarded extends Error {}
+
+/** Refuses what {@link changeAllInDrive} would refuse: makes every change on a tree that is not put in place. */
+export async function checkAllInDrive(drive: DriveDoor, name: string, changes: readonly GroupChange[]): Promise<void> {
+  const discard = (): never => {
+    throw new Discarded();
+  };
+  try {
+    await changeAllInDrive(drive, name, changes, discard);
+  } catch (error) {
+    if (!(error instanceof Discarded)) throw error;
+  }
+}
+
+/**
+ * Loads all content, then makes every change on one tree, which is put in place as a whole or not at all.
+ * @param settle called once all are made
+ */
 export async function changeAllInDrive(
   drive: DriveDoor,
   name: string,
   changes: readonly GroupChange[],
+  settle: () => void = () => {},
 ): Promise<readonly GroupEffect[]> {
   const places = changes.flatMap(placesOf);
   for (const { path, access } of places) {
@@ -58,6 +77,7 @@ export async function changeAllInDrive(
         throw toCallerError(error, { place: access.place, drive: name, verb: access.verb });
       }
     }
+    settle();
     if (all.length > 1) all[0]?.access.beginGroup?.();
     for (const { access, noted } of all) addNote(tree, access, noted);
     return effects;

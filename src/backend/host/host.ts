@@ -47,7 +47,7 @@ import { withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
 import { touchEntry } from "./changes/touch.js";
 import { replaceFile } from "./changes/write.js";
-import { changeGroup } from "./group/group.js";
+import { changeGroup, checkGroup } from "./group/group.js";
 import type { Enter } from "./group/step.js";
 import { isReplacement, replaceAlone } from "./group/write-step.js";
 import { listEntries, statArrival } from "./list.js";
@@ -84,17 +84,14 @@ export class HostBackend implements Backend {
     this.#buffers = buffers;
   }
 
-  /** How paths are walked. */
   get engine(): EngineName {
     return this.#root.jail.engine;
   }
 
-  /** Of the directory that is the root now. */
   get jail(): Jail {
     return this.#root.jail;
   }
 
-  /** Whether names that differ only in case are the same name. */
   get foldsCase(): boolean {
     return this.#root.jail.foldsCase;
   }
@@ -213,11 +210,11 @@ export class HostBackend implements Backend {
     if (second === undefined && isReplacement(first) && !this.#rules.durable) {
       return this.#change(first.at, (change, found) => replaceAlone(change, found, first));
     }
-    const { place, scope } = (first.kind === "move" ? first.from : first.at).access;
-    const enter: Enter = (at, way, jail) => this.#root.enter(at.path, at.access, way, jail);
-    const group = this.#afterCounting(changeGroup(enter, this.#rules, changes));
-    return runIo(mapErrors(place, this.#afterRecovery(group)), scope);
+    return this.#asGroup(first, (enter) => this.#afterCounting(changeGroup(enter, this.#rules, changes)));
   }
+
+  checkAll = (changes: readonly GroupChange[]): Awaitable<void> =>
+    changes[0] && this.#asGroup(changes[0], (enter) => checkGroup(enter, this.#rules, changes));
 
   mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
     return mountDirectory({ enter: () => this.#root.enter(path, access, LOOK), rules: this.#rules, access }, options);
@@ -269,6 +266,12 @@ export class HostBackend implements Backend {
 
   #openJournal(): Io<JournalWriter | undefined> {
     return wait(this.#rules.openJournal?.());
+  }
+
+  #asGroup<T>(first: GroupChange, work: (enter: Enter) => Io<T>): Awaitable<T> {
+    const { place, scope } = (first.kind === "move" ? first.from : first.at).access;
+    const done = work((at, way, jail) => this.#root.enter(at.path, at.access, way, jail));
+    return runIo(mapErrors(place, this.#afterRecovery(done)), scope);
   }
 
   /** Nothing changes while the root has what a dead process left half done: its lock file then is still there. */

@@ -126,8 +126,8 @@ and .ignore leave out.`,
   patch: {
     usage: "patch FILE --in ROOT:[PATH] [-n]",
     example: "patch change.patch --in docs: -n",
-    text: `Changes several files at once, all or none, by a patch in the apply_patch format (*** Begin Patch …), and shows the
-difference; - is standard input.`,
+    text: `Changes several files at once, all or none, by a unified diff or a patch in the apply_patch format (*** Begin Patch …),
+and shows the difference; - is standard input.`,
     options: `  --in ROOT:[PATH]        the folder that the paths of the patch are in
   -n, --dry-run           only show the difference`,
   },

@@ -1,7 +1,7 @@
 // Errors of patches and other groups of changes, with texts for models: which section or hunk fails, and what to do next.
 
 import { adapterError, FileAdapterError } from "./errors.js";
-import { escapeText, type Place } from "./texts.js";
+import { escapeText, invalidInput, type Place } from "./texts.js";
 import { counted } from "./wording.js";
 
 const MAX_SHOWN = 10;
@@ -70,6 +70,27 @@ export function hunkAmbiguous(
     { ...at(place), hunk: hunk + 1, found, ...(lines === undefined ? {} : { lines }) },
   );
 }
+
+/** @param from the folder as it was named before */
+export const inMovedFolder = (place: Place, from: string) =>
+  adapterError(
+    "INVALID_INPUT",
+    `${shown(place)} is in "${escapeText(from)}", which the patch moves. Change it first, or in a patch of its own`,
+    at(place),
+  );
+
+export const movedToItself = (place: Place) =>
+  adapterError("INVALID_INPUT", `${shown(place)} is moved to where it is. Name another path`, at(place));
+
+export const movedIntoItself = () => invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
+
+/** A deletion that shows other content than the file has. */
+export const notWholeFile = (place: Place) =>
+  adapterError(
+    "NO_MATCH",
+    `${shown(place)} has more lines than the patch takes away. Read it, and delete it without them`,
+    at(place),
+  );
 
 export const tooMuchToKeep = (place: Place, size: number, limit: number) =>
   adapterError("TOO_LARGE", `The files that a patch changes may have ${limit} bytes together, not ${size}. Divide it`, {

@@ -59,7 +59,6 @@ export interface ReadBytes {
   release?(): void;
 }
 
-/** Options of every change. */
 export interface ChangeOptions {
   /** Precondition on the content, checked under the lock that every writer of the target takes. @throws CONFLICT */
   readonly expected?: Expected | undefined;
@@ -163,7 +162,12 @@ export interface Copied {
 }
 
 /** A file of a group; `modified`, and `mode` (permission bits), where they are restored; `newMode`: if nothing is there. */
-export type GroupWriteOptions = WriteOptions & { readonly [bits in "mode" | "newMode"]?: number | undefined };
+export type GroupWriteOptions = WriteOptions & {
+  /** Whether whoever may read it may run it. Absent: as before. Drives have no such bits. */
+  readonly executable?: boolean;
+} & {
+  readonly [bits in "mode" | "newMode"]?: number | undefined;
+};
 
 /** Preconditions that must hold when a group is committed. @throws CONFLICT */
 export interface Standing {
@@ -171,15 +175,13 @@ export interface Standing {
   readonly version?: string | undefined;
 }
 
+type GroupRemoveOptions = ChangeOptions & Standing & { readonly recursive: boolean };
+
 /** One change of a group. Each sees the effects of those before it, and fails as it would alone. */
 export type GroupChange =
   | { readonly kind: "write"; readonly at: At; readonly body: Body; readonly options: GroupWriteOptions & Standing }
   /** Unlike {@link Backend.remove}, NOT_FOUND if nothing is there. */
-  | {
-      readonly kind: "remove";
-      readonly at: At;
-      readonly options: ChangeOptions & Standing & { readonly recursive: boolean };
-    }
+  | { readonly kind: "remove"; readonly at: At; readonly options: GroupRemoveOptions }
   /** `version`: of the source. */
   | { readonly kind: "move"; readonly from: At; readonly to: At; readonly options: MoveOptions & Standing }
   | { readonly kind: "mkdir"; readonly at: At; readonly options: WriteOptions }
@@ -196,7 +198,6 @@ export type GroupChange =
       readonly options: WriteOptions;
     };
 
-/** The effect of one change of a group. */
 export interface GroupEffect {
   /** Something was at the place before: replaced, removed, or a directory that `mkdir` found. */
   readonly existed: boolean;
@@ -204,10 +205,8 @@ export interface GroupEffect {
   readonly sha256?: Sha256;
 }
 
-export interface TouchOptions {
-  /** Milliseconds since the epoch. */
-  readonly modified?: number | undefined;
-}
+/** `modified`: milliseconds since the epoch. */
+export type TouchOptions = Pick<WriteOptions, "modified">;
 
 /** New content, loaded only after all other checks have passed. */
 export interface Body {
@@ -224,7 +223,7 @@ export interface Body {
 }
 
 /** What a backend can tell of single entries. */
-export type ReadBackend = Pick<Backend, "stat" | "read" | "open">;
+export type ReadBackend = Pick<Backend, "stat" | "read" | "open"> & Partial<Pick<Backend, "list">>;
 
 /**
  * Storage of a root. The dispatcher has validated, normalised and authorised the request; a backend resolves the path,
@@ -279,6 +278,8 @@ export interface Backend {
    * @throws as the single change that fails; NOT_SUPPORTED if the root cannot stage changes
    */
   changeAll(changes: readonly GroupChange[]): Awaitable<readonly GroupEffect[]>;
+  /** Refuses what {@link changeAll} would, and changes nothing; what depends on earlier changes may pass. Absent: all passes. */
+  checkAll?(changes: readonly GroupChange[]): Awaitable<void>;
   /**
    * Opens a host directory for commands; a missing one appears empty. Absent: the backend has no host directories.
    * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY if too many entries would have to be hidden, QUOTA_EXCEEDED

@@ -36,7 +36,7 @@ type Wrapped = Pick<
 /** Methods that change nothing are passed through. */
 type Untouched = Pick<
   Backend,
-  "list" | "walk" | "stat" | "state" | "onOneState" | "read" | "open" | "touch" | "observe" | "close"
+  "list" | "walk" | "stat" | "state" | "onOneState" | "checkAll" | "read" | "open" | "touch" | "observe" | "close"
 >;
 
 /** A method that a backend gets later has to be put into one of the two. */
@@ -51,6 +51,7 @@ export function guardedBackend(inner: Backend, options: GuardOptions): Backend {
   const state = inner.state?.bind(inner);
   const onOneState = inner.onOneState?.bind(inner);
   const observe = inner.observe?.bind(inner);
+  const checkAll = inner.checkAll?.bind(inner);
   return {
     list: (...args) => inner.list(...args),
     walk: (...args) => inner.walk(...args),
@@ -58,6 +59,7 @@ export function guardedBackend(inner: Backend, options: GuardOptions): Backend {
     ...(state === undefined ? {} : { state }),
     ...(onOneState === undefined ? {} : { onOneState }),
     ...(observe === undefined ? {} : { observe }),
+    ...(checkAll === undefined ? {} : { checkAll }),
     read: (...args) => inner.read(...args),
     open: (...args) => inner.open(...args),
     // A time is no content.

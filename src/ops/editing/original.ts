@@ -37,6 +37,9 @@ export interface Original {
   readonly stamp: Stamp | undefined;
 }
 
+/** A text, and how it is written. */
+type Texted = Pick<Original, "text" | "form">;
+
 /** An original with its bytes, which are lent until `release`. */
 export interface HeldOriginal extends Original {
   readonly bytes: Buffer;
@@ -101,7 +104,7 @@ const staleConflict = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }:
   });
 
 /** @throws TOO_LARGE before a text of that size is built, NOT_TEXT */
-export function textAfter(original: Original, plan: readonly Replacement[], call: FileCall): string {
+export function textAfter(original: Texted, plan: readonly Replacement[], call: FileCall): string {
   checkAdded(original, plan, call);
   return applyReplacements(original.text, plan);
 }
@@ -110,7 +113,7 @@ export function textAfter(original: Original, plan: readonly Replacement[], call
  * Checks new texts before they are encoded. Every encoding takes at least one byte for each character.
  * @throws TOO_LARGE; NOT_TEXT where nobody knows in which encoding they would have to be
  */
-export function checkAdded({ text, form }: Original, plan: readonly Replacement[], call: FileCall): void {
+export function checkAdded({ text, form }: Texted, plan: readonly Replacement[], call: FileCall): void {
   const added = plan.reduce((sum, one) => sum + one.text.length, 0);
   checkGrowth({ added, grows: lengthAfter(text, plan) > text.length }, call);
   if (form.isBroken === true && !plan.every((one) => ASCII.test(one.text)) && isPerhapsOther(text)) {
@@ -125,7 +128,7 @@ export function checkGrowth({ added, grows }: { added: number; grows: boolean },
 }
 
 /** @throws TOO_LARGE, NOT_TEXT */
-export function bytesOf(text: string, { form, size }: Original, call: FileCall): Buffer {
+export function bytesOf(text: string, { form, size }: Pick<Original, "form" | "size">, call: FileCall): Buffer {
   const { place } = call.access;
   const bytes = encodeText(text.slice(form.bom ? BOM.length : 0), form);
   if (bytes === undefined) throw notEncodable(place, form.encoding);

@@ -17,7 +17,7 @@ const LINES_TOLD = 10;
 /** The replacements of all edits, by position. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS */
 export async function planOf(
   edits: readonly Edit[],
-  { text, form }: Original,
+  { text, form }: Pick<Original, "text" | "form">,
   { call, mayRead }: { call: FileCall; mayRead: boolean },
 ): Promise<readonly Planned[]> {
   const { place, scope } = call.access;

@@ -1,8 +1,9 @@
 // Finds hunks in a text and derives the replacements.
 
-import { terminatorsIn } from "../content/terminators.js";
 import { splitLines } from "../editing/line-changes.js";
 import type { Replacement } from "../editing/match.js";
+import { findAnchors } from "./anchors.js";
+import { newText } from "./new-lines.js";
 import type { Hunk } from "./section.js";
 
 /** How lines are compared, the strictest first. */
@@ -30,7 +31,7 @@ export interface HunkFault {
 
 const VIEWS: Readonly<Record<Way, (line: string) => string>> = {
   exact: (line) => (line.endsWith("\n") ? line.slice(0, -1) : line),
-  newlines: (line) => line.replace(/\r?\n$/, ""),
+  newlines: (line) => line.replace(/\r?\n?$/, ""),
   whitespace: (line) => line.trimEnd(),
 };
 
@@ -81,80 +82,93 @@ function bordersOf(needle: readonly string[]): number[] {
   return borders;
 }
 
-/** Finds every hunk behind the one before, each in one place only. */
-export function matchHunks(text: string, hunks: readonly Hunk[]): HunkMatches | HunkFault {
+/** Finds every hunk behind the one before, each in one place only. @param breathe called before each */
+export async function matchHunks(
+  text: string,
+  hunks: readonly Hunk[],
+  breathe: () => Promise<void>,
+): Promise<HunkMatches | HunkFault> {
   const file = new Lines(text);
   const starts = [0];
   for (const line of file.lines) starts.push((starts.at(-1) ?? 0) + line.length);
-  // A lone CR does not end a line here.
-  const terminator = terminatorsIn(text).find((one) => one !== "\r") ?? "\n";
   const replacements: Replacement[] = [];
   let way: Way = "exact";
-  let cursor = 0;
+  let cursor = { line: 0, drift: 0 };
   for (const [index, hunk] of hunks.entries()) {
+    await breathe();
     const found = findHunk(file, hunk, cursor);
     if ("wanted" in found) return { ...found, hunk: index };
     if (WAYS.indexOf(found.way) > WAYS.indexOf(way)) way = found.way;
     const { at } = found;
     const end = at + hunk.before.length;
-    const replaced = newLines(file.lines, { hunk, at, terminator });
-    replacements.push({ start: starts[at] ?? 0, end: starts[end] ?? text.length, text: replaced });
-    cursor = end;
+    const replaced = newText(file.lines, { hunk, at, isExact: found.way === "exact" });
+    replacements.push({ start: starts[at] ?? text.length, end: starts[end] ?? text.length, text: replaced });
+    cursor = { line: end, drift: hunk.above === undefined ? cursor.drift : at - hunk.above };
   }
   return { replacements, way };
 }
 
+/** Where hunks are looked for: from a line on, and how far the one before was from where its header says. */
+interface Cursor {
+  readonly line: number;
+  readonly drift: number;
+}
+
 type Place = { readonly at: number; readonly way: Way };
 
-function findHunk(file: Lines, hunk: Hunk, cursor: number): Place | Omit<HunkFault, "hunk"> {
-  const { anchors, before, atEnd } = hunk;
+function findHunk(file: Lines, hunk: Hunk, cursor: Cursor): Place | Omit<HunkFault, "hunk"> {
+  const strict = findBelow(file, hunk, { ...cursor, isLoose: false });
+  const isFound = "at" in strict || strict.lines.length > 0 || strict.isAnchor || hunk.anchors.length === 0;
+  return isFound ? strict : findBelow(file, hunk, { ...cursor, isLoose: true });
+}
+
+function findBelow(
+  file: Lines,
+  hunk: Hunk,
+  { line, drift, isLoose }: Cursor & { isLoose: boolean },
+): Place | Omit<HunkFault, "hunk"> {
+  const { before } = hunk;
   const { lines } = file;
-  let from = cursor;
-  for (const anchor of anchors) {
-    const at = findAnchor(lines, anchor, from);
-    if (at === undefined) return { lines: [], wanted: anchor, isAnchor: true };
-    from = at;
-  }
-  // Only added lines: behind the anchor, else at the end.
-  if (before.length === 0) return { at: anchors.length > 0 && !atEnd ? from + 1 : lines.length, way: "exact" };
+  const anchors = findAnchors(lines, hunk.anchors, { from: line, isLoose });
+  if (anchors.missing !== undefined) return { lines: [], wanted: anchors.missing, isAnchor: true };
+  const expected = hunk.above === undefined ? undefined : hunk.above + drift;
+  if (before.length === 0) return placeOfAdded(lines, hunk, { line, expected, below: anchors.next });
   for (const way of WAYS) {
-    const all = file.placesOf(before, from, way);
-    const places = atEnd ? all.filter((at) => isAtEnd(lines, at + before.length)) : all;
-    const [at] = places;
-    if (at !== undefined && places.length === 1) return { at, way };
+    const places = file
+      .placesOf(before, line, way)
+      .filter((at) => mayLieAt(lines, hunk, at) && anchors.first < at + before.length);
+    const at = onlyOf(places, expected);
+    if (at !== undefined) return { at, way };
     if (places.length > 1) return { lines: places.map((one) => one + 1), wanted: before.join("\n"), isAnchor: false };
   }
   return { lines: [], wanted: before.join("\n"), isAnchor: false };
 }
 
-/** Only empty lines follow. */
-const isAtEnd = (lines: readonly string[], at: number): boolean => lines.slice(at).every((line) => line.trim() === "");
-
-/** The first line that is the anchor; else, since models leave out indents and ends of lines, one that begins with it. */
-function findAnchor(lines: readonly string[], anchor: string, from: number): number | undefined {
-  const wanted = anchor.trim();
-  const tests: readonly ((line: string) => boolean)[] = [
-    (line) => line.trim() === wanted,
-    (line) => line.trim().startsWith(wanted),
-  ];
-  for (const test of tests) {
-    const at = lines.findIndex((line, index) => index >= from && test(line));
-    if (at >= 0) return at;
-  }
-  return undefined;
+/** Only added lines: behind the anchor, where the header says, else at the end. */
+function placeOfAdded(
+  lines: readonly string[],
+  { atEnd, anchors, bare }: Hunk,
+  { line, expected, below }: { line: number; expected: number | undefined; below: number },
+): Place {
+  const isSaid = !atEnd && bare?.after !== true;
+  if (isSaid && anchors.length > 0) return { at: Math.max(line, below + 1), way: "exact" };
+  if (isSaid && expected !== undefined) return { at: Math.min(Math.max(line, expected), lines.length), way: "exact" };
+  return { at: lines.length, way: "exact" };
 }
 
-/** Kept lines stay as they are in the file; whether the file ends with a newline stays too. */
-function newLines(
-  lines: readonly string[],
-  { hunk, at, terminator }: { hunk: Hunk; at: number; terminator: string },
-): string {
-  const end = at + hunk.before.length;
-  const last = lines.at(-1) ?? "";
-  const endsBare = end === lines.length && last !== "" && !last.endsWith("\n");
-  const all = hunk.after.map((line) => ("kept" in line ? (lines[at + line.kept] ?? "") : `${line.added}${terminator}`));
-  if (!endsBare) return all.join("");
-  const whole = all.map((line) => (line.endsWith("\n") ? line : `${line}${terminator}`)).join("");
-  const text = at === lines.length ? `${terminator}${whole}` : whole;
-  return text.replace(/\r?\n$/, "");
+/** Whether what the hunk says of the end of the file is so. */
+function mayLieAt(lines: readonly string[], { before, atEnd, bare }: Hunk, at: number): boolean {
+  const end = at + before.length;
+  if (bare?.before === true || bare?.after === true) return end === lines.length;
+  // Only empty lines follow.
+  return !atEnd || lines.slice(end).every((line) => line.trim() === "");
+}
+
+/** The only place; of several the one that is much nearer to where the header says than any other. */
+function onlyOf(places: readonly number[], expected: number | undefined): number | undefined {
+  if (places.length < 2) return places[0];
+  if (expected === undefined) return undefined;
+  const distance = (at: number): number => Math.abs(at - expected);
+  const [first = 0, second = 0] = places.toSorted((left, right) => distance(left) - distance(right));
+  return distance(first) * 2 < distance(second) ? first : undefined;
 }

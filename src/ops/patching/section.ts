@@ -5,25 +5,32 @@ import type { Edit } from "../editing/match.js";
 
 /** Changes of some lines that follow each other. */
 export interface Hunk {
-  /** Texts of lines above the change, in order: each is looked for behind the one before. */
+  /** Texts of lines above the change, in order, outermost first. */
   readonly anchors: readonly string[];
-  /** Lines without terminators: as they are now, and as they will be. */
+  /** Lines without their line feeds, as they are now and as they will be. A CR at the end of one is part of it. */
   readonly before: readonly string[];
   readonly after: readonly HunkLine[];
   /** It lies at the end of the file. */
   readonly atEnd: boolean;
+  /** Where the header of a unified diff puts it: lines of the old file that are above it. */
+  readonly above?: number;
+  /** Whether the file ends without a newline, before and after. Absent: the patch does not say. */
+  readonly bare?: { readonly before: boolean; readonly after: boolean };
 }
 
 /** A line of the new text: one of `before`, by its index, or a new one. */
 export type HunkLine = { readonly kept: number } | { readonly added: string };
 
-/** The change of one file. */
-export type Section = { readonly path: string } & (
+/** The change of one file. `executable`: whether it may be run afterwards; absent: as before. */
+export type Section = { readonly path: string; readonly executable?: boolean } & (
   | { readonly kind: "add"; readonly content: string }
   | { readonly kind: "write"; readonly content: string }
-  | { readonly kind: "delete" }
+  /** `hunks`: what the file must hold, all of it. */
+  | { readonly kind: "delete"; readonly hunks?: readonly Hunk[] }
   | { readonly kind: "mkdir" }
   | { readonly kind: "move"; readonly to: string }
+  /** `path` is new: a copy of `from`, with changes. */
+  | { readonly kind: "copy"; readonly from: string; readonly hunks: readonly Hunk[] }
   | { readonly kind: "edit"; readonly edits: readonly Edit[] }
   | { readonly kind: "update"; readonly hunks: readonly Hunk[]; readonly to?: string }
 );

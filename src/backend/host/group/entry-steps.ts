@@ -73,6 +73,7 @@ export class RemoveStep implements Step {
     }
     this.#checkType(change, found.object);
     requireTopDevice(change);
+    if (!this.#options.recursive) yield* this.#requireEmpty(change, found.object);
   }
 
   *stage(): Io<void> {}

@@ -43,6 +43,19 @@ export function* changeGroup(
   }
 }
 
+/** Refuses what a group would refuse of changes that depend on no earlier one. */
+export function* checkGroup(enter: Enter, rules: WriteRules, changes: readonly GroupChange[]): Io<void> {
+  const [first] = changes;
+  if (first === undefined) return;
+  const { access } = first.kind === "move" ? first.from : first.at;
+  const steps = changes.map((change, index) => stepOf(change, index, rules));
+  try {
+    yield* new Group(steps, { enter, rules, access }).check();
+  } finally {
+    steps.forEach(closeEnds);
+  }
+}
+
 function stepOf(change: GroupChange, index: number, rules: WriteRules): Step {
   switch (change.kind) {
     case "write":
@@ -106,6 +119,10 @@ class Group {
     return this.#effects;
   }
 
+  *check(): Io<void> {
+    yield* this.#look();
+  }
+
   *#stage(intent: Intent): Io<void> {
     const later: number[] = [];
     this.#steps.reduceRight((sum, { length = 0 }, index) => {
@@ -132,7 +149,9 @@ class Group {
       }
       const { makesParents } = step;
       const made = makesParents ? step.ends.flatMap(({ missing }) => missing) : [];
-      const touched = { paths: step.ends.map(({ real }) => real), made, makesParents };
+      // A link that an earlier step takes away leads nowhere for this one.
+      const paths = step.ends.flatMap(({ real, at }) => [real, at.path.segments]);
+      const touched = { paths, made, makesParents };
       if (batch?.add(touched) !== true) {
         batch = new Batch();
         batch.add(touched);

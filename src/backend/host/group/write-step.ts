@@ -6,6 +6,7 @@ import { type Io, wait } from "../../../core/io.js";
 import type { GroupChange, GroupEffect } from "../../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { CREATE, type Pinned, release, WRITE_NEW } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
@@ -139,11 +140,12 @@ export class WriteStep implements Step {
   /** The staged file gets the permissions and times that it will have. */
   *#setAttributes(change: Change, old: Pinned | undefined, intent: Intent): Io<Stat> {
     const { sys } = change.jail;
-    const { modified, newMode, mode = old === undefined ? newMode : undefined } = this.#write.options;
+    const { modified, newMode, executable, mode = old === undefined ? newMode : undefined } = this.#write.options;
     const fd = yield* sys.open(intent.pathOf(this.#staged), WRITE_NEW);
     try {
       yield* applyRights(change, fd, old);
       if (mode !== undefined) yield* sys.fchmod(fd, mode);
+      if (executable !== undefined) yield* setExecutable(sys, fd, executable);
       if (modified !== undefined) yield* setTimeOfOpen(sys, fd, modified);
       this.#placed = yield* sys.fstat(fd);
       return this.#placed;
@@ -173,11 +175,18 @@ export class WriteStep implements Step {
   }
 }
 
+/** Whoever may read it may run it, or nobody may. */
+function* setExecutable(sys: Jail["sys"], fd: number, executable: boolean): Io<void> {
+  const mode = (yield* sys.fstat(fd)).mode & 0o777;
+  const wanted = executable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
+  if (wanted !== mode) yield* sys.fchmod(fd, wanted);
+}
+
 // A group of one change that replaces a file is a write: its rename is atomic without what a group needs.
 
 /** Whether a change replaces a file that is there, as it was seen, and does nothing else. */
 export const isReplacement = (change: GroupChange): change is Write => {
-  if (change.kind !== "write" || change.options.parents) return false;
+  if (change.kind !== "write" || change.options.parents || change.options.executable !== undefined) return false;
   const { version, expected } = change.options;
   return version !== undefined || (expected !== undefined && expected !== "nothing");
 };

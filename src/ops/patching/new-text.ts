@@ -1,0 +1,90 @@
+// The text of a file after the hunks or edits of a section.
+
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { anchorNotFound, hunkAmbiguous, hunkNotFound, notWholeFile } from "../../core/errors/patch-texts.js";
+import type { FileCall } from "../../core/ports/operation.js";
+import type { Replacement } from "../editing/match.js";
+import { nearestLines, unseenIn } from "../editing/nearest-lines.js";
+import { BOM, textAfter } from "../editing/original.js";
+import { planOf, shiftBehindMark, yieldIfDue } from "../editing/plan.js";
+import type { FileEntry } from "./entries.js";
+import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
+import type { PlacedSection } from "./on-disk.js";
+import type { Hunk } from "./section.js";
+
+/** Time limit for finding lines similar to a hunk that does not match. */
+const NEAREST_MS = 30;
+const LINES_TOLD = 10;
+
+interface Matched {
+  readonly replacements: readonly Replacement[];
+  readonly applied: number;
+  readonly way: Way;
+}
+
+/** A file after a section. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS, TOO_LARGE */
+export async function changed(file: FileEntry, { section, call }: PlacedSection): Promise<FileEntry> {
+  const { text } = file;
+  const hunks = "hunks" in section ? (section.hunks ?? []) : [];
+  const found = section.kind === "edit" ? await byEdits(section.edits, file, call) : await byHunks(hunks, text, call);
+  const original = { text, size: file.disk?.size ?? 0 };
+  const next = textAfter(original, found.replacements, call);
+  if (section.kind === "delete" && next.replace(BOM, "") !== "") throw notWholeFile(call.access.place);
+  const isFirst = file.applied === 0;
+  const { replacements: _, ...before } = file;
+  return {
+    ...before,
+    ...markedAs(file, next),
+    applied: file.applied + Math.max(found.applied, section.executable === undefined ? 0 : 1),
+    way: WAYS.indexOf(found.way) > WAYS.indexOf(file.way) ? found.way : file.way,
+    ...(isFirst ? { replacements: found.replacements } : {}),
+    ...(section.executable === undefined ? {} : { executable: section.executable }),
+  };
+}
+
+/** A patch may take away the byte order mark of UTF-8: of others it says what they are. */
+function markedAs({ form }: FileEntry, text: string): Pick<FileEntry, "text" | "form"> {
+  if (form === undefined || form.bom === text.startsWith(BOM)) return { text, ...(form && { form }) };
+  if (form.encoding.startsWith("utf-16")) return { text: `${BOM}${text}`, form };
+  return { text, form: { ...form, bom: !form.bom } };
+}
+
+async function byEdits(
+  edits: Parameters<typeof planOf>[0],
+  { text, form = { encoding: "utf-8", bom: text.startsWith(BOM) } }: FileEntry,
+  call: FileCall,
+): Promise<Matched> {
+  const mayRead = call.access.holds("crud/read");
+  const replacements = await planOf(edits, { text, form }, { call, mayRead });
+  return { replacements, applied: replacements.length, way: "exact" };
+}
+
+async function byHunks(hunks: readonly Hunk[], text: string, call: FileCall): Promise<Matched> {
+  // A byte order mark stays in front of the first line, which is matched without it unless the patch shows it.
+  const isShown = hunks[0]?.before[0]?.startsWith(BOM) === true;
+  const isMarked = text.startsWith(BOM) && !isShown;
+  const body = isMarked ? text.slice(1) : text;
+  const found = await matchHunks(body, hunks, () => yieldIfDue(call.access.scope));
+  if ("wanted" in found) throw hunkError(found, { call, text: body, of: hunks.length });
+  const shift = (one: Replacement): Replacement => ({ ...one, start: one.start + 1, end: one.end + 1 });
+  const replacements = isMarked ? found.replacements.map(shift).map(shiftBehindMark) : found.replacements;
+  return { replacements, applied: hunks.length, way: found.way };
+}
+
+function hunkError(
+  fault: HunkFault,
+  { call, text, of }: { call: FileCall; text: string; of: number },
+): FileAdapterError {
+  const { place, scope } = call.access;
+  const mayRead = call.access.holds("crud/read");
+  const { hunk, lines, wanted } = fault;
+  if (lines.length > 0) {
+    const shownLines = mayRead ? { lines: lines.slice(0, LINES_TOLD) } : {};
+    return hunkAmbiguous(place, { hunk, of, found: lines.length, ...shownLines });
+  }
+  if (fault.isAnchor) return anchorNotFound(place, { hunk, of, anchor: wanted });
+  const until = Math.max(0, scope.remainingMs() - NEAREST_MS);
+  if (!mayRead) return hunkNotFound(place, { hunk, of, tried: WAYS });
+  const nearest = nearestLines(wanted, text, () => scope.remainingMs() <= until);
+  return hunkNotFound(place, { hunk, of, tried: WAYS, nearest, ...unseenIn(text, wanted, nearest) });
+}
