@@ -56,6 +56,7 @@ async function editFile(input: EditInput, call: PathCall): Promise<EditOutput> {
   const mayRead = access.holds("crud/read");
   const { plan, content, applied, hint } = await planContent(input, original, { call, mayRead });
   const isDry = input.dryRun === true;
+  if (isDry && content !== undefined) await refuseReadOnly(call);
   const written =
     content === undefined || isDry ? undefined : await commit(content, { input, original, call, mayRead });
   // Not after a write that failed: what of it goes on may still compare with the bytes.

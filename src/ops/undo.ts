@@ -56,7 +56,8 @@ export const undo: Operation<UndoInput, UndoOutput> = {
         call.budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL,
       );
       if (input.dryRun === true) {
-        for (const { backend, changes, blockedCount } of plans) if (blockedCount === 0) await backend.checkAll?.(changes);
+        for (const { backend, changes, blockedCount } of plans)
+          if (blockedCount === 0) await backend.checkAll?.(changes);
         return { ...answerOf(plans), ...blockedPart(plans), ...diff, dryRun: true };
       }
       requireFree(plans);

@@ -107,7 +107,7 @@ export interface PatchInput {
    */
   path?: string;
   /**
-   * *** Begin Patch … *** End Patch, with *** Add File: / Update File: / Delete File: PATH, *** Move to: PATH, @@ hunks
+   * A unified diff, or *** Begin Patch … *** End Patch, with *** Add File: / Update File: / Delete File: PATH, *** Move to: PATH, @@ hunks
    */
   patch?: string;
   /**

@@ -283,7 +283,6 @@ export class HostBackend implements Backend {
     return yield* work;
   }
 
-  /** The usage of the root must be known before it changes. */
   *#afterCounting<T>(work: Io<T>): Io<T> {
     const counting = this.#rules.usage?.counting;
     if (counting !== undefined) yield counting;

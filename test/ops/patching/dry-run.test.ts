@@ -86,7 +86,7 @@ describe("a dry run of file:patch promises what the call does", () => {
       async (...[, root, changes, code]) => {
         const call = (input: object) => adapter.invoke("file:patch", { root, ...input }, caller);
         await call({ changes: FILES.filter((path) => !path.startsWith("kept")).map(add) });
-        const tree = async () => (await adapter.invoke("file:glob", { root, pattern: "**" }, caller)).matches;
+        const tree = async () => (await adapter.invoke("file:glob", { root, pattern: "**" }, caller)).paths;
         const before = await tree();
         if (code === undefined) {
           expect(await call({ changes, dryRun: true })).toMatchObject({ dryRun: true });
