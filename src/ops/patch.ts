@@ -7,6 +7,7 @@ import type { Rendering } from "../core/ports/adapter.js";
 import type { GroupEffect, ReadBackend } from "../core/ports/backend.js";
 import type { FileCall, Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import type { PatchInput, PatchOutput } from "../schema/types.js";
+import { checkEncoding } from "./content/encoding.js";
 import { versionOf } from "./content/file-etag.js";
 import { inTurn } from "./editing/in-turn.js";
 import { diffLines } from "./editing/unified-diff.js";
@@ -33,6 +34,7 @@ export const patch: Operation<PatchInput, PatchOutput> = {
   hidden: ["patch", "changes"],
   check(input) {
     sectionsOf(input);
+    checkEncoding(input.encoding);
     for (const ifMatch of Object.values(input.ifMatch ?? {})) expectedOf({ ifMatch });
   },
   async run(input, call) {
@@ -139,6 +141,7 @@ function placeSection(
     ...(to === undefined ? {} : { to: at(to, ["crud/write"]) }),
     ...(section.kind === "copy" ? { from: at(section.from, ["crud/read"]) } : {}),
     ...(etag === undefined ? {} : { ifMatch: etag }),
+    ...(input.encoding === undefined ? {} : { encoding: input.encoding }),
   };
 }
 
@@ -181,7 +184,8 @@ function answer(
   const applied = planned.reduce((sum, one) => sum + one.applied, 0);
   const budget = planned[0]?.at.budget;
   const diff = diffOf(planned, budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL);
-  return { files, applied, ...diff, ...(isDry ? { dryRun: true } : {}) };
+  const hint = planned.find((one) => one.hint !== undefined)?.hint;
+  return { files, applied, ...diff, ...(isDry ? { dryRun: true } : {}), ...(hint === undefined ? {} : { hint }) };
 }
 
 /** The diffs of all files that the caller may read, cut after a whole line. */
@@ -221,7 +225,7 @@ function render(output: PatchOutput): Rendering {
   const isDry = output.dryRun === true;
   const cut = output.diffTruncated === true ? "Cut: the diff is longer. Read the files for the rest" : undefined;
   const dry = isDry ? "dry run, nothing written" : undefined;
-  const note = [cut, dry, unkeptText(output)].filter((part) => part !== undefined).join("; ");
+  const note = [cut, dry, unkeptText(output), output.hint].filter((part) => part !== undefined).join("; ");
   const text = `${list.join("\n")}\n${diff === "" ? "" : `\n${diff}`}`;
   return { kind: "text", text, rest: { files, ...rest }, ...(note === "" ? {} : { note }) };
 }

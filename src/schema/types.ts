@@ -152,6 +152,10 @@ export interface PatchInput {
     [k: string]: string;
   };
   /**
+   * If not UTF-8
+   */
+  encoding?: string;
+  /**
    * Only the diff
    */
   dryRun?: boolean;

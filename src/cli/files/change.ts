@@ -54,10 +54,12 @@ export async function patch(session: FileSession): Promise<number> {
   const { command } = session;
   const [file = ""] = wordsOf(command, "FILE");
   const folder = command.values.get("in");
+  const encoding = command.values.get("encoding");
   if (folder === undefined) throw new UsageError("'patch' needs --in ROOT:[PATH], the folder that its paths are in");
   const output = await session.invoke("file:patch", {
     ...placeOf(folder),
-    patch: await textOfFile(file, session.context),
+    patch: await textOfFile(file, session.context, encoding),
+    ...(encoding === undefined ? {} : { encoding }),
     ...(command.flags.has("dry-run") ? { dryRun: true } : {}),
   });
   return showDifference(session, output);

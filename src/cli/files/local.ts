@@ -1,11 +1,13 @@
 // Local files and directories named on the command line.
 
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { errnoOf } from "../../jail/sys.js";
+import { decodeText, isEncodingName } from "../../ops/content/encoding.js";
 import { type CommandContext, EXIT, STREAM } from "../context.js";
 import { HeldFolder } from "../output/held-folder.js";
 import { writeNewFile } from "../output/new-file.js";
@@ -28,8 +30,8 @@ const toConfigError = (what: string, name: string, error: unknown): unknown => {
   return new ConfigError([`Cannot ${what} "${escapeText(name)}": ${REASONS[code] ?? code}`], EXIT.noInput);
 };
 
-/** Reads a text file, or standard input, as a whole. @throws ConfigError */
-export async function textOfFile(name: string, context: CommandContext): Promise<string> {
+/** Reads a text file, or standard input, as a whole. @param encoding where it is not UTF-8 @throws ConfigError */
+export async function textOfFile(name: string, context: CommandContext, encoding?: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of contentOfFile(name, context)) {
@@ -37,7 +39,9 @@ export async function textOfFile(name: string, context: CommandContext): Promise
     if (length > MAX_TEXT_BYTES) throw new ConfigError([`"${escapeText(name)}" is too large`], EXIT.noInput);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  const bytes = Buffer.concat(chunks);
+  const isOther = encoding !== undefined && isEncodingName(encoding) && !isUtf8(bytes);
+  return (isOther ? decodeText(bytes, encoding)?.text : undefined) ?? bytes.toString("utf8");
 }
 
 /** Streams a local file or standard input. @throws ConfigError */

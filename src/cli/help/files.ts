@@ -129,6 +129,7 @@ and .ignore leave out.`,
     text: `Changes several files at once, all or none, by a unified diff or a patch in the apply_patch format (*** Begin Patch …),
 and shows the difference; - is standard input.`,
     options: `  --in ROOT:[PATH]        the folder that the paths of the patch are in
+  --encoding NAME         of files that are neither UTF-8 nor UTF-16, and of a patch that is not UTF-8
   -n, --dry-run           only show the difference`,
   },
   put: {

@@ -1,12 +1,13 @@
 // What a patch makes of each place, and the changes that do it.
 
 import { notEncodable } from "../../core/errors/edit-texts.js";
-import { contentTooLarge } from "../../core/errors/texts.js";
+import { contentTooLarge, escapeText } from "../../core/errors/texts.js";
 import type { Expected, Sha256 } from "../../core/etag.js";
 import type { GroupChange, GroupWriteOptions } from "../../core/ports/backend.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import type { PatchOutput } from "../../schema/types.js";
-import { encodeNew, type TextForm } from "../content/encoding.js";
+import { bareName, encodeNew, type TextForm } from "../content/encoding.js";
+import { isAscii } from "../content/known-encoding.js";
 import type { Replacement } from "../editing/match.js";
 import { bytesOf, type Original } from "../editing/original.js";
 import type { Way } from "./hunks.js";
@@ -23,6 +24,8 @@ export interface FileEntry {
   readonly text: string;
   /** Absent: that of new files in its root. */
   readonly form?: TextForm;
+  /** That the call names for files that are not UTF-8. */
+  readonly encoding?: string;
   readonly executable?: boolean;
   /** Of the original's text; absent: all of it is replaced. */
   readonly replacements?: readonly Replacement[];
@@ -76,6 +79,8 @@ export interface PlannedEntry {
   /** Bytes of content that must be kept until the patch is done. */
   readonly keptBytes: number;
   readonly executable?: boolean;
+  /** What to say of it. */
+  readonly hint?: string;
   /** Absent: the caller may not read it, or it is no text. */
   readonly diff?: { readonly text: string; readonly replacements: readonly Replacement[] };
 }
@@ -133,9 +138,20 @@ function planFile(entry: FileEntry): PlannedEntry {
     applied,
     keptBytes: disk?.size ?? 0,
     ...(executable === undefined ? {} : { executable }),
+    ...hintOf(entry),
     ...(isSame && original !== undefined ? { sha256: original.sha256 } : {}),
     ...(isShown ? { diff: { text: before, replacements: entry.replacements ?? whole } } : {}),
   };
+}
+
+/** Said where the text of a file goes into another encoding, and the call does not name that. */
+function hintOf({ at, disk, form, text, encoding }: FileEntry): { hint?: string } {
+  const old = disk?.original?.form;
+  if (old === undefined || form !== undefined || encoding !== undefined) return {};
+  const now = at.root.encoding ?? "utf-8";
+  const isKept = old.isBroken === true ? isAscii(text) : bareName(old.encoding) === bareName(now);
+  const was = old.isBroken === true ? "in another encoding (latin1?)" : old.encoding;
+  return isKept ? {} : { hint: `"${escapeText(at.path.text)}" was ${was} and is ${now} now. Pass encoding to keep it` };
 }
 
 function nameOf({ at, disk, copyOf }: FileEntry, isMoved: boolean): PlannedEntry["file"] {
@@ -145,9 +161,11 @@ function nameOf({ at, disk, copyOf }: FileEntry, isMoved: boolean): PlannedEntry
   return { path, ...(copyOf === undefined ? {} : { from: copyOf.path.text }), action: "add" };
 }
 
-function writeOf({ at, disk, text, form }: FileEntry, options: GroupWriteOptions): GroupChange {
+function writeOf(
+  { at, disk, text, form, encoding = at.root.encoding }: FileEntry,
+  options: GroupWriteOptions,
+): GroupChange {
   const { place } = at.access;
-  const { encoding } = at.root;
   const size = disk?.size ?? 0;
   const bytes = form === undefined ? encodeNew(text, encoding) : bytesOf(text, { form, size }, at);
   if (bytes === undefined) throw notEncodable(place, encoding);

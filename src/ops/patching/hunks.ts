@@ -1,9 +1,10 @@
 // Finds hunks in a text and derives the replacements.
 
+import { brokenBytes } from "../content/broken-text.js";
 import { splitLines } from "../editing/line-changes.js";
 import type { Replacement } from "../editing/match.js";
 import { findAnchors } from "./anchors.js";
-import { newText } from "./new-lines.js";
+import { newLines } from "./new-lines.js";
 import type { Hunk } from "./section.js";
 
 /** How lines are compared, the strictest first. */
@@ -38,10 +39,13 @@ const VIEWS: Readonly<Record<Way, (line: string) => string>> = {
 /** The lines of a text, as each way of comparing sees them. */
 class Lines {
   readonly lines: readonly string[];
+  /** With what stands for bytes that are no text. */
+  readonly shown: readonly string[];
   readonly #views = new Map<Way, readonly string[]>();
 
   constructor(text: string) {
     this.lines = splitLines(text);
+    this.shown = text.isWellFormed() ? this.lines : this.lines.map(shownLine);
   }
 
   /** Starts of all places from `from` on where the block is, in linear time. */
@@ -63,12 +67,15 @@ class Lines {
   #viewsOf(way: Way): readonly string[] {
     let views = this.#views.get(way);
     if (views === undefined) {
-      views = this.lines.map(VIEWS[way]);
+      views = this.shown.map(VIEWS[way]);
       this.#views.set(way, views);
     }
     return views;
   }
 }
+
+/** As whoever decodes the bytes sees it. */
+const shownLine = (line: string): string => (line.isWellFormed() ? line : brokenBytes(line).toString("utf8"));
 
 /** The prefix function: for each prefix, the length of its longest proper border. */
 function bordersOf(needle: readonly string[]): number[] {
@@ -101,8 +108,9 @@ export async function matchHunks(
     if (WAYS.indexOf(found.way) > WAYS.indexOf(way)) way = found.way;
     const { at } = found;
     const end = at + hunk.before.length;
-    const replaced = newText(file.lines, { hunk, at, isExact: found.way === "exact" });
-    replacements.push({ start: starts[at] ?? text.length, end: starts[end] ?? text.length, text: replaced });
+    for (const { from, to, text: put } of newLines(file.lines, { hunk, at, isExact: found.way === "exact" })) {
+      replacements.push({ start: starts[from] ?? text.length, end: starts[to] ?? text.length, text: put });
+    }
     cursor = { line: end, drift: hunk.above === undefined ? cursor.drift : at - hunk.above };
   }
   return { replacements, way };
@@ -129,7 +137,7 @@ function findBelow(
 ): Place | Omit<HunkFault, "hunk"> {
   const { before } = hunk;
   const { lines } = file;
-  const anchors = findAnchors(lines, hunk.anchors, { from: line, isLoose });
+  const anchors = findAnchors(file.shown, hunk.anchors, { from: line, isLoose });
   if (anchors.missing !== undefined) return { lines: [], wanted: anchors.missing, isAnchor: true };
   const expected = hunk.above === undefined ? undefined : hunk.above + drift;
   if (before.length === 0) return placeOfAdded(lines, hunk, { line, expected, below: anchors.next });

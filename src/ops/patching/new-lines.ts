@@ -1,4 +1,4 @@
-// The text that a hunk leaves: lines that it keeps stay as they are, new ones end as given, or as their neighbours.
+// What a hunk changes: lines that it keeps are not touched, new ones end as given, or as their neighbours.
 
 import { endOfNew, type Terminator } from "../content/terminators.js";
 import type { Hunk } from "./section.js";
@@ -15,55 +15,70 @@ export interface FoundHunk {
   readonly isExact: boolean;
 }
 
-/** The new text in place of the lines of a hunk. */
-export function newText(lines: readonly string[], found: FoundHunk): string {
-  const { hunk, at } = found;
-  const all = endedLines(lines, found);
-  if (at + hunk.before.length < lines.length) return all.join("");
+/** Lines of a file, from one to before another, and what takes their place. */
+export interface NewLines {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** The changes of a hunk, by position. */
+export function newLines(lines: readonly string[], { hunk, at, isExact }: FoundHunk): NewLines[] {
+  const { before, after } = hunk;
+  const isLiteral = isExact && before.some((_, index) => endOf(lines[at + index]) !== undefined);
+  const changes: NewLines[] = [];
+  let from = 0;
+  let added: string[] = [];
+  const change = (to: number): void => {
+    const run = { from: at + from, to: at + to };
+    const ends = isLiteral ? "given" : isExact ? "fitting" : "fitted";
+    const text = added.map((line, index) => endedLine(lines, line, { ...run, index, ends })).join("");
+    if (to > from || text !== "") changes.push(atEnd(lines, { hunk, at }, { ...run, text }));
+  };
+  for (const line of after) {
+    if ("added" in line) added.push(line.added);
+    else {
+      change(line.kept);
+      from = line.kept + 1;
+      added = [];
+    }
+  }
+  change(before.length);
+  return changes;
+}
+
+interface Run {
+  readonly from: number;
+  readonly to: number;
+  readonly index: number;
+  /** As the patch gives them; LF as around it; all as around it, since the file has other ends than the patch shows. */
+  readonly ends: "given" | "fitting" | "fitted";
+}
+
+/** A new line with its end. */
+function endedLine(lines: readonly string[], line: string, { from, to, index, ends }: Run): string {
+  const text = line.replace(/\r$/, "");
+  const given = text === line ? "\n" : "\r\n";
+  if (ends === "given") return `${text}${given}`;
+  const replaced = from + index < to ? lines[from + index] : undefined;
+  const around = [endOf(replaced), nearest(lines, Math.min(from + index, to))];
+  return text + endOfNew(ends === "fitting" ? given : "\n", around);
+}
+
+/** A change, so that the file ends with a newline or without, as before or as the patch says. */
+function atEnd(lines: readonly string[], { hunk, at }: Pick<FoundHunk, "hunk" | "at">, change: NewLines): NewLines {
+  const { bare, after } = hunk;
+  const { from, to, text } = change;
+  if (to < lines.length) return change;
   const last = lines.at(-1);
   const wasBare = last !== undefined && endOf(last) === undefined;
   // What comes behind a last line without an end needs one before it.
-  const lead = wasBare && at === lines.length && all.length > 0 ? nearest(lines, at) : "";
-  const text = lead + all.join("");
-  return (hunk.bare === undefined ? wasBare : losesEnd(hunk)) ? text.replace(ENDING, "") : text;
-}
-
-const losesEnd = ({ bare, after }: Hunk): boolean => {
-  const last = after.at(-1);
-  return bare?.after === true && last !== undefined && "added" in last;
-};
-
-function endedLines(lines: readonly string[], { hunk, at, isExact }: FoundHunk): string[] {
-  const { before, after } = hunk;
-  const isLiteral = isExact && before.some((_, index) => endOf(lines[at + index]) !== undefined);
-  const kept = keptBehind(hunk);
-  // The line of the file in whose place the next one is.
-  let next = 0;
-  return after.map((line, index) => {
-    if ("kept" in line) {
-      next = line.kept + 1;
-      const text = lines[at + line.kept] ?? "";
-      return index === after.length - 1 || endOf(text) !== undefined ? text : text + nearest(lines, at + line.kept);
-    }
-    const text = line.added.replace(/\r$/, "");
-    const given = text === line.added ? "\n" : "\r\n";
-    if (isLiteral) return `${text}${given}`;
-    const replaced = next < (kept[index] ?? before.length) ? endOf(lines[at + next++]) : undefined;
-    // Where the lines of the file end in another way than the hunk says, so do its new ones.
-    return text + endOfNew(isExact ? given : "\n", [replaced, nearest(lines, at + next)]);
-  });
-}
-
-/** For each new line the first old one that is kept behind it. */
-function keptBehind({ before, after }: Hunk): number[] {
-  let next = before.length;
-  return after
-    .toReversed()
-    .map((line) => {
-      if ("kept" in line) next = line.kept;
-      return next;
-    })
-    .reverse();
+  const lead = wasBare && from === lines.length ? nearest(lines, from) : "";
+  const isBare = bare === undefined ? wasBare : bare.after && "added" in (after.at(-1) ?? {});
+  if (!isBare) return { from, to, text: lead + text };
+  // A line above the hunk may be another one's.
+  if (text !== "" || from === at) return { from, to, text: (lead + text).replace(ENDING, "") };
+  return { from: from - 1, to, text: lines[from - 1]?.replace(ENDING, "") ?? "" };
 }
 
 /** How the lines around a place end: the one before it, else one behind it, else the first. */

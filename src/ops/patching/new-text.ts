@@ -1,12 +1,15 @@
 // The text of a file after the hunks or edits of a section.
 
+import { otherEncoding } from "../../core/errors/edit-texts.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { anchorNotFound, hunkAmbiguous, hunkNotFound, notWholeFile } from "../../core/errors/patch-texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
+import { BOM, type TextForm } from "../content/encoding.js";
 import type { Replacement } from "../editing/match.js";
 import { nearestLines, unseenIn } from "../editing/nearest-lines.js";
-import { BOM, textAfter } from "../editing/original.js";
-import { planOf, shiftBehindMark, yieldIfDue } from "../editing/plan.js";
+import { textAfter } from "../editing/original.js";
+import { planOf, shiftBehindMark } from "../editing/plan.js";
+import { yieldIfDue } from "../editing/yield.js";
 import type { FileEntry } from "./entries.js";
 import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
 import type { PlacedSection } from "./on-disk.js";
@@ -27,8 +30,9 @@ export async function changed(file: FileEntry, { section, call }: PlacedSection)
   const { text } = file;
   const hunks = "hunks" in section ? (section.hunks ?? []) : [];
   const found = section.kind === "edit" ? await byEdits(section.edits, file, call) : await byHunks(hunks, text, call);
-  const original = { text, size: file.disk?.size ?? 0 };
-  const next = textAfter(original, found.replacements, call);
+  const form = formOf(file);
+  requireSayable(found.replacements, form, call);
+  const next = textAfter({ text, form }, found.replacements, call);
   if (section.kind === "delete" && next.replace(BOM, "") !== "") throw notWholeFile(call.access.place);
   const isFirst = file.applied === 0;
   const { replacements: _, ...before } = file;
@@ -42,6 +46,15 @@ export async function changed(file: FileEntry, { section, call }: PlacedSection)
   };
 }
 
+const formOf = ({ text, form }: FileEntry): TextForm => form ?? { encoding: "utf-8", bom: text.startsWith(BOM) };
+
+/** Halves of characters are bytes of a broken text: only the file has them. What stands for bytes says not which. */
+function requireSayable(replacements: readonly Replacement[], { isBroken }: TextForm, { access }: FileCall): void {
+  if (isBroken !== true) return;
+  if (replacements.some(({ text }) => !text.isWellFormed() || text.includes("\ufffd")))
+    throw otherEncoding(access.place);
+}
+
 /** A patch may take away the byte order mark of UTF-8: of others it says what they are. */
 function markedAs({ form }: FileEntry, text: string): Pick<FileEntry, "text" | "form"> {
   if (form === undefined || form.bom === text.startsWith(BOM)) return { text, ...(form && { form }) };
@@ -49,13 +62,9 @@ function markedAs({ form }: FileEntry, text: string): Pick<FileEntry, "text" | "
   return { text, form: { ...form, bom: !form.bom } };
 }
 
-async function byEdits(
-  edits: Parameters<typeof planOf>[0],
-  { text, form = { encoding: "utf-8", bom: text.startsWith(BOM) } }: FileEntry,
-  call: FileCall,
-): Promise<Matched> {
+async function byEdits(edits: Parameters<typeof planOf>[0], file: FileEntry, call: FileCall): Promise<Matched> {
   const mayRead = call.access.holds("crud/read");
-  const replacements = await planOf(edits, { text, form }, { call, mayRead });
+  const replacements = await planOf(edits, { text: file.text, form: formOf(file) }, { call, mayRead });
   return { replacements, applied: replacements.length, way: "exact" };
 }
 

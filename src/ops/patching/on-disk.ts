@@ -5,7 +5,8 @@ import { notFound } from "../../core/errors/texts.js";
 import { type Expected, expectedOf, hashText } from "../../core/etag.js";
 import type { FileStat } from "../../core/ports/backend.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { type Original, readOriginal } from "../editing/original.js";
+import { isAscii } from "../content/known-encoding.js";
+import { type Original, type OriginalRequest, readOriginal } from "../editing/original.js";
 import type { FileEntry } from "./entries.js";
 import type { Section } from "./section.js";
 
@@ -18,6 +19,8 @@ export interface PlacedSection<Call extends FileCall = FileCall> {
   /** What the entry is a copy of. */
   readonly from?: Call;
   readonly ifMatch?: string;
+  /** Of files that are not UTF-8. */
+  readonly encoding?: string;
 }
 
 export const expectedIn = ({ ifMatch }: PlacedSection): Expected | undefined =>
@@ -39,11 +42,24 @@ export async function statOnDisk(call: FileCall, isNeeded = false): Promise<File
 }
 
 /** @throws as a read */
-export async function fileOnDisk({ ifMatch }: Pick<PlacedSection, "ifMatch">, call: FileCall): Promise<FileEntry> {
-  const original = await readOriginal(ifMatch === undefined ? {} : { ifMatch }, call);
+export async function fileOnDisk(
+  { ifMatch, encoding }: Pick<PlacedSection, "ifMatch" | "encoding">,
+  call: FileCall,
+): Promise<FileEntry> {
+  const original = await originalOf(
+    { ...(ifMatch === undefined ? {} : { ifMatch }), ...(encoding && { encoding }) },
+    call,
+  );
   const { text, form, size, sha256, stamp } = original;
   const disk = { at: call, size, original, expected: { content: hashText(sha256), stamp } };
   return { kind: "file", at: call, disk, text, form, applied: 0, way: "exact" };
+}
+
+/** A file whose bytes tell another encoding than the one named is in that. */
+async function originalOf({ encoding, ...input }: OriginalRequest, call: FileCall): Promise<Original> {
+  const found = await readOriginal(input, call);
+  const isOpen = found.form.isBroken === true || isAscii(found.text);
+  return encoding !== undefined && isOpen ? readOriginal({ ...input, encoding }, call) : found;
 }
 
 /** The old text of a file that is replaced, for the diff; `undefined`: it cannot be shown. */

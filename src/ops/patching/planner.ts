@@ -32,6 +32,9 @@ type Node = FileEntry | MoveEntry | RemoveEntry | "gone" | "folder";
 const isGone = (node: Node | undefined): boolean =>
   node === "gone" || (typeof node === "object" && node.kind === "remove");
 
+/** Of another place, which no precondition is about. */
+const onlyEncoding = ({ encoding }: PlacedSection) => (encoding === undefined ? {} : { encoding });
+
 const isMove = (node: Node | undefined): node is MoveEntry => typeof node === "object" && node.kind === "move";
 
 export class Planner {
@@ -119,6 +122,7 @@ export class Planner {
     const file: FileEntry = {
       ...{ kind: "file", at: call, text, applied: 1, way: "exact" },
       ...(executable === undefined ? {} : { executable }),
+      ...(placed.encoding === undefined ? {} : { encoding: placed.encoding }),
     };
     if (stat !== undefined) {
       const original = await textBefore(placed);
@@ -148,7 +152,7 @@ export class Planner {
     if (node === undefined) return fileOnDisk(placed, call);
     if (isGone(node)) throw notFound(call.access.place);
     if (typeof node === "string" || node.kind === "remove") throw isADirectory(call.access.place);
-    return node.kind === "file" ? node : { ...(await fileOnDisk({}, node.from)), at: node.at };
+    return node.kind === "file" ? node : { ...(await fileOnDisk(onlyEncoding(placed), node.from)), at: node.at };
   }
 
   async #remove(placed: Of<"delete">): Promise<void> {
@@ -202,7 +206,7 @@ export class Planner {
     // A diff names the source as it was before all of it.
     const node = this.#look(from);
     const isOnDisk = node === undefined || typeof node === "string" || node.kind !== "file" || node.disk !== undefined;
-    const source = isOnDisk ? await fileOnDisk({}, from) : node;
+    const source = isOnDisk ? await fileOnDisk(onlyEncoding(placed), from) : node;
     const { form, text } = source;
     const file: FileEntry = {
       kind: "file",

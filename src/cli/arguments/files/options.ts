@@ -49,7 +49,7 @@ export const FILE_COMMANDS = {
     ...{ old: VALUE, new: VALUE, expect: VALUE, all: FLAG, edits: VALUE },
     ...{ encoding: VALUE, "if-match": VALUE, "dry-run": { ...FLAG, short: "n" } },
   },
-  patch: { in: VALUE, "dry-run": { ...FLAG, short: "n" } },
+  patch: { in: VALUE, encoding: VALUE, "dry-run": { ...FLAG, short: "n" } },
   put: {
     ...{ recursive: { ...FLAG, short: "r" }, "no-clobber": { ...FLAG, short: "n" } },
     parents: { ...FLAG, short: "p" },
