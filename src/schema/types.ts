@@ -103,11 +103,11 @@ export interface PatchInput {
    */
   root: string;
   /**
-   * Folder that the paths are in; default the root
+   * Folder that the paths are in
    */
   path?: string;
   /**
-   * A unified diff, or *** Begin Patch … *** End Patch, with *** Add File: / Update File: / Delete File: PATH, *** Move to: PATH, @@ hunks
+   * A unified diff, or *** Begin Patch … *** End Patch, with *** Add File: PATH (or Update, Delete), *** Move to: PATH, @@ hunks
    */
   patch?: string;
   /**
