@@ -32,8 +32,14 @@ describe("file:patch on files that are not UTF-8", () => {
 
   test("does not guess what bytes new text has", async () => {
     ground.put("f", latin1("caf\xe9\nold\n"));
-    expect(await fail(["@@", "-old", "+th\xe9"])).toMatchObject({ code: "NOT_TEXT", message: expect.stringMatching(/encoding/) });
-    expect(await fail(["@@", "-caf\ufffd", "+CAF\ufffd"])).toMatchObject({ code: "NOT_TEXT", message: expect.stringMatching(/encoding/) });
+    expect(await fail(["@@", "-old", "+th\xe9"])).toMatchObject({
+      code: "NOT_TEXT",
+      message: expect.stringMatching(/encoding/),
+    });
+    expect(await fail(["@@", "-caf\ufffd", "+CAF\ufffd"])).toMatchObject({
+      code: "NOT_TEXT",
+      message: expect.stringMatching(/encoding/),
+    });
     expect(ground.get("f")).toEqual(latin1("caf\xe9\nold\n"));
   });
 
