@@ -87,11 +87,9 @@ export class HostBackend implements Backend {
   get engine(): EngineName {
     return this.#root.jail.engine;
   }
-
   get jail(): Jail {
     return this.#root.jail;
   }
-
   get foldsCase(): boolean {
     return this.#root.jail.foldsCase;
   }
