@@ -7,7 +7,7 @@ export const LAUNCH = ["node", "/path/to/venue-files/dist/cli.js"];
 const FOLDER = "/path/to/project";
 
 const [command, ...before] = LAUNCH;
-const args = [...before, "mcp", FOLDER];
+const args = [...before, "mcp", FOLDER, "--deny", "@secrets"];
 /** An object of one key with an object of one entry, on one line as far as the entry. */
 const json = (key, entry) => {
   const text = JSON.stringify(entry)
@@ -16,7 +16,8 @@ const json = (key, entry) => {
   return `{ "${key}": { "files":\n  ${text}\n} }`;
 };
 const quoted = args.map((one) => JSON.stringify(one)).join(", ");
-const line = [command, ...args].join(" ");
+/** PowerShell would take `@secrets` for a variable. */
+const line = [command, ...args].join(" ").replace("@secrets", '"@secrets"');
 
 /** Title, language and text of each snippet. */
 export const SNIPPETS = [
@@ -32,7 +33,7 @@ export const SNIPPETS = [
   [
     "Goose (`~/.config/goose/config.yaml`)",
     "yaml",
-    `extensions:\n  files: { name: files, type: stdio, enabled: true, cmd: ${command}, args: [${args.join(", ")}], timeout: 300 }`,
+    `extensions:\n  files: { name: files, type: stdio, enabled: true, cmd: ${command}, args: [${quoted}], timeout: 300 }`,
   ],
   ["opencode (`opencode.json`)", "json", json("mcp", { type: "local", command: [command, ...args], enabled: true })],
 ];

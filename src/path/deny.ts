@@ -25,7 +25,7 @@ interface PathPattern {
  * @throws Error whose message completes "must be a glob: …"
  */
 export function compileDeny(patterns: readonly string[], options: DenyOptions): PathPolicy {
-  const exact = compile(patterns, (name) => name);
+  const exact = compile(patterns, asIs);
   let folded: PathPolicy | undefined;
   const inFolded = (): PathPolicy => {
     folded ??= compile(patterns, foldName);
@@ -41,6 +41,14 @@ export function compileDeny(patterns: readonly string[], options: DenyOptions): 
       return (isFolded ? inFolded() : exact).anchors(directory, name);
     },
     denies: (segments) => exact.denies(segments) || (options.foldsCase && inFolded().denies(segments)),
+    patternOf: (segments) => {
+      const folds = options.foldsCase ? [asIs, foldName] : [asIs];
+      for (const written of patterns) {
+        const found = patternsOf(written).find((one) => folds.some((fold) => compile([one], fold).denies(segments)));
+        if (found !== undefined) return found === written ? `"${found}"` : `"${found}" of "${written}"`;
+      }
+      return undefined;
+    },
     isDoubtfulEntry: (directory, name) =>
       !options.foldsCase &&
       ((hasExceptions && hasCase(name)) || inFolded().deniesEntry(directory, name)) &&
@@ -51,6 +59,8 @@ export function compileDeny(patterns: readonly string[], options: DenyOptions): 
       !exact.denies(segments),
   };
 }
+
+const asIs = (name: string): string => name;
 
 const hasCase = (name: string): boolean => name.toLowerCase() !== name || name.toUpperCase() !== name;
 

@@ -10,7 +10,18 @@ const inside = (folder: string, ...names: readonly string[]): readonly string[] 
 const SETS: Readonly<Record<string, readonly string[]>> = {
   /** Files that usually hold keys and passwords, at any depth. */
   "@secrets": [
-    ...[".env", ".env.*", "*.pem", "*.key", "id_rsa*", "id_ed25519*", ".netrc", ".npmrc", ".git-credentials"],
+    // Templates hold names of variables, and no values.
+    ...[
+      ".env",
+      ".env.!(example|sample|template|dist)",
+      "*.pem",
+      "*.key",
+      "id_rsa*",
+      "id_ed25519*",
+      ".netrc",
+      ".npmrc",
+      ".git-credentials",
+    ],
     ...["**/.aws/**", "**/.ssh/**"],
   ],
   /** The repository of Git at any depth: a folder, or in worktrees and submodules a file. Its hooks are programs. */

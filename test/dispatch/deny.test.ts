@@ -21,8 +21,13 @@ beforeEach(() => {
   ground.put("plain/hidden", "only by its other name");
 });
 
-const denied = (verb: string, path: string) =>
-  failure("DENIED_BY_POLICY", `Cannot ${verb} "${path}": denied by policy of root "r". Do not retry`, path);
+/** The caller here may know the pattern, and is told where it is the path itself that is denied. */
+const denied = (verb: string, path: string) => {
+  const plain = path.replace(/[.*/]/g, "\\$&");
+  const by = String.raw`(?: \("(?:\.env|private/\*\*|links/hidden)" in file\.roots\.r\.deny\))?`;
+  const message = new RegExp(`^Cannot ${verb} "${plain}": denied by policy of root "r"${by}\\. Do not retry$`);
+  return failure("DENIED_BY_POLICY", expect.stringMatching(message) as never, path);
+};
 
 /** Every operation on one path, and what it needs beside it. */
 const CALLS: readonly [string, object][] = [
@@ -51,6 +56,21 @@ const PATHS = [
 ];
 
 describe("what the policy of a root denies", () => {
+  test.each([
+    [".env", '".env"'],
+    ["private/none/deep", '"private/**"'],
+    ["to-private", '"private/**"'],
+    ["plain/to-env", '".env"'],
+  ])("%s: whoever decides for the root is told the pattern and its key, nobody else", async (path, pattern) => {
+    const by = (await ground.fail("read", { path })).message;
+    expect(by).toBe(
+      `Cannot read "${path}": denied by policy of root "r" (${pattern} in file.roots.r.deny). Do not retry`,
+    );
+    const caps = [{ with: "file://r/", can: "crud" }];
+    const other = (await ground.fail("read", { path }, { caps })).message;
+    expect(other).toBe(`Cannot read "${path}": denied by policy of root "r". Do not retry`);
+  });
+
   test.each(PATHS.flatMap((path) => CALLS.map(([name, more]) => [name, path, more] as const)))(
     "is the same answer whether it exists: %s of %s, %j",
     async (name, path, more) => {

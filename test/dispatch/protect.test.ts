@@ -165,7 +165,11 @@ describe("what a root protects", () => {
       code: "CAPABILITY_DENIED",
     });
     expect(await ground.fail("write", { path: ".git/.env", content: "" })).toEqual(
-      failure("DENIED_BY_POLICY", 'Cannot write ".git/.env": denied by policy of root "r". Do not retry', ".git/.env"),
+      failure(
+        "DENIED_BY_POLICY",
+        'Cannot write ".git/.env": denied by policy of root "r" (".env" of "@secrets" in file.roots.r.deny). Do not retry',
+        ".git/.env",
+      ),
     );
   });
 });

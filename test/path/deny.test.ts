@@ -83,6 +83,25 @@ describe("a deny pattern", () => {
     ...[".git-credentials", ".aws", ".aws/credentials", "home/.aws/x", ".ssh/known_hosts", "home/.ssh"],
   ])("@secrets denies %s", (path) => expect(denies("@secrets", path)).toBe(true));
 
+  test.each([".env.example", "a/.env.sample", ".env.template", "apps/web/.env.dist"])(
+    "@secrets leaves the template %s alone",
+    (path) => expect([denies("@secrets", path), denies("@secrets", path, true)]).toEqual([false, false]),
+  );
+
+  test.each([".env.example.local", ".env.examples", ".env.production", ".env.dist~", ".env.", ".env.example/key.pem"])(
+    "@secrets denies %s, which is none",
+    (path) => expect([denies("@secrets", path), denies("@secrets", path, true)]).toEqual([true, true]),
+  );
+
+  test.each([
+    [["*.md", "@secrets"], "certs/x.pem", '"*.pem" of "@secrets"'],
+    [["@secrets", "build/**"], "build/out/a.js", '"build/**"'],
+    [["@secrets"], "home/.AWS/credentials", '"**/.aws/**" of "@secrets"'],
+    [["@secrets"], "a.txt", undefined],
+  ])("%j: the pattern of %s is named", (patterns, path, named) => {
+    expect(compileDeny(patterns, { foldsCase: true }).patternOf?.(path.split("/"))).toBe(named);
+  });
+
   test.each([".envrc", "key", "pem", "aws", "ssh/x", "id_dsa", "git-credentials", ".github/workflows"])(
     "@secrets leaves %s alone",
     (path) => expect(denies("@secrets", path)).toBe(false),

@@ -213,13 +213,12 @@ export const invalidPattern = (pattern: string, reason: string, position?: numbe
     ...(position === undefined ? {} : { position }),
   });
 
-/** `DENIED_BY_POLICY`, whether or not the path exists. @param verb the refused action: `read` */
-export const deniedByPolicy = (place: Place, verb: string): FileAdapterError =>
-  adapterError(
-    "DENIED_BY_POLICY",
-    `Cannot ${verb} "${p(place)}": denied by policy of root "${r(place)}". Do not retry`,
-    at(place),
-  );
+/** `DENIED_BY_POLICY`, whether or not the path exists. @param verb the refused action: `read` @param by what denies it, if told */
+export const deniedByPolicy = (place: Place, verb: string, by?: string): FileAdapterError => {
+  const where = by === undefined ? "" : ` (${escapeText(by)} in file.roots.${r(place)}.deny)`;
+  const text = `Cannot ${verb} "${p(place)}": denied by policy of root "${r(place)}"${where}. Do not retry`;
+  return adapterError("DENIED_BY_POLICY", text, at(place));
+};
 
 /** `DENIED_BY_POLICY` for what may be read, whether or not the path exists. @param verb the refused action: `write` */
 export const protectedByPolicy = (place: Place, verb: string): FileAdapterError =>

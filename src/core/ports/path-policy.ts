@@ -5,6 +5,8 @@
 export interface PathPolicy {
   /** Whether a path, or a directory above it, is denied. @param segments from the root, which itself is never denied */
   denies(segments: readonly string[]): boolean;
+  /** The pattern that denies a path, and the set it is of: `"*.pem" of "@secrets"`. For who wrote it. */
+  patternOf?(segments: readonly string[]): string | undefined;
   /**
    * Whether a path that is allowed would be denied in a directory that folds case: whoever resolves it has to look. Absent: never.
    */

@@ -1,11 +1,12 @@
 // The Access of one call: checks deny and protect patterns, grants and the paths a facade protects, for the requested path and the real one.
 
 import type { Authoriser } from "../../authz/authorise.js";
-import type { Ability } from "../../core/call/capability.js";
+import { type Ability, APPROVE } from "../../core/call/capability.js";
 import type { PathRules, RelPath } from "../../core/call/path.js";
 import { isSamePath } from "../../core/call/path.js";
 import type { CallScope } from "../../core/call/scope.js";
 import type { CallTerms } from "../../core/call/terms.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict, deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Access, PlacePolicy, SpellingRules } from "../../core/ports/backend.js";
@@ -181,9 +182,15 @@ export class CallAccess implements Access {
   }
 
   #requireAllowed(segments: readonly string[]): void {
-    if (this.#denials?.denies(segments) === true) throw deniedByPolicy(this.place, this.verb);
+    if (this.#denials?.denies(segments) === true) throw this.#denied(segments);
     if (this.#protections?.denies(segments) === true) throw protectedByPolicy(this.place, this.verb);
     if (this.#isProtected?.(segments, this.verb) === true) throw permissionDenied(this.place);
+  }
+
+  /** Whoever decides for the root is told which pattern it is: the operator and the owner. */
+  #denied(segments: readonly string[]): FileAdapterError {
+    const isTold = this.#authoriser.allows([this.place.root], APPROVE);
+    return deniedByPolicy(this.place, this.verb, isTold ? this.#denials?.patternOf?.(segments) : undefined);
   }
 
   #policyBelow(policy: PathPolicy): PlacePolicy {
