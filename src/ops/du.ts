@@ -105,7 +105,7 @@ class SizeSum {
       timedOut: this.#stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
-      ...hintOf(completeness, ADVICE),
+      ...hintOf(completeness, this.#limit < MAX_LIMIT ? ADVICE : { ...ADVICE, limit: "Others are smaller" }),
     };
   }
 
@@ -164,6 +164,9 @@ class SizeSum {
     return "stop";
   }
 }
+
+/** The largest that can be passed. */
+const MAX_LIMIT = 10_000;
 
 const ADVICE = {
   limit: "Pass a larger limit",

@@ -12,6 +12,7 @@ import { Patience, Sieve } from "../search/entry-filter.js";
 import { compileGlobs, excludes, type Globs } from "../search/globs.js";
 import type { Pace } from "../search/match-budget.js";
 import { compareVisits } from "../search/order.js";
+import { countWithin } from "./content/clamp.js";
 import { type Following, walk } from "./searching/follow-links.js";
 import { patternReadings, type Reading } from "./searching/readings.js";
 import {
@@ -205,10 +206,14 @@ class GlobSearch implements Following {
   answer(sieve: Sieve, binding: Binding): GlobOutput {
     const isSorted = this.#input.sort === "modified";
     if (isSorted) this.#found.sort((a, b) => b.modified - a.modified || compareVisits(a.path, b.path));
-    const shown = this.#found.slice(0, this.#limit);
+    const most = this.#parts.base.budget?.defaultBytes ?? Number.POSITIVE_INFINITY;
+    const found = this.#found.slice(0, this.#limit);
+    const paths = found.map((one) => one.shown);
+    const shown = found.slice(0, countWithin(paths, most));
     const before = this.#parts.resume?.counted ?? 0;
     const isCut = this.#total - before > shown.length;
-    const reason: Incomplete | undefined = sieve.isExhausted ? "error" : isCut ? "limit" : sieve.stopped;
+    const cut = shown.length < found.length ? "bytes" : isCut ? "limit" : undefined;
+    const reason: Incomplete | undefined = sieve.isExhausted ? "error" : (cut ?? sieve.stopped);
     const last = isCut ? (shown.at(-1)?.path ?? []) : sieve.reached;
     // Results sorted by time have one page: files that change between pages would be missed or appear twice.
     // After "error" there is no cursor, since a next page would not revisit the skipped entries.
@@ -220,15 +225,19 @@ class GlobSearch implements Following {
       ...sieve.hidden.part(),
     };
     return {
-      paths: shown.map((one) => one.shown),
+      paths: paths.slice(0, shown.length),
       totalMatches: this.#total,
       ...(this.#total === 0 ? { filesSeen: this.#seen } : {}),
       countIsComplete: sieve.stopped === undefined && !sieve.isExhausted,
       timedOut: sieve.stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
-      ...this.#hint(hintOf(completeness, ADVICE, this.#input.links && { symlinks: DEAD_LINKS }).hint),
+      ...this.#hint(hintOf(completeness, this.#advice, this.#input.links && { symlinks: DEAD_LINKS }).hint),
     };
+  }
+
+  get #advice() {
+    return this.#limit < MAX_LIMIT ? ADVICE : { ...ADVICE, ...NARROWER };
   }
 
   #hint(hint: string | undefined): { hint?: string } {
@@ -238,7 +247,12 @@ class GlobSearch implements Following {
   }
 }
 
+/** The largest that can be passed. */
+const MAX_LIMIT = 5000;
+const NARROWER = { limit: "Pass a narrower pattern", bytes: "Pass a narrower pattern" };
+
 const ADVICE = {
+  ...NARROWER,
   limit: "Pass a larger limit or a narrower pattern",
   timeout: "Pass a larger timeoutMs, or a deeper path",
   visited: "Pass a deeper path",

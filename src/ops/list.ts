@@ -5,7 +5,7 @@ import type { Entry } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ListInput, ListOutput } from "../schema/types.js";
-import { clamp } from "./content/clamp.js";
+import { clamp, countWithin } from "./content/clamp.js";
 import { mimeByName } from "./content/mime.js";
 import { entryName } from "./searching/entry-name.js";
 import { hintOf } from "./searching/search.js";
@@ -17,14 +17,17 @@ export const list: Operation<ListInput, ListOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
-  async run(input, { root, path, access, terms, tagOf }) {
+  async run(input, { root, path, access, terms, tagOf, budget }) {
     const page = pageOf(input);
     const stamps = terms?.tags === true && tagOf !== undefined;
     const listed = await root.backend.list(path, stamps ? { ...page, stamps } : page, access);
-    const { entries: found, total, denied, unreadable } = listed;
+    const { total, denied, unreadable } = listed;
+    const names = listed.entries.map(({ name }) => name);
+    const most = budget === undefined ? names.length : countWithin(names, budget.defaultBytes);
+    const found = listed.entries.slice(0, most);
     const typed = terms?.listsTypes === true ? found.map(addMime) : found;
     const entries = stamps ? typed.map((entry) => addTag(entry, tagOf)) : typed;
-    const end = page.offset + page.limit;
+    const end = page.offset + (most < names.length ? most : page.limit);
     const counted = { ...(denied && { policy: denied }), ...(unreadable && { unreadable }) };
     const hidden = Object.keys(counted).length === 0 ? {} : { hidden: counted };
     const counts = { total, truncated: end < total };
@@ -101,5 +104,6 @@ const pageOf = (input: ListInput): Page => ({
 function noteOf(output: ListOutput, input: ListInput): { note?: string } {
   if (!output.truncated) return output.hint === undefined ? {} : { note: output.hint };
   const { offset, limit } = pageOf(input);
-  return { note: `Cut: ${output.entries.length} of ${output.total} entries. Go on with offset: ${offset + limit}` };
+  const { hint = `Go on with offset: ${offset + limit}` } = output;
+  return { note: `Cut: ${output.entries.length} of ${output.total} entries. ${hint}` };
 }

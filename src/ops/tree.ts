@@ -27,11 +27,11 @@ export const tree: Operation<TreeInput, TreeOutput> = {
     return {
       tree: `${linesOf({ ...survey.top, line }, 0)}\n`,
       ...{ truncated, entries, depthLimited },
-      ...completenessOf(survey),
+      ...completenessOf(survey, input),
     };
   },
-  render: ({ tree: text, ...rest }) => {
-    const note = rest.reason === "error" ? rest.hint : cutNote(rest);
+  render: ({ tree: text, ...rest }, input) => {
+    const note = rest.reason === "error" ? rest.hint : cutNote(rest, input);
     return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
   },
 };
@@ -50,8 +50,7 @@ async function surveyOptions(
   return {
     base,
     followsLinks: input.links !== undefined,
-    maxDepth: clamp(input.maxDepth, { low: 1, high: 10, otherwise: 3 }),
-    maxEntries: clamp(input.maxEntries, { low: 1, high: 5000, otherwise: 500 }),
+    ...boundsOf(input),
     sizes: input.info === "size",
     ignore: found && { rules: found.rules, unread: found.unread, entersGit: isGitBase(path.segments) },
     exclude: excluded,
@@ -59,19 +58,39 @@ async function surveyOptions(
   };
 }
 
-function completenessOf({ isCut, isTired, depthLimited, isExhausted, hidden }: Survey) {
+const MAX_DEPTH = 10;
+const MAX_ENTRIES = 5000;
+
+const boundsOf = ({ maxDepth, maxEntries }: TreeInput) => ({
+  maxDepth: clamp(maxDepth, { low: 1, high: MAX_DEPTH, otherwise: 3 }),
+  maxEntries: clamp(maxEntries, { low: 1, high: MAX_ENTRIES, otherwise: 500 }),
+});
+
+/** Inputs that show more than this one does, beside a deeper path. */
+function largerInputs(input: TreeInput): Record<"limit" | "depth", string> {
+  const { maxDepth, maxEntries } = boundsOf(input);
+  return {
+    limit: maxEntries < MAX_ENTRIES ? `, or maxEntries: ${MAX_ENTRIES}` : "",
+    depth: maxDepth < MAX_DEPTH ? `, or maxDepth: ${MAX_DEPTH}` : "",
+  };
+}
+
+function completenessOf({ isCut, isTired, depthLimited, isExhausted, hidden }: Survey, input: TreeInput) {
   const early = isTired ? "visited" : isCut ? "limit" : depthLimited ? "depth" : undefined;
   const reason: "limit" | "visited" | "depth" | "error" | undefined = isExhausted ? "error" : early;
   const cut = { ...(reason === undefined ? {} : { reason }), ...hidden.part() } as const;
-  return { complete: reason === undefined, ...cut, ...hintOf(cut, ADVICE) };
+  return { complete: reason === undefined, ...cut, ...hintOf(cut, adviceOf(input)) };
 }
 
-const ADVICE = {
-  limit: "Pass a deeper path or a larger maxEntries",
-  visited: "Numbers of what is left out are too low. Pass a deeper path",
-  depth: "Pass a deeper path or a larger maxDepth",
-  error: EXHAUSTED,
-};
+function adviceOf(input: TreeInput) {
+  const { limit, depth } = largerInputs(input);
+  return {
+    limit: `Pass a deeper path${limit === "" ? ", or list it" : limit}`,
+    visited: "Numbers of what is left out are too low. Pass a deeper path, or list it",
+    depth: `Pass a deeper path${depth}`,
+    error: EXHAUSTED,
+  };
+}
 
 /** The lines of a folder and what is in it, without the first indent and the last line feed. */
 function linesOf({ line, shown, left }: Folder, depth: number): string {
@@ -88,12 +107,12 @@ function entryLine(entry: WalkEntry): string {
   return `${entry.isUsual === true ? entry.name : entryName(entry.name)}${mark}${size}`;
 }
 
-function cutNote({ truncated, entries, depthLimited, hidden, hint }: Omit<TreeOutput, "tree">): string | undefined {
-  if (truncated)
-    return withHidden(
-      `Cut after ${entries} entries. Call file_tree with a deeper path, or a larger maxEntries`,
-      hidden,
-    );
-  if (!depthLimited) return hint;
-  return withHidden("Some directories were not entered. Call file_tree on them, or with a larger maxDepth", hidden);
+function cutNote(
+  { truncated, entries, depthLimited, hidden, hint }: Omit<TreeOutput, "tree">,
+  input: TreeInput,
+): string | undefined {
+  const { limit, depth } = largerInputs(input);
+  const instead = limit === "" ? ", or file_list" : limit;
+  if (truncated) return withHidden(`Cut after ${entries} entries. Call file_tree with a deeper path${instead}`, hidden);
+  return depthLimited ? withHidden(`Some directories were not entered. Call file_tree on them${depth}`, hidden) : hint;
 }

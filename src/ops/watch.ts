@@ -38,7 +38,7 @@ function hintOf({ overflow, isCut, isCovered }: { overflow: boolean; isCut: bool
   return isCovered
     ? {}
     : {
-        hint: "Changes by other programs are looked for every few seconds, and not everywhere in a large tree: go on with this cursor",
+        hint: "Changes by other programs are looked for every few seconds, and not everywhere in a large tree",
       };
 }
 

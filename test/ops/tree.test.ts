@@ -324,11 +324,11 @@ describe("what a model sees of file:tree", () => {
     expect(await ground.render("tree", { maxEntries: 1 })).toMatchObject({
       text: "r/\n\ta/\n\t\t… 1 more\n",
       rest: { truncated: true, entries: 1 },
-      note: "Cut after 1 entries. Call file_tree with a deeper path, or a larger maxEntries",
+      note: "Cut after 1 entries. Call file_tree with a deeper path, or maxEntries: 5000",
     });
     expect(await ground.render("tree", { maxDepth: 1 })).toMatchObject({
       rest: { depthLimited: true },
-      note: "Some directories were not entered. Call file_tree on them, or with a larger maxDepth",
+      note: "Some directories were not entered. Call file_tree on them, or maxDepth: 10",
     });
   });
 
@@ -338,10 +338,10 @@ describe("what a model sees of file:tree", () => {
     const ignored = '1 gitignored path hidden; pass ignore: "none"';
     const note = async (more: object) => (await ground.render("tree", { ignore: "gitignore", ...more })).note;
     expect(await note({ maxDepth: 1 })).toBe(
-      `Some directories were not entered. Call file_tree on them, or with a larger maxDepth. ${ignored}`,
+      `Some directories were not entered. Call file_tree on them, or maxDepth: 10. ${ignored}`,
     );
     expect(await note({ maxEntries: 3 })).toBe(
-      `Cut after 3 entries. Call file_tree with a deeper path, or a larger maxEntries. ${ignored}`,
+      `Cut after 3 entries. Call file_tree with a deeper path, or maxEntries: 5000. ${ignored}`,
     );
   });
 });

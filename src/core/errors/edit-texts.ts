@@ -118,11 +118,11 @@ export function overlappingEdits(place: Place, edits: readonly [number, number])
   });
 }
 
-/** @param encoding of the file, which has no way to write it */
-export const notEncodable = (place: Place, encoding = "utf-8"): FileAdapterError =>
+/** @param encoding of the file, which has no way to write it @param otherwise another way than other characters */
+export const notEncodable = (place: Place, encoding = "utf-8", otherwise = ""): FileAdapterError =>
   adapterError(
     "NOT_TEXT",
-    `The file's encoding, ${escapeText(encoding)}, has no way to write the new text. Use characters it has, or write bytes (base64)`,
+    `The file's encoding, ${escapeText(encoding)}, has no way to write the new text. Use characters it has${otherwise}`,
     at(place),
   );
 

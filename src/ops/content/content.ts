@@ -29,6 +29,7 @@ export interface ContentSource {
 /** Input fields whose values are file content. */
 export const CONTENT_FIELDS = ["content", "value", "bytes"] as const;
 const SOURCES = [...CONTENT_FIELDS, "asset"] as const;
+const OR_BYTES = ", or write bytes (base64)";
 const BASE64 = /^[A-Za-z0-9+/]*$/;
 
 /** @throws INVALID_INPUT unless exactly one source is given; `null` is a value */
@@ -91,7 +92,7 @@ export function addedBodyOf(input: TextSource, call: PathCall): Body {
       throw notText(place, codec?.name ?? encoding, "Pass its encoding, or add bytes (base64)");
     }
     const bytes = codec.encode(textOf(input));
-    if (bytes === undefined) throw notEncodable(place, codec.name);
+    if (bytes === undefined) throw notEncodable(place, codec.name, OR_BYTES);
     return requireSize(bytes, content);
   };
   return { ...body, addedTo };
@@ -111,7 +112,7 @@ export function loadContent(input: ContentSource, call: ContentCall): Awaitable<
   if (input.bytes !== undefined) return requireSize(decodeBase64(input.bytes), call);
   const { place, encoding } = call;
   const bytes = encodeNew(textOf(input), encoding);
-  if (bytes === undefined) throw notEncodable(place, encoding);
+  if (bytes === undefined) throw notEncodable(place, encoding, OR_BYTES);
   return requireSize(bytes, call);
 }
 
