@@ -33,8 +33,7 @@ function parseSections({ patch, changes }: PatchInput): readonly Section[] {
   }
   const bytes = patch === undefined ? Buffer.byteLength(JSON.stringify(changes)) : Buffer.byteLength(patch);
   if (bytes > MAX_BYTES) {
-    const advice = "Divide it";
-    throw invalidInput(`A patch may have ${MAX_BYTES} bytes, not ${bytes}. ${advice}`, "/patch", "a smaller patch");
+    throw invalidInput(`A patch may have ${MAX_BYTES} bytes, not ${bytes}. Divide it`, "/patch", "a smaller patch");
   }
   const sections = patch === undefined ? (changes ?? []).map(sectionOf) : parsePatch(patch);
   if (sections.length > MAX_FILES) {

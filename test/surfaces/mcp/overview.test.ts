@@ -32,8 +32,8 @@ describe("the overview over MCP", () => {
   test.each([[{}], [{ ignore: null }], [{ ignore: "gitignore" }]])("has what Git has: %j", async (more) => {
     const { result } = await raw.call("file_tree", { root: "r", ...more });
     expect(textOf(result)).toBe("r/\n\t.git/\n\t.gitignore\n\tsrc/\n\t\tindex.ts\n");
-    expect(restOf(result)).toMatchObject({ complete: true, hidden: { gitignored: 2 } });
-    expect(result.content[1]).toEqual({ type: "text", text: '2 gitignored paths hidden; pass ignore: "none"' });
+    expect(restOf(result)).toMatchObject({ complete: true, hidden: { gitignored: 1 } });
+    expect(result.content[1]).toEqual({ type: "text", text: '1 gitignored path hidden; pass ignore: "none"' });
   });
 
   test("has everything where that is asked for", async () => {
