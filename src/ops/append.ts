@@ -39,6 +39,8 @@ export const append: Operation<AppendInput, AppendOutput> = {
 
 /** Text beyond ASCII is not put behind text of which nobody knows the encoding. @throws NOT_TEXT */
 async function requireSameEncoding(input: AppendInput, call: PathCall): Promise<void> {
-  if (!givesText(input) || (input.encoding ?? encodingOf(call)) !== undefined || isAscii(textOf(input))) return;
+  if (!givesText(input) || (input.encoding ?? encodingOf(call)) !== undefined) return;
+  // Text that is none is refused later: first comes what is wrong with the place.
+  if (isAscii(input.content ?? textOf(input))) return;
   if ((await knownEncoding(call)) === "other") throw otherEncoding(call.access.place);
 }

@@ -94,7 +94,12 @@ describe("an input", () => {
     ["mkdir", "parent", " - did you mean 'parents'?", "root, path, parents, ifNoneMatch, operationId"],
     ["read", "lenght", " - did you mean 'length'?", READ_FIELDS],
     ["read", "charset", `. Known fields: ${READ_FIELDS}`, READ_FIELDS],
-    ["tree", "max_depth", " - did you mean 'maxDepth'?", "root, path, maxDepth, maxEntries, info, ignore, exclude"],
+    [
+      "tree",
+      "max_depth",
+      " - did you mean 'maxDepth'?",
+      "root, path, maxDepth, maxEntries, info, links, ignore, exclude",
+    ],
     ["roots", "root", ". Known fields: none", "no fields"],
     ["stat", "__proto__", ". Known fields: root, path, hash, version", "root, path, hash, version"],
     ["stat", "constructor", ". Known fields: root, path, hash, version", "root, path, hash, version"],

@@ -89,6 +89,7 @@ describe("the audit", () => {
         {
           ...{ caller: "did:web:a.example", operation: "file:read", tool, resource: "file://r/s/there/f" },
           ...{ outcome: "CAPABILITY_DENIED", bytes: 0 },
+          denied: { required: { with: "file://r/s/there/f", can: "crud/read" }, have: [] },
         },
         { caller: "operator", operation: "file:read", tool, resource: "file://r/s/there/f", outcome: "OK", bytes: 1 },
         { caller: "operator", operation: tool, resource: "file://r/", outcome: "PATH_ESCAPES_ROOT", bytes: 0 },
