@@ -102,9 +102,15 @@ export async function removeInDrive(
   return id === undefined ? done : { ...done, id };
 }
 
-/** Times of entries decide merges, so none is set. @throws NOT_FOUND, NOT_SUPPORTED */
+/** The times of directories are those of their changes, which decide merges. @throws NOT_FOUND, NOT_SUPPORTED */
 export async function touchInDrive(drive: DriveDoor, { path, access }: At, { modified }: TouchOptions): Promise<void> {
-  const found = await drive.look((tree) => statAt(tree, path.segments));
+  const { segments } = path;
+  const found = await drive.look((tree) => statAt(tree, segments));
   if (found === undefined) throw notFound(access.place);
-  if (modified !== undefined) throw notSupportedByRoot(access.place, "setting times");
+  if (modified === undefined) return;
+  if (found.type === "directory") throw notSupportedByRoot(access.place, "setting times of directories");
+  await withReports(drive, access, async (tree) => {
+    await tree.setTime(segments, modified);
+    access.scope.commit();
+  });
 }

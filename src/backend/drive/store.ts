@@ -64,7 +64,7 @@ export async function store(drive: DriveDoor, { path, body, how, check }: Storin
     if (repeated !== undefined) return repeated;
     await makeDirectories(tree, path, { from: spot.depth, to: last });
     const { bytes, created } = await (how.verb === "write"
-      ? tree.writeFile(segments, put)
+      ? tree.writeFile(segments, put, how.modified)
       : tree.appendFile(segments, put));
     access.scope.commit();
     const common = {

@@ -194,7 +194,8 @@ function byParentTime(own: Side, other: Side, pair: DirectoryPair): Side | undef
     return undefined;
   }
   const ownIsLater = pair.own.utime > pair.other.utime;
-  const node = fileNode(ownIsLater ? one.data : two.data, laterTime(pair.own.utime, pair.other.utime));
+  const { data, metadata } = ownIsLater ? one : two;
+  const node = fileNode(data, laterTime(pair.own.utime, pair.other.utime), metadata);
   return { node, ref: cellOf(node).ref };
 }
 

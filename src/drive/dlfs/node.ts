@@ -56,8 +56,24 @@ export function tombstone(utime: Utime): Node {
 /** A directory written locally has no metadata. */
 export const directoryNode = (entries: CadIndex, utime: bigint): Node => [entries, null, null, utime];
 
-/** A file written locally has no metadata. */
-export const fileNode = (data: Uint8Array | LazyValue, utime: bigint): Node => [null, data, null, utime];
+/**
+ * A file written locally. Its metadata is nil, or the time that a client gave it, a Long in milliseconds since the epoch:
+ * merges go by `utime`, and take a file as a whole.
+ */
+export const fileNode = (data: Uint8Array | LazyValue, utime: bigint, metadata: Value = null): Node => [
+  null,
+  data,
+  metadata,
+  utime,
+];
+
+/** The metadata of a file with a time of its own. */
+export const metadataFor = (modified: number | undefined): Value =>
+  modified === undefined ? null : BigInt(Math.floor(modified));
+
+/** The time of a file as its clients know it, in milliseconds since the epoch. */
+export const modifiedOf = (metadata: Value | undefined, utime: bigint): number =>
+  Number(typeof metadata === "bigint" ? metadata : utime);
 
 /**
  * The view of a node; its entries or data are not read.

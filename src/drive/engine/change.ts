@@ -9,7 +9,7 @@ import { type Cell, hashOfRef, isBranch, toHex } from "../cad3/ref.js";
 import { BLOB_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { invalidPath } from "../dlfs/name.js";
-import { directoryNode, fileNode, laterTime, type Node, tombstone, viewOf } from "../dlfs/node.js";
+import { directoryNode, fileNode, laterTime, metadataFor, type Node, tombstone, viewOf } from "../dlfs/node.js";
 import { replaceAt } from "../dlfs/tree-path.js";
 import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE } from "./content/blob-writer.js";
 import { compareTrees, type Difference, withContentOf } from "./content/differences.js";
@@ -123,24 +123,25 @@ export class DriveEdit implements DriveChange {
     this.#isOpen = false;
   }
 
-  stat(path: readonly string[]): Promise<DriveStat | undefined> {
-    return this.#guarded(path, (tree) => statAt(tree, path));
-  }
-
-  entries(path: readonly string[]): Promise<readonly DriveEntry[]> {
-    return this.#guarded(path, (tree) => entriesAt(tree, path));
-  }
-
+  stat = (path: readonly string[]): Promise<DriveStat | undefined> => this.#guarded(path, (tree) => statAt(tree, path));
+  entries = (path: readonly string[]): Promise<readonly DriveEntry[]> =>
+    this.#guarded(path, (tree) => entriesAt(tree, path));
   readFile(path: readonly string[], offset: number, length: number, into?: Buffer): Promise<DriveRead> {
     return this.#guarded(path, (tree) => readAt(tree, path, { offset, length, into }));
   }
 
-  writeFile(path: readonly string[], content: DriveContent): Promise<DriveWrite> {
-    return this.#put(path, content, false);
-  }
+  writeFile = (path: readonly string[], content: DriveContent, modified?: number): Promise<DriveWrite> =>
+    this.#put(path, content, metadataFor(modified));
+  appendFile = (path: readonly string[], content: DriveContent): Promise<DriveWrite> =>
+    this.#put(path, content, undefined);
 
-  appendFile(path: readonly string[], content: DriveContent): Promise<DriveWrite> {
-    return this.#put(path, content, true);
+  setTime(path: readonly string[], modified: number): Promise<void> {
+    return this.#edit(path, (root) => {
+      const slot = this.#fileSlot(root, path);
+      if (slot.live?.kind !== "file") throw notFound(path);
+      const node = fileNode(slot.live.data, slot.stamp, metadataFor(modified));
+      return { root: this.#place(slot, node), result: undefined, added: 0 };
+    });
   }
 
   async makeDirectory(path: readonly string[]): Promise<boolean> {
@@ -195,7 +196,8 @@ export class DriveEdit implements DriveChange {
     return { root: this.#place({ ...slot, stamp }, nodeWith(source, stamp)), stamp };
   }
 
-  async #put(path: readonly string[], content: DriveContent, isAppend: boolean): Promise<DriveWrite> {
+  async #put(path: readonly string[], content: DriveContent, metadata: Value | undefined): Promise<DriveWrite> {
+    const isAppend = metadata === undefined;
     if (path.length === 0) throw isADirectory(path);
     // Before the content is requested, which may be expensive.
     const isAtHand = content instanceof Uint8Array && !isAppend;
@@ -219,7 +221,7 @@ export class DriveEdit implements DriveChange {
     return this.#edit(path, (root) => {
       const slot = this.#fileSlot(root, path);
       return {
-        root: this.#place(slot, fileNode(dataOf(top, scope), slot.stamp)),
+        root: this.#place(slot, fileNode(dataOf(top, scope), slot.stamp, metadata ?? null)),
         result: { bytes: length - edge.length, created: slot.live === undefined },
         added: length - knownSize(slot.live, scope),
       };

@@ -81,9 +81,12 @@ export interface DriveWrite {
 export interface DriveChange extends DriveSnapshot {
   /**
    * Replaces the content.
+   * @param modified time that the file gets, in milliseconds since the epoch. Absent: that of the change
    * @throws IS_A_DIRECTORY, TOO_LARGE, and errors of the content stream
    */
-  writeFile(path: readonly string[], content: DriveContent): Promise<DriveWrite>;
+  writeFile(path: readonly string[], content: DriveContent, modified?: number): Promise<DriveWrite>;
+  /** Gives a file a time, in milliseconds since the epoch. @throws IS_A_DIRECTORY, NOT_FOUND */
+  setTime(path: readonly string[], modified: number): Promise<void>;
   /**
    * Appends; creates the file if needed.
    * @throws as writeFile

@@ -8,7 +8,7 @@ import { textOf } from "../../cad3/encoding/parsed.js";
 import type { CadIndex } from "../../cad3/maps/index-map.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import { NIL, NIL_TAG } from "../../cad3/scalar.js";
-import { notANode } from "../../dlfs/node.js";
+import { modifiedOf, notANode } from "../../dlfs/node.js";
 import { undefinedIfDamaged } from "../fault.js";
 import type { CellReader } from "./blob-reader.js";
 
@@ -24,7 +24,7 @@ export interface Slot {
 /** A node according to its own cell; its content is not read. */
 export type NodeSummary =
   | { readonly kind: "directory"; readonly utime: bigint; readonly entries: ParsedRef }
-  | { readonly kind: "file"; readonly utime: bigint; readonly data: ParsedRef }
+  | { readonly kind: "file"; readonly utime: bigint; readonly modified: number; readonly data: ParsedRef }
   | { readonly kind: "tombstone"; readonly utime: bigint };
 
 /**
@@ -126,11 +126,13 @@ const isNil = ({ bytes }: ParsedRef): boolean => bytes.length === 1 && bytes[0] 
 /** @returns `undefined` if damaged, so that the other entries can still be listed */
 export function summaryOf(cell: ParsedCell | undefined): NodeSummary | undefined {
   if (cell?.kind !== "vector" || cell.count !== 4) return undefined;
-  const [entries, data, , time] = cell.refs;
+  const [entries, data, meta, time] = cell.refs;
   const utime = time?.cell?.kind === "scalar" ? time.cell.value : undefined;
   if (entries === undefined || data === undefined || typeof utime !== "bigint") return undefined;
   if (isNil(data)) return isNil(entries) ? { kind: "tombstone", utime } : { kind: "directory", utime, entries };
-  return isNil(entries) ? { kind: "file", utime, data } : undefined;
+  if (!isNil(entries)) return undefined;
+  const metadata = meta?.cell?.kind === "scalar" ? meta.cell.value : undefined;
+  return { kind: "file", utime, modified: modifiedOf(metadata, utime), data };
 }
 
 /** The nodes of slots, in order; `undefined` for damaged ones. */

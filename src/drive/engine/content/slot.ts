@@ -61,4 +61,4 @@ export function requireOutside(from: readonly string[], to: readonly string[]): 
 
 /** A live node at another time. */
 export const nodeWith = (view: LiveView, stamp: bigint): Node =>
-  view.kind === "file" ? fileNode(view.data, stamp) : directoryNode(view.entries, stamp);
+  view.kind === "file" ? fileNode(view.data, stamp, view.metadata) : directoryNode(view.entries, stamp);

@@ -6,7 +6,7 @@ import { cellOf } from "../../cad3/encoding/cell.js";
 import type { IndexEntry } from "../../cad3/maps/index-node.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
-import { directoryOf, type FileNode, type NodeView, viewOf } from "../../dlfs/node.js";
+import { directoryOf, type FileNode, modifiedOf, type NodeView, viewOf } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
 import type { CellScope } from "../cells.js";
 import type { DriveEntry, DriveRead, DriveStat } from "../drives.js";
@@ -65,8 +65,8 @@ export async function statAt({ root, scope }: Tree, path: readonly string[]): Pr
   if (root === undefined) return path.length === 0 ? EMPTY : undefined;
   const view = await scope.run(() => viewAt(root, path));
   if (view === undefined) return undefined;
-  const modified = Number(view.utime);
-  if (view.kind === "directory") return { type: "directory", size: 0, modified };
+  if (view.kind === "directory") return { type: "directory", size: 0, modified: Number(view.utime) };
+  const modified = modifiedOf(view.metadata, view.utime);
   const known = knownSize(view, scope);
   const size = Number.isNaN(known) ? await sizeOf(view.data, scope) : known;
   return { type: "file", size, modified, content: toHex(cellOf(view.data).ref) };
@@ -119,7 +119,7 @@ async function describe(slots: readonly Slot[], scope: CellScope, listed: DriveE
   for (const [place, name] of names.entries()) {
     const node = nodes[place];
     if (name === undefined || node?.kind === "tombstone") continue;
-    const modified = Number(node?.utime ?? 0n);
+    const modified = node?.kind === "file" ? node.modified : Number(node?.utime ?? 0n);
     const size = sizes[place];
     if (node?.kind === "directory") listed.push({ name, type: "directory", size: 0, modified });
     else if (size !== undefined) {

@@ -13,6 +13,7 @@ import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
 import { codeOf, davError } from "./errors.js";
 import type { Locks, Spot } from "./locks/locks.js";
+import type { Checksums } from "./properties/checksums.js";
 import type { DeadProperties } from "./properties/dead.js";
 import { hrefOf, parentOf, pathText, type Target, targetOf } from "./target.js";
 
@@ -50,6 +51,7 @@ export interface DavState {
   readonly dav: HttpDav;
   readonly locks: Locks;
   readonly properties: DeadProperties;
+  readonly checksums: Checksums;
 }
 
 /** A request with its target, and the operations that it runs as its caller. */
@@ -58,6 +60,7 @@ export class DavCall {
   readonly dav: HttpDav;
   readonly locks: Locks;
   readonly properties: DeadProperties;
+  readonly checksums: Checksums;
   readonly exchange: Exchange;
   readonly target: Target;
   readonly #context: SurfaceContext;
@@ -68,11 +71,12 @@ export class DavCall {
   #known: { readonly root: string; readonly facts: RootFactsOfDav | undefined } | undefined;
 
   /** @throws HttpError 400 */
-  constructor(host: HttpHost, { dav, locks, properties }: DavState, exchange: Exchange) {
+  constructor(host: HttpHost, { dav, locks, properties, checksums }: DavState, exchange: Exchange) {
     this.host = host;
     this.dav = dav;
     this.locks = locks;
     this.properties = properties;
+    this.checksums = checksums;
     this.exchange = exchange;
     this.target = targetOf(exchange.request.raw.url ?? "");
     this.#isReading = READING.includes(exchange.request.method);

@@ -20,6 +20,7 @@ import { options } from "./methods/options.js";
 import { propfind } from "./methods/propfind.js";
 import { proppatch } from "./methods/proppatch.js";
 import { put } from "./methods/put.js";
+import { Checksums } from "./properties/checksums.js";
 import { DeadProperties } from "./properties/dead.js";
 
 type Method = (call: DavCall) => Promise<FastifyReply>;
@@ -64,7 +65,7 @@ export const davCors = (request: FastifyRequest): CorsArea | undefined => (isInF
 
 export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): void {
   const locks = new Locks({ most: dav.maxLocks, now: () => host.nowMs() });
-  const state = { dav, locks, properties: new DeadProperties(dav.propertyFile) };
+  const state = { dav, locks, properties: new DeadProperties(dav.propertyFile), checksums: new Checksums() };
   app.register((scope, _options, done) => {
     // Bodies are streams of any type, and are read by the methods.
     scope.removeAllContentTypeParsers();

@@ -11,6 +11,7 @@ import { isRead, refuseForm } from "../admission/read-body.js";
 import type { HttpFiles, HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { HangUp, hangUpOf } from "../plumbing/connection.js";
+import { digestsIn, requireDigests } from "../plumbing/digests.js";
 import { hashIn } from "../plumbing/entity-tags.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, tooManyRequests } from "../plumbing/http-error.js";
@@ -57,7 +58,10 @@ export async function getFile(
 
 /** `PUT /api/v1/files/<root>/<path>`: replaces the file with the body atomically; on failure nothing changes. */
 export const putFile = (host: HttpHost, exchange: Exchange): Promise<FastifyReply> =>
-  receive(host, exchange, ({ files, input, context }) => files.upload(input, uploadOf(exchange.request.raw), context));
+  receive(host, exchange, ({ files, input, context }) => {
+    const { raw } = exchange.request;
+    return files.upload(input, requireDigests(digestsIn(raw.headers), uploadOf(raw)), context);
+  });
 
 /**
  * `PATCH /api/v1/files/<root>/<path>`: adds the body to a file that has as many bytes as `Upload-Offset` says, part by part,

@@ -76,9 +76,9 @@ test("all of a PROPPATCH is done, or none", async () => {
 });
 
 test.each([
-  ["<D:getlastmodified>Sun, 09 Sep 2001 01:46:40 GMT</D:getlastmodified>", "200", "403"],
-  ["<D:lastmodified>1000000000</D:lastmodified>", "200", "403"],
-  ["<D:lastmodified>once</D:lastmodified>", "409", "403"],
+  ["<D:getlastmodified>Sun, 09 Sep 2001 01:46:40 GMT</D:getlastmodified>", "200", "200"],
+  ["<D:lastmodified>1000000000</D:lastmodified>", "200", "200"],
+  ["<D:lastmodified>once</D:lastmodified>", "409", "409"],
   [
     '<W:Win32LastModifiedTime xmlns:W="urn:schemas-microsoft-com:">Sun, 09 Sep 2001 01:46:40 GMT</W:Win32LastModifiedTime>',
     "200",
@@ -94,7 +94,7 @@ test.each([
     await venue.dav("PUT", at, { body: "x" });
     expect((await set(at, content)).text).toContain(`HTTP/1.1 ${status} `);
     const found = await venue.dav("PROPFIND", at, { headers: { depth: "0" } });
-    const isTime = content.includes("odified") && status === "200" && root === "docs";
+    const isTime = content.includes("odified") && status === "200";
     expect(textIn(found, "D:getlastmodified") === "Sun, 09 Sep 2001 01:46:40 GMT").toBe(isTime);
   }
 });

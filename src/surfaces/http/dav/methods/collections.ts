@@ -7,11 +7,14 @@ import type { DavCall } from "../call.js";
 import { DavError, sendEmpty } from "../errors.js";
 import { evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
-import { typeAt } from "./propfind.js";
+import { childrenOf, isNamed, type XmlElement } from "../xml/read.js";
+import { DAV, element } from "../xml/write.js";
+import { typeAt, xmlBody } from "./propfind.js";
+import { deadOf, type Planned, plan, propertiesIn } from "./proppatch.js";
 
 export async function mkcol(call: DavCall): Promise<FastifyReply> {
   const { target, exchange } = call;
-  if (announcesBody(exchange.request.raw)) throw new HttpError(415, "MKCOL takes no body");
+  const planned = planOf(await mkcolBody(call));
   const { root, space, segments } = target;
   if (root === undefined || (space === "dav" && segments.length === 0)) throw exists();
   await call.requireDrive(target);
@@ -20,8 +23,41 @@ export async function mkcol(call: DavCall): Promise<FastifyReply> {
   const making = segments.length === 0 ? call.runOnDrive("create-drive", root) : call.run("mkdir", target);
   const { created } = (await making) as { created: boolean };
   if (!created) throw exists();
-  call.properties.drop(call.spotOf(target));
+  const spot = call.spotOf(target);
+  call.properties.drop(spot);
+  await call.properties.change(spot, true, deadOf(planned));
   return sendEmpty(exchange.reply, 201);
+}
+
+/** The body of an extended MKCOL (RFC 5689); any other is refused, as RFC 4918 asks. @throws HttpError 413, 415 */
+async function mkcolBody(call: DavCall): Promise<XmlElement | undefined> {
+  if (!announcesBody(call.exchange.request.raw)) return undefined;
+  const body = await xmlBody(call).catch((error: unknown) => {
+    if (error instanceof HttpError && error.status === 400) return "no XML" as const;
+    throw error;
+  });
+  if (body === undefined) return undefined;
+  if (body === "no XML" || !isNamed(body, DAV, "mkcol")) {
+    throw new HttpError(415, "MKCOL takes no body but a DAV:mkcol of RFC 5689");
+  }
+  return body;
+}
+
+/** The properties of the new collection. @throws DavError 403 for one that cannot be set; nothing is made then */
+function planOf(body: XmlElement | undefined): readonly Planned[] {
+  if (body === undefined) return [];
+  const planned = propertiesIn(body).flatMap((instruction) => {
+    const { name, node } = instruction;
+    const isType = name.namespace === DAV && name.local === "resourcetype" && node !== undefined;
+    if (!isType) return [plan(instruction, true)];
+    if (childrenOf(node).every((type) => isNamed(type, DAV, "collection"))) return [];
+    throw new DavError(403, "Only plain collections can be made", { condition: element("D:valid-resourcetype") });
+  });
+  const refused = planned.find((one) => one.refused !== undefined)?.refused;
+  if (refused !== undefined) {
+    throw new DavError(403, "A property of DAV:mkcol cannot be set. Leave it out", { condition: refused.condition });
+  }
+  return planned;
 }
 
 const exists = (): DavError => new DavError(405, "There is something at this URL already");

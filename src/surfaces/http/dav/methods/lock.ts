@@ -131,7 +131,9 @@ function secondsOf(call: DavCall): number {
 /** `UNLOCK`: ends a lock of the caller's own. */
 export async function unlock(call: DavCall): Promise<FastifyReply> {
   const { target, locks, caller } = call;
-  const [, token] = /^\s*<([^<>\s]+)>\s*$/.exec(call.header("lock-token") ?? "") ?? [];
+  // Some clients leave out the brackets, and would leave the lock.
+  const [, coded, bare] = /^\s*(?:<([^<>\s]+)>|([^<>\s]+))\s*$/.exec(call.header("lock-token") ?? "") ?? [];
+  const token = coded ?? bare;
   if (token === undefined) throw badRequest("UNLOCK needs the header Lock-Token with one token in < and >");
   const found = target.root === undefined ? undefined : locks.find(token);
   if (found === undefined || !locks.covering(call.spotOf(target)).includes(found)) {

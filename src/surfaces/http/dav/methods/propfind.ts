@@ -9,6 +9,7 @@ import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall, Found } from "../call.js";
 import { DavError } from "../errors.js";
+import { CHECKSUMS } from "../properties/checksums.js";
 import { QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
 import { type PropertyRequest, propertyRequest } from "../properties/request.js";
 import { responseWriter } from "../properties/response.js";
@@ -31,9 +32,11 @@ export async function propfind(call: DavCall): Promise<FastifyReply> {
   const depth = depthOf(call);
   const wanted = propertyRequest(await xmlBody(call));
   const top = await resourceAt(call, wanted);
+  // A file has no members, whatever the depth.
+  if (depth === "infinity" && top.isCollection) throw infinite();
   const terms = {
     ...(asksFor(wanted, "getcontenttype") ? ({ listsTypes: true } as const) : {}),
-    ...(asksFor(wanted, "getetag") ? ({ tags: true } as const) : {}),
+    ...(["getetag", CHECKSUMS].some((name) => asksFor(wanted, name)) ? ({ tags: true } as const) : {}),
   };
   const rows = depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top, terms);
   const { request, reply } = call.exchange;
@@ -45,14 +48,18 @@ export async function propfind(call: DavCall): Promise<FastifyReply> {
   return reply;
 }
 
-function depthOf(call: DavCall): 0 | 1 {
+function depthOf(call: DavCall): 0 | 1 | "infinity" {
   const { depth } = call;
   if (depth === "0") return 0;
   if (depth === "1") return 1;
   if (depth !== "infinity") throw badRequest("Depth must be 0 or 1");
-  const condition = element("D:propfind-finite-depth");
-  throw new DavError(403, "Depth: infinity is not served. Ask with Depth: 1", { condition });
+  return depth;
 }
+
+const infinite = (): DavError =>
+  new DavError(403, "Depth: infinity is not served. Ask with Depth: 1", {
+    condition: element("D:propfind-finite-depth"),
+  });
 
 /** The XML body of a request; `undefined` if it is empty. @throws HttpError 400, 413 */
 export async function xmlBody({ exchange }: DavCall): Promise<XmlElement | undefined> {
@@ -94,7 +101,7 @@ const namesIn = (request: PropertyRequest): readonly XmlName[] =>
 const asksForQuota = (request: PropertyRequest): boolean =>
   namesIn(request).some(({ local }) => QUOTA_NAMES.includes(local));
 
-/** Quota and use of the root that holds a place, or of all drives of the caller. */
+/** Quota and use of the root that holds a place, without one those of its disk; or of all drives of the caller. */
 async function quotaOf(call: DavCall, target: Target): Promise<Quota | undefined> {
   const { root } = target;
   if (call.driveOf(target) !== undefined) {
@@ -103,7 +110,9 @@ async function quotaOf(call: DavCall, target: Target): Promise<Quota | undefined
     return { limit: call.dav.maxDriveBytes, used: sizes.reduce((sum, size) => sum + size, 0) };
   }
   const { quota } = (await call.roots()).find(({ name }) => name === root) ?? {};
-  return quota?.bytes === undefined ? undefined : { limit: quota.bytes, used: quota.usedBytes ?? 0 };
+  if (quota?.bytes !== undefined) return { limit: quota.bytes, used: quota.usedBytes ?? 0 };
+  const disk = await call.dav.root(root ?? "")?.usage?.();
+  return disk && { limit: disk.sizeBytes, used: disk.sizeBytes - disk.freeBytes };
 }
 
 /** The entry at a place. A file is not found by a URL that ends in a slash. */

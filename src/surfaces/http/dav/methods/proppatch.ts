@@ -23,7 +23,7 @@ interface Instruction {
 }
 
 /** Planned result of an instruction. */
-interface Planned {
+export interface Planned {
   readonly name: XmlName;
   /** Absent: it can be done. */
   readonly refused?: { readonly status: string; readonly condition?: Markup };
@@ -42,9 +42,9 @@ export async function proppatch(call: DavCall): Promise<FastifyReply> {
   if (found === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
   const isCollection = found.type === "directory";
   await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: false }]);
-  const isOnDrive = call.driveOf(target) !== undefined;
-  const planned = instructions.map((instruction) => plan(instruction, isOnDrive));
-  const dead = new Map(planned.filter((one) => "xml" in one).map(({ name, xml }) => [clark(name), xml]));
+  const isTimeless = isCollection && call.driveOf(target) !== undefined;
+  const planned = instructions.map((instruction) => plan(instruction, isTimeless));
+  const dead = deadOf(planned);
   const spot = call.spotOf(target);
   const refuse = (): Planned[] => planned.map((one) => ("xml" in one ? { ...one, refused: FULL } : one));
   let all: readonly Planned[] = properties.fits(spot, isCollection, dead) ? planned : refuse();
@@ -64,8 +64,19 @@ function instructionsIn(body: XmlElement | undefined): Instruction[] {
   if (body === undefined || !isNamed(body, DAV, "propertyupdate")) {
     throw badRequest("The body must be a DAV:propertyupdate");
   }
+  const all = propertiesIn(body);
+  if (all.length === 0) throw badRequest("DAV:propertyupdate names no property");
+  return all;
+}
+
+/** Dead properties among what is planned, by their names in Clark notation. */
+export const deadOf = (planned: readonly Planned[]): Map<string, string | undefined> =>
+  new Map(planned.filter((one) => "xml" in one).map(({ name, xml }) => [clark(name), xml]));
+
+/** What the `set` and `remove` in an element name. */
+export function propertiesIn(body: XmlElement): Instruction[] {
   const parts = childrenOf(body).filter((part) => isNamed(part, DAV, "set") || isNamed(part, DAV, "remove"));
-  const all = parts.flatMap((part) =>
+  return parts.flatMap((part) =>
     childrenOf(part)
       .filter((prop) => isNamed(prop, DAV, "prop"))
       .flatMap(childrenOf)
@@ -74,20 +85,19 @@ function instructionsIn(body: XmlElement | undefined): Instruction[] {
         return part.local === "set" ? { name, node } : { name };
       }),
   );
-  if (all.length === 0) throw badRequest("DAV:propertyupdate names no property");
-  return all;
 }
 
 const PROTECTED = { status: "403 Forbidden", condition: element("D:cannot-modify-protected-property") };
 const NO_TIME = { status: "409 Conflict" };
 const FULL = { status: "507 Insufficient Storage" };
 
-function plan({ name, node }: Instruction, isOnDrive: boolean): Planned {
+/** @param isTimeless its time is that of its last change: a directory of a drive */
+export function plan({ name, node }: Instruction, isTimeless: boolean): Planned {
   const { namespace, local } = name;
   const isTime = namespace === DAV && TIMES.includes(local);
-  const isWindowsTime = namespace === WIN32 && local === "Win32LastModifiedTime" && !isOnDrive;
+  const isWindowsTime = namespace === WIN32 && local === "Win32LastModifiedTime" && !isTimeless;
   if (isTime || isWindowsTime) {
-    if (node === undefined || isOnDrive) return { name, refused: PROTECTED };
+    if (node === undefined || isTimeless) return { name, refused: PROTECTED };
     const modified = timeIn(innerText(node));
     return modified === undefined ? { name, refused: NO_TIME } : { name, modified };
   }

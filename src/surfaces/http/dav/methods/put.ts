@@ -8,6 +8,7 @@ import type { Uploaded } from "../../../../core/ports/transfer.js";
 import { announcesBody } from "../../admission/linger.js";
 import { isRead } from "../../admission/read-body.js";
 import { uploadOf } from "../../endpoints/files.js";
+import { digestsIn, requireDigests } from "../../plumbing/digests.js";
 import { davTag } from "../../plumbing/entity-tags.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
@@ -20,7 +21,7 @@ export async function put(call: DavCall): Promise<FastifyReply> {
   const { request, reply } = exchange;
   try {
     const uploaded = await store(call);
-    const time = call.header("x-oc-mtime") !== undefined && call.driveOf(call.target) === undefined;
+    const time = call.header("x-oc-mtime") !== undefined;
     const etag = davTag(uploaded);
     const version: Record<string, string> = etag === undefined ? {} : { etag };
     const headers = { ...version, ...(time ? { "x-oc-mtime": "accepted" } : {}) };
@@ -36,7 +37,9 @@ async function store(call: DavCall): Promise<Uploaded> {
   requireFileUrl(call);
   if (call.header("content-range") !== undefined) throw badRequest("Content-Range is not supported on PUT");
   const modified = timeOf(call);
-  const body = requireLength(lengthOf(call), uploadOf(exchange.request.raw));
+  const { raw } = exchange.request;
+  const digests = digestsIn(raw.headers);
+  const body = requireLength(lengthOf(call), requireDigests(digests, uploadOf(raw)));
   await call.requireDrive(target);
   const conditions = await evaluateConditions(call);
   const spot = call.spotOf(target);
@@ -50,6 +53,12 @@ async function store(call: DavCall): Promise<Uploaded> {
     ...(conditions.isNew ? { ifNoneMatch: "*" } : {}),
   });
   if (uploaded.created) properties.dropOne(spot);
+  const { sha256, tag } = uploaded;
+  if (tag !== undefined) {
+    const all = new Map(digests.map(({ algorithm, hex }) => [algorithm, hex]));
+    if (sha256 !== undefined) all.set("sha256", sha256);
+    call.checksums.put(tag, [...all].map(([name, hex]) => `${name.toUpperCase()}:${hex}`).join(" "));
+  }
   const now = uploaded.sha256 === undefined ? undefined : hashText(uploaded.sha256);
   for (const lock of locks.on(spot)) if (conditions.tokens.has(lock.token)) lock.hash = now;
   return uploaded;

@@ -2,6 +2,7 @@
 
 import type { DavCall } from "../call.js";
 import { clark, DAV, element, fromClark, namedElement, type XmlName } from "../xml/write.js";
+import { CHECKSUMS, OWNCLOUD } from "./checksums.js";
 import { LIVE, type LiveProperty, livePropertyOf, type Resource } from "./live.js";
 import type { PropertyRequest } from "./request.js";
 
@@ -52,6 +53,8 @@ function propertiesFor(call: DavCall, request: PropertyRequest): (resource: Reso
   };
 }
 
+const checksumsOf: LiveProperty = ({ found }, call) => call.checksums.of(found?.tag)?.text;
+
 /** A property that a request names. */
 interface Asked {
   /** Name in Clark notation. */
@@ -63,8 +66,9 @@ interface Asked {
 }
 
 function askedFor(name: XmlName): Asked {
-  const write = name.namespace === DAV ? livePropertyOf(name.local) : undefined;
-  const live = write === undefined ? {} : { live: { write, isInAll: LIVE.has(name.local) } };
+  const own = name.namespace === OWNCLOUD && name.local === CHECKSUMS ? checksumsOf : undefined;
+  const write = name.namespace === DAV ? livePropertyOf(name.local) : own;
+  const live = write === undefined ? {} : { live: { write, isInAll: own === undefined && LIVE.has(name.local) } };
   return { key: clark(name), name: namedElement(name).text, ...live };
 }
 
