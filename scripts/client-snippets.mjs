@@ -22,14 +22,14 @@ const line = [command, ...args].join(" ").replace("@secrets", '"@secrets"');
 /** Title, language and text of each snippet. */
 export const SNIPPETS = [
   ["Claude Code", "sh", `claude mcp add files -- ${line}`],
-  ["Codex", "toml", `# ~/.codex/config.toml\n[mcp_servers.files]\ncommand = "${command}"\nargs = [${quoted}]`],
+  ["Codex", "toml", `# .codex/config.toml\n[mcp_servers.files]\ncommand = "${command}"\nargs = [${quoted}]`],
   [
-    "Claude Desktop (`claude_desktop_config.json`), Cursor (`.cursor/mcp.json`), Gemini CLI (`~/.gemini/settings.json`)",
+    "Claude Desktop (`claude_desktop_config.json`), Cursor (`.cursor/mcp.json`), Gemini CLI (`.gemini/settings.json`), Antigravity CLI (`.agents/mcp_config.json`), Kiro (`.kiro/settings/mcp.json`), Windsurf (`~/.codeium/windsurf/mcp_config.json`)",
     "json",
     json("mcpServers", { command, args }),
   ],
   ["VS Code (`.vscode/mcp.json`)", "json", json("servers", { type: "stdio", command, args })],
-  ["Zed (`settings.json`)", "json", json("context_servers", { source: "custom", command, args, env: {} })],
+  ["Zed (`.zed/settings.json`)", "json", json("context_servers", { source: "custom", command, args, env: {} })],
   [
     "Goose (`~/.config/goose/config.yaml`)",
     "yaml",

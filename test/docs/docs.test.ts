@@ -37,11 +37,11 @@ describe("docs", () => {
     expect(read("docs/configuration.md")).toBe(generateConfigurationReference());
   });
 
-  test("the venue's page names every endpoint there is", () => {
+  test("the page of the HTTP API names every endpoint there is", () => {
     const routes = [...read("src/surfaces/http/routes.ts").matchAll(/url: "([^"*]+?)\/?\*?"/g)].map(
       ([, url]) => url ?? "",
     );
-    const page = read("docs/venue.md");
+    const page = read("docs/http.md");
     expect(routes.length).toBeGreaterThan(15);
     // Values are named together.
     const missing = routes.filter((url) => !page.includes(url) && !/values\/(list|slice|count)$/.test(url));
