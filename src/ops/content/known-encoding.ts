@@ -20,14 +20,9 @@ export const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
  */
 export async function knownEncoding({ root, path, access }: PathCall): Promise<KnownEncoding | undefined> {
   if (!access.holds("crud/read")) return undefined;
-  let file: OpenFile;
+  let file: OpenFile | undefined;
   try {
     file = await root.backend.open(path, access);
-  } catch {
-    // The change itself says why.
-    return undefined;
-  }
-  try {
     const { size } = file;
     const head = await file.read(0, Math.min(size, LOOK));
     const codec = codecOf(head);
@@ -37,8 +32,11 @@ export async function knownEncoding({ root, path, access }: PathCall): Promise<K
     const tail = from >= size ? Buffer.alloc(0) : await file.read(from, size - from);
     const whole = size > head.length ? head.subarray(0, characterEnd(head, 0, { at: head.length, codec })) : head;
     return kindOf(whole, tail.subarray(characterStart(tail, 0, codec)));
+  } catch {
+    // The change itself says why, or mends a file of which the content is lost.
+    return undefined;
   } finally {
-    file.close();
+    file?.close();
   }
 }
 

@@ -27,6 +27,7 @@ const BASE = { seedFile: "./seed", stateDir: "./state", auth: { public: { enable
 const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   name: ["other"],
   hostname: ["127.0.0.1"],
+  hosts: [["files.example.org"]],
   port: [0],
   listen: [{ socket: "./state/venue.sock" }],
   baseUrl: ["http://localhost:9"],

@@ -477,6 +477,9 @@ function literal(path: string, read: (path: string) => string, answers = nothing
   };
 }
 
+/** One name to Linux: an entry of it could be removed, and there is none. */
+const REMOVABLE = { ...refused("INVALID_PATH"), delete: "ok", "delete, recursive": "ok" } as const;
+
 const LEXICAL: readonly EscapeRow[] = [
   lexical("../outside/vault/secret.txt", "PATH_ESCAPES_ROOT", out(...USES, "delete", "delete, recursive")),
   lexical("../outside/vault/", "PATH_ESCAPES_ROOT", out("list", "tree", "stat", "delete, recursive")),
@@ -511,7 +514,7 @@ const LEXICAL: readonly EscapeRow[] = [
   {
     name: "backslashes",
     path: "..\\outside\\canary.txt",
-    answers: refused("INVALID_PATH"),
+    answers: REMOVABLE,
     plain: { read: "gets out" },
     plainPath: ({ root }, path) => `${root}/${path.replaceAll("\\", "/")}`,
   },
@@ -522,7 +525,7 @@ const LEXICAL: readonly EscapeRow[] = [
     plain: { read: "gets out" },
     plainPath: ({ root }, path) => `${root}/${path.split("\0")[0]}`,
   },
-  { ...lexical("file.txt\n", "INVALID_PATH", { read: "ENOENT" }), name: "line break in the path" },
+  { ...lexical("file.txt\n", "INVALID_PATH", { read: "ENOENT" }), name: "line break in the path", answers: REMOVABLE },
   { ...lexical("\ud800", "INVALID_PATH", { read: "ENOENT" }), name: "lone surrogate in the path" },
   { ...lexical("x".repeat(256), "INVALID_PATH", { read: "ENAMETOOLONG" }), name: "segment of 256 bytes" },
   { ...lexical("a/".repeat(513), "INVALID_PATH", { read: "ENOENT" }), name: "path of 513 segments" },

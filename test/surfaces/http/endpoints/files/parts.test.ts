@@ -155,7 +155,12 @@ describe("a body of several parts", () => {
       return { bytes: part.length, created: false };
     };
     const access = { scope: { renew: () => {} }, place: { root: "r", path: "p" } };
-    const shared = { path: "p", access, limits: { maxUploadBytes: MOST }, root: { backend: { append } } };
+    const shared = {
+      path: { segments: ["p"], text: "p" },
+      access,
+      limits: { maxUploadBytes: MOST },
+      root: { backend: { append } },
+    };
     let offset = 0;
     for await (const part of partsOf(all([body], body.length))) {
       const input = { root: "r", path: "p", offset };
