@@ -43,7 +43,7 @@ export function unseenDifference(there: string, given: string): string | undefin
   const pairs = seen.map((token, index) => [all[first + index]?.raw ?? "", token.raw] as const);
   // At the start of what is given there may be what has no place of its own.
   const lead = seen.length < wanted.length ? [["", wanted[0]?.raw ?? ""] as const] : [];
-  const found = [...lead, ...pairs].find(([one, other]) => one !== other && !/^ *\n? *$/.test(one + other));
+  const found = [...lead, ...pairs].find(([one, other]) => one !== other && !/^ *(?:\n *)?$/.test(one + other));
   return found && `${pointsOf(found[0], found[1])} in place of ${pointsOf(found[1], found[0])}`;
 }
 

@@ -124,6 +124,21 @@ describe("a ticket", () => {
     expect(await statusOf(changed, options)).toEqual([403, '{"error":"Invalid or expired ticket"}']);
   });
 
+  test("serves for its place alone, also once nothing is there", async () => {
+    mkdirSync(join(base, "docs/docs"));
+    writeFileSync(join(base, "docs/docs/other.txt"), "inner");
+    await serve();
+    const [down, up] = [
+      await ticket({ path: "docs/other.txt", direction: "download" }),
+      await ticket({ path: "docs/new.txt", direction: "upload" }),
+    ];
+    expect(await statusOf(down)).toEqual([200, "inner"]);
+    renameSync(join(base, "docs/docs"), join(base, "docs/gone"));
+    expect((await statusOf(down))[0]).toBe(404);
+    await statusOf(up, { method: "PUT", body: "x" });
+    expect(existsSync(join(base, "docs/new.txt"))).toBe(false);
+  });
+
   test("ends with its time", async () => {
     await serve();
     const { output } = await issue({ ...DOWN, ttlSeconds: 60 });

@@ -21,6 +21,14 @@ const ALIKE = [
   ["soft", "so\u00adft", "nothing in place of U+00AD"],
 ] as const;
 
+test("runs of spaces do not hold the process", () => {
+  const spaces = " ".repeat(40_000);
+  const startedMs = Date.now();
+  // White space alone can be seen in the lines that are shown.
+  expect(unseenDifference(`a${spaces}\tb`, `a${spaces}b`)).toContain("U+0009 in place of");
+  expect(Date.now() - startedMs).toBeLessThan(5_000);
+}, 120_000);
+
 describe("a name that looks like another", () => {
   test.each(ALIKE)("%j and %j", async (there, given, difference) => {
     expect(lookOf(there)).toBe(lookOf(given));

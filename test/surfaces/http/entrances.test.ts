@@ -232,6 +232,7 @@ test("off loopback a Host that is not ours decides nothing", async () => {
     JSON.parse((await served.dav("GET", "/api/v1/status", { headers: { host, ...bearer } })).text).url;
   expect(await url("evil.example")).toBe(`http://0.0.0.0:${port}`);
   expect(await url(`nas.local:${port}`)).toBe(`http://nas.local:${port}`);
+  expect(await url("nas.local:99999")).toBe(`http://0.0.0.0:${port}`);
   const link = await served.dav("POST", "/api/v1/run", {
     headers: { host: "evil.example", "content-type": "application/json", ...bearer },
     body: JSON.stringify({ operation: "auth:issue", input: { label: "l", link: true } }),

@@ -38,8 +38,8 @@ export function fileRequest(
   const context = redeem(files, ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");
   if (context === "taken back") throw ticketTakenBack();
-  // Whoever asked for the ticket over MCP is still a model.
-  return { place, context: { surface, ...context } };
+  // Whoever asked for the ticket over MCP is still a model. A ticket is for one place, whatever is there by now.
+  return { place, context: { surface, ...context, exactPaths: true } };
 }
 
 function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["redeem"]>[1]) {

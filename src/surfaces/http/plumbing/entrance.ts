@@ -28,6 +28,7 @@ interface Authority {
   readonly text: string;
 }
 
+const MAX_PORT = 65_535;
 const PATH = /^(?:\/[\w.~-]+)+$/;
 
 /** The requested host: that of an absolute-form target (RFC 9112 §3.2.2), else the `Host` header. */
@@ -41,7 +42,7 @@ export function parseAuthority(text: string | undefined): Authority | undefined 
   const [, inBrackets, plain, port = ""] =
     /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]]+))(?::(\d{0,5}))?$/i.exec(text ?? "") ?? [];
   const name = (inBrackets ?? plain)?.toLowerCase();
-  if (name === undefined) return undefined;
+  if (name === undefined || Number(port) > MAX_PORT) return undefined;
   return { name, port, text: `${inBrackets === undefined ? name : `[${name}]`}${port === "" ? "" : `:${port}`}` };
 }
 

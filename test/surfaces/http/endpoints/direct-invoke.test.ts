@@ -259,3 +259,13 @@ test.each([
     expect([next, admitted.mock.results.at(-1)?.value]).toEqual([400, undefined]);
   },
 );
+
+test("a host with a port that none can have is refused, and the venue lives on", async () => {
+  const body = JSON.stringify({ operation: "file:read", input: {}, wait: true });
+  for (const Host of ["localhost:65536", "127.0.0.1:99999", "[::1]:70000"]) {
+    const { answers } = await bothWays(served, body, { Host });
+    expect([Host, ...answers.map(({ status }) => status)]).toEqual([Host, 403, 403]);
+  }
+  const { answers } = await bothWays(served, body, { Host: "localhost:65535" });
+  expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+});
