@@ -2,9 +2,7 @@
 
 /** A bad byte is this plus its value: U+DC80 to U+DCFF, halves of a surrogate pair. */
 const BASE = 0xdc00;
-/** With `u` only a half without its other half matches. */
-const BAD = /[\udc80-\udcff]/gu;
-const BAD_RUN = /[\udc80-\udcff]+/gu;
+const ASCII_END = 0x80;
 /** Any character beyond ASCII that is no bad byte. */
 const OTHER = /[^\0-\x7f\udc80-\udcff]/u;
 const LONGEST = 4;
@@ -15,7 +13,7 @@ export function brokenText(bytes: Buffer): string {
   let length = 0;
   for (let at = 0; at < bytes.length; ) {
     const byte = bytes[at] ?? 0;
-    const size = byte < 0x80 ? 1 : sequenceLength(bytes, at);
+    const size = byte < ASCII_END ? 1 : sequenceLength(bytes, at);
     if (size > 1) {
       const point = bytes.toString("utf8", at, at + size);
       for (let index = 0; index < point.length; index++) units[length++] = point.charCodeAt(index);
@@ -27,20 +25,35 @@ export function brokenText(bytes: Buffer): string {
 
 /** The bytes of a {@link brokenText}. */
 export function brokenBytes(text: string): Buffer {
-  const parts: Buffer[] = [];
-  let at = 0;
-  for (const { 0: run, index } of text.matchAll(BAD_RUN)) {
-    parts.push(Buffer.from(text.slice(at, index)), Buffer.from(Array.from(run, (one) => one.charCodeAt(0) - BASE)));
-    at = index + run.length;
+  const bytes = Buffer.allocUnsafe(brokenLength(text));
+  let to = 0;
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code < ASCII_END || isBad(text, at)) {
+      bytes[to++] = code < ASCII_END ? code : code - BASE;
+      at++;
+      continue;
+    }
+    let end = at + 1;
+    while (end < text.length && text.charCodeAt(end) >= ASCII_END && !isBad(text, end)) end++;
+    to += bytes.write(text.slice(at, end), to);
+    at = end;
   }
-  parts.push(Buffer.from(text.slice(at)));
-  return Buffer.concat(parts);
+  return bytes;
 }
 
 /** Length of {@link brokenBytes}. */
 export function brokenLength(text: string): number {
+  let bad = 0;
+  for (let at = 0; at < text.length; at++) if (isBad(text, at)) bad++;
   // A half is counted as the three bytes of a replacement character.
-  return Buffer.byteLength(text) - 2 * (text.match(BAD)?.length ?? 0);
+  return Buffer.byteLength(text) - 2 * bad;
+}
+
+/** Only a half without its other half is a bad byte. */
+function isBad(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= BASE + ASCII_END && code <= BASE + 0xff && (text.charCodeAt(at - 1) & 0xfc00) !== 0xd800;
 }
 
 /** Whether a broken text may be in another encoding: nothing in it beyond ASCII is UTF-8. */

@@ -23,6 +23,8 @@ export async function knownEncoding({ root, path, access }: PathCall): Promise<K
   let file: OpenFile | undefined;
   try {
     file = await root.backend.open(path, access);
+    // Now that links have been followed.
+    if (!access.holds("crud/read")) return undefined;
     const { size } = file;
     const head = await file.read(0, Math.min(size, LOOK));
     const codec = codecOf(head);

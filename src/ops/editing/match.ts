@@ -44,10 +44,13 @@ export interface Match {
 export class EditMatcher {
   readonly #text: string;
   readonly #terminators: readonly Terminator[];
+  readonly #willAdd: (chars: number) => void;
   #plain: PlainText | undefined;
 
-  constructor(text: string) {
+  /** @param willAdd throws where so many characters, at least, must not be added: each place may get a text of its own */
+  constructor(text: string, willAdd: (chars: number) => void = () => {}) {
     this.#text = text;
+    this.#willAdd = willAdd;
     this.#terminators = terminatorsIn(text);
   }
 
@@ -91,6 +94,7 @@ export class EditMatcher {
     const starts = spans.map(({ start }) => start);
     const found = isAll ? spans.length : count;
     if (!isAll && count !== edit.expect) return { found, starts, replacements: [] };
+    this.#willAdd(spans.length * withTerminator("\n", edit.newText).length);
     const textAt = fittingEnds(this.#text, this.#terminators, edit);
     return { found, starts, replacements: spans.map((one) => ({ ...one, text: textAt(one.start, one.end) })) };
   }

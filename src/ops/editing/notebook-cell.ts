@@ -2,11 +2,11 @@
 
 import { noSuchCell } from "../../core/errors/edit-texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
+import { isQuicklyParsed } from "../../schema/exact-json.js";
 import { stringEnd } from "../content/json-fault.js";
-import { applyReplacements } from "./apply.js";
 import { splitLines } from "./line-changes.js";
 import type { Edit, Replacement } from "./match.js";
-import type { Original } from "./original.js";
+import { type Original, textAfter } from "./original.js";
 import { planOf } from "./plan.js";
 import { sharedLines } from "./shared-lines.js";
 
@@ -25,7 +25,7 @@ interface Source extends Range {
   readonly isList: boolean;
 }
 
-/** @param cell 1-based @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS */
+/** @param cell 1-based @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS, TOO_LARGE */
 export async function planCell(
   edits: readonly Edit[],
   original: Original,
@@ -33,7 +33,8 @@ export async function planCell(
 ): Promise<{ plan: readonly Replacement[]; applied: number }> {
   const { text: whole, form } = original;
   const { place } = call.access;
-  const cells = cellsIn(whole);
+  // As in reads, which show no cells of others.
+  const cells = isQuicklyParsed(whole) ? cellsIn(whole) : undefined;
   const at = cells?.[cell - 1];
   if (at === undefined) throw noSuchCell(place, cell, cells?.length);
   const source = sourceIn(whole, at);
@@ -41,7 +42,7 @@ export async function planCell(
   const text = source.parts.map((one) => one.text).join("");
   const inside = { ...original, text, form: { ...form, bom: false } };
   const planned = await planOf(edits, inside, { call, mayRead });
-  const changed = applyReplacements(text, planned);
+  const changed = textAfter(inside, planned, call);
   const put = source.isList ? listOf(changed, source, whole) : JSON.stringify(changed);
   return { plan: [{ start: source.start, end: source.end, text: put }], applied: planned.length };
 }

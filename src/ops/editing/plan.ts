@@ -7,21 +7,26 @@ import { linesAt } from "../content/terminators.js";
 import { findOverlap, type Planned, sortByPosition } from "./apply.js";
 import { type Edit, EditMatcher, MAX_ALL, type Match } from "./match.js";
 import { nearestLines, unseenIn } from "./nearest-lines.js";
-import type { Original } from "./original.js";
+import { checkGrowth, type Original } from "./original.js";
 import { yieldIfDue } from "./yield.js";
 
 /** Time limit for finding lines similar to an edit that does not match; a step under way may exceed it a little. */
 const NEAREST_MS = 30;
 const LINES_TOLD = 10;
 
-/** The replacements of all edits, by position. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS */
+/** The replacements of all edits, by position. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS, TOO_LARGE */
 export async function planOf(
   edits: readonly Edit[],
   { text, form }: Pick<Original, "text" | "form">,
   { call, mayRead }: { call: FileCall; mayRead: boolean },
 ): Promise<readonly Planned[]> {
   const { place, scope } = call.access;
-  const matcher = new EditMatcher(text);
+  let added = 0;
+  const willAdd = (chars: number): void => {
+    added += chars;
+    checkGrowth({ added, grows: added > text.length }, call);
+  };
+  const matcher = new EditMatcher(text, willAdd);
   const planned: Planned[] = [];
   for (const [index, one] of edits.entries()) {
     const match = matcher.match(one);

@@ -1,3 +1,5 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { useBed } from "../../profiles/everruns/bed.js";
 import { failure, useGround } from "../ground.js";
@@ -199,4 +201,20 @@ describe("text for a file in another encoding", () => {
   });
 
   const bytesOf = (): string => hex(ground.get("file"));
+});
+
+const links = useGround();
+test("what a link leads to is told of to those alone who may read it there", async () => {
+  const caps = [
+    { with: "file://r/", can: "crud/write" },
+    { with: "file://r/open/", can: "crud/read" },
+  ];
+  for (const name of ["write", "append"]) {
+    links.put("secret/f", Buffer.from("caf\xe9\n", "latin1"));
+    links.put("open/keep", "");
+    symlinkSync("../secret/f", join(links.dir, `open/${name}`));
+    const input = { path: `open/${name}`, content: "é\n" };
+    expect(Object.keys(await links.run(name, input, { caps }))).not.toContain("hint");
+    expect(links.get("secret/f").toString().endsWith("é\n")).toBe(true);
+  }
 });

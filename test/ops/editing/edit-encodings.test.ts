@@ -31,6 +31,13 @@ test("bytes that are partly UTF-8 become a text and come back", () => {
   );
 });
 
+test("millions of bad bytes take no object each", () => {
+  const text = "\udce9a".repeat(4_000_000);
+  const startedMs = Date.now();
+  expect(brokenBytes(text).equals(latin1("\xe9a".repeat(4_000_000)))).toBe(true);
+  expect(Date.now() - startedMs).toBeLessThan(5_000);
+}, 120_000);
+
 describe("file:edit of a file in which some bytes are no UTF-8", () => {
   const ground = useGround();
 

@@ -33,6 +33,19 @@ describe("file:edit of all occurrences", () => {
     expect(ground.get("f").toString()).toBe("y y");
   });
 
+  test("is refused before texts are made for more than a write may add", async () => {
+    ground.put("f", "a\n".repeat(100_000));
+    const startedMs = Date.now();
+    const newText = "b\r\n".repeat(1_000);
+    const error = await ground.fail("edit", { path: "f", oldText: "a", newText, replaceAll: true });
+    expect(error.code).toBe("TOO_LARGE");
+    expect(Date.now() - startedMs).toBeLessThan(5_000);
+    // Many edits together may add no more than one.
+    const edits = Array.from({ length: 10 }, () => ({ oldText: "a", newText: "b\r\n".repeat(20), replaceAll: true }));
+    expect(await ground.fail("edit", { path: "f", edits })).toMatchObject({ code: "TOO_LARGE" });
+    expect(ground.get("f").length).toBe(200_000);
+  }, 120_000);
+
   test("tells a caller that may not read nothing without a trace", async () => {
     ground.put("f", "a b");
     const caps = [{ with: "file://r/", can: "crud/write" }];
@@ -161,6 +174,20 @@ describe("file:edit of a cell of a notebook", () => {
     await ground.run("edit", { path: "n.ipynb", cell: 1, newText: "" });
     expect(ground.get("n.ipynb").toString()).toBe(notebook("[]", '["a\\n", "between\\n", "b"]'));
     expect(JSON.parse(ground.get("n.ipynb").toString())).toMatchObject({ nbformat: 4 });
+  });
+
+  test("is bounded as its reading and the edit of any text are", async () => {
+    const storm = `{"cells": [{"source": "aa"}], "metadata": ${"[".repeat(3_000_000)}`;
+    ground.put("n.ipynb", storm);
+    const input = { path: "n.ipynb", cell: 1, oldText: "a", replaceAll: true };
+    expect(await ground.fail("edit", { ...input, newText: "b" })).toMatchObject({
+      code: "NO_MATCH",
+      message: "File is no notebook with cells. Leave out cell",
+    });
+    ground.put("n.ipynb", notebook('"b"', JSON.stringify("a".repeat(1_000))));
+    expect(await ground.fail("edit", { ...input, cell: 2, newText: "c".repeat(10_000) })).toMatchObject({
+      code: "TOO_LARGE",
+    });
   });
 
   test("says what is not there", async () => {
