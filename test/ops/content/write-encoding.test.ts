@@ -209,7 +209,7 @@ test("what a link leads to is told of to those alone who may read it there", asy
     { with: "file://r/", can: "crud/write" },
     { with: "file://r/open/", can: "crud/read" },
   ];
-  for (const name of ["write", "append"]) {
+  for (const name of ["write", "append"] as const) {
     links.put("secret/f", Buffer.from("caf\xe9\n", "latin1"));
     links.put("open/keep", "");
     symlinkSync("../secret/f", join(links.dir, `open/${name}`));
