@@ -125,7 +125,8 @@ export class CallAccess implements Access {
     }
     this.#leadsTo?.(segments);
     const isRequested = isSamePath(segments, requested);
-    if (!isRequested) this.#requireAllowed(segments);
+    // The requested path too: a directory that folds case may have been found since it was judged.
+    this.#requireAllowed(segments);
     // A walk may go on changing the array that it passed.
     this.#real = isRequested ? requested : [...segments];
   }

@@ -78,7 +78,7 @@ export function* hideFromVersions(sys: Sys, stage: Pinned): Io<void> {
 
 /** Removes what hides the staging directory, and then the directory itself, if nothing else is in it. */
 export function* removeStage({ sys, top }: FolderRoot, stage: Pinned): Io<void> {
-  const names = yield* sys.names(stage);
+  const names = (yield* quietly(sys.names(stage))) ?? [];
   if (names.some(({ name }) => name !== GIT_RULES && name !== HG_MARK)) return;
   yield* quietly(sys.rmdir(below(stage, HG_MARK)));
   yield* quietly(sys.unlink(below(stage, GIT_RULES)));

@@ -1,7 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { stagedIn } from "../../staged.js";
 import { ROOT } from "../files.js";
 import { startChild, withChild } from "../start-child.js";
 
@@ -58,7 +59,7 @@ describe("two processes on one root", () => {
       writeFileSync(join(staging, own(living.pid)), "living");
       writeFileSync(join(staging, own(2 ** 22 + 1)), "dead");
       await withChild({ config: config() }, async () => {});
-      expect(readdirSync(staging)).toEqual([own(living.pid)]);
+      expect(stagedIn(dirname(staging))).toEqual([own(living.pid)]);
     } finally {
       await living.kill();
     }
