@@ -50,8 +50,9 @@ function pathIn(text: string, number: number): string {
 }
 
 function endOfSection(lines: readonly Line[], from: number): number {
-  const end = lines.findIndex(({ text }, index) => index >= from && HEADER.test(text));
-  return end < 0 ? lines.length : end;
+  let end = from;
+  while (end < lines.length && !HEADER.test(lines[end]?.text ?? "")) end++;
+  return end;
 }
 
 /** Empty lines at the end separate sections; one with a space is a line of a hunk. */
@@ -127,6 +128,6 @@ const anchorIn = (text: string): string =>
         .slice(2)
         .replace(/ ?@@\s*$/, "")
         // Git cuts a line after some bytes, in the middle of a character too.
-        .replace(/\ufffd+$/, "")
+        .replace(/(?<!\ufffd)\ufffd+$/, "")
         .trim()
     : "";

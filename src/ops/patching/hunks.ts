@@ -41,10 +41,13 @@ class Lines {
   readonly lines: readonly string[];
   /** With what stands for bytes that are no text. */
   readonly shown: readonly string[];
+  /** Behind the last line that is not blank. */
+  readonly filled: number;
   readonly #views = new Map<Way, readonly string[]>();
 
   constructor(text: string) {
     this.lines = splitLines(text);
+    this.filled = this.lines.findLastIndex((line) => line.trim() !== "") + 1;
     this.shown = text.isWellFormed() ? this.lines : this.lines.map(shownLine);
   }
 
@@ -144,7 +147,7 @@ function findBelow(
   for (const way of WAYS) {
     const places = file
       .placesOf(before, line, way)
-      .filter((at) => mayLieAt(lines, hunk, at) && anchors.first < at + before.length);
+      .filter((at) => mayLieAt(file, hunk, at) && anchors.first < at + before.length);
     const at = onlyOf(places, expected);
     if (at !== undefined) return { at, way };
     if (places.length > 1) return { lines: places.map((one) => one + 1), wanted: before.join("\n"), isAnchor: false };
@@ -165,11 +168,11 @@ function placeOfAdded(
 }
 
 /** Whether what the hunk says of the end of the file is so. */
-function mayLieAt(lines: readonly string[], { before, atEnd, bare }: Hunk, at: number): boolean {
+function mayLieAt({ lines, filled }: Lines, { before, atEnd, bare }: Hunk, at: number): boolean {
   const end = at + before.length;
   if (bare?.before === true || bare?.after === true) return end === lines.length;
   // Only empty lines follow.
-  return !atEnd || lines.slice(end).every((line) => line.trim() === "");
+  return !atEnd || end >= filled;
 }
 
 /** The only place; of several the one that is much nearer to where the header says than any other. */

@@ -6,7 +6,9 @@ const ABSENT = "/dev/null";
 /** Times that `diff -N` gives to a file that is not there, in any time zone; and the words of Subversion. */
 const NOT_THERE = /^(?:1970-01-0[12]|1969-12-31)[ T]|^\((?:nonexistent|revision 0)\)/;
 /** What stands behind a name without a tab. */
-const BEHIND = / +(\d{4}-\d\d-\d\d[ T]\d\d:\d\d\S*.*|\((?:revision \d+|working copy|nonexistent)\))$/;
+const BEHIND = /(?<! ) +(\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|\((?:revision \d+|working copy|nonexistent)\))$/s;
+/** Characters of two names, more than any path has. */
+const MAX_NAMES = 10_000;
 const ESCAPES: Readonly<Record<string, string>> = {
   ...{ a: "\x07", b: "\b", t: "\t", n: "\n", v: "\v", f: "\f", r: "\r" },
 };
@@ -49,6 +51,7 @@ export function gitSides(text: string, number: number): Sides | undefined {
   if (quoted > 0 && text.endsWith('"')) {
     return { old: text.slice(0, quoted), new: bareName(text.slice(quoted + 1), number) };
   }
+  if (text.length > MAX_NAMES) return undefined;
   // Names may have spaces. Where both sides have one name, it says where the first one ends.
   for (let at = text.indexOf(" "); at > 0; at = text.indexOf(" ", at + 1)) {
     const sides = { old: text.slice(0, at), new: text.slice(at + 1) };

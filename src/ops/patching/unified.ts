@@ -35,17 +35,34 @@ const areNames = (lines: readonly Line[], at: number): boolean =>
 
 /** @throws INVALID_INPUT that names the line and says what belongs there */
 export function parseUnifiedDiff(patch: string): Section[] {
-  const lines = linesIn(patch);
+  const diff = diffOf(linesIn(patch));
   const files: FileDraft[] = [];
-  for (let at = 0; at < lines.length; ) at = readPart(lines, at, files);
+  for (let at = 0; at < diff.lines.length; ) at = readPart(diff, at, files);
   const newline = isSentWithCrlf(patch) ? "\r\n" : "\n";
   const sections = files.flatMap((file) => sectionOf(file, newline));
   if (sections.length === 0) throw fault(1, "it changes nothing");
   return sections;
 }
 
+interface Diff {
+  readonly lines: readonly Line[];
+  /** For each line the first from it on that is not empty; the number of lines where none is. */
+  readonly filled: Uint32Array;
+}
+
+function diffOf(lines: readonly Line[]): Diff {
+  const filled = new Uint32Array(lines.length);
+  let next = lines.length;
+  for (let at = lines.length - 1; at >= 0; at--) {
+    if (lines[at]?.text !== "") next = at;
+    filled[at] = next;
+  }
+  return { lines, filled };
+}
+
 /** @returns the line behind what it has read */
-function readPart(lines: readonly Line[], at: number, files: FileDraft[]): number {
+function readPart(diff: Diff, at: number, files: FileDraft[]): number {
+  const { lines } = diff;
   const { text, number } = lines[at] as Line;
   const last = files.at(-1);
   if (/^(?:diff --(?:git|cc|combined) |Index: )/.test(text)) {
@@ -66,7 +83,7 @@ function readPart(lines: readonly Line[], at: number, files: FileDraft[]): numbe
   if (text.startsWith("@@")) {
     if (text.startsWith("@@@")) throw ofMerge(number);
     if (last === undefined) throw fault(number, "a hunk without the name of its file. Put --- and +++ with it above");
-    const { hunk, next } = hunkAt(lines, at);
+    const { hunk, next } = hunkAt(diff, at);
     if (hunk !== undefined) last.hunks.push(hunk);
     return next;
   }
@@ -108,7 +125,8 @@ function readExtended(file: FileDraft, text: string, number: number): void {
 }
 
 /** The hunk whose header is at a line. `undefined`: there is nothing in it. */
-function hunkAt(lines: readonly Line[], at: number): { hunk: Hunk | undefined; next: number } {
+function hunkAt(diff: Diff, at: number): { hunk: Hunk | undefined; next: number } {
+  const { lines } = diff;
   const { text, number } = lines[at] as Line;
   const header = headerIn(text);
   const draft = new HunkDraft(true);
@@ -117,7 +135,7 @@ function hunkAt(lines: readonly Line[], at: number): { hunk: Hunk | undefined; n
   for (; next < lines.length; next++) {
     const line = lines[next] as Line;
     const left = leftOf(draft, header);
-    if (endsHunk(lines, next, left)) break;
+    if (endsHunk(diff, next, left)) break;
     if (!draft.add(line))
       throw fault(line.number, "a line of a hunk begins with a space (kept), - (removed) or + (added)");
   }
@@ -141,7 +159,7 @@ const leftOf = (draft: HunkDraft, header: { oldCount: number; newCount: number }
   header && { old: header.oldCount - draft.before.length, new: header.newCount - draft.after.length };
 
 /** Whether a hunk ends before a line. Headers written by models count badly, so they alone do not decide. */
-function endsHunk(lines: readonly Line[], at: number, left: Left | undefined): boolean {
+function endsHunk({ lines, filled }: Diff, at: number, left: Left | undefined): boolean {
   const { text } = lines[at] as Line;
   if (text.startsWith("\\")) return false;
   if (/^(?:@@|diff |Index: |```)/.test(text)) return true;
@@ -151,23 +169,20 @@ function endsHunk(lines: readonly Line[], at: number, left: Left | undefined): b
     const areLines = left?.old === 1 && left.new === 1;
     return isDone || (!areLines && /^(?:@@|$)/.test(lines[at + 2]?.text ?? ""));
   }
-  if (left === undefined) return text === "" && isBehindAll(lines, at);
+  const then = filled[at] ?? lines.length;
+  if (left === undefined) return then === lines.length;
   // The last is what follows the last line feed.
   if (!isDone) return text === "" && at === lines.length - 1;
   // The signature of a mail.
   if (/^-- ?$/.test(text)) return true;
   if (text !== "") return !/^[ +-]/.test(text);
-  const then = lines.findIndex((line, index) => index > at && line.text !== "");
   return (
-    then < 0 ||
+    then === lines.length ||
     !/^[ +-]/.test(lines[then]?.text ?? "") ||
     areNames(lines, then) ||
     /^-- ?$/.test(lines[then]?.text ?? "")
   );
 }
-
-/** Only empty lines follow. */
-const isBehindAll = (lines: readonly Line[], at: number): boolean => lines.slice(at).every(({ text }) => text === "");
 
 /** None: the file stays as it is. */
 function sectionOf(file: FileDraft, newline: string): Section[] {

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { sectionsOf } from "../../../src/ops/patching/input.js";
 import { useGround } from "../ground.js";
 
 const diffOf = (...lines: readonly string[]): string => `${lines.join("\n")}\n`;
@@ -199,4 +200,38 @@ describe("file:patch with a unified diff", () => {
     await run(patch);
     expect(ground.names()).toEqual([]);
   });
+});
+
+describe("a patch that is as long as patches may be", () => {
+  const most = 1_048_000;
+  const ground = useGround();
+  test.each([
+    ["a name of spaces", `--- ${" ".repeat(most)}x\n+++ b\n@@\n+x\n`],
+    ["names of spaces", `diff --git ${"a b ".repeat(most / 4)}\n`],
+    ["a name with times", `--- ${" 2020-01-01 00:00".repeat(most / 17 - 4)}\u2028\n+++ b\n@@\n+x\n`],
+    ["empty lines between lines", `--- f\n+++ f\n@@\n${"\n+x\n".repeat(most / 4 - 10)}`],
+    ["empty lines", `--- f\n+++ f\n@@\n${"\n".repeat(most)}+x\n`],
+    ["more lines than the header says", `--- f\n+++ f\n@@ -1 +1 @@\n-f\n+x\n${"\n+x\n".repeat(most / 4 - 20)}`],
+    [
+      "an anchor that was cut",
+      `*** Begin Patch\n*** Update File: f\n@@ ${"\ufffd".repeat(most / 3 - 40)}x\n+y\n*** End Patch`,
+    ],
+    ["many sections", `*** Begin Patch\n${"*** Delete File: f\n".repeat(most / 20)}*** End Patch`],
+  ])(
+    "is parsed in a moment: %s",
+    (_, patch) => {
+      const startedMs = Date.now();
+      expect(() => sectionsOf({ root: "r", patch })).not.toThrow(RangeError);
+      expect(Date.now() - startedMs).toBeLessThan(8_000);
+    },
+    60_000,
+  );
+
+  test("finds the end of a file among many like places", async () => {
+    ground.put("f", `x\n${"\n".repeat(60_000)}y\n`);
+    const patch = "*** Begin Patch\n*** Update File: f\n@@\n \n+z\n*** End of File\n*** End Patch\n";
+    const startedMs = Date.now();
+    expect(await ground.fail("patch", { patch })).toMatchObject({ code: "NO_MATCH" });
+    expect(Date.now() - startedMs).toBeLessThan(8_000);
+  }, 60_000);
 });
