@@ -35,6 +35,9 @@ export async function changesOf(filter: Filter, session: FileSession): Promise<r
     found.push(...page.entries);
     cursor = page.nextCursor;
   } while (cursor !== undefined && found.length < MOST);
+  if (cursor !== undefined) {
+    session.context.stderr.write(`venue-files: looked through the newest ${found.length} changes only\n`);
+  }
   return found;
 }
 
