@@ -175,7 +175,7 @@ const diffOf = ({ text }: Original, replacements: readonly Replacement[], { budg
     maxChars: budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL,
   });
 
-function render(output: EditOutput): Rendering {
+function render(output: EditOutput, input: EditInput): Rendering {
   const { diff, ...rest } = output;
   if (diff === undefined) return { kind: "json", value: output, rest: {} };
   const isDry = output.dryRun === true;
@@ -184,6 +184,8 @@ function render(output: EditOutput): Rendering {
   const nothing =
     output.etag === output.previousEtag ? "No change: new and old text are equal" : "Line ends alone differ";
   const text = diff === "" ? nothing : diff;
-  const more = [unkeptText(output), output.hint].filter((one) => one !== undefined);
+  const isAll = [input, ...(input.edits ?? [])].some(({ replaceAll }) => replaceAll === true);
+  const count = isAll ? `${output.applied} replaced` : undefined;
+  const more = [count, unkeptText(output), output.hint].filter((one) => one !== undefined);
   return { kind: "text", text, rest, note: [`${cut}${etag}`, ...more].join(". ") };
 }

@@ -83,7 +83,11 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
       );
     }
     case "additionalProperties":
-      return unknownField(String(fault.params["additionalProperty"]), pointer, schema);
+      return unknownField(
+        String(fault.params["additionalProperty"]),
+        pointer,
+        pointer === "" ? schema : (fault.parentSchema as JsonObject),
+      );
     case "type": {
       const type = String(fault.params["type"]);
       if (isUnsafe(fault.data) && /^(?:integer|number)$/.test(type)) return tooLargeNumber(field, fault);

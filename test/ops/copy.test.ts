@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { chmodSync, lstatSync, readdirSync, statSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { entriesBelow, failure, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
@@ -10,9 +10,21 @@ const ground = useGround({
   root: { deny: [".env", "guarded/secret"] },
   roots: { other: { temp: true, deny: ["*.key"] } },
 });
+const nested = useGround({ roots: { outer: { path: ".." } } });
 const at = (path: string) => join(ground.dir, path);
 const tree = (path = ""): string[] => entriesBelow(ground.dir, path);
 const hashOf = (path: string) => `sha256:${createHash("sha256").update(ground.get(path)).digest("hex")}`;
+
+test("a directory is not copied into a root that lies in it", async () => {
+  nested.put("dir/a", "1");
+  const input = { root: "outer", path: "", to: "new", toRoot: "r", recursive: true };
+  const refused = { code: "INVALID_INPUT", message: "'to' lies inside 'path'" };
+  expect(await nested.fail("copy", input)).toMatchObject(refused);
+  expect(await nested.fail("move", { root: "outer", path: basename(nested.dir), to: "x", toRoot: "r" })).toMatchObject(
+    refused,
+  );
+  expect(entriesBelow(nested.dir, "")).toEqual(["dir/", "dir/a"]);
+});
 
 describe("file:copy", () => {
   test("makes a second file with the same bytes and mode bits", async () => {

@@ -110,6 +110,13 @@ describe("an input", () => {
     expect(await fault(name, input)).toEqual(invalid(`Unknown field '${field}'${advice}`, `/${field}`, known));
   });
 
+  test("of a part of the input is refused with the fields of that part", async () => {
+    const files = [{ path: "a", colour: 1 }];
+    const { message, data } = await fault("readMany", { root: "r", files });
+    expect(message).toBe("Unknown field 'colour'. Known fields: path, line, limit, maxBytes, encoding");
+    expect(data["pointer"]).toBe("/files/0/colour");
+  });
+
   test("is refused in one short line, with a pointer that is one", async () => {
     const { message, data } = await fault("stat", { ...least("stat"), "a/b~c\nd": 1 });
     expect(message).toBe("Unknown field 'a/b~c\\u{a}d'. Known fields: root, path, hash, version");

@@ -70,11 +70,17 @@ export function placesOf(
   const to = call.at({ root: toRoot, path: input.to, abilities: ["crud/write"], changes: true });
   const { drive } = from.root;
   const isOneTree = input.root === toRoot || (drive !== undefined && drive === to.root.drive);
-  if (isOneTree && isBelow(to.path.segments, from.path.segments)) {
+  if (isOneTree ? isBelow(to.path.segments, from.path.segments) : isBelow(hostPathOf(to), hostPathOf(from))) {
     throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
   }
   return { from, to, isOneTree };
 }
+
+/** The same in all roots on the host, which may lie in each other; links on the way are looked at by the backend. */
+const hostPathOf = ({ root, path }: PathCall): readonly string[] => [
+  ...(root.hostPath?.split("/") ?? [root.name]),
+  ...path.segments,
+];
 
 /** The etag for an answer, if known. */
 export function etagIn(call: PathCall, seen: { readonly sha256?: Sha256; readonly stamp?: string }): { etag?: string } {

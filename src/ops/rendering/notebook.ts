@@ -12,6 +12,8 @@ const RENDERED = "rendered; edit one with cell: N";
 
 /** Bytes of the line that says how much of a part is left out. */
 const MARK_BYTES = 24;
+/** Least that is shown of each part: with less of many, none could be read. */
+const LEAST_BYTES = 80;
 
 // Terminal colours in tracebacks.
 const ANSI = /\u001b\[[0-9;]*[A-Za-z]/g;
@@ -40,7 +42,10 @@ export function notebookText(value: unknown, maxBytes: number): NotebookText | u
   const sizes = parts.map(({ text }) => Buffer.byteLength(text));
   const titles = wholeBytes - sizes.reduce((sum, size) => sum + size, 0);
   const shares = fairShares(sizes, Math.max(0, maxBytes - titles - MARK_BYTES * parts.length));
-  return { text: textOfParts(parts.map((part, index) => cutPart(part, shares[index] ?? 0))), wholeBytes };
+  return {
+    text: textOfParts(parts.map((part, index) => cutPart(part, Math.max(LEAST_BYTES, shares[index] ?? 0)))),
+    wholeBytes,
+  };
 }
 
 const textOfParts = (parts: readonly Part[]): string =>
@@ -58,9 +63,8 @@ function* partsOf(cell: JsonObject, index: number): Generator<Part> {
 
 function cutPart({ title, text }: Part, maxBytes: number): Part {
   const bytes = Buffer.from(text);
-  if (bytes.length <= maxBytes) return { title, text };
-  const room = { codec: UTF8, maxBytes, maxLines: Number.POSITIVE_INFINITY, isLast: true };
-  const end = maxBytes === 0 ? 0 : cutLines(bytes, room).end;
+  if (bytes.length <= maxBytes + MARK_BYTES) return { title, text };
+  const { end } = cutLines(bytes, { codec: UTF8, maxBytes, maxLines: Number.POSITIVE_INFINITY, isLast: true });
   return {
     title,
     text: `${withoutEnd(bytes.toString("utf8", 0, end))}\n… ${bytes.length - end} bytes more`.trimStart(),

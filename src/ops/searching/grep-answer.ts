@@ -254,7 +254,12 @@ export class GrepAnswer {
   }
 
   #texts(): HiddenTexts {
-    const tooLarge = largeText(this.#tooLarge?.join("/") ?? "");
+    const path = this.#tooLarge?.join("/") ?? "";
+    const { multiline, maxFileBytes } = this.#input;
+    const bound = multiline === true ? "multiline" : "maxFileBytes";
+    // To name a file again that is named already leads nowhere.
+    const isBound = (multiline === true || maxFileBytes !== undefined) && path === this.#parts.place.path;
+    const tooLarge = isBound ? `too large: leave out ${bound}` : largeText(path);
     return this.#input.links === undefined ? { tooLarge } : { tooLarge, symlinks: DEAD_LINKS };
   }
 

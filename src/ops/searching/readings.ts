@@ -82,7 +82,7 @@ export interface Asked {
   readonly multiline?: boolean;
 }
 
-const LINE_FEED = /\n|\\n|\\r|\(\?[a-zA-Z]*s[a-zA-Z]*[:)]|\[\\[sSwWdD]\\[sSwWdD]\]/;
+const LINE_FEED = /\n|\\n|\\r|\(\?[a-zA-Z]*s[a-zA-Z]*[:)]|\[\\[sSwWdD]\\[sSwWdD]\]|\\s[*+]/;
 const META = /[\\^$.|?*+()[\]{}]/;
 
 /** What the pattern of `grep` may have been meant for. */

@@ -14,6 +14,14 @@ describe("file:edit of all occurrences", () => {
     expect(ground.get("f").toString()).toBe(`${"$&1 bar\r\n".repeat(1500)}$&1t\n`);
   });
 
+  test("tells the count to a model too", async () => {
+    ground.put("f", "a b a\na\n");
+    const all = { path: "f", oldText: "a", newText: "c", replaceAll: true };
+    expect(await ground.render("edit", all)).toMatchObject({ note: expect.stringMatching(/^etag \w+\. 3 replaced$/) });
+    const one = { path: "f", edits: [{ oldText: "b", newText: "d" }] };
+    expect(await ground.render("edit", one)).toMatchObject({ note: expect.stringMatching(/^etag \w+$/) });
+  });
+
   test("takes the first of those that overlap, and all line ends as equal", async () => {
     ground.put("f", "aaaaa a\r\nb a\nb");
     expect(await ground.run("edit", { path: "f", oldText: "aa", newText: "a", replaceAll: true })).toMatchObject({

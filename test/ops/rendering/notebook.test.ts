@@ -133,6 +133,20 @@ describe("a notebook", () => {
     expect(all.content).toContain("epoch of many\n".repeat(9000));
   });
 
+  test("of more cells than fit shows the first of them as they are", async () => {
+    const cells = Array.from({ length: 4000 }, (_, at) => ({
+      ...{ cell_type: "code", source: `step(${at})` },
+      outputs: [{ output_type: "stream", text: `row ${at} of many\n` }],
+    }));
+    ground.put("a.ipynb", JSON.stringify({ ...NOTEBOOK, cells }));
+    const { content = "", hint } = await ground.run("read", { path: "a.ipynb" }, FOR_MODELS);
+    expect(content).not.toContain("bytes more");
+    for (const at of [0, 9, 1000]) expect(content).toContain(`\nstep(${at})\n--- output\nrow ${at} of many\n`);
+    expect(hint).toMatch(/^Pass maxBytes: \d+$/);
+    const all = await ground.run("read", { path: "a.ipynb", maxBytes: Number(hint?.slice(15)) }, FOR_MODELS);
+    expect(all.content).toContain("step(3999)");
+  });
+
   test("of many megabytes of pictures comes as cells too", async () => {
     const picture = { output_type: "display_data", data: { "image/png": "iVBORw0KGgo".repeat(1_200_000) } };
     const [first, ...others] = NOTEBOOK.cells;

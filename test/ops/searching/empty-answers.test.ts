@@ -106,6 +106,7 @@ describe("an empty file:grep says what would fill it, and that call does", () =>
     ["word boundaries of GNU grep", { pattern: "\\<swapped\\>" }, 1],
     ["alternatives in groups of another kind", { pattern: "(absent\\|swapped)" }, 1],
     ["a placeholder", { pattern: PLACEHOLDER }, 1],
+    ["blanks over lines", { pattern: "\\{\\s*swap" }, 1],
     ["a call", { pattern: "load(x)" }, 1],
     ["a text with signs", { pattern: "swap(a|b);" }, 1],
     ["an expression as a text", { pattern: "pri.e", literal: true }, 1],

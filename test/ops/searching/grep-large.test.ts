@@ -121,6 +121,15 @@ describe("a large file that is named", () => {
     expect(await grep({ pattern: "needle", multiline: true })).toMatchObject({ complete: true, filesScanned: 1 });
   });
 
+  test("is not named again where a bound leaves it out, but the bound is", async () => {
+    ground.put("log", manyLines().repeat(4));
+    const bounded = await grep({ pattern: "needle\\n", multiline: true });
+    expect(bounded.hint).toBe("Left out: 1 too large: leave out multiline");
+    const { hint } = await grep({ pattern: "needle", maxFileBytes: 9_000_000 });
+    expect(hint).toBe("Left out: 1 too large: leave out maxFileBytes");
+    expect((await grep({ pattern: "needle" })).totalMatches).toBeGreaterThan(10);
+  });
+
   test("that a walk leaves out is named with the call that searches it", async () => {
     ground.put("d/a.log", manyLines());
     ground.put("d/b.log", manyLines());
