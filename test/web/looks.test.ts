@@ -27,6 +27,9 @@ test.each<[string, Parameters<typeof isLook>[0], Viewer | undefined, boolean]>([
   ["by an agent with the same static token, while the page has a session", { via: PROCESS }, bySession, false],
   ["by an agent's token, where nobody is signed in", { via: AGENT }, undefined, false],
   ["that was denied", { outcome: "CAPABILITY_DENIED" }, bySession, false],
+  ["at an address that is a folder's", { operation: "file:read", outcome: "IS_A_DIRECTORY" }, bySession, true],
+  ["at a folder by an agent", { operation: "file:read", outcome: "IS_A_DIRECTORY", via: AGENT }, bySession, false],
+  ["that is a change of a folder", { operation: "file:write", outcome: "IS_A_DIRECTORY" }, bySession, false],
   ["that is a change", { operation: "file:write" }, bySession, false],
   ["that is an operation of later versions", { operation: "file:ponder" }, bySession, false],
 ])("a call %s", (_what, record, me, expected) => {

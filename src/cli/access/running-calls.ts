@@ -40,7 +40,9 @@ function find(
   const found = [...all].filter(([folder]) => named.length === 0 || named.includes(folder));
   const [running, ...more] = found;
   if (running === undefined) {
-    throw new Unavailable("No venue runs with this state directory. Start one with 'venue-files serve', or give --url");
+    throw new Unavailable(
+      "No venue with a local token ('auth.localToken'; off loopback only when set) runs with this state directory. Start one with 'venue-files serve', or give --url and --token",
+    );
   }
   if (more.length > 0) {
     const urls = found.map(([name, { url }]) => `${escapeText(name)} (${url ?? "socket"})`).join(", ");

@@ -134,7 +134,7 @@ function chainText({ chain, from, to, checkpoint, end, did, lost }: ChainReport,
   const ends = {
     ended: "ended",
     checkpoint: `goes on after checkpoint ${checkpoint}, or was cut there`,
-    open: `ends after checkpoint ${checkpoint} without one: it runs, it crashed, or at most 1000 records or 60 s were cut`,
+    open: `ends ${checkpoint === undefined ? "without any checkpoint" : `after checkpoint ${checkpoint} without one`}: it runs, it crashed, or at most 1000 records or 60 s were cut`,
   };
   const dropped = lost === 0 ? "" : `; ${lost} records were lost before they were written`;
   const signer = did === undefined ? "" : `; signed by ${escapeText(did)}`;

@@ -26,6 +26,7 @@ interface Maker {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const OPERATOR = "operator";
+const ANONYMOUS = "anonymous";
 const ID_CHARS = 8;
 /** Shorter beginnings of an id are taken for labels. */
 const MIN_ID = 4;
@@ -33,6 +34,8 @@ const MOST_CHOICES = 10;
 /** DIDs that a venue makes: of access tokens by their id, of configured tokens by their name. */
 const ACCESS = /:access:([0-9a-f]{32})$/;
 const CONFIGURED = /:token:([^:]+)$/;
+/** DID of whoever called a venue without credentials. That of a did:web may be somebody's own. */
+const PUBLIC = /^did:key:[^:]+:public$/;
 
 /** Tokens of the configuration and of the state directory. Neither secrets nor keys are read. */
 export async function tokensHere(config: VenueConfig, env: Environment, log: Log): Promise<readonly LabelledToken[]> {
@@ -84,12 +87,14 @@ export class Callers {
   /** A label, or a shortened DID; escaped. Tokens with one label are told apart by their ids. */
   readonly nameOf = (actor: string): string => {
     if (!actor.startsWith("did:")) return escapeText(actor);
+    if (PUBLIC.test(actor)) return ANONYMOUS;
     const id = ACCESS.exec(actor)?.[1];
     const token = this.#tokens.find((one) => one.did === actor || (id !== undefined && one.id === id));
     const label = token?.label ?? CONFIGURED.exec(actor)?.[1];
     if (label === undefined) return escapeText(id === undefined ? shortDid(actor) : `access:${id.slice(0, ID_CHARS)}`);
-    // Nobody may pass for the operator by the label of a token.
-    const isTaken = label === OPERATOR || this.#tokens.some((one) => one !== token && one.label === label);
+    // Nobody may pass for the operator, or for nobody, by the label of a token.
+    const isTaken =
+      label === OPERATOR || label === ANONYMOUS || this.#tokens.some((one) => one !== token && one.label === label);
     return escapeText(isTaken && id !== undefined ? `${label} (${id.slice(0, ID_CHARS)})` : label);
   };
 

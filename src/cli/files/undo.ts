@@ -8,7 +8,7 @@ import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { createLineAsker } from "../acp/line-asker.js";
 import { numberOf, placeOf } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
-import { EXIT } from "../context.js";
+import { codeOf, EXIT } from "../context.js";
 import { diffLines } from "../output/file-lines.js";
 import { type Change, changeText, type NameOf } from "../output/history-lines.js";
 import { timeText } from "../output/time.js";
@@ -198,7 +198,12 @@ export async function trash(session: FileSession): Promise<number> {
   let status: number = EXIT.ok;
   for (const { root, path } of places) {
     const work = what === "ls" ? listTrash : emptyTrash;
-    status = Math.max(status, await work({ root, ...(path === "" ? {} : { path }) }, session));
+    try {
+      status = Math.max(status, await work({ root, ...(path === "" ? {} : { path }) }, session));
+    } catch (error) {
+      // Whoever has no drive has no trash there; only a root that was named has to be one of theirs.
+      if (word !== undefined || codeOf(error) !== "DRIVE_REQUIRES_AUTH") throw error;
+    }
   }
   return status;
 }

@@ -94,6 +94,8 @@ Keys and tokens are never given as arguments, which others on this machine can s
 More about a command, with all its options: venue-files help grant
 `;
 
+const TOKEN_COMMANDS = ["token issue", "token ls", "token revoke", "token inspect", "token identity"] as const;
+
 /** Help text for a call without arguments. */
 const START = `venue-files gives agents files: named folders ("roots"), and no more of them than you say.
 
@@ -226,7 +228,7 @@ export function helpText(topic?: HelpTopic): string {
   if (topic === "start") return START;
   if (topic === "files") return FILES;
   if (topic === "key") return `${TOPICS["key new"]}\n${TOPICS["key show"]}`;
-  if (topic === "token") return `${TOPICS["token inspect"]}\n${TOPICS["token identity"]}`;
+  if (topic === "token") return TOKEN_COMMANDS.map((name) => TOPICS[name]).join("\n");
   if (topic === "backup") return `${TOPICS["backup create"]}\n${TOPICS["backup restore"]}`;
   if (topic === "drive") return DRIVES;
   return TOPICS[topic];

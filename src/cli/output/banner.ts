@@ -27,6 +27,8 @@ export interface BannerFacts {
   readonly webdav: boolean;
   /** Number of static tokens. */
   readonly tokens: number;
+  /** Address of the port it listens on, which another one may lead to. */
+  readonly localUrl?: string;
   /** Path of the Unix socket it listens on instead of a port. */
   readonly socket?: string;
   readonly localToken?: ShownToken;
@@ -53,7 +55,7 @@ export function banner(facts: BannerFacts): string {
     escapeText(root.description ?? ""),
   ]);
   const parts = [
-    `venue-files ${facts.version} listens on ${facts.socket ?? facts.url}`,
+    `venue-files ${facts.version} listens on ${listener(facts)}`,
     `DID ${facts.did}`,
     `\nRoots\n${table(rows)}`,
     `\n${credentials(facts)}`,
@@ -66,6 +68,12 @@ export function banner(facts: BannerFacts): string {
     parts.push(`\n${heading}\n${clientConfiguration(facts, token)}`);
   }
   return `${parts.join("\n")}\n`;
+}
+
+/** Where it listens, and as what it is known where that is another address. */
+function listener({ socket, localUrl, url }: BannerFacts): string {
+  if (socket !== undefined || localUrl === undefined || localUrl === url) return socket ?? url;
+  return `${localUrl}, known as ${url}`;
 }
 
 /** How to mount the roots as folders. */

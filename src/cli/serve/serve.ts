@@ -51,7 +51,7 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
     for (const venue of venues) ports.push(await listen(venue));
     for (const [index, venue] of venues.entries()) announced.push(announce(venue, ports[index], context));
     for (const [index, venue] of venues.entries()) {
-      context.stdout.write(`${linkOf(venue, ports[index], context)}${bannerOf(venue, context)}\n`);
+      context.stdout.write(`${linkOf(venue, ports[index], context)}${bannerOf(venue, ports[index], context)}\n`);
     }
     context.stdout.write("Stop with Ctrl-C.\n");
     await supervisor.ready(summaryOf(venues));
@@ -122,7 +122,7 @@ function linkOf(venue: OpenVenue, port: number | undefined, { stdout, env }: Com
   if (!servesWorkspace(config)) return "";
   const page = `Open ${host.url}/workspace/`;
   if (access.localToken === undefined || (stdout.isTTY !== true && port === undefined)) return `${page}\n\n`;
-  if (stdout.isTTY !== true) return `${page} by a link of: ${linkCommand(config, port ?? config.port, env)}\n\n`;
+  if (stdout.isTTY !== true) return `${page} with a link from: ${linkCommand(config, port ?? config.port, env)}\n\n`;
   const request = { label: "terminal of serve", lifetimeMs: SESSION_MS, maker: { kind: "operator" } } as const;
   const link = access.accessTokens?.link(request);
   return link === undefined ? "" : `${page}#login=${link.secret} (once, within 15 minutes)\n\n`;
@@ -159,7 +159,7 @@ function clientTokenOf({ config, access }: OpenVenue, { stdout }: CommandContext
   return made === undefined ? {} : { clientToken: made.secret };
 }
 
-function bannerOf(venue: OpenVenue, context: CommandContext): string {
+function bannerOf(venue: OpenVenue, port: number | undefined, context: CommandContext): string {
   const { config, host, access } = venue;
   const { env, stdout } = context;
   return banner({
@@ -167,6 +167,8 @@ function bannerOf(venue: OpenVenue, context: CommandContext): string {
     name: config.name,
     version: packageVersion(),
     url: host.url,
+    // Without a name outside, the address is told as it was given.
+    ...(config.baseUrl === undefined ? {} : { localUrl: localUrl(config, port ?? config.port) }),
     did: host.did,
     roots: Object.entries(config.file.roots).map(([name, root]) => ({
       name,

@@ -74,7 +74,7 @@ export interface SurfaceContext extends InvokeContext {
   readonly changeGroup?: string | undefined;
   /** Present where the user of the client that calls can be asked. */
   readonly client?: ClientApproval | undefined;
-  /** Surface by which the call arrived, for records of changes: `http`, `mcp`, `cli`, `acp`. Default: `library`. */
+  /** Surface by which the call arrived, for records of changes: `http`, `webdav`, `mcp`, `cli`, `acp`. Default: `library`. */
   readonly surface?: string;
   /** Id of the session the call belongs to, where it has one, for records of changes. */
   readonly session?: string;

@@ -100,6 +100,8 @@ describe("a venue that runs", () => {
     await close();
     expect(existsSync(file)).toBe(false);
     await expect(run("token", "ls")).rejects.toThrow(Unavailable);
+    // Nor is one found that runs without a local token.
+    await expect(run("token", "ls")).rejects.toThrow("No venue with a local token ('auth.localToken'");
   });
 
   test("behind a proxy is called where it listens, and its links have the URL of the proxy", async () => {

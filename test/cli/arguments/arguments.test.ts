@@ -372,7 +372,8 @@ describe("the help text", () => {
 
   test("on the commands that begin with one word is theirs together", () => {
     expect(helpText("key")).toBe(`${helpText("key new")}\n${helpText("key show")}`);
-    expect(helpText("token")).toBe(`${helpText("token inspect")}\n${helpText("token identity")}`);
+    const token = ["token issue", "token ls", "token revoke", "token inspect", "token identity"] as const;
+    expect(helpText("token")).toBe(token.map((name) => helpText(name)).join("\n"));
   });
 
   test.each(Object.entries(COMMANDS))("of %s names its options and no others", (command, options) => {

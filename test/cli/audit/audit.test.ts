@@ -91,6 +91,9 @@ describe("audit verify", () => {
       const { status, stdout } = await verify(...args);
       expect([status, stdout]).toEqual([0, expect.stringContaining("Intact: 6 lines, chains: 2")]);
     }
+    // One record alone, without a checkpoint.
+    write("piece.jsonl.gz", gzipSync(part(1, 2)));
+    expect((await verify("piece.jsonl.gz")).stdout).toMatch(/ ends without any checkpoint: it runs/);
     write("parts.jsonl.2.gz", gzipSync(part(0, 1).replace('"operator"', '"somebody"').replace(/"n":1/, '"n":9')));
     expect((await verify(...names)).status).toBe(1);
   });

@@ -49,3 +49,18 @@ test("with the journal off, history, trash and undo name the key", async () => {
   expect(await run("trash", "ls")).toMatchObject(said(key));
   expect(await run("undo", "-y")).toMatchObject({ status: 1, stderr: expect.stringContaining(key.trim()) });
 });
+
+test("trash ls of all roots leaves out drives of users where the caller has none, and one that is named is refused", async () => {
+  const folder = ground();
+  const config = { stateDir: "./state", file: { roots: { mine: { dlfs: "n" }, d: { path: "./docs" } } } };
+  writeFileSync(join(folder, "venue.json5"), JSON.stringify(config));
+  const run = (...args: string[]) => runFileLine(folder, [...args, "--config", join(folder, "venue.json5")]);
+  await run("rm", "d:a.txt");
+  const all = await run("trash", "ls");
+  expect(all).toMatchObject({ status: 0, stdout: expect.stringMatching(/ d:a\.txt\n$/) });
+  expect(all.stderr).not.toContain("requires authenticated caller");
+  expect(await run("trash", "ls", "mine:")).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("requires authenticated caller"),
+  });
+});

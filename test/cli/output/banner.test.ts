@@ -28,6 +28,14 @@ test("tells where it listens, and as whom", () => {
   expect(bannerOf({})).toMatch(/^venue-files 1\.2\.3 listens on http:\/\/localhost:8080\nDID did:key:zMe\n/);
 });
 
+test("tells the port that a name outside leads to", () => {
+  const outside = { url: "https://files.example.com/files", localUrl: "http://127.0.0.1:41234" };
+  expect(bannerOf(outside)).toContain(
+    " listens on http://127.0.0.1:41234, known as https://files.example.com/files\nDID",
+  );
+  expect(bannerOf({ localUrl: facts.url })).toContain(` listens on ${facts.url}\nDID`);
+});
+
 test("tells how to mount the roots, where WebDAV is on and there is a port", () => {
   const mount = "WebDAV: mount http://localhost:8080/dav/ with any user name, a token as password.";
   expect(bannerOf({ webdav: true })).toContain(mount);

@@ -15,7 +15,7 @@ async function serveAt(config: string, env: Record<string, string> = {}): Promis
 
 /** Runs what the first line says, as a shell does in another folder. @returns the line, and what comes of it */
 function follow({ stdout, tmp }: Running) {
-  const said = /^Open (\S+\/workspace\/) by a link of: venue-files (.+)\n/.exec(stdout());
+  const said = /^Open (\S+\/workspace\/) with a link from: venue-files (.+)\n/.exec(stdout());
   const [, page = "", command = ""] = said ?? [];
   const { status, stdout: made } = spawnSync("sh", ["-c", `exec "$0" "$1" ${command}`, process.execPath, CLI], {
     ...{ cwd: makeFolder(), encoding: "utf8", env: { PATH: process.env["PATH"], HOME: tmp } },

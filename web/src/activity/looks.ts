@@ -20,14 +20,14 @@ export const IS_TOKEN = /^[0-9a-f]{32}$/;
 
 /**
  * Whether a call is a look-up of a page: by a session, which people sign in with, or with the token that was pasted here.
- * A failure is always shown.
+ * A failure is always shown, except that an address turned out to be that of a folder, which the page then opens.
  */
 export function isLookOfPage(
   { operation, outcome, caller, via = "" }: Pick<AuditRecord, "operation" | "outcome" | "caller" | "via">,
   me: Viewer | undefined,
   isSession: (via: string) => boolean,
 ): boolean {
-  if (outcome !== "OK" || !LOOKS.has(operation)) return false;
+  if (!["OK", "IS_A_DIRECTORY"].includes(outcome) || !LOOKS.has(operation)) return false;
   if (isSession(via) || (me?.via !== undefined && via === me.via)) return true;
   return me !== undefined && me.via === undefined && caller === me.did && !IS_TOKEN.test(via);
 }

@@ -87,7 +87,7 @@ export class DavCall {
     });
     const { context } = attribute(exchange.caller, undefined, host.nameCaller);
     // A mounted folder is made where it is made, whatever it is called.
-    this.#context = { ...context, signal: hangUp.signal, isInternal: true, exactPaths: true };
+    this.#context = { ...context, surface: "webdav", signal: hangUp.signal, isInternal: true, exactPaths: true };
   }
 
   get caller(): Caller {

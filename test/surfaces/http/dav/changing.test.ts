@@ -324,6 +324,17 @@ test("a chunked body over the limit is refused, and nothing is written", async (
   expect(readdirSync(venue.docs)).not.toContain("chunked");
 });
 
+test("the history says that a change came over WebDAV", async () => {
+  await venue.dav("PUT", "/dav/docs/a.txt", { body: "told" });
+  const answer = await fetch(`${venue.url}/api/v1/run`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${venue.password("operator")}`, "content-type": "application/json" },
+    body: JSON.stringify({ operation: "file:history", input: { root: "docs", path: "a.txt", limit: 1 } }),
+  });
+  expect(await answer.json()).toMatchObject({ entries: [{ surface: "webdav" }] });
+  dirty.add("docs");
+});
+
 test("100 Continue waits until the head is accepted", async () => {
   const { port } = new URL(venue.url);
   const ask = async (path: string, password: string, more = "") => {
