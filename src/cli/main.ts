@@ -95,6 +95,8 @@ async function run(command: Command, context: CommandContext): Promise<number> {
     case "token ls":
     case "token revoke":
     case "approvals":
+    case "lock ls":
+    case "lock drop":
       return (await import("./access/access.js")).access(command, context);
     case "audit verify":
       return (await import("./audit/verify.js")).auditVerify(command, context);

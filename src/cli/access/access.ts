@@ -1,4 +1,4 @@
-// `venue-files link`, `token issue`, `token ls`, `token revoke`: access to a running venue.
+// `venue-files link`, `token issue`, `token ls`, `token revoke`, `lock ls`, `lock drop`: access to a running venue.
 
 import { userInfo } from "node:os";
 import { createInterface } from "node:readline/promises";
@@ -30,6 +30,14 @@ export async function access(command: AccessCommand, context: CommandContext): P
         return await revoke(command, { calls, context });
       case "approvals":
         return await approvals(command.json, { calls, context });
+      case "lock ls":
+        return await listLocks(command.json, { calls, context });
+      case "lock drop":
+        for (const id of command.ids) {
+          await calls.run("lock:drop", { id });
+          await print(context, `${escapeText(id)} is dropped\n`);
+        }
+        return EXIT.ok;
     }
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
@@ -113,6 +121,32 @@ async function revoke(
   for (const id of ids) {
     await calls.run("auth:revoke", { id, ...(keep ? { keep } : {}) });
     await print(context, `${escapeText(id)} is revoked${keep ? ", and what it made goes on" : ""}\n`);
+  }
+  return EXIT.ok;
+}
+
+interface HeldLock {
+  readonly id: string;
+  readonly root?: string;
+  readonly drive?: string;
+  readonly path: string;
+  readonly owner: string;
+  readonly holder: string;
+  readonly since: number;
+  readonly until: number;
+}
+
+async function listLocks(json: boolean, { calls, context }: Desk): Promise<number> {
+  const { locks } = (await calls.run("lock:list", {})) as { readonly locks: readonly HeldLock[] };
+  if (json) for (const lock of locks) await print(context, `${jsonText(lock)}\n`);
+  else if (locks.length > 0) {
+    const { nameOf } = new Callers(await tokensThere(calls));
+    const rows = locks.map(({ id, root, drive, path, owner, holder, since, until }) => {
+      const place = root === undefined ? `drive ${drive}:${path}` : `${root}:${path}`;
+      const times = [`since ${printTime(since / 1000)}`, `${printDuration((until - Date.now()) / 1000)} left`];
+      return [id, escapeText(place), nameOf(holder), escapeText(owner), ...times];
+    });
+    await print(context, `${table(rows)}\n`);
   }
   return EXIT.ok;
 }

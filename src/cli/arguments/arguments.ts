@@ -168,6 +168,8 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   "token ls": (line) => parseAccess("token ls", line),
   "token revoke": (line) => parseAccess("token revoke", line),
   approvals: (line) => parseAccess("approvals", line),
+  "lock ls": (line) => parseAccess("lock ls", line),
+  "lock drop": (line) => parseAccess("lock drop", line),
   "token inspect": (line) => ({
     name: "token inspect",
     token: requireArgument(

@@ -89,6 +89,8 @@ export const COMMANDS = {
   "token ls": ["config", "url", "token", "json"],
   "token revoke": ["config", "url", "token", "keep", "json"],
   approvals: ["config", "url", "token", "json"],
+  "lock ls": ["config", "url", "token", "json"],
+  "lock drop": ["config", "url", "token"],
   "token inspect": ["config", "key", "with", "can", "json"],
   "token identity": ["to", "for", "key", "config", "out"],
   revoke: ["config", "token", "accept-list"],

@@ -1,4 +1,4 @@
-// Help on links, access tokens and approvals of a running venue.
+// Help on links, access tokens, approvals and locks of a running venue.
 
 const TARGET = `  --config FILE           whose venue; default: the one that runs with this user's state directory
   --url URL               a venue elsewhere; --token FILE says who asks there: a file, or env:NAME
@@ -70,6 +70,29 @@ them and ends.
 ${TARGET}
 
 Example: venue-files approvals
+
+${EXITS}
+`,
+  "lock ls": `venue-files lock ls [--json] [--config FILE | --url URL [--token FILE]]
+
+Lists the locks of WebDAV clients of a running venue: id, place, holder, what the client says of itself, since when
+and until when.
+
+${TARGET}
+
+Example: venue-files lock ls
+
+${EXITS}
+`,
+  "lock drop": `venue-files lock drop ID… [--config FILE | --url URL [--token FILE]]
+
+Ends locks that their clients have forgotten, at once, so that others can write. A client that still holds one is
+refused when it saves.
+
+  --config FILE           whose venue; default: the one that runs with this user's state directory
+  --url URL               a venue elsewhere; --token FILE says who asks there: a file, or env:NAME
+
+Example: venue-files lock drop 4f6b1c0de2a94b7f
 
 ${EXITS}
 `,

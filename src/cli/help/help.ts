@@ -65,6 +65,7 @@ Access to a venue that runs
   token issue             make an access token
   token ls, token revoke ID   what was given, and taking it back
   approvals               what waits for a person, and decide it
+  lock ls, lock drop ID   locks of WebDAV clients, and ending those that were forgotten
   Example: venue-files token issue --with file://docs/ --can crud/read --for 1h
 
 Backup
@@ -191,7 +192,8 @@ Operations: file:roots file:list file:tree file:read file:readMany file:stat fil
             file:write file:edit file:patch file:append file:mkdir file:move file:copy file:delete
             file:history file:undo file:restore file:trash file:purge file:watch file:transfer
             ucan:issue ucan:verify ucan:revoke auth:whoami auth:issue auth:list auth:revoke audit:query
-            approval:list approval:get approval:decide approval:wait, and the tools of profiles, <profile>:<tool>
+            approval:list approval:get approval:decide approval:wait lock:list lock:drop,
+            and the tools of profiles, <profile>:<tool>
 Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root docs=.
 
 Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as

@@ -103,6 +103,26 @@ export interface DavFile {
   setAside(): Promise<void>;
 }
 
+/** A lock of a WebDAV client. Times are milliseconds since the epoch. */
+export interface DavLock {
+  readonly id: string;
+  readonly place: { readonly space: string; readonly root?: string; readonly segments: readonly string[] };
+  /** Who holds it, as the client says. */
+  readonly ownerText: string;
+  /** DID of who holds it. */
+  readonly caller: string;
+  readonly since: number;
+  readonly expires: number;
+}
+
+/** The locks of WebDAV clients, for the operator. */
+export interface DavLocks {
+  /** All in force, the oldest first. */
+  all(): readonly DavLock[];
+  /** Ends a lock, whoever holds it. @returns `false`: there is none with this id */
+  drop(id: string): boolean;
+}
+
 /** The part of the venue that WebDAV uses. */
 export interface HttpDav {
   /** Whether callers without credentials are served, as far as public access goes. */
@@ -111,6 +131,8 @@ export interface HttpDav {
   readonly lockSeconds: number;
   /** Maximum number of locks of all callers together. */
   readonly maxLocks: number;
+  /** Takes the locks, once. */
+  onLocks(locks: DavLocks): void;
   /** Maximum bytes of files in all drives of one caller. */
   readonly maxDriveBytes: number;
   /** Keeps the properties that clients store. Absent: they are kept in memory. */

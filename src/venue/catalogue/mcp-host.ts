@@ -36,7 +36,7 @@ export interface McpParts {
 /** Adapters for people rather than models; offered only if the configuration names them. */
 /** File operations that no model is offered: what they remove is gone, and what they list people look after. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(["file:trash", "file:purge"]);
-const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "audit", "approval", "dlfs", "drive"]);
+const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "audit", "approval", "lock", "dlfs", "drive"]);
 
 /**
  * Creates the MCP host as seen by one caller.

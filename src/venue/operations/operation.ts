@@ -8,6 +8,7 @@ import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";
 import type { Annotations } from "../../core/ports/adapter.js";
 import type { EventSink } from "../../core/ports/changes/events.js";
+import type { DavLocks } from "../../surfaces/http/host.js";
 import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import type { Approvals } from "../approvals/approvals.js";
 import type { HostedCall } from "../catalogue/hosted-adapter.js";
@@ -24,6 +25,8 @@ export interface OperationParts {
   readonly events?: EventSink;
   /** Absent where nobody can be asked: the venue does not listen. */
   readonly approvals?: Approvals | undefined;
+  /** `undefined` while it serves no WebDAV. */
+  locks(): DavLocks | undefined;
   /** Base URL of the venue; `undefined` if it does not listen. */
   url(): string | undefined;
   /** Grants are about files, so the adapter that hosts them evaluates them. */

@@ -15,6 +15,8 @@ import { authIssue } from "./auth/issue.js";
 import { authList } from "./auth/list.js";
 import { authRevoke } from "./auth/revoke.js";
 import { authWhoami } from "./auth/whoami.js";
+import { lockDrop } from "./lock/drop.js";
+import { lockList } from "./lock/list.js";
 import type { AnyVenueOperation, OperationParts } from "./operation.js";
 import { createIssuedTokens } from "./tokens/issued-tokens.js";
 import { ucanIssue } from "./ucan/issue.js";
@@ -27,6 +29,7 @@ export const VENUE_OPERATIONS: readonly AnyVenueOperation[] = [
   ...[authWhoami, authIssue, authList, authRevoke],
   auditQuery,
   ...[approvalList, approvalGet, approvalDecide, approvalWait],
+  ...[lockList, lockDrop],
 ];
 
 /** Descriptions of their adapters, by the part of the operation name before the colon. */
@@ -35,6 +38,7 @@ export const VENUE_ADAPTERS: Readonly<Record<string, string>> = {
   auth: "Who calls, what they may do, and access tokens.",
   audit: "What was done here, by whom.",
   approval: "What waits for a person, and deciding it.",
+  lock: "Locks of WebDAV clients.",
 };
 
 /** Rules that the operations take from the configuration in force. */

@@ -9,7 +9,7 @@ import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import { syncDirectory } from "../../database/durable-files.js";
 import { errnoOf } from "../../jail/sys.js";
-import type { DavFile } from "../../surfaces/http/host.js";
+import type { DavFile, HttpDav } from "../../surfaces/http/host.js";
 import type { VenueHostOptions } from "../venue.js";
 import { openState, stateDirOf } from "./state/place.js";
 
@@ -28,12 +28,21 @@ export const servesDav = (config: VenueConfig): boolean => {
 /** @returns `undefined`: it is off */
 export function davOptions(
   config: VenueConfig,
-  { env, roots, log }: { readonly env: Environment; readonly roots: () => readonly RootFacts[]; readonly log: Log },
+  {
+    env,
+    roots,
+    log,
+    onLocks,
+  }: Pick<HttpDav, "onLocks"> & {
+    readonly env: Environment;
+    readonly roots: () => readonly RootFacts[];
+    readonly log: Log;
+  },
 ): VenueHostOptions["dav"] {
   if (!servesDav(config)) return undefined;
   const { anonymous, lockSeconds, maxLocks } = typeof config.webdav === "object" ? config.webdav : DEFAULTS;
   return {
-    ...{ anonymous, lockSeconds, maxLocks },
+    ...{ anonymous, lockSeconds, maxLocks, onLocks },
     maxDriveBytes: config.drives.limits.maxDriveBytes,
     root: (name) => roots().find((root) => root.name === name),
     ...(config.stateDir === false ? {} : { propertyFile: propertyFile(config, env, log) }),

@@ -8,6 +8,7 @@ import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { contextOf } from "../../core/call/attribute.js";
 import { systemClock } from "../../core/clock.js";
 import { EventLog } from "../../feed/event-log.js";
+import type { DavLocks } from "../../surfaces/http/host.js";
 import type { Approvals } from "../approvals/approvals.js";
 import { openApprovals } from "../approvals/open.js";
 import type { VenueAssets } from "../assets/assets.js";
@@ -54,6 +55,7 @@ class VenueOpener {
   readonly #opened: Closable[];
   readonly #eventLog = new EventLog();
   readonly #events = createEventBus(this.#eventLog);
+  #locks: DavLocks | undefined;
 
   constructor(config: VenueConfig, options: OpenVenueOptions, opened: Closable[]) {
     this.#config = config;
@@ -152,7 +154,10 @@ class VenueOpener {
     const { access, assets, adapter, metrics, tickets } = parts;
     const config = this.#config;
     const { env, log } = this.#options;
-    const dav = davOptions(config, { env, log, roots: () => adapter.roots });
+    const onLocks = (locks: DavLocks) => {
+      this.#locks = locks;
+    };
+    const dav = davOptions(config, { env, log, onLocks, roots: () => adapter.roots });
     return createVenueHost({
       name: config.name,
       did: access.did,
@@ -201,8 +206,12 @@ class VenueOpener {
     const clock = systemClock;
     const url = () => (venue.host.listens ? venue.host.url : undefined);
     const audit = await openAuditLog(file);
-    const parts = { access, files, events: this.#events, audit, approvals, clock, url, ...rulesOf(() => venue.config) };
-    const adapters = createVenueAdapters(parts, { clock, audit: sink, logInternal: this.#logInternal });
+    const locks = () => this.#locks;
+    const parts = { access, files, events: this.#events, audit, approvals, locks, clock, url };
+    const adapters = createVenueAdapters(
+      { ...parts, ...rulesOf(() => venue.config) },
+      { clock, audit: sink, logInternal: this.#logInternal },
+    );
     for (const adapter of adapters) venue.host.catalogue.add(adapter);
   }
 

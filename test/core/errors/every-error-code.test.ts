@@ -81,7 +81,7 @@ function issueWithoutKey(): Promise<unknown> {
     files: nobody,
     clock,
     auth,
-    ...{ url: () => undefined, publicCaps: () => [] },
+    ...{ url: () => undefined, locks: () => undefined, publicCaps: () => [] },
     keyLasts: false,
   };
   const [ucan] = createVenueAdapters(parts, { clock, logInternal: unasked });

@@ -67,7 +67,7 @@ describe("each operation of the venue", () => {
   });
 
   test("stands in the documentation in their order", () => {
-    const headings = [...read("docs/operations.md").matchAll(/^## ((?:ucan|auth|audit|approval):\w+)$/gm)].map(
+    const headings = [...read("docs/operations.md").matchAll(/^## ((?:ucan|auth|audit|approval|lock):\w+)$/gm)].map(
       ([, name]) => name,
     );
     expect(headings).toEqual(names);

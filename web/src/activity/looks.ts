@@ -6,7 +6,7 @@ import type { AuditRecord } from "../api/operations.js";
 const LOOKS = new Set([
   ...["roots", "list", "tree", "read", "readMany", "stat", "hash", "glob", "grep", "du"].map((name) => `file:${name}`),
   ...["history", "trash", "watch", "download"].map((name) => `file:${name}`),
-  ...["auth:whoami", "auth:list", "approval:list", "approval:get", "audit:query"],
+  ...["auth:whoami", "auth:list", "approval:list", "approval:get", "audit:query", "lock:list"],
 ]);
 
 export interface Viewer {

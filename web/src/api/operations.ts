@@ -174,6 +174,18 @@ interface MoreInputs {
   readonly "file:stat": { readonly version?: string };
 }
 
+/** A lock of a WebDAV client. Times are milliseconds since the epoch. */
+export interface DavLock {
+  readonly id: string;
+  readonly root?: string;
+  readonly drive?: string;
+  readonly path: string;
+  readonly owner: string;
+  readonly holder: string;
+  readonly since: number;
+  readonly until: number;
+}
+
 interface OtherInputs {
   readonly "auth:whoami": Record<string, never>;
   readonly "auth:issue": {
@@ -189,6 +201,8 @@ interface OtherInputs {
   readonly "approval:list": Json;
   readonly "approval:get": { readonly id: string };
   readonly "approval:decide": { readonly id: string; readonly decision: "once" | "deny"; readonly note?: string };
+  readonly "lock:list": Json;
+  readonly "lock:drop": { readonly id: string };
   readonly "file:history": Json;
   readonly "file:undo": Json;
   readonly "file:restore": {
@@ -211,6 +225,8 @@ interface OtherOutputs {
   readonly "approval:list": Page & { readonly approvals: readonly Approval[] };
   readonly "approval:get": Approval;
   readonly "approval:decide": Json;
+  readonly "lock:list": { readonly locks: readonly DavLock[] };
+  readonly "lock:drop": { readonly id: string };
   readonly "file:history": Page & { readonly entries: readonly HistoryEntry[]; readonly reason?: string };
   readonly "file:undo": UndoResult;
   readonly "file:restore": { readonly etag?: string };

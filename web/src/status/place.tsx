@@ -11,6 +11,7 @@ import { texts } from "../texts.js";
 import { formatMoment, formatNumber, formatSize, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
 import { Failure, Skeleton } from "../ui/states.js";
+import { LocksSection } from "./locks.js";
 import { sums } from "./metrics.js";
 
 interface Status {
@@ -54,6 +55,7 @@ export function StatusPlace(): JSX.Element {
       <Numbers status={status} metrics={metrics} />
       <Facts status={status} />
       <Roots metrics={metrics} />
+      <LocksSection />
       <JobsSection />
     </section>
   );

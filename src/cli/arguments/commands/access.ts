@@ -1,4 +1,4 @@
-// The command lines of links, access tokens and approvals.
+// The command lines of links, access tokens, approvals and locks.
 
 import type { Capability } from "../../../core/call/capability.js";
 import { type Line, refuseArguments } from "../line.js";
@@ -28,6 +28,8 @@ export type AccessCommand = { readonly target: RunningTarget; readonly json: boo
   | { readonly name: "token ls" }
   | { readonly name: "token revoke"; readonly ids: readonly string[]; readonly keep: boolean }
   | { readonly name: "approvals" }
+  | { readonly name: "lock ls" }
+  | { readonly name: "lock drop"; readonly ids: readonly string[] }
 );
 
 /** @throws UsageError */
@@ -39,8 +41,13 @@ export function parseAccess(name: AccessCommand["name"], line: Line): AccessComm
     if (ids.length === 0) throw new UsageError("'token revoke' needs the id of a token. See: venue-files token ls");
     return { name, ids, keep: values.has("keep"), ...common };
   }
+  if (name === "lock drop") {
+    const ids = line.rest.map(checkArgument);
+    if (ids.length === 0) throw new UsageError("'lock drop' needs the id of a lock. See: venue-files lock ls");
+    return { name, ids, ...common };
+  }
   refuseArguments(line, name);
-  if (name === "token ls" || name === "approvals") return { name, ...common };
+  if (name === "token ls" || name === "approvals" || name === "lock ls") return { name, ...common };
   const wanted = wantedOf(line);
   if (name === "token issue" && wanted.capabilities.length === 0 && wanted.capsFile === undefined) {
     throw new UsageError(

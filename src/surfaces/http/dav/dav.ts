@@ -65,6 +65,7 @@ export const davCors = (request: FastifyRequest): CorsArea | undefined => (isInF
 
 export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): void {
   const locks = new Locks({ most: dav.maxLocks, now: () => host.nowMs() });
+  dav.onLocks(locks);
   const state = { dav, locks, properties: new DeadProperties(dav.propertyFile), checksums: new Checksums() };
   app.register((scope, _options, done) => {
     // Bodies are streams of any type, and are read by the methods.

@@ -216,7 +216,7 @@ describe("the store of locks", () => {
     spot: { tree: "t", segments: [name] },
     place: { space: "dav" as const, root: "t", segments: [name] },
     isCollection: false,
-    ...{ isDeep: true, isExclusive: true, caller, owner: Markup.trusted(""), seconds: 10 },
+    ...{ isDeep: true, isExclusive: true, caller, ownerText: "", owner: Markup.trusted(""), seconds: 10 },
   });
 
   test("has room for 1,000 of a caller and so many in all, and forgets those that have ended", () => {

@@ -1,6 +1,6 @@
 // Write locks (RFC 4918 §6): in memory, by tree and path, binding among WebDAV requests.
 
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { isBelow } from "../../../../core/call/path.js";
 import type { Named } from "../target.js";
 import type { Markup } from "../xml/write.js";
@@ -26,11 +26,17 @@ export interface LockRequest {
   readonly caller: string;
   /** Content of `DAV:owner`, as the client gave it. */
   readonly owner: Markup;
+  /** The text in it. */
+  readonly ownerText: string;
   readonly seconds: number;
 }
 
 export interface Lock extends Readonly<LockRequest> {
   readonly token: string;
+  /** Names it to the operator; whoever knows it cannot use the lock. */
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
   /** Milliseconds since the epoch. */
   expires: number;
   seconds: number;
@@ -75,6 +81,18 @@ export class Locks {
     return [...this.#byToken.values()].filter(({ spot }) => spot.tree === tree && isBelow(spot.segments, segments));
   }
 
+  /** All in force, the oldest first. */
+  all(): Lock[] {
+    return [...this.#byToken.values()].filter((lock) => this.#isAlive(lock));
+  }
+
+  /** Ends a lock, whoever holds it. @returns `false`: there is none with this id */
+  drop(id: string): boolean {
+    const found = this.all().find((lock) => lock.id === id);
+    if (found !== undefined) this.remove(found);
+    return found !== undefined;
+  }
+
   find(token: string): Lock | undefined {
     const lock = this.#byToken.get(token);
     return lock !== undefined && this.#isAlive(lock) ? lock : undefined;
@@ -91,10 +109,13 @@ export class Locks {
     if (!this.#hasRoom(request.caller)) this.#sweep();
     if (!this.#hasRoom(request.caller)) return undefined;
     const { seconds } = request;
+    const now = this.#now();
     const lock: Lock = {
       ...request,
       token: `opaquelocktoken:${randomUUID()}`,
-      expires: this.#now() + seconds * 1000,
+      id: randomBytes(8).toString("hex"),
+      since: now,
+      expires: now + seconds * 1000,
       hash: undefined,
     };
     this.#byToken.set(lock.token, lock);

@@ -101,7 +101,7 @@ const conflicting = (call: DavCall, { place, isCollection }: Lock): DavError =>
     condition: element("D:no-conflicting-lock", element("D:href", call.hrefOf(place, isCollection))),
   });
 
-function lockInfo(body: XmlElement): { readonly isExclusive: boolean; readonly owner: Markup } {
+function lockInfo(body: XmlElement): Pick<Lock, "isExclusive" | "owner" | "ownerText"> {
   if (!isNamed(body, DAV, "lockinfo")) throw badRequest("The body must be a DAV:lockinfo");
   const [scope, type, owner] = ["lockscope", "locktype", "owner"].map((local) => childOf(body, DAV, local));
   const [kind] = scope === undefined ? [] : childrenOf(scope);
@@ -114,8 +114,11 @@ function lockInfo(body: XmlElement): { readonly isExclusive: boolean; readonly o
   if (Buffer.byteLength(markup.text) > MAX_OWNER_BYTES) {
     throw new HttpError(507, `DAV:owner must have at most ${MAX_OWNER_BYTES} bytes`);
   }
-  return { isExclusive, owner: markup };
+  return { isExclusive, owner: markup, ownerText: owner === undefined ? "" : textWithin(owner).trim() };
 }
+
+const textWithin = ({ content }: XmlElement): string =>
+  content.map((part) => (typeof part === "string" ? part : textWithin(part))).join("");
 
 /** The first time that is understood, within the limit. */
 function secondsOf(call: DavCall): number {
