@@ -1,7 +1,7 @@
 // Real clients: litmus, rclone, cadaver, davfs2.
 
 import { execFile, spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -67,6 +67,34 @@ describeWhere(has("rclone"), "there is no rclone")("rclone", () => {
     },
     120_000,
   );
+});
+
+describeWhere(has("rclone"), "there is no rclone")("rclone on a drive", () => {
+  test("sends nothing the second time", async () => {
+    const local = join(work, "rclone-drive");
+    mkdirSync(join(local, "sub"), { recursive: true });
+    for (const [name, text] of Object.entries({ "a.txt": "alpha", "sub/ü b.txt": "beta" })) {
+      writeFileSync(join(local, name), text);
+      utimesSync(join(local, name), 1_500_000_000, 1_500_000_000);
+    }
+    const env = { ...process.env, RCLONE_CONFIG: join(work, "rclone.conf") };
+    const { stdout: secret } = await run("rclone", ["obscure", venue.password("alice")], { env });
+    const remote = `:webdav,url='${url("/dlfs/synced/")}',vendor=owncloud,user=alice,pass=${secret.trim()}:`;
+    await venue.dav("MKCOL", "/dlfs/synced", { as: "alice" });
+    const sync = async () => {
+      const flags = ["--retries", "1", "--use-json-log", "--log-level", "INFO", "--stats-log-level", "ERROR"];
+      const { stderr } = await run("rclone", ["sync", local, remote, ...flags], { env });
+      return stderr.split("\n").filter((line) => /Copied|Updated modification/.test(line));
+    };
+    expect(await sync()).toHaveLength(2);
+    expect(await sync()).toEqual([]);
+    const { stdout } = await run("rclone", ["lsf", "-R", "--files-only", "--format", "t", remote], {
+      env: { ...env, TZ: "UTC" },
+    });
+    expect(new Set(stdout.trim().split("\n"))).toEqual(new Set(["2017-07-14 02:40:00"]));
+    writeFileSync(join(local, "a.txt"), "changed");
+    expect(await sync()).toHaveLength(1);
+  }, 120_000);
 });
 
 describeWhere(has("cadaver"), "there is no cadaver")("cadaver", () => {
