@@ -117,6 +117,27 @@ describe("a venue that runs", () => {
     await close();
   });
 
+  test("lists the locks of WebDAV clients, and drops one", async () => {
+    const { folder, url, run, close } = await start();
+    const T = readFileSync(join(folder, "state/local-token"), "utf8").trim();
+    expect(await run("lock", "ls")).toMatchObject({ code: 0, stdout: "" });
+    const dav = (method: string, more: object = {}) =>
+      fetch(`${url}/dav/docs/new.md`, { method, headers: { authorization: `Bearer ${T}` }, ...more });
+    const kinds = "<lockscope><exclusive/></lockscope><locktype><write/></locktype>";
+    const body = `<lockinfo xmlns="DAV:">${kinds}<owner>My &#x9b;laptop</owner></lockinfo>`;
+    expect((await dav("LOCK", { body })).status).toBe(201);
+    const { stdout } = await run("lock", "ls");
+    expect(stdout).toMatch(/^ *[0-9a-f]{16} +docs:new\.md +\S+ +My \S*laptop +since \d{4}-\S+ +\d+ min left\n$/);
+    expect(stdout).not.toContain("\u009b");
+    const [id = ""] = /[0-9a-f]{16}/.exec(stdout) ?? [];
+    expect(JSON.parse((await run("lock", "ls", "--json")).stdout)).toMatchObject({ id, root: "docs", path: "new.md" });
+    expect((await dav("PUT", { body: "x" })).status).toBe(423);
+    expect(await run("lock", "drop", id)).toMatchObject({ code: 0, stdout: `${id} is dropped\n` });
+    expect((await dav("PUT", { body: "x" })).status).toBe(204);
+    expect(await run("lock", "drop", id)).toMatchObject({ code: 1, stdout: "" });
+    await close();
+  });
+
   test("refuses misspelt abilities, and tells of a root that is not there", async () => {
     const { run, close } = await start();
     const issue = (resource: string, can: string) => run("token", "issue", "--with", resource, "--can", can);

@@ -6,7 +6,7 @@ import { COMMANDS, type HelpTopic, UsageError } from "../../../src/cli/arguments
 import { helpText } from "../../../src/cli/help/help.js";
 
 const ALL = [
-  "init, serve, check, mcp, doctor, health, completion, call, acp, key, grant, link, token, approvals, revoke, audit, backup, drive, help",
+  "init, serve, check, mcp, doctor, health, completion, call, acp, key, grant, link, token, approvals, lock, revoke, audit, backup, drive, help",
   ...Object.keys(FILE_COMMANDS),
 ].join(", ");
 
