@@ -174,7 +174,7 @@ describe("a call of the venue's own operations", () => {
       files: { roots: [], rights },
       clock,
       auth,
-      ...{ url: () => undefined, publicCaps: () => [] },
+      ...{ url: () => undefined, locks: () => undefined, publicCaps: () => [] },
       keyLasts: true,
     };
     const sink = { write: (record: AuditRecord) => void audit.push(record), close: async () => {} };
