@@ -248,6 +248,26 @@ inBrowser("places of the page", () => {
     await other.context().close();
   });
 
+  test("the operator sees the locks of WebDAV clients, and drops one", async () => {
+    const { url, localToken = "" } = stage.venue;
+    const headers = { authorization: `Bearer ${localToken}` };
+    const kinds = "<lockscope><exclusive/></lockscope><locktype><write/></locktype>";
+    const body = `<lockinfo xmlns="DAV:">${kinds}<owner>My laptop</owner></lockinfo>`;
+    const dav = async (method: string, more: object = {}) =>
+      (await fetch(`${url}/dav/files/seen.txt`, { method, headers, ...more })).status;
+    expect(await dav("LOCK", { body })).toBe(200);
+    const link = await call(stage.venue, "auth:issue", { label: "operator", link: true }, localToken);
+    const page = await stage.visit("", { as: "nobody" });
+    await page.goto("about:blank");
+    await page.goto((link as { url: string }).url);
+    await page.getByRole("link", { name: "Status" }).click();
+    await page.getByText("Operator: My laptop").waitFor();
+    await page.getByRole("button", { name: "Drop the lock on files/seen.txt" }).click();
+    await page.getByText("Operator: My laptop").waitFor({ state: "detached" });
+    expect(await dav("PUT", { body: "seen\n" })).toBe(204);
+    await page.context().close();
+  });
+
   test("a link that leads outside shows its target first, and opens without a way back", async () => {
     const page = await stage.visit("files/files/outside.md");
     await page.frameLocator("iframe.preview").getByRole("link", { name: "outside" }).click();
