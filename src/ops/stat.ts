@@ -1,10 +1,8 @@
-import { escapeText } from "../core/errors/texts.js";
 import { etagOf, hashText } from "../core/etag.js";
 import { type Awaitable, after, type Io, runIo, wait } from "../core/io.js";
 import type { FileStat } from "../core/ports/backend.js";
 import type { FileCall, Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
-import { unseenDifference } from "../path/looks.js";
 import type { StatInput, StatOutput } from "../schema/types.js";
 import { etagFor, hashOf } from "./content/file-etag.js";
 import { mimeByName } from "./content/mime.js";
@@ -37,10 +35,9 @@ const statNow = ({ hash }: StatInput, call: FileCall): Awaitable<StatOutput> =>
 
 /** There is nothing, or only what looks the same. */
 async function withAlike(call: PathCall): Promise<StatOutput> {
-  const alike = await findAlike(call, call.path.segments);
+  const alike = await findAlike(call);
   if (alike === undefined) return { exists: false };
-  const path = alike.join("/");
-  const hint = `Looks the same: "${escapeText(path)}" (${unseenDifference(path, call.path.text)})`;
+  const { path, hint } = alike;
   return { exists: false, hint, suggestions: [{ root: call.root.name, path }] };
 }
 

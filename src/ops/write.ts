@@ -5,7 +5,7 @@ import { bodyOf, CONTENT_FIELDS, checkOneSource, encodingOf, givesText, textOf }
 import { bareName } from "./content/encoding.js";
 import { versionOf } from "./content/file-etag.js";
 import { isAscii, knownEncoding } from "./content/known-encoding.js";
-import { refuseTwinFolders } from "./searching/alike.js";
+import { findAlike, refuseTwinFolders } from "./searching/alike.js";
 
 /** `write`: creates a file or replaces its content, atomically. */
 export const write: Operation<WriteInput, WriteOutput> = {
@@ -22,7 +22,7 @@ export const write: Operation<WriteInput, WriteOutput> = {
   async run(input, call) {
     await refuseTwinFolders(call, input.parents === true);
     const options = { parents: input.parents ?? false, expected: expectedOf(input, call.tagOf) };
-    const hint = await changeOfEncoding(input, call);
+    const change = await changeOfEncoding(input, call);
     const { bytes, created, sha256 } = await call.root.backend.write(
       call.path,
       bodyOf(input, call),
@@ -30,10 +30,22 @@ export const write: Operation<WriteInput, WriteOutput> = {
       call.access,
     );
     const version = sha256 === undefined ? {} : versionOf(sha256, call);
-    return { written: bytes, created, ...version, ...(hint === undefined || created ? {} : { hint }) };
+    const hint = created ? await twinOf(input, call) : change;
+    return { written: bytes, created, ...version, ...(hint === undefined ? {} : { hint }) };
   },
   bytes: ({ written }) => written,
 };
+
+/** What to say of a new file where one is beside it that looks the same. Assets come in numbers: their folders are not searched. */
+async function twinOf({ asset }: WriteInput, call: PathCall): Promise<string | undefined> {
+  if (asset !== undefined || call.terms !== undefined) return undefined;
+  try {
+    return (await findAlike(call))?.hint;
+  } catch {
+    // The file is written, whatever the look at its folder gives.
+    return undefined;
+  }
+}
 
 /** What to say where the text of a file goes into another encoding, and the call does not name that. */
 async function changeOfEncoding(input: WriteInput, call: PathCall): Promise<string | undefined> {

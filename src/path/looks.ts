@@ -6,7 +6,10 @@ const INVISIBLE = /\p{Cf}|\u034f|[\ufe00-\ufe0f]/gu;
 /** A run of blanks, or a character with what is combined with it or cannot be seen behind it. */
 const TOKEN = /[\t\p{Zs}]+|.(?:\p{M}|\p{Cf})*/gsu;
 
-/** One text for all that look the same: composed, without what is invisible, with plain spaces, quotes and hyphens. */
+/** Characters for several letters, and the ellipsis. */
+const JOINED = /[\u0132\u0133\u01c4-\u01cc\u01f1-\u01f3\u2026\ufb00-\ufb06]/g;
+
+/** One text for all that look the same: composed, without what is invisible, with plain spaces, quotes, hyphens and letters. */
 export function lookOf(text: string): string {
   if (PLAIN.test(text)) return text;
   return text
@@ -15,8 +18,12 @@ export function lookOf(text: string): string {
     .replace(/\p{Zs}/gu, " ")
     .replace(/[\u2018\u2019\u201b\u2032\u02bc]/g, "'")
     .replace(/[\u201c\u201d\u201f\u2033]/g, '"')
-    .replace(/[\u2010\u2011]/g, "-");
+    .replace(/[\u2010-\u2013\u2212]/g, "-")
+    .replace(JOINED, (one) => one.normalize("NFKC"));
 }
+
+/** The same for a name: blanks at its ends cannot be seen. */
+export const nameLook = (name: string): string => lookOf(name).trim();
 
 interface Token {
   readonly raw: string;
@@ -40,11 +47,52 @@ export function unseenDifference(there: string, given: string): string | undefin
   const key = looksOf(seen);
   const first = key === "" ? undefined : starts.get(looksOf(all).indexOf(key));
   if (first === undefined) return undefined;
-  const pairs = seen.map((token, index) => [all[first + index]?.raw ?? "", token.raw] as const);
+  const pairs = [...pairsOf(all.slice(first), seen)];
   // At the start of what is given there may be what has no place of its own.
   const lead = seen.length < wanted.length ? [["", wanted[0]?.raw ?? ""] as const] : [];
   const found = [...lead, ...pairs].find(([one, other]) => one !== other && !/^ *(?:\n *)?$/.test(one + other));
   return found && `${pointsOf(found[0], found[1])} in place of ${pointsOf(found[1], found[0])}`;
+}
+
+/** What looks the same, side by side: one character may stand for several. */
+function* pairsOf(all: readonly Token[], seen: readonly Token[]): Generator<readonly [string, string]> {
+  for (let [at, next] = [0, 0]; next < seen.length; ) {
+    let [one, other, ahead] = ["", "", 0];
+    do {
+      const isBehind = ahead <= 0;
+      const token = isBehind ? all[at++] : seen[next++];
+      if (token === undefined) break;
+      ahead += isBehind ? token.look.length : -token.look.length;
+      if (isBehind) one += token.raw;
+      else other += token.raw;
+    } while (ahead !== 0);
+    yield [one, other];
+  }
+}
+
+/** Most characters compared to find where a text may stand. */
+const MAX_COMPARED = 1_000_000;
+
+/**
+ * The first character of a part of a text that stands in place of another, where in each such pair one is not ASCII: a
+ * letter of another script, a sign of mathematics. `undefined`: there is no such part, or most of it differs.
+ */
+export function foreignDifference(there: string, given: string): string | undefined {
+  const [all, wanted] = [[...there], [...given]];
+  let left = MAX_COMPARED;
+  for (let from = 0; from + wanted.length <= all.length && left > 0; from++) {
+    let [at, first, count] = [0, -1, 0];
+    for (; at < wanted.length; at++, left--) {
+      const [one = "", other = ""] = [all[from + at], wanted[at]];
+      if (one === other) continue;
+      if (PLAIN.test(one + other)) break;
+      if (first < 0) first = at;
+      count++;
+    }
+    if (at < wanted.length || first < 0 || 2 * count > at) continue;
+    return `${pointsOf(all[from + first] ?? "", "")} in place of ${pointsOf(wanted[first] ?? "", "")}`;
+  }
+  return undefined;
 }
 
 function tokensOf(text: string): readonly Token[] {

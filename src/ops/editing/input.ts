@@ -8,6 +8,13 @@ import type { Edit } from "./match.js";
 /** The edits of an input, given as a list or in short form; none where only line ends change. @throws INVALID_INPUT */
 export function editsOf(input: EditInput): readonly Edit[] {
   checkEncoding(input.encoding);
+  if (input.cell !== undefined && input.lineEnding !== undefined) {
+    throw invalidInput(
+      "'lineEnding' changes a whole file, not a cell: leave one out",
+      "/lineEnding",
+      "only one of both",
+    );
+  }
   const { edits, oldText, newText, expect, replaceAll, at } = input;
   const short = { oldText, newText, expect, replaceAll, at };
   const given = Object.entries(short).find(([, value]) => value !== undefined)?.[0];

@@ -1,6 +1,6 @@
 // Finds the lines of a file that are most similar to a text that does not occur in it, for NO_MATCH errors.
 
-import { lookOf, unseenDifference } from "../../path/looks.js";
+import { foreignDifference, lookOf, unseenDifference } from "../../path/looks.js";
 import { splitLines } from "./line-changes.js";
 import { occurrencesOf } from "./text-search.js";
 
@@ -65,11 +65,13 @@ export function nearestLines(wanted: string, text: string, isOver: () => boolean
   return describeStretches(stretches, wanted, lines);
 }
 
-/** The first difference of the nearest lines from the wanted text, where none can be seen. */
+/** The first difference of the nearest lines from the wanted text, where it is hard to see or cannot be seen. */
 export function unseenIn(text: string, wanted: string, [best]: readonly NearLines[]): { readonly unseen?: string } {
   if (best === undefined || wanted.length > COMPARED_CHARS) return {};
   const lines = text.split("\n", best.endLine).slice(best.startLine - 1);
-  const unseen = unseenDifference(lines.join("\n").slice(0, COMPARED_CHARS), wanted);
+  const there = lines.join("\n").slice(0, COMPARED_CHARS);
+  const [one, other] = [there, wanted].map((all) => all.replaceAll("\r\n", "\n")) as [string, string];
+  const unseen = unseenDifference(there, wanted) ?? foreignDifference(one, other);
   return unseen === undefined ? {} : { unseen };
 }
 

@@ -4,16 +4,19 @@ import { adapterError, type FileAdapterError } from "../../core/errors/errors.js
 import { escapeText, type Place } from "../../core/errors/texts.js";
 import { tool } from "../../core/errors/wording.js";
 import type { PathCall } from "../../core/ports/operation.js";
+import { unseenDifference } from "../../path/looks.js";
 import { PathSearch } from "./path-search.js";
 
 const searchIn = ({ root, at }: Pick<PathCall, "root" | "at">): PathSearch =>
   new PathSearch(root.name, { at, roots: [], disclosesHostPaths: false });
 
-/** The path that is there and looks the same, if there is one. */
-export const findAlike = (
-  call: Pick<PathCall, "root" | "at">,
-  segments: readonly string[],
-): Promise<readonly string[] | undefined> => searchIn(call).findAlike(segments);
+/** The path that is there and looks the same, if there is one, and how it differs. */
+export async function findAlike(call: PathCall): Promise<{ path: string; hint: string } | undefined> {
+  const path = (await searchIn(call).findAlike(call.path.segments))?.join("/");
+  if (path === undefined) return undefined;
+  const difference = unseenDifference(path, call.path.text) ?? "spelled otherwise";
+  return { path, hint: `Looks the same: "${escapeText(path)}" (${difference})` };
+}
 
 /**
  * Refuses to make the folders above a path where one is there that nobody can tell from them by sight. Who wants both makes

@@ -25,6 +25,9 @@ const MIN_START_MS = 1000;
 const USUAL_FILE_BYTES = 8_388_608;
 const MOST_FILE_BYTES = 33_554_432;
 
+/** Of a search that found nothing. */
+const OTHERS = "Some files are not UTF-8: pass their encoding (latin1?)";
+
 /** The call that a search is made for. */
 export interface GrepCall {
   readonly base: PathCall;
@@ -67,15 +70,20 @@ export async function searchLines(input: GrepInput, { base, call, patience, isEn
     answer.stop("timeout");
     return answer.output();
   }
+  const scans = new FileScans(scanner, {
+    ...{ answer, patience, encoding: input.encoding ?? base.root.encoding },
+    isForeign: /[^\0-\x7f]/.test(pattern),
+  });
   try {
-    const scans = new FileScans(scanner, { answer, patience, encoding: input.encoding ?? base.root.encoding });
     const ends = { answer, patience, isEnough: () => isEnough?.(answer) === true };
     await search({ input, base, files, sieve, resume, scans, ...ends });
   } finally {
     scanner.close();
   }
   if (resume?.isLost === true) throw invalidCursor();
-  return answer.output();
+  const output = answer.output();
+  if (answer.total > 0 || !scans.hasOthers) return output;
+  return { ...output, hint: [OTHERS, output.hint].filter((part) => part !== undefined).join(". ") };
 }
 
 /** @returns `undefined` if no scanner is ready in time */

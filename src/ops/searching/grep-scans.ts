@@ -1,5 +1,6 @@
 // Passes files to a line scanner in batches, and adds the results to the answer in the order of the walk.
 
+import { isUtf8 } from "node:buffer";
 import type { LineScanner, Scan, ScanJob } from "../../core/call/scan.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { isPending } from "../../core/io.js";
@@ -24,6 +25,8 @@ interface FileScansParts {
   readonly patience: Patience;
   /** Of the files, if it is not what they say themselves. */
   readonly encoding: string | undefined;
+  /** Whether the pattern has characters that no file in another encoding matches. */
+  readonly isForeign: boolean;
 }
 
 /** Batches files for the scanner, and collects the results in the same order. */
@@ -32,17 +35,29 @@ export class FileScans {
   readonly #answer: GrepAnswer;
   readonly #patience: Patience;
   readonly #encoding: string | undefined;
+  readonly #isForeign: boolean;
+  #hasOthers = false;
   #files: ScannedFile[] = [];
   #jobs: ScanJob[] = [];
   #bytes = 0;
   /** The batch being scanned; meanwhile the next files are read. */
   #away: Batch | undefined;
 
-  constructor(scanner: LineScanner, { answer, patience, encoding }: FileScansParts) {
+  constructor(scanner: LineScanner, { answer, patience, encoding, isForeign }: FileScansParts) {
     this.#scanner = scanner;
     this.#answer = answer;
     this.#patience = patience;
     this.#encoding = encoding;
+    this.#isForeign = isForeign && encoding === undefined;
+  }
+
+  /** Whether there was text in an encoding that is not known, where the pattern may be in it. */
+  get hasOthers(): boolean {
+    return this.#hasOthers;
+  }
+
+  #note(text: Uint8Array): void {
+    if (this.#isForeign && !this.#hasOthers) this.#hasOthers = !isUtf8(text) && !text.includes(0);
   }
 
   async #collect(): Promise<"on" | "stop"> {
@@ -71,6 +86,7 @@ export class FileScans {
     const { path, afterLine } = found;
     const file = { path, afterLine, bytes: content.length };
     const text = searchableText(content, this.#encoding);
+    this.#note(text);
     if (this.#scanner.isInline) return this.#takeHere(file, this.#answer.jobFor(text, afterLine));
     this.#files.push(file);
     this.#jobs.push(this.#answer.jobFor(Uint8Array.from(text), afterLine));
@@ -90,6 +106,7 @@ export class FileScans {
 
   /** Scans a piece at once. @returns `undefined` if the search has ended */
   async one(job: ScanJob): Promise<Scan | undefined> {
+    this.#note(job.bytes);
     const own = this.#scanner.isInline ? job : { ...job, bytes: Uint8Array.from(job.bytes) };
     try {
       const [scan] = await this.#scanner.scan([own], this.#withinMs);

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import type { PathCall, Resolve, RootFacts } from "../../core/ports/operation.js";
 import { parsePath } from "../../path/grammar.js";
-import { lookOf } from "../../path/looks.js";
+import { nameLook } from "../../path/looks.js";
 import { spellingOf } from "../../path/root-spelling.js";
 
 const require = createRequire(import.meta.url);
@@ -137,7 +137,7 @@ export class PathSearch {
     const same: string[] = [];
     const near: { readonly name: string; readonly edits: number }[] = [];
     const distanceTo = isAlike ? () => undefined : createDistance(wanted);
-    const look = lookOf(wanted);
+    const look = nameLook(wanted);
     let seen = 0;
     await place.root.backend.walk(
       place.path,
@@ -146,7 +146,7 @@ export class PathSearch {
         visit: ({ name, unreachable }) => {
           if (++seen > MAX_ENTRIES) return "stop";
           if (unreachable === true || name === wanted) return "skip";
-          if (isAlike ? lookOf(name) === look : foldName(name) === foldName(wanted)) same.push(name);
+          if (isAlike ? nameLook(name) === look : foldName(name) === foldName(wanted)) same.push(name);
           else if (!isAlike) {
             const edits = distanceTo(name);
             if (edits !== undefined) near.push({ name, edits });
@@ -193,7 +193,7 @@ export class PathSearch {
   }
 }
 
-const foldName = (name: string): string => lookOf(name).toLowerCase();
+const foldName = (name: string): string => nameLook(name).toLowerCase();
 
 /** Compares names with a wanted one: the number of edits between them, `undefined` if they are not near. */
 function createDistance(wanted: string): (name: string) => number | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
-import { lookOf, unseenDifference } from "../../../src/path/looks.js";
+import { foreignDifference, lookOf, unseenDifference } from "../../../src/path/looks.js";
 import { entriesBelow, useGround } from "../ground.js";
 
 const ground = useGround({ root: { deny: ["*.key"] }, journal: true });
@@ -19,6 +19,10 @@ const ALIKE = [
   ["zero\u200bwidth", "zerowidth", "U+200B in place of nothing"],
   ["mark", "\ufeffmark", "nothing in place of U+FEFF"],
   ["soft", "so\u00adft", "nothing in place of U+00AD"],
+  ["2020\u20132024", "2020-2024", "U+2013 in place of U+002D"],
+  ["x-1", "x\u22121", "U+002D in place of U+2212"],
+  ["pro\ufb01le", "profile", "U+FB01 in place of U+0066 U+0069"],
+  ["office", "o\ufb03ce", "U+0066 U+0066 U+0069 in place of U+FB03"],
 ] as const;
 
 test("runs of spaces do not hold the process", () => {
@@ -69,6 +73,38 @@ describe("a name that looks like another", () => {
     expect(ground.get(path).toString()).toBe("x");
   });
 
+  test.each([
+    ["report.txt ", "report.txt"],
+    ["notes", " notes"],
+    ["\u00a0x", "x"],
+    ["\u1112\u1161\u11ab", "\ud55c"],
+  ])("%j and %j, which have no pair of characters to name", async (there, given) => {
+    ground.put(`in/${there}`);
+    const path = `in/${there}`;
+    const hint = `Looks the same: "${path}" (spelled otherwise)`;
+    const suggestions = [{ root: "r", path }];
+    expect(await ground.run("stat", { path: `in/${given}` })).toEqual({ exists: false, hint, suggestions });
+    expect((await ground.fail("read", { path: `in/${given}` })).data["suggestions"]).toEqual(suggestions);
+  });
+
+  test.each([
+    ["Cafe\u0301.md", "Caf\u00e9.md", " (U+0065 U+0301 in place of U+00E9)"],
+    ["a\u00a0b", "a b", " (U+00A0 in place of U+0020)"],
+    ["a.txt ", "a.txt", ""],
+  ])("a new file %j is made beside %j, and says so", async (there, given, difference) => {
+    ground.put(`in/${there}`, "old");
+    const write = { path: `in/${given}`, content: "new" };
+    const made = await ground.run("write", write);
+    expect(made).toMatchObject({ created: true, hint: expect.stringContaining(`"in/${there}"${difference}`) });
+    expect([ground.get(`in/${there}`).toString(), ground.get(`in/${given}`).toString()]).toEqual(["old", "new"]);
+    expect(await ground.run("write", write)).not.toHaveProperty("hint");
+    expect(await ground.run("write", { path: "in/other", content: "" })).not.toHaveProperty("hint");
+    // Nothing is told to who may not list it.
+    ground.put(`blind/${there}`);
+    const unseen = { path: `blind/${given}`, content: "" };
+    expect(await ground.run("write", unseen, may("crud/write", ""))).not.toHaveProperty("hint");
+  });
+
   test("is told only of what differs in nothing that can be seen", async () => {
     for (const name of ["Name", "nam", "name.txt", "n\u00e4me"]) ground.put(name);
     expect(await ground.run("stat", { path: "name" })).toEqual({ exists: false });
@@ -97,6 +133,14 @@ describe("a text whose only difference cannot be seen", () => {
     ["nai\u0308ve text here", "na\u00efve text here", "U+0069 U+0308 in place of U+00EF"],
     ["foo\u200bbar(1)", "foobar(1)", "U+200B in place of nothing"],
     ["\tindented();", " indented();", "U+0009 in place of U+0020"],
+    ["const d\u0430t\u0430 = load();", "data = load();", "U+0430 in place of U+0061"],
+    ["total = a + b", "total = \u0391 + b", "U+0061 in place of U+0391"],
+    ["rest = count \u2212 1", "rest = count - 1", "U+2212 in place of U+002D"],
+    ["pages 1\u20137 of it", "pages 1-7 of it", "U+2013 in place of U+002D"],
+    ["it ends \u2014 here", "it ends - here", "U+2014 in place of U+002D"],
+    ["the \ufb01rst e\ufb00ect", "the first effect", "U+FB01 in place of U+0066 U+0069"],
+    ["and so on\u2026", "and so on...", "U+2026 in place of U+002E U+002E U+002E"],
+    ["say \ud835\udc31 = size + 1;", "x = size + 1;", "U+1D431 in place of U+0078"],
   ])("%j is not %j", async (there, given, difference) => {
     ground.put("a.txt", `first line\n${there}\nlast line\n`);
     const { code, message } = await ground.fail("edit", {
@@ -108,6 +152,18 @@ describe("a text whose only difference cannot be seen", () => {
     expect(message).toContain(`(differs in ${difference})`);
     const patch = `*** Begin Patch\n*** Update File: a.txt\n@@\n-first line!\n-${given}\n+y\n*** End Patch\n`;
     expect((await ground.fail("patch", { patch })).message).not.toContain("U+");
+  });
+
+  test("in a file with CRLF, where other letters are too", async () => {
+    ground.put("a.txt", "\u043e\u0434\u0438\u043d\r\nc\u043eunt += 1;\r\nend\r\n");
+    const { message } = await ground.fail("edit", { path: "a.txt", oldText: "count += 1;\nend", newText: "" });
+    expect(message).toContain("(differs in U+043E in place of U+006F)");
+  });
+
+  test("is looked for in bounded time", () => {
+    const startedMs = Date.now();
+    expect(foreignDifference("a".repeat(100_000), `${"a".repeat(50_000)}b`)).toBeUndefined();
+    expect(Date.now() - startedMs).toBeLessThan(5_000);
   });
 
   test("what can be seen is told as before", async () => {

@@ -155,6 +155,20 @@ describe("file:edit that converts line ends", () => {
 });
 
 describe("file:edit of a cell of a notebook", () => {
+  test("converts no line ends: these are of the whole file", async () => {
+    const whole = '{"cells": [{"source": "a\\n"}]}\r\n';
+    ground.put("n.ipynb", whole);
+    for (const more of [{}, { oldText: "a", newText: "b" }, { edits: [{ at: 1, newText: "b" }] }, { newText: "b" }]) {
+      const input = { path: "n.ipynb", cell: 1, lineEnding: "lf", ...more };
+      expect(await ground.fail("edit", input)).toMatchObject({
+        ...{ code: "INVALID_INPUT", data: { pointer: "/lineEnding" } },
+        message: "'lineEnding' changes a whole file, not a cell: leave one out",
+      });
+      expect((await ground.fail("edit", { ...input, dryRun: true })).code).toBe("INVALID_INPUT");
+    }
+    expect(ground.get("n.ipynb").toString()).toBe(whole);
+  });
+
   const ground = useGround();
   const notebook = (first: string, second: string): string =>
     [

@@ -45,6 +45,36 @@ describe("file:grep finds what file:read can show", () => {
     });
   });
 
+  test("or says that some are in another encoding", async () => {
+    ground.put("a/plain.txt", "x\n");
+    const bytes = Buffer.from("\ufeffx\n", "utf16le");
+    ground.put("a/wide.txt", bytes);
+    ground.put("a/binary", Buffer.of(0xe9, 0));
+    for (const pattern of ["caf\u00e9", "\u0434\u0430", "\u65e5."]) {
+      expect(await ground.run("grep", { pattern })).not.toHaveProperty("hint", expect.stringContaining("UTF-8"));
+    }
+    ground.put("b/old.txt", Buffer.from("un caf\u00e9\n", "latin1"));
+    ground.put("b/russian.txt", iconv.encode("\u0434\u0430\n", "windows-1251"));
+    const hint = expect.stringContaining("Some files are not UTF-8: pass their encoding");
+    for (const pattern of ["caf\u00e9", "\u0434\u0430", "\u65e5."]) {
+      for (const output of ["lines", "files", "count"] as const) {
+        expect(await ground.run("grep", { pattern, output })).toMatchObject({ totalMatches: 0, hint });
+      }
+    }
+    expect(await hits({ pattern: "caf\u00e9", encoding: "latin1" })).toEqual(["b/old.txt:1:un caf\u00e9"]);
+    const silent = [
+      { pattern: "cafe" },
+      { pattern: "caf\u00e9", path: "a" },
+      { pattern: "caf\u00e9s", encoding: "latin1" },
+      { pattern: "\u00e9|x" },
+    ];
+    for (const input of silent) {
+      expect((await ground.run("grep", input)).hint ?? "").not.toContain("UTF-8");
+    }
+    ground.put("c.txt", Buffer.concat([Buffer.alloc(9_000_000, "words\n"), Buffer.of(0xe9)]));
+    expect(await ground.run("grep", { pattern: "\u00e9", path: "c.txt" })).toMatchObject({ filesScanned: 1, hint });
+  });
+
   test("by the encoding of the call, or of the root", async () => {
     for (const encoding of ["latin1", "shift_jis", "utf-16le"]) {
       const text = encoding === "latin1" ? "x\nschön\n" : "x\n日本\n";
