@@ -130,10 +130,8 @@ export class Dispatcher {
   }
 
   #record(call: CallEnd): void {
-    const { audit } = this.#options;
-    if (audit === undefined) return;
     try {
-      audit.write(recordOf(call, this.#scheme));
+      this.#options.audit?.write(recordOf(call, this.#scheme));
     } catch (error) {
       // The call has taken effect: an audit sink that breaks its contract must not turn its answer into a failure.
       this.#unforeseen(error);
@@ -241,15 +239,15 @@ export class Dispatcher {
       progress.resource = [];
       authoriser.requireAnyRead([...this.#roots.keys()]);
       const visible = this.#visible(authoriser);
-      const { discloseHostPaths } = this.#options;
-      return () => operation.run(given, { visible, discloseHostPaths, ...call });
+      return () => operation.run(given, { visible, discloseHostPaths: this.#options.discloseHostPaths, ...call });
     }
     if (operation.on === "drives") return prepareOnDrives(operation, { state, call, options: this.#options });
     if (operation.on === "places") {
       const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });
+      const meant = (request: PlaceRequest) => meantPath(request, state, this.#around(operation, state));
       const roots = () => viewsOf(this.#roots.values(), state, this.#options);
       // In this order: to add names to a copy takes microseconds.
-      return () => operation.run(given, { at, roots, origin: state.changes.maker, ...call });
+      return () => operation.run(given, { at, meant, roots, origin: state.changes.maker, ...call });
     }
     const { ability, changes, anyName } = operation;
     const root = String(given[this.#options.drives === undefined ? "root" : "drive"]);
@@ -268,8 +266,7 @@ export class Dispatcher {
     const { drives, limits } = this.#options;
     const { root: rootName, abilities, changes } = request;
     const note = notePlace(progress, rootName);
-    const aside = (): Resolve => this.#aside(operation, state);
-    const path = meantPath(request, state, { options: this.#options, roots: this.#roots, aside });
+    const path = meantPath(request, state, this.#around(operation, state));
     const resource = [rootName, ...path.segments];
     note(resource);
     const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
@@ -284,6 +281,10 @@ export class Dispatcher {
     const pollChanges = operation.watches && this.#watches?.createPoll({ root, path, access }, state.context);
     const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });
     return createPathCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });
+  }
+
+  #around(operation: AnyOperation, state: Preparing) {
+    return { options: this.#options, roots: this.#roots, aside: () => this.#aside(operation, state) };
   }
 
   #visible(authoriser: Authoriser): OpenRoot[] {

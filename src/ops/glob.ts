@@ -14,15 +14,16 @@ import type { Pace } from "../search/match-budget.js";
 import { compareVisits } from "../search/order.js";
 import { countWithin } from "./content/clamp.js";
 import { type Following, walk } from "./searching/follow-links.js";
-import { patternReadings, type Reading } from "./searching/readings.js";
+import { meantGlobs, withMeantExclude } from "./searching/meant-globs.js";
+import { linksReadings, patternReadings, type Reading } from "./searching/readings.js";
 import {
   baseOf,
-  DEAD_LINKS,
   EXHAUSTED,
   hintOf,
   ignoreRules,
   isEmptyHanded,
   isGitBase,
+  linksText,
   namesGit,
   noMatchText,
   patienceMs,
@@ -41,18 +42,24 @@ export const glob: Operation<GlobInput, GlobOutput> = {
   changes: false,
   annotations: LOOKS,
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
-  async run(input, call) {
-    const base = baseOf(input, call);
+  async run(asked, call) {
+    const base = baseOf(asked, call);
+    const pattern = meantGlobs(asked.pattern, base, call);
+    const input = withMeantExclude({ ...asked, pattern }, base, call);
     const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
     const output = await findPaths(input, { base, call, patience });
     if (!isEmptyHanded(input, output)) return output;
-    return withReading(output, readingsOf(input, base.path.text), {
-      patience,
-      finds: async (change) => {
-        const probe = { ...input, ...change, limit: 1 };
-        return (await findPaths(probe, { base, call, patience, isProbe: true })).totalMatches > 0;
+    return withReading<GlobOutput, GlobInput>(
+      output,
+      [linksReadings(input, output), readingsOf(input, base.path.text)],
+      {
+        patience,
+        finds: async (change) => {
+          const probe = { ...input, ...change, limit: 1 };
+          return (await findPaths(probe, { base, call, patience, isProbe: true })).totalMatches > 0;
+        },
       },
-    });
+    );
   },
   render,
 };
@@ -183,7 +190,9 @@ class GlobSearch implements Following {
     const below = path.slice(this.#depth);
     const matches = yield* this.#parts.patterns.test(below.join("/"), isDirectory, sieve.pace);
     // The link's target type is unknown: it, or what is behind it, might have been a match.
-    if (isLink && ((matches && !isWanted) || this.#parts.patterns.names(below))) sieve.hidden.add("symlinks");
+    const isNamed = isLink && this.#parts.patterns.names(below);
+    if (isNamed || (isLink && matches && !isWanted)) sieve.hidden.add("symlinks");
+    sieve.hidden.namesLinks ||= isNamed;
     if (isDirectory && matches && !isWanted) this.#directories++;
     if (!matches || !isWanted) return;
     this.#total++;
@@ -232,7 +241,9 @@ class GlobSearch implements Following {
       timedOut: sieve.stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
-      ...this.#hint(hintOf(completeness, this.#advice, this.#input.links && { symlinks: DEAD_LINKS }).hint),
+      ...this.#hint(
+        hintOf(completeness, this.#advice, { symlinks: linksText(this.#input.links, this.#total, sieve.hidden) }).hint,
+      ),
     };
   }
 

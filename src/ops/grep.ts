@@ -6,7 +6,8 @@ import { Patience } from "../search/entry-filter.js";
 import { checkEncoding } from "./content/encoding.js";
 import { type GrepCall, searchLines } from "./searching/grep-run.js";
 import { renderGrep } from "./searching/grep-text.js";
-import { expressionReadings, patternReadings, type Reading } from "./searching/readings.js";
+import { meantGlobs, withMeantExclude } from "./searching/meant-globs.js";
+import { expressionReadings, fileReadings, linksReadings, type Reading } from "./searching/readings.js";
 import { baseOf, isEmptyHanded, patienceMs, withReading } from "./searching/search.js";
 
 const PATIENCE_MS = 10_000;
@@ -21,15 +22,19 @@ export const grep: Operation<GrepInput, GrepOutput> = {
   annotations: LOOKS,
   check: ({ encoding }) => checkEncoding(encoding),
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
-  async run(input, call) {
-    const base = baseOf(input, call);
-    checkPattern(input.pattern);
+  async run(asked, call) {
+    const base = baseOf(asked, call);
+    checkPattern(asked.pattern);
+    const { glob } = asked;
+    const globs = glob === undefined ? asked : { ...asked, glob: meantGlobs(glob, base, call) };
+    const input = withMeantExclude(globs, base, call);
     const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
     const search = { base, call, patience };
     const output = await searchLines(input, search);
     if (!isEmptyHanded(input, output) || call.terms !== undefined) return output;
     const isUnscoped = output.filesScanned === 0;
-    return withReading(output, isUnscoped ? scopeReadings(input, base.path.text) : expressionReadings(input), {
+    const readings = isUnscoped ? scopeReadings(input, base.path.text) : expressionReadings(input);
+    return withReading<GrepOutput, GrepInput>(output, [linksReadings(input, output), readings], {
       patience,
       finds: (change) => fills({ ...input, ...change }, { search, isUnscoped }),
     });
@@ -47,7 +52,7 @@ function checkPattern(pattern: string): void {
 
 function* scopeReadings({ glob }: GrepInput, path: string): Generator<Reading<GrepInput>> {
   if (glob === undefined) return;
-  for (const { why, patterns } of patternReadings(glob, path)) yield { why, change: { glob: patterns } };
+  for (const { why, patterns } of fileReadings(glob, path)) yield { why, change: { glob: patterns } };
 }
 
 /** @param isUnscoped whether files are missing, not matches */

@@ -7,6 +7,7 @@ import { compileGlobs } from "../search/globs.js";
 import { clamp } from "./content/clamp.js";
 import { humanSize } from "./content/human-size.js";
 import { entryName } from "./searching/entry-name.js";
+import { withMeantExclude } from "./searching/meant-globs.js";
 import { EXHAUSTED, hintOf, ignoreRules, isGitBase, withHidden } from "./searching/search.js";
 import { type Folder, type Survey, type SurveyOptions, TreeSurvey } from "./searching/tree-survey.js";
 
@@ -44,7 +45,8 @@ async function surveyOptions(
   { base, call }: { base: PathCall; call: PlacesCall },
 ): Promise<SurveyOptions> {
   const { root, path } = base;
-  const { ignore: mode = "none", exclude } = input;
+  const { ignore: mode = "none" } = input;
+  const { exclude } = withMeantExclude(input, base, call);
   const excluded = exclude === undefined ? undefined : compileGlobs(exclude, "exclude");
   const found = await ignoreRules({ root: root.name, ignore: mode }, { base, call });
   return {

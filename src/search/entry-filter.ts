@@ -38,6 +38,8 @@ export class Patience {
 /** Counts the entries that an enumeration leaves out, by kind. */
 export class HiddenCount {
   readonly #counts = new Map<HiddenKind, number>();
+  /** Some of the links are named by the caller's globs. */
+  namesLinks = false;
 
   add(kind: HiddenKind): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);

@@ -159,7 +159,7 @@ describe("rules of what to ignore", () => {
     put("a.log", "b.log", "a.ts", "b.ts");
     symlinkSync("a.ts", join(ground.dir, "link"));
     const note = async (more: object = {}) => (await ground.render("glob", { pattern: "*", ...more })).note;
-    const hidden = '2 gitignored paths hidden; pass ignore: "none". Left out: 1 links; pass links: "follow"';
+    const hidden = '2 gitignored paths hidden; pass ignore: "none"';
     expect(await note()).toBe(hidden);
     expect(await note({ limit: 1, sort: "modified" })).toBe(
       `Cut: 1 of 3 paths. Pass a larger limit or a narrower pattern. ${hidden}`,

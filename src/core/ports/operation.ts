@@ -144,6 +144,8 @@ export type Resolve = (request: PlaceRequest) => PathCall;
 /** Call of an operation on several places, all of which it resolves before it uses any. */
 export interface PlacesCall extends Call {
   readonly at: Resolve;
+  /** The path that a request means; nothing is authorised. @throws what a place of no valid path would */
+  meant(request: PlaceRequest): RelPath;
   /** Every root, and what the caller may do in it. A root that it does not see must not show in an answer. */
   roots(): readonly RootView[];
   /** Whom records of changes name as their maker. */

@@ -7,7 +7,7 @@ import type { GrepInput, GrepOutput } from "../../schema/types.js";
 import { type Binding, type FilePosition, type Position, type Resume, writeCursor } from "../../search/cursor.js";
 import type { Sieve } from "../../search/entry-filter.js";
 import { textOfMatch } from "./grep-text.js";
-import { DEAD_LINKS, EXHAUSTED, type HiddenTexts, hintOf, largeText } from "./search.js";
+import { EXHAUSTED, type HiddenTexts, hintOf, largeText, linksText } from "./search.js";
 
 /** A file passed to the scanner. */
 export interface ScannedFile {
@@ -260,7 +260,7 @@ export class GrepAnswer {
     // To name a file again that is named already leads nowhere.
     const isBound = (multiline === true || maxFileBytes !== undefined) && path === this.#parts.place.path;
     const tooLarge = isBound ? `too large: leave out ${bound}` : largeText(path);
-    return this.#input.links === undefined ? { tooLarge } : { tooLarge, symlinks: DEAD_LINKS };
+    return { tooLarge, symlinks: linksText(this.#input.links, this.#total, this.#parts.sieve.hidden) };
   }
 
   #items(output: NonNullable<GrepInput["output"]>): Pick<GrepOutput, "matches" | "paths" | "counts"> {

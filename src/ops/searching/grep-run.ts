@@ -138,7 +138,10 @@ async function search(search: Search): Promise<void> {
     const isLast = sifted.kind === "in" && sifted.isLast;
     const step = yield* files.stepFor(entry, sifted.path);
     if (step === "link") {
-      if (sifted.kind === "in" && !isLast) sieve.hidden.add("symlinks");
+      if (sifted.kind === "in" && !isLast) {
+        sieve.hidden.add("symlinks");
+        sieve.hidden.namesLinks ||= files.names(sifted.path.slice(path.segments.length));
+      }
       return "skip";
     }
     if (step !== "read") return step;

@@ -12,6 +12,16 @@ export const readingHint = ({ why, change }: Reading<object>): string =>
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
     .join(", ")}`;
 
+/** Links that an empty answer left out may lead to what was meant. */
+export function* linksReadings(
+  { links }: { readonly links?: "follow" },
+  { hidden }: { readonly hidden?: { readonly symlinks?: number } },
+): Generator<Reading<{ links: "follow" }>> {
+  if (links === undefined && hidden?.symlinks !== undefined) {
+    yield { why: "Links are not followed", change: { links: "follow" } };
+  }
+}
+
 type Patterns = string | readonly string[];
 
 export interface PatternsReading {
@@ -34,9 +44,33 @@ export function* patternReadings(patterns: Patterns, path: string): Generator<Pa
   yield* changed(all, "Globs start at path", (one) =>
     prefix.length > 1 && one.startsWith(prefix) ? `./${one.slice(prefix.length)}` : one,
   );
+  yield* changed(all, "Globs with / start at path", atAnyDepth);
 }
 
-function* changed(all: readonly string[], why: string, change: (one: string) => string): Generator<PatternsReading> {
+/** Globs of files that name folders may be meant for what is in them. @param path that they are relative to */
+export function* fileReadings(patterns: Patterns, path: string): Generator<PatternsReading> {
+  const all = [patterns].flat();
+  const within = all.map(inside);
+  yield* changed(all, "Globs match files", (_, at) => within[at] ?? "");
+  if (within.some((one, at) => one !== all[at])) yield* changed(within, "Globs match files", atAnyDepth);
+  yield* patternReadings(patterns, path);
+}
+
+const atAnyDepth = (one: string): string =>
+  one.includes("/") && !/^(?:\*\*\/|\.\/|[!/])/.test(one) ? `**/${one}` : one;
+
+/** What is in the folder that a glob names. */
+function inside(one: string): string {
+  const folder = one.replace(/\/+$/, "");
+  if (/\*[^/]*$/.test(folder)) return one;
+  return `${folder.includes("/") ? "" : "**/"}${folder}/**`;
+}
+
+function* changed(
+  all: readonly string[],
+  why: string,
+  change: (one: string, at: number) => string,
+): Generator<PatternsReading> {
   const others = all.map(change);
   if (others.some((one, at) => one !== all[at])) yield { why, patterns: single(others) };
 }

@@ -7,7 +7,7 @@ import { counted } from "../../core/errors/wording.js";
 import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
-import type { Patience } from "../../search/entry-filter.js";
+import type { HiddenCount, Patience } from "../../search/entry-filter.js";
 import { IgnoreRules, MAX_RULE_BYTES, REPOSITORY, RULE_FILES } from "../../search/ignore-rules.js";
 import { Pace } from "../../search/match-budget.js";
 import { MAX_INDEX_BYTES } from "../../search/tracked-files.js";
@@ -117,7 +117,10 @@ export const withCursor = (hint: string | undefined, cursor: string | undefined)
   cursor === undefined ? hint : hint?.replace("cursor: nextCursor", `cursor: "${cursor}"`);
 
 /** What is said of kinds of entries that were left out, where it depends on the call. */
-export type HiddenTexts = { readonly [kind in HiddenKind]?: string };
+export type HiddenTexts = { readonly [kind in HiddenKind]?: HiddenText | undefined };
+
+/** One text for any number, or one of a single entry and one of many; `""`: it is not told. */
+type HiddenText = string | readonly [one: string, many: string];
 
 /** A note, and after it what was left out. */
 export function withHidden(note: string | undefined, hidden: Hidden = {}, texts: HiddenTexts = {}): string | undefined {
@@ -126,8 +129,11 @@ export function withHidden(note: string | undefined, hidden: Hidden = {}, texts:
   const parts = [note, count === undefined ? undefined : `${paths} hidden; pass ignore: "none"`].filter(
     (part) => part !== undefined,
   );
-  const shown = SHOWN.filter(({ kind }) => hidden[kind] !== undefined).slice(0, MAX_KINDS - parts.length);
-  const left = shown.map(({ kind, text }) => `${hidden[kind]} ${texts[kind] ?? text}`).join("; ");
+  const told = SHOWN.map(({ kind, text }) => ({ count: Number(hidden[kind] ?? 0), text: texts[kind] ?? text }));
+  const shown = told.filter(({ count, text }) => count > 0 && text !== "").slice(0, MAX_KINDS - parts.length);
+  const left = shown
+    .map(({ count, text }) => (typeof text === "string" ? `${count} ${text}` : counted(count, ...text)))
+    .join("; ");
   return [...parts, ...(left === "" ? [] : [`Left out: ${left}`])].join(". ") || undefined;
 }
 
@@ -140,16 +146,20 @@ export const isEmptyHanded = (
 /** An empty answer, with the first other reading of its input that finds something. */
 export async function withReading<Output extends { hint?: string }, Input>(
   output: Output,
-  readings: Iterable<Reading<Input>>,
+  readings: readonly Iterable<Reading<Partial<Input>>>[],
   { patience, finds }: { patience: Patience; finds: (change: Partial<Input>) => Promise<boolean> },
 ): Promise<Output> {
-  for (const reading of readings) {
+  for (const reading of each(readings)) {
     if (patience.isOver) break;
     if (!(await ifValid(finds(reading.change)))) continue;
     const { hint } = output;
     return { ...output, hint: `${readingHint(reading)}${hint === undefined ? "" : `. ${hint}`}` };
   }
   return output;
+}
+
+function* each<T>(lists: readonly Iterable<T>[]): Generator<T> {
+  for (const list of lists) yield* list;
 }
 
 /** A reading need not be valid in itself. */
@@ -169,7 +179,13 @@ export const largeText = (path: string): string =>
 const MAX_PATH_CHARS = 80;
 
 /** Of a search that follows links: those that lead nowhere the caller may read. */
-export const DEAD_LINKS = "links that lead nowhere here";
+const DEAD_LINKS = ["link that leads nowhere here", "links that lead nowhere here"] as const;
+
+/** What a search says of links: beside what it found only of those that the caller names. */
+export function linksText(links: "follow" | undefined, found: number, hidden: HiddenCount): HiddenText | undefined {
+  if (links !== undefined) return DEAD_LINKS;
+  return found > 0 && !hidden.namesLinks ? "" : undefined;
+}
 
 /** The note of a search that found nothing. @param files how many it looked at */
 export const noMatchText = (files: number, hint: string | undefined): string =>
@@ -179,10 +195,10 @@ export const noMatchText = (files: number, hint: string | undefined): string =>
 const MAX_KINDS = 3;
 
 /** First what another call can change. */
-const SHOWN: readonly { readonly kind: HiddenKind; readonly text: string }[] = [
+const SHOWN: readonly { readonly kind: HiddenKind; readonly text: HiddenText }[] = [
   { kind: "tooLarge", text: "too large" },
   { kind: "binary", text: "binary" },
   { kind: "unreadable", text: "that cannot be read or named" },
   { kind: "policy", text: "denied by policy" },
-  { kind: "symlinks", text: 'links; pass links: "follow"' },
+  { kind: "symlinks", text: ["link", "links"] },
 ];

@@ -41,6 +41,7 @@ describe("an empty file:glob says what would fill it, and that call does", () =>
     ["a list in a list", "mod/a.rs", { pattern: ["*.toml|*.rs", "*.py"] }, ["mod/a.rs"]],
     ["backslashes", "mod/n/a.rs", { pattern: "mod\\**\\*.rs" }, ["mod/n/a.rs"]],
     ["a path that is there already", "mod/n/a.rs", { pattern: "mod/n/*.rs", path: "mod" }, ["mod/n/a.rs"]],
+    ["a folder at any depth", "mod/n/a.rs", { pattern: "n/**" }, ["mod/n/a.rs"]],
     ["directories", "mod/n/a.rs", { pattern: "mod/n" }, ["mod/n/"]],
   ])("%s", async (_, path, input, paths) => {
     put(path, "other/file.txt");
@@ -116,9 +117,16 @@ describe("an empty file:grep says what would fill it, and that call does", () =>
     ["a class of everything", { pattern: "load[\\s\\S]*price" }, 1],
     ["globs by commas", { pattern: "price", glob: "*.x,*.tpl" }, 1],
     ["a glob with brackets", { pattern: "price", glob: "v/[lang]/**" }, 1],
+    ["a folder in place of its files", { pattern: "price", glob: "v/[[]lang]" }, 1],
+    ["a folder in place of its files, with a slash", { pattern: "price", glob: "v/" }, 1],
+    ["a folder at any depth, by its name", { pattern: "nested", glob: ["inner"] }, 1],
+    ["a folder at any depth", { pattern: "nested", glob: ["inner/*.tpl"] }, 1],
+    ["what is in a folder at any depth", { pattern: "nested", glob: ["inner/**", "more/**"] }, 1],
+    ["a folder at any depth in place of its files", { pattern: "nested", glob: "deep/inner" }, 1],
     ["a glob from the root", { pattern: "price", path: "v", glob: "v/**/*.tpl" }, 1],
   ])("%s", async (_, input, total) => {
     ground.put("v/[lang]/a.tpl", TEXT);
+    ground.put("n/deep/inner/a.tpl", "nested\n");
     const { hint, ...empty } = await ground.run("grep", input);
     expect(empty).toMatchObject({ matches: [], complete: true, totalMatches: 0 });
     expect(hint).toMatch(/^[^.]+: pass /);

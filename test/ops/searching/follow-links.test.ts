@@ -30,11 +30,31 @@ describe("links are followed where that is asked for", () => {
     expect(first).toMatchObject({
       paths: [],
       hidden: { symlinks: 1 },
-      hint: 'Left out: 1 links; pass links: "follow"',
+      hint: 'Links are not followed: pass links: "follow". Left out: 1 link',
     });
     expect(await paths({ pattern: "pets/cat/**/*.md" })).toEqual(["pets/cat/sub/a.md"]);
     expect(await found({ glob: "pets/cat/**/*.md" })).toEqual(["pets/cat/sub/a.md"]);
     expect(await found({ path: "pets" })).toEqual(["pets/cat/sub/a.md"]);
+  });
+
+  test("unless that would find nothing either, and not beside what was found", async () => {
+    put("real/docs/a.md", "b.md");
+    link("..", "real/up");
+    link("../nothing", "real/gone");
+    const hint = async (input: GlobInput) => (await ground.run("glob", input)).hint;
+    expect(await hint({ pattern: "**/up/**" })).toBe("Left out: 1 link");
+    expect(await hint({ pattern: "real/{up,gone}/*" })).toBeUndefined();
+    expect(await hint({ pattern: "**/gone/*.md", links: "follow" })).toBe("Left out: 1 link that leads nowhere here");
+    const grep = async (input: object) => (await ground.run("grep", { pattern: "text", ...input })).hint;
+    expect(await grep({ glob: "**/up/**" })).toBe("Left out: 1 link");
+    expect(await grep({ pattern: "absent" })).toBe("Left out: 2 links");
+    // Beside what was found only links that the globs name are told of.
+    expect(await hint({ pattern: "*" })).toBeUndefined();
+    expect(await grep({})).toBeUndefined();
+    expect(await hint({ pattern: ["*.md", "real/up/x/**"] })).toBe("Left out: 1 link");
+    expect(await grep({ glob: ["*.md", "real/up/x/**"] })).toBe("Left out: 1 link");
+    expect((await ground.run("grep", { pattern: "text" })).hidden).toEqual({ symlinks: 2 });
+    expect((await ground.run("du", {})).hint).toBe("Left out: 2 links");
   });
 
   test("a directory that the search gets to by itself, or through another link, is entered once", async () => {
