@@ -9,6 +9,13 @@ const TOKEN = /[\t\p{Zs}]+|.(?:\p{M}|\p{Cf})*/gsu;
 /** Characters for several letters, and the ellipsis. */
 const JOINED = /[\u0132\u0133\u01c4-\u01cc\u01f1-\u01f3\u2026\ufb00-\ufb06]/g;
 
+/** Cyrillic and Greek letters, and the Latin ones that they look like. */
+const FOREIGN =
+  "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0410\u0412\u0415\u041a" +
+  "\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0406\u0408\u0405\u0391\u0392\u0395\u0396\u0397\u0399\u039a" +
+  "\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd";
+const LATIN = "aeopcyxijshdqwABEKMHOPCTYXIJSABEZHIKMNOPTYXov";
+
 /** One text for all that look the same: composed, without what is invisible, with plain spaces, quotes, hyphens and letters. */
 export function lookOf(text: string): string {
   if (PLAIN.test(text)) return text;
@@ -19,7 +26,8 @@ export function lookOf(text: string): string {
     .replace(/[\u2018\u2019\u201b\u2032\u02bc]/g, "'")
     .replace(/[\u201c\u201d\u201f\u2033]/g, '"')
     .replace(/[\u2010-\u2013\u2212]/g, "-")
-    .replace(JOINED, (one) => one.normalize("NFKC"));
+    .replace(JOINED, (one) => one.normalize("NFKC"))
+    .replace(/[\u0370-\u052f]/g, (one) => LATIN[FOREIGN.indexOf(one)] ?? one);
 }
 
 /** The same for a name: blanks at its ends cannot be seen. */
