@@ -13,6 +13,7 @@ import { Locks } from "../../../src/jail/staging/locks.js";
 import { compileDeny } from "../../../src/path/deny.js";
 import { cleanUp, run } from "../../cli/process.js";
 import { needs } from "../../needs.js";
+import { stagedIn } from "../../staged.js";
 import { bwrapHere, isRoot, OWNER, useShell } from "../ground.js";
 
 const NO_ACCESS: Omit<Access, "place" | "scope"> = {
@@ -140,8 +141,7 @@ describe("what the adapter prepares", () => {
     const ran = await ground.sh("touch .venue-files/x; rm -rf .venue-files .venue-files-x; ls .venue-files-x; exit 0");
     expect([ran.stdout, ran.exitCode]).toEqual(["", 0]);
     expect(readFileSync(join(ground.dir, ".venue-files-x/y"), "utf8")).toBe("prepared");
-    const staged = join(ground.dir, ".venue-files");
-    expect(existsSync(staged) ? readdirSync(staged) : []).toEqual([]);
+    expect(stagedIn(ground.dir) ?? []).toEqual([]);
   });
 });
 
