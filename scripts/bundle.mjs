@@ -79,13 +79,12 @@ await build({ ...options, entryPoints: [source(BIN)], plugins: [programApart] })
 /** From this length on, a line ends before the next statement. */
 const LINE_CHARS = 1000;
 const code = [BIN, PROGRAM, ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
-// Variables get short names, functions in them too; functions and classes with names of their own keep those, so that stack traces
-// tell something.
+// Variables and functions get short names; classes and methods keep theirs, which with line and column lead a stack trace to its source.
 for (const file of [...code, ...readdirSync(`${DIST}bundle`).map((name) => `bundle/${name}`)]) {
   const minified = await minify(readFileSync(DIST + file, "utf8"), {
     module: true,
     compress: false,
-    mangle: { topLevel: true, keep_fnames: true, keep_classnames: true },
+    mangle: { topLevel: true, keep_classnames: true },
   });
   writeFileSync(DIST + file, inLines(minified.code));
 }

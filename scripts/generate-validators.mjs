@@ -16,7 +16,13 @@ for (const entry of readdirSync(SCHEMAS, { recursive: true, withFileTypes: true 
   const path = join(entry.parentPath, entry.name);
   if (!entry.isFile() || path === join(SCHEMAS, "config.json")) continue;
   const { input } = JSON.parse(readFileSync(path, "utf8"));
-  const ajv = new Ajv({ strict: true, verbose: true, logger: false, code: { source: true, esm: true } });
+  const ajv = new Ajv({
+    strict: true,
+    verbose: true,
+    messages: false,
+    logger: false,
+    code: { source: true, esm: true },
+  });
   const digest = schemaDigest(input);
   const target = join(TARGET, `${digest}.js`);
   mkdirSync(dirname(target), { recursive: true });

@@ -48,7 +48,7 @@ type Compiler = (schema: JsonObject) => ValidateFunction;
 
 async function loadCompiler(strict: boolean): Promise<Compiler> {
   const { Ajv } = await import("ajv");
-  const ajv = new Ajv({ strict, verbose: true, validateFormats: strict, logger: false });
+  const ajv = new Ajv({ strict, verbose: true, messages: false, validateFormats: strict, logger: false });
   return (schema) => ajv.compile(schema);
 }
 
