@@ -79,7 +79,9 @@ describe("validators that the build generates", () => {
     const schema = inputOf(file);
     const generated = await loadGenerated(schema);
     if (generated === undefined) throw new Error(`There is none for ${file}: npm run build`);
-    const compiled = new Ajv({ strict: true, verbose: true, messages: false, logger: false }).compile(withoutDescriptions(schema));
+    const compiled = new Ajv({ strict: true, verbose: true, messages: false, logger: false }).compile(
+      withoutDescriptions(schema),
+    );
     let valid = 0;
     for (const input of inputsOf(schema)) {
       const verdict = verdictOf(compiled, input);
