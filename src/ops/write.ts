@@ -36,9 +36,13 @@ export const write: Operation<WriteInput, WriteOutput> = {
   bytes: ({ written }) => written,
 };
 
+/** A name as nearly all are, whose folder is not read for it. */
+const USUAL_NAME = /^[\w.+@-]+$/;
+
 /** What to say of a new file where one is beside it that looks the same. Assets come in numbers: their folders are not searched. */
 async function twinOf({ asset }: WriteInput, call: PathCall): Promise<string | undefined> {
-  if (asset !== undefined || call.terms !== undefined) return undefined;
+  if (asset !== undefined || call.terms !== undefined || USUAL_NAME.test(call.path.segments.at(-1) ?? ""))
+    return undefined;
   try {
     return (await findAlike(call))?.hint;
   } catch {

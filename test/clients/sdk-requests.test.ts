@@ -280,7 +280,7 @@ describe("adapters are read as values", () => {
   test("all, as a slice of a map", async () => {
     const { status, body } = await anyone("/api/v1/values/slice?path=v%2Finfo%2Fadapters&offset=0&limit=1000");
     expect(status).toBe(200);
-    expect(body).toMatchObject({ exists: true, count: 7, offset: 0 });
+    expect(body).toMatchObject({ exists: true, count: 8, offset: 0 });
     expect(body).toMatchObject({
       values: [
         { key: "file", value: file },
@@ -290,6 +290,7 @@ describe("adapters are read as values", () => {
         { key: "auth" },
         { key: "audit" },
         { key: "approval" },
+        { key: "lock" },
       ],
     });
   });

@@ -91,7 +91,7 @@ describe("a name that looks like another", () => {
   test.each([
     ["Cafe\u0301.md", "Caf\u00e9.md", " (U+0065 U+0301 in place of U+00E9)"],
     ["a\u00a0b", "a b", " (U+00A0 in place of U+0020)"],
-    ["a.txt ", "a.txt", ""],
+    ["a b.txt ", "a b.txt", ""],
   ])("a new file %j is made beside %j, and says so", async (there, given, difference) => {
     ground.put(`in/${there}`, "old");
     const write = { path: `in/${given}`, content: "new" };
