@@ -1,11 +1,26 @@
 // Writes to files that have to survive a crash.
 
 import { type FileHandle, open } from "node:fs/promises";
+import { isWindows } from "../core/system.js";
 
-/** Makes the names in a directory durable. @param flags to open it with @throws the system's error */
+/** Windows flushes no directories: NTFS logs their names. */
+export const flushesDirectories = (): boolean => !isWindows();
+
+/** Some file systems flush no directories, and one without read permission cannot be opened for it. */
+export const isUnflushable = (code: string | undefined): boolean => /^(EINVAL|ENOTSUP|EACCES)$/.test(code ?? "");
+
+/** Makes the names in a directory durable, where that can be. @param flags to open it with @throws the system's error */
 export async function syncDirectory(path: string, flags: string | number = "r"): Promise<void> {
-  const handle = await open(path, flags);
-  await handle.sync().finally(() => handle.close());
+  if (!flushesDirectories()) return;
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, flags);
+    await handle.sync();
+  } catch (error) {
+    if (!isUnflushable((error as NodeJS.ErrnoException).code)) throw error;
+  } finally {
+    await handle?.close();
+  }
 }
 
 /** Writes all of the bytes, from a position on. @throws the system's error */

@@ -13,10 +13,11 @@ import { type Awaitable, type Io, isPending } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../core/ports/changes/journal-writer.js";
-import { below, identity, type Pinned, READ_DIRECTORY, release } from "../../jail/handles.js";
+import { below, identity, type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";
-import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
+import { flushDirectories } from "../../jail/staging/flush.js";
+import { errnoOf, quietly } from "../../jail/sys.js";
 import type { Walk } from "../../jail/walk/walk.js";
 import type { Found } from "../../jail/walk/walk-result.js";
 import type { Usage } from "../quota.js";
@@ -177,22 +178,7 @@ export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Tu
 /** Makes directory changes survive a power failure, if the root requires that. */
 export function* flushDirectory(change: Change, directory: Pinned): Io<void> {
   if (!change.rules.durable) return;
-  let fd: number;
-  try {
-    fd = yield* finishWithReserve(change.jail.handles.reopen(directory, READ_DIRECTORY));
-  } catch (error) {
-    // A directory without read permission cannot be opened, so it cannot be flushed.
-    if (errnoOf(error) === "EACCES") return;
-    throw error;
-  }
-  try {
-    yield* change.jail.sys.fsync(fd);
-  } catch (error) {
-    // Some file systems cannot flush directories.
-    if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOTSUP") throw error;
-  } finally {
-    closeNow(fd);
-  }
+  yield* finishWithReserve(flushDirectories(change.jail, [directory]));
 }
 
 /** The place named by the first `count` requested segments. */

@@ -41,7 +41,7 @@ export async function openNewFile(path: string, options: NewFileOptions): Promis
       if ((await inodeOf(draft)) !== ino) throw inTheWay();
       if (replaces) await rename(draft, path);
       else await giveName(draft, path);
-      if (durable) await flushFolder(dirname(path));
+      if (durable) await syncDirectory(dirname(path));
     },
     async close() {
       await handle.close();
@@ -80,8 +80,6 @@ async function inodeOf(path: string): Promise<bigint | undefined> {
 
 /** Link is not supported by every file system. */
 const NO_LINKS = /^(EPERM|ENOSYS|ENOTSUP|EOPNOTSUPP)$/;
-/** Not every system can flush a directory. */
-const NO_FLUSH = /^(EINVAL|EPERM|EISDIR|EACCES)$/;
 
 /** Gives a name that nothing has, where the file system can tell. */
 async function giveName(draft: string, path: string): Promise<void> {
@@ -90,13 +88,5 @@ async function giveName(draft: string, path: string): Promise<void> {
   } catch (error) {
     if (!NO_LINKS.test(codeOf(error))) throw error;
     await rename(draft, path);
-  }
-}
-
-async function flushFolder(path: string): Promise<void> {
-  try {
-    await syncDirectory(path);
-  } catch (error) {
-    if (!NO_FLUSH.test(codeOf(error))) throw error;
   }
 }

@@ -6,6 +6,7 @@ import type { Access, GroupChange, GroupEffect } from "../../../core/ports/backe
 import { identity, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
+import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { LockRequest } from "../../../jail/staging/locks.js";
 import { quietly } from "../../../jail/sys.js";
 import { mapErrors } from "../../errno.js";
@@ -14,7 +15,7 @@ import { type Guard, withLockFile } from "../guard.js";
 import { openedJournal, type WriteRules } from "../target.js";
 import { Batch, keyOf } from "./batches.js";
 import { MakeDirectoryStep, RemoveStep } from "./entry-steps.js";
-import { flushDirectories, Intent, type StepRecord } from "./intent.js";
+import { Intent, type StepRecord } from "./intent.js";
 import { Member } from "./member.js";
 import { MoveStep, RestoreStep } from "./move-step.js";
 import { directoryFinder, pathsOf } from "./recovery.js";

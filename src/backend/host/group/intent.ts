@@ -3,13 +3,13 @@
 import { createHash } from "node:crypto";
 import { notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
 import { type Io, runIo, yieldToLoop } from "../../../core/io.js";
-import { below, CREATE, type Pinned, READ_DIRECTORY, release } from "../../../jail/handles.js";
+import { below, CREATE, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { pool } from "../../../jail/pool.js";
+import { flushDirectories, flushOpen, openDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { INTENT_KIND } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
-import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
+import { closeNow, errnoOf, succeeds } from "../../../jail/sys.js";
 import type { IntentRegister } from "./register.js";
 
 /** Prefix of the names of intents that are not used any more, and are left for the operator to look at. */
@@ -142,7 +142,7 @@ export class Intent {
   *flush(): Io<void> {
     const fds = this.#unflushed.splice(0);
     try {
-      yield fsyncAll(fds);
+      yield* flushOpen(fds, () => false);
     } finally {
       for (const fd of fds) closeNow(fd);
     }
@@ -171,7 +171,7 @@ export class Intent {
       yield* jail.sys.writeAll(fd, text);
       if (!durable) return;
       open.push(...(yield* openDirectories(jail, [this.folder, this.#stage.directory, jail.top])));
-      yield* flushAll(open);
+      yield* flushOpen(open);
     } finally {
       for (const fd of open) closeNow(fd);
     }
@@ -221,9 +221,6 @@ export function moveAside({ sys }: Jail, stage: Pinned, name: string): Io<boolea
   return succeeds(sys.rename(below(stage, name), below(stage, aside)));
 }
 
-/** Several at once cost a journalling file system little more than one. */
-const fsyncAll = (fds: readonly number[]): Promise<unknown> => Promise.all(fds.map((fd) => pool.fsync(fd)));
-
 /** An entry and the directory that it is in. */
 export interface PlacedEntry {
   readonly directory: Pinned;
@@ -253,33 +250,4 @@ export function* findBelow(jail: Jail, top: Pinned, names: readonly string[]): I
     leave();
   };
   return { directory, object, close };
-}
-
-/** Flushes directories at once. */
-export function* flushDirectories(jail: Jail, directories: readonly Pinned[]): Io<void> {
-  const fds = yield* openDirectories(jail, directories);
-  try {
-    yield* flushAll(fds);
-  } finally {
-    for (const fd of fds) closeNow(fd);
-  }
-}
-
-/** A directory without read permission cannot be opened, so it cannot be flushed. */
-function* openDirectories(jail: Jail, directories: readonly Pinned[]): Io<number[]> {
-  const fds: number[] = [];
-  for (const directory of directories) {
-    const fd = yield* quietly(jail.handles.reopen(directory, READ_DIRECTORY));
-    if (fd !== undefined) fds.push(fd);
-  }
-  return fds;
-}
-
-/** Some file systems cannot flush directories. */
-function* flushAll(fds: readonly number[]): Io<void> {
-  try {
-    yield fsyncAll(fds);
-  } catch (error) {
-    if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOTSUP") throw error;
-  }
 }

@@ -6,13 +6,14 @@ import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { Io } from "../../../core/io.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { INTENT_KIND } from "../../../jail/staging/staging.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { relPath } from "../../../path/grammar.js";
 import { withLockFile } from "../guard.js";
 import { readIntent } from "./found-intent.js";
-import { ASIDE_KIND, flushDirectories, moveAside, type RealPath, recordName, type StepRecord } from "./intent.js";
+import { ASIDE_KIND, moveAside, type RealPath, recordName, type StepRecord } from "./intent.js";
 import type { IntentRegister } from "./register.js";
 import { type Opened, rollBack } from "./roll-back.js";
 

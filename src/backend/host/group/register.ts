@@ -2,6 +2,7 @@
 
 import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { flushesDirectories } from "../../../database/durable-files.js";
 import { errnoOf } from "../../../jail/sys.js";
 
 const HASH_LENGTH = 64;
@@ -38,7 +39,7 @@ export class IntentRegister {
     const fd = openSync(join(this.#directory, id), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
     try {
       writeSync(fd, `${sha256}\n`);
-      if (durable) return [fd, openSync(this.#directory, O_RDONLY)];
+      if (durable) return flushesDirectories() ? [fd, openSync(this.#directory, O_RDONLY)] : [fd];
     } catch (error) {
       closeSync(fd);
       throw error;

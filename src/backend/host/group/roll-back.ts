@@ -4,11 +4,12 @@ import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
 import { below, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { flushDirectories } from "../../../jail/staging/flush.js";
 import { TRASH } from "../../../jail/staging/folder.js";
 import { whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
-import { findBelow, flushDirectories, type Image, inodeOf, type RealPath, type StepRecord } from "./intent.js";
+import { findBelow, type Image, inodeOf, type RealPath, type StepRecord } from "./intent.js";
 
 const PIECE_BYTES = 262_144;
 

@@ -3,6 +3,7 @@
 import type { Io } from "../../../core/io.js";
 import { below, CREATE, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 
@@ -40,7 +41,7 @@ export function* placeRunMark(jail: Jail, real: readonly string[]): Io<RunMark |
     } finally {
       closeNow(fd);
     }
-    yield* flush(jail, stage.directory);
+    yield* quietly(flushDirectories(jail, [stage.directory]));
     return { name, stage };
   } catch (error) {
     yield* quietly(sys.unlink(below(stage.directory, name)));
@@ -122,16 +123,6 @@ function* readNames(jail: Jail, file: Pinned): Io<readonly string[]> {
   } catch (error) {
     if (error instanceof SyntaxError || errnoOf(error) !== undefined) return [];
     throw error;
-  } finally {
-    closeNow(fd);
-  }
-}
-
-/** Some file systems cannot flush directories. */
-function* flush(jail: Jail, directory: Pinned): Io<void> {
-  const fd = yield* jail.handles.reopen(directory, READ);
-  try {
-    yield* quietly(jail.sys.fsync(fd));
   } finally {
     closeNow(fd);
   }
