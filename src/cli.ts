@@ -5,7 +5,6 @@ import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
 import type { CommandContext } from "./cli/context.js";
-import { optimizeSooner } from "./cli/optimize-sooner.js";
 import { packageFile } from "./core/package-files.js";
 
 const PRIVATE = 0o700;
@@ -53,7 +52,6 @@ const context: CommandContext = {
     new Promise((resolve) => {
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
     }),
-  onServing: optimizeSooner,
   onReload: (reload) => {
     // SIGHUP also means that the terminal was closed; then it must end the process, as it does by default.
     process.on("SIGHUP", () => (isInteractive && !hasTerminal() ? process.kill(process.pid, "SIGTERM") : reload()));

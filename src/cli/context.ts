@@ -14,8 +14,6 @@ export interface CommandContext {
    * unhandled signal would leave temp roots behind.
    */
   untilStopped(): Promise<void>;
-  /** Called by a command that answers requests, after what it does only once. */
-  onServing(): void;
   /** Registers a callback for SIGHUP, on systems that have it. */
   onReload(reload: () => void): void;
 }

@@ -18,7 +18,6 @@ let last: Promise<unknown> = Promise.resolve();
 
 interface HereOptions extends StartOptions {
   readonly input?: string;
-  readonly onServing?: () => void;
 }
 
 /**
@@ -48,7 +47,6 @@ async function runNext(args: readonly string[], options: HereOptions): Promise<F
       stdout: stdout as unknown as NodeJS.WriteStream,
       stderr: stderr as unknown as NodeJS.WriteStream,
       untilStopped: () => new Promise(() => {}),
-      onServing: options.onServing ?? (() => {}),
       onReload: () => {},
     });
     stdout.end();

@@ -43,7 +43,6 @@ export async function mcp(command: McpCommand, context: CommandContext): Promise
     if (stdin.isTTY) stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
     const onError = ({ message }: Error) => stderr.write(`MCP: ${reasonOf(message)}\n`);
     let isUsed = false;
-    context.onServing();
     stdin.once("data", () => {
       isUsed = true;
     });

@@ -46,7 +46,6 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
       });
     });
     for (const venue of venues) warn(venue, context);
-    context.onServing();
     const ports: (number | undefined)[] = [];
     for (const venue of venues) ports.push(await listen(venue));
     for (const [index, venue] of venues.entries()) announced.push(announce(venue, ports[index], context));

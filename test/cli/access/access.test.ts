@@ -36,7 +36,6 @@ function contextIn(folder: string, isTTY: boolean) {
   const context = {
     ...{ env: { HOME: folder }, cwd: folder, stdin: ends.stdin, stdout: ends.stdout, stderr: ends.stderr },
     untilStopped: () => stopped,
-    onServing: () => {},
     onReload: () => {},
   } as unknown as CommandContext;
   const until = async (wanted: RegExp): Promise<RegExpExecArray> => {

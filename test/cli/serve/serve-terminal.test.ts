@@ -34,7 +34,6 @@ async function serveOn(folder: string, isTTY: boolean) {
   const context = {
     ...{ env: { HOME: folder }, cwd: folder, stdin: new PassThrough(), stdout, stderr },
     untilStopped: () => stopped,
-    onServing: () => {},
     onReload: (callback: () => void) => {
       reload = callback;
     },
