@@ -17,7 +17,6 @@ const LIBRARY = ["index", "drive/index", "surfaces/acp/index", "backend-suite/in
 const STARTED = [
   ...[
     "jail/directory-worker",
-    "jail/reading/read-worker",
     "journal/journal-process",
     "pdf/pdf-process",
     "pdf/pdf-thread",

@@ -1,7 +1,6 @@
 // Options of walks in a host directory.
 
 import type { Access, WalkOptions } from "../../core/ports/backend.js";
-import type { ReadThread } from "../../jail/reading/read-thread.js";
 
 export interface HostWalkOptions extends WalkOptions {
   readonly access: Pick<Access, "scope" | "policy">;
@@ -11,13 +10,11 @@ export interface HostWalkOptions extends WalkOptions {
   readonly keepsReserved?: boolean;
   /** Called for each entry that could not be examined, or not be entered for it is no directory any more. */
   readonly missed?: (below: readonly string[], name: string) => void;
-  /** For tests: reads files ahead, instead of the shared one. */
-  readonly thread?: ReadThread;
 }
 
 /** The options that each entry asks for. */
 export type EntryOptions = {
-  readonly [Key in keyof Omit<Required<HostWalkOptions>, "thread">]: HostWalkOptions[Key] | undefined;
+  readonly [Key in keyof Required<HostWalkOptions>]: HostWalkOptions[Key] | undefined;
 } & Pick<HostWalkOptions, "visit" | "sizes" | "access">;
 
 /** Written out: objects made by spreads need not share a shape, and then each entry is slow to visit. */

@@ -8,7 +8,6 @@ import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";
 import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
-import { ReadAhead } from "./changes/read-ahead.js";
 import { FileTaker } from "./changes/read-whole.js";
 import { isDeniedNow, isEntryDenied } from "./entry-patterns.js";
 import { type EntryOptions, type HostWalkOptions, writtenOut } from "./walk-options.js";
@@ -44,8 +43,6 @@ class EntryWalk {
   readonly #jail: Jail;
   readonly #options: EntryOptions;
   readonly #taker: FileTaker;
-  /** Absent if the walk reads no files. */
-  readonly #ahead: ReadAhead | undefined;
   readonly #descent: Descent;
   /** One per directory from the start to the deepest. */
   readonly #frames: Frame[] = [];
@@ -54,23 +51,16 @@ class EntryWalk {
   readonly #below: string[] = [];
 
   constructor(jail: Jail, start: Pinned, options: HostWalkOptions) {
-    const { access, content, exhausted } = options;
+    const { access, exhausted } = options;
     this.#jail = jail;
     this.#options = writtenOut(options);
     this.#ruleHeads = (options.rules?.names ?? []).map((name) => name.split("/", 1)[0] ?? "");
-    const { scope } = access;
-    this.#taker = new FileTaker(jail, { scope, exhausted });
-    this.#ahead = content && new ReadAhead(jail, { scope, content, taker: this.#taker, thread: options.thread });
+    this.#taker = new FileTaker(jail, { scope: access.scope, exhausted });
     this.#descent = new Descent(jail.handles, start);
   }
 
   /** No generator for an entry that needs no waiting: that would take longer than the rest. */
   *run(): Io<void> {
-    if ((yield* this.#visitAll()) === "on" && this.#ahead !== undefined) yield* this.#ahead.finish();
-  }
-
-  /** @returns "stop" if the content of files is not wanted any more */
-  *#visitAll(): Io<"on" | "stop"> {
     const { access, content, visit: visitOne, visitDenied, missed } = this.#options;
     yield* this.#begin(false, yield* this.#names());
     let steps = 0;
@@ -94,20 +84,21 @@ class EntryWalk {
       }
       const visited = visit(entry);
       const step = isPending(visited) ? ((yield visited) as WalkStep) : visited;
-      if (step === "stop") return "on";
+      if (step === "stop") return;
       if (step === "enter" && entry.type === "directory") {
         if (!this.#enterNow(name, isDenied)) yield* this.#enterAt(name, isDenied);
         // To read its names takes as long as many entries.
         steps = STEPS_BETWEEN - 1;
-      } else if (step === "read" && this.#ahead !== undefined && entry.type === "file") {
-        if ((yield* this.#ahead.take(this.#descent.directory, name, entry)) === "stop") return "stop";
+      } else if (step === "read" && content !== undefined && entry.type === "file") {
+        const taken = yield* this.#taker.take(this.#descent.directory, name, content.maxBytes);
+        if (taken === undefined) continue;
+        const passed = content.take(entry, taken);
+        if ((isPending(passed) ? ((yield passed) as "on" | "stop") : passed) === "stop") return;
       }
     }
-    return "on";
   }
 
   close(): void {
-    this.#ahead?.close();
     this.#descent.close();
   }
 

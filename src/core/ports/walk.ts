@@ -92,13 +92,10 @@ export interface WalkOptions {
     found(depth: number, contents: readonly (WalkContent | undefined)[]): void;
   };
   /**
-   * Receives files for which `visit` returned `read`, in the order of the walk, but perhaps after later entries have been
-   * visited. The walk awaits it.
+   * Receives files for which `visit` returned `read`, before the next entry is visited. The walk awaits it.
    */
   readonly content?: {
     readonly maxBytes: number;
-    /** Each file comes before the next entry is visited. */
-    readonly atOnce?: boolean;
     take(entry: WalkEntry, content: WalkContent): Awaitable<"on" | "stop">;
   };
   /** Called for each directory that could not be entered or listed, never for the start. */

@@ -112,7 +112,7 @@ export class NativeSource {
   #isTried = false;
 
   /** @param load for tests: loads the calls, if available */
-  constructor(after: number, load: () => NativeCalls | undefined = () => loadCalls()) {
+  constructor(after: number, load: () => NativeCalls | undefined = loadCalls) {
     this.#left = after;
     this.#load = load;
   }
@@ -131,15 +131,11 @@ export class NativeSource {
   }
 }
 
-/**
- * Loads the calls for this thread.
- * @param own in a thread of ours (see {@link nativeLibrary}): {@link ownDescriptors} of the main thread
- * @returns `undefined` where the calls cannot be made or trusted
- */
-export function loadCalls(own?: number): NativeCalls | undefined {
-  const [library, numbers] = [nativeLibrary(own !== undefined), NUMBERS[process.arch]];
+/** @returns `undefined` where the calls cannot be made or trusted */
+export function loadCalls(): NativeCalls | undefined {
+  const [library, numbers] = [nativeLibrary(), NUMBERS[process.arch]];
   if (library === undefined || numbers === undefined) return undefined;
-  const descriptors = own ?? ownDescriptors();
+  const descriptors = ownDescriptors();
   const calls = descriptors === undefined ? undefined : callsOf(library, numbers, descriptors);
   return calls !== undefined && isTrustworthy(calls) ? calls : undefined;
 }

@@ -26,12 +26,11 @@ let loaded: Library | undefined;
 let isTried = false;
 
 /**
- * @param isOwnThread in a thread of ours, started with `trackUnmanagedFds: false`: in others, Node warns about every closed
- * descriptor that it has not opened itself. A thread that is ended while it loads koffi takes the process with it.
- * @returns `undefined` if koffi is not installed or not usable
+ * @returns `undefined` if koffi is not installed or not usable, and in worker threads: there Node warns about every closed
+ * descriptor that it has not opened itself
  */
-export function nativeLibrary(isOwnThread = false): Library | undefined {
-  if (!isTried) loaded = isMainThread || isOwnThread ? load() : undefined;
+export function nativeLibrary(): Library | undefined {
+  if (!isTried) loaded = isMainThread ? load() : undefined;
   isTried = true;
   return loaded;
 }

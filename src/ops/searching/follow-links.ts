@@ -76,8 +76,6 @@ class FollowingWalk {
         ...(content && {
           content: {
             maxBytes: content.maxBytes,
-            // What is read through a link comes in its place.
-            atOnce: true,
             take: (entry, bytes) => this.#take(entries.get(entry) ?? entry, bytes),
           },
         }),

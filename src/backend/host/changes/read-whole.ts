@@ -6,7 +6,7 @@ import type { PlacePolicy, WalkContent } from "../../../core/ports/backend.js";
 import type { Name } from "../../../jail/directory.js";
 import { type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { NOT_REGULAR, readRegular, TOO_LARGE } from "../../../jail/reading/read-regular.js";
+import { NOT_REGULAR, readRegular, TOO_LARGE } from "../../../jail/native/read-regular.js";
 import { closeNow, errnoOf, isExhaustion } from "../../../jail/sys.js";
 
 /** Initial size of the buffer in bytes; fits most source files. */
@@ -36,7 +36,7 @@ export class FileTaker {
   }
 
   /** Whether the files of a directory are read: not those of another device. */
-  mayRead(directory: Pinned): boolean {
+  #mayRead(directory: Pinned): boolean {
     const { crossDevice, top } = this.#jail;
     // On overlay file systems files report the device of their layer, so their directory decides.
     return crossDevice || directory.stat.device === top.stat.device;
@@ -46,11 +46,11 @@ export class FileTaker {
   *take(directory: Pinned, { raw }: Name, maxBytes: number): Io<WalkContent | undefined> {
     // A name that is not valid UTF-8 cannot be pinned.
     if (typeof raw !== "string") return undefined;
-    if (!this.mayRead(directory)) return undefined;
+    if (!this.#mayRead(directory)) return undefined;
     const calls = this.#jail.sys.native?.calls;
     if (calls === undefined || directory.fd < 0) return yield* this.#takePinned(directory, raw, maxBytes);
     const buffer = this.#room(0, FIRST_BYTES);
-    const count = readRegular(calls, directory.fd, raw, { buffer, at: 0, maxBytes });
+    const count = readRegular(calls, directory.fd, raw, buffer, maxBytes);
     if (count >= 0) return buffer.subarray(0, count);
     if (count === NOT_REGULAR) return undefined;
     return count === TOO_LARGE ? "too large" : yield* this.#takePinned(directory, raw, maxBytes);

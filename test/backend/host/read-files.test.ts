@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { walkEntries } from "../../../src/backend/host/walk.js";
 import type { HostWalkOptions } from "../../../src/backend/host/walk-options.js";
 import { CallScope } from "../../../src/core/call/scope.js";
@@ -12,37 +11,18 @@ import type { WalkContent, WalkEntry } from "../../../src/core/ports/backend.js"
 import type { EngineName } from "../../../src/jail/handles.js";
 import { Jail } from "../../../src/jail/jail.js";
 import { NativeSource } from "../../../src/jail/native/calls.js";
-import { ReadThread } from "../../../src/jail/reading/read-thread.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
 import { type Arena, expectClosedSoon, inArena, openDescriptors } from "../../jail/arena.js";
-import { describeWhere, needs } from "../../needs.js";
+import { describeWhere } from "../../needs.js";
 
-/** Together more files than a walk reads before it asks for the thread. */
 const FOLDERS = 40;
 const FILES = 30;
 const MAX_BYTES = 400_000;
-const SLOTS = 4;
 /** Those of every arena. */
 const ARENA_FILES = 3;
 
 const isNative = new NativeSource(0).load() !== undefined;
 const NO_CALLS = "native calls (koffi) cannot be loaded";
-/** Longer than any test takes. */
-const IDLE_MS = 3_600_000;
-const thread = new ReadThread({ idleMs: IDLE_MS, cores: 2 });
-
-beforeAll(async () => {
-  if (!isNative) return;
-  for (;;) {
-    const slot = thread.slot();
-    if (slot !== undefined) return thread.free(slot);
-    await setImmediate();
-  }
-});
-afterAll(() => thread.close());
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 const folder = (index: number): string => `folder-${String(index).padStart(3, "0")}`;
 const name = (index: number): string => `file ${String(index).padStart(3, "0")} é.txt`;
@@ -59,14 +39,14 @@ function makeFiles({ root, file }: Arena): void {
   fs.symlinkSync(name(1), join(root, last, "link"));
 }
 
-interface Walk extends Partial<Pick<HostWalkOptions, "visit" | "thread">> {
+interface Walk extends Partial<Pick<HostWalkOptions, "visit">> {
   readonly engine?: EngineName;
   /** After each file. */
   readonly take?: (count: number) => "on" | "stop";
 }
 
 /** What a walk passes on: sizes or texts by path, in order. */
-async function contentsOf(arena: Arena, { engine = "openat2", visit, take, thread: own = thread }: Walk) {
+async function contentsOf(arena: Arena, { engine = "openat2", visit, take }: Walk) {
   const jail = new Jail({ path: arena.root, readOnly: true, crossDevice: false, io: "sync", engine }, new Locks());
   const scope = new CallScope({ clock: systemClock, timeoutMs: 60_000 });
   const found: (readonly [string, unknown])[] = [];
@@ -83,34 +63,11 @@ async function contentsOf(arena: Arena, { engine = "openat2", visit, take, threa
   };
   const content = { maxBytes: MAX_BYTES, take: took };
   try {
-    await runIo(
-      walkEntries(jail, jail.top, { visit: remember, sizes: false, content, thread: own, access: { scope } }),
-    );
+    await runIo(walkEntries(jail, jail.top, { visit: remember, sizes: false, content, access: { scope } }));
   } finally {
     await jail.close();
   }
   return found;
-}
-
-/** Batches that the thread has taken. */
-function countBatches(): () => number {
-  const spy = jest.spyOn(thread, "read");
-  return () => spy.mock.results.filter(({ value }) => value !== undefined).length;
-}
-
-async function started(): Promise<ReadThread> {
-  const made = new ReadThread({ idleMs: IDLE_MS, cores: 2 });
-  while (!made.isRunning) {
-    made.slot();
-    await setImmediate();
-  }
-  return made;
-}
-
-function expectAllSlots(): void {
-  const slots = Array.from({ length: SLOTS }, () => thread.slot());
-  expect(slots).not.toContain(undefined);
-  for (const slot of slots) if (slot !== undefined) thread.free(slot);
 }
 
 const inFiles = (work: (arena: Arena) => Promise<void>): Promise<void> =>
@@ -119,43 +76,14 @@ const inFiles = (work: (arena: Arena) => Promise<void>): Promise<void> =>
     const before = openDescriptors();
     await work(arena);
     await expectClosedSoon(before);
-    expectAllSlots();
   });
 
-describeWhere(isNative, NO_CALLS)("a walk that reads files ahead", () => {
+describeWhere(isNative, NO_CALLS)("a walk that reads files by native calls", () => {
   test("passes the same content in the same order as one that does not", () =>
     inFiles(async (arena) => {
       const plain = await contentsOf(arena, { engine: "handle walk" });
       expect(plain).toHaveLength(FOLDERS * FILES + ARENA_FILES + 2);
-      const batches = countBatches();
       expect(await contentsOf(arena, {})).toEqual(plain);
-      expect(batches()).toBeGreaterThan(1);
-    }));
-
-  test("reads by itself what is left when the thread ends, which leaves no file open", () =>
-    inFiles(async (arena) => {
-      const plain = await contentsOf(arena, { engine: "handle walk" });
-      const other = await started();
-      const reads = jest.spyOn(other, "read");
-      const take = () => {
-        if (reads.mock.calls.length > 0) void other.close();
-        return "on" as const;
-      };
-      expect(await contentsOf(arena, { thread: other, take })).toEqual(plain);
-      expect(reads).toHaveBeenCalled();
-      await other.close();
-      expect(other.isRunning).toBe(false);
-    }));
-
-  test("reads by itself what the thread has lost", () =>
-    inFiles(async (arena) => {
-      const plain = await contentsOf(arena, { engine: "handle walk" });
-      const other = await started();
-      const lost = { settled: Promise.resolve(), isSettled: true, isLost: true };
-      const reads = jest.spyOn(other, "read").mockReturnValue(lost);
-      expect(await contentsOf(arena, { thread: other })).toEqual(plain);
-      expect(reads).toHaveBeenCalled();
-      await other.close();
     }));
 
   test("never opens what has taken the place of a file, and follows no directory that was moved", () =>
@@ -167,7 +95,7 @@ describeWhere(isNative, NO_CALLS)("a walk that reads files ahead", () => {
       let parent = "";
       const visit = (entry: WalkEntry) => {
         if (entry.depth === 1) parent = entry.name;
-        if (parent === folder(at) && entry.name === name(3)) {
+        if (parent === folder(at) && entry.name === name(2)) {
           fs.unlinkSync(join(root, folder(at), name(2)));
           execFileSync("mkfifo", [join(root, folder(at), name(2))]);
         }
@@ -177,9 +105,7 @@ describeWhere(isNative, NO_CALLS)("a walk that reads files ahead", () => {
         }
         return entry.type === "directory" ? ("enter" as const) : ("read" as const);
       };
-      const batches = countBatches();
       const found = await contentsOf(arena, { visit });
-      expect(batches()).toBeGreaterThan(1);
       expect(found).toEqual(plain.filter(([path]) => path !== `${folder(at)}/${name(2)}`));
     }));
 
@@ -205,20 +131,4 @@ describeWhere(isNative, NO_CALLS)("a walk that reads files ahead", () => {
       };
       expect(await contentsOf(arena, { visit })).toHaveLength(1000);
     }));
-});
-
-needs(isNative, NO_CALLS)("the thread ends when nobody has needed it for a while, and starts again", async () => {
-  const short = new ReadThread({ idleMs: 1, cores: 2 });
-  for (let round = 0; round < 2; round++) {
-    let slot = short.slot();
-    for (; slot === undefined; slot = short.slot()) await setImmediate();
-    expect(short.isRunning).toBe(true);
-    short.free(slot);
-    while (short.isRunning) await setImmediate();
-  }
-});
-
-test("there is no thread where only one can run", () => {
-  const none = new ReadThread({ cores: 1 });
-  expect([none.slot(), none.isRunning]).toEqual([undefined, false]);
 });
