@@ -5,7 +5,6 @@ import type { Io } from "../core/io.js";
 import type { Entry, EntryType } from "../core/ports/backend.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
 import { sortByName } from "../path/order.js";
-import { type DirectoryThread, type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
 import { entryPath, identity, type Pinned } from "./handles.js";
 import type { DirectoryEntry } from "./native/entries.js";
 import type { EntryFacts } from "./native/statx.js";
@@ -39,13 +38,7 @@ const LARGE_BYTES = 16_384;
 /** The sorted names of a directory, without the reserved ones unless those are asked for. */
 export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
   const names: Name[] = [];
-  const found = yield* namesByThread(sys, directory);
-  if (found !== undefined) {
-    rules.scope.checkpoint();
-    for (const [index, name] of found.names.entries()) {
-      takeName(names, parseName(name, TYPES[found.types[index] ?? 0]), rules);
-    }
-  } else yield* forEachPiece(sys, directory, (entries) => takeNames(names, entries, rules));
+  yield* forEachPiece(sys, directory, (entries) => takeNames(names, entries, rules));
   return yield* sortYielding(names, rules.scope);
 }
 
@@ -74,24 +67,6 @@ type NameRules = Pick<DirectoryRules, "foldsCase" | "keepsReserved">;
 
 function takeName(names: Name[], name: Name, { foldsCase, keepsReserved }: NameRules): void {
   if (keepsReserved === true || !isReservedName(name.name, foldsCase)) names.push(name);
-}
-
-/**
- * Approximate bytes of directory per entry, and the size above which a directory is read in pieces here rather than in
- * the thread.
- */
-const ENTRY_BYTES = 32;
-const HUGE_BYTES = 1_048_576;
-
-/** Messages to and from the thread take longer than native calls on the same entries. */
-const threadOf = ({ native, thread }: Sys): DirectoryThread | undefined =>
-  native?.calls === undefined ? thread : undefined;
-
-/** `undefined`: read it in this thread. */
-function* namesByThread(sys: Sys, { path, stat }: Pinned): Io<FoundNames | undefined> {
-  const thread = threadOf(sys);
-  if (stat.size > HUGE_BYTES || thread?.takes(stat.size / ENTRY_BYTES) !== true) return undefined;
-  return (yield thread.names(path)) as FoundNames | undefined;
 }
 
 /** Passes the entries of a directory to `work`, all at once or in pieces. Entries removed meanwhile cause no error. */
@@ -146,40 +121,19 @@ export function* readEntries(
     if (type === "file" && facts instanceof Stat) Object.assign(entry, stampPart?.(facts));
     entries.push(isReachable(name, top) ? entry : { ...entry, unreachable: true });
   };
-  for (let start = 0; start < names.length; start += AT_ONCE) {
-    const some = names.slice(start, start + AT_ONCE);
-    const found = stampPart === undefined ? yield* statsByThread(sys, directory, some) : undefined;
-    for (const [index, name] of some.entries()) {
-      if (index % LOOKS_BETWEEN === 0) yield* scope.breathe();
-      // Neither the thread nor a native call says why it found nothing.
-      const isWhole = stampPart !== undefined;
-      const looked = isWhole ? undefined : sys.native?.calls?.look(directory.fd, name.raw);
-      const now = found === undefined ? looked : statAt(found, index);
-      const stat = now ?? (yield* lookAt(sys, directory, name));
-      if (stat === "unreadable") unreadable += 1;
-      else if (stat !== undefined) take(name, stat);
-    }
+  for (const [index, name] of names.entries()) {
+    if (index % LOOKS_BETWEEN === 0) yield* scope.breathe();
+    // A native call does not say why it found nothing.
+    const looked = stampPart === undefined ? sys.native?.calls?.look(directory.fd, name.raw) : undefined;
+    const stat = looked ?? (yield* lookAt(sys, directory, name));
+    if (stat === "unreadable") unreadable += 1;
+    else if (stat !== undefined) take(name, stat);
   }
   return { entries, unreadable };
 }
 
 /** Entries examined before the clock is asked whether other calls should have a turn. */
 const LOOKS_BETWEEN = 16;
-/** Maximum entries per request to the thread; bounds the work that continues after its call has ended. */
-const AT_ONCE = 1024;
-
-/** `undefined`: stat them in this thread. */
-function* statsByThread(sys: Sys, { path }: Pinned, names: readonly Name[]): Io<FoundStats | undefined> {
-  const thread = threadOf(sys);
-  if (thread?.takes(names.length) !== true) return undefined;
-  const raw = names.map((name) => name.raw);
-  return (yield thread.stats(path, raw)) as FoundStats | undefined;
-}
-
-function statAt(found: FoundStats, index: number): EntryFacts | undefined {
-  const type = TYPES[found.types[index] ?? NOTHING];
-  return type === undefined ? undefined : { type, size: found.sizes[index] ?? 0, modifiedMs: found.times[index] ?? 0 };
-}
 
 /**
  * Whether the path grammar allows a path to this entry.

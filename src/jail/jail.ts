@@ -7,7 +7,6 @@ import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
 import type { SpellingRules } from "../core/ports/backend.js";
 import { settleWithin } from "../core/turns.js";
-import type { DirectoryThread } from "./directory-thread.js";
 import { handlesFor, nativeFor } from "./engines.js";
 import { Folding } from "./folding.js";
 import { type EngineName, type Handles, identity, type Pinned, type PinnedRoot, release } from "./handles.js";
@@ -39,8 +38,6 @@ export interface JailOptions {
   readonly recover?: ((jail: Jail, isLocked: boolean) => Io<void>) | undefined;
   /** For tests: another engine than the best available, or that engine from the first call on. */
   readonly engine?: EngineName;
-  /** For tests: the thread for large directories, instead of the shared one. */
-  readonly thread?: DirectoryThread;
 }
 
 /** Options of a walk. */
@@ -103,7 +100,7 @@ export class Jail implements WalkRoot {
     const unfit = unfitAsRoot(this.realPath);
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
     const usePool = options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath));
-    this.sys = new Sys(usePool, options.thread, nativeFor(options.engine));
+    this.sys = new Sys(usePool, nativeFor(options.engine));
     this.handles = handlesFor(options.engine, this.sys);
     this.warnings = othersMayReplace(this.realPath, ownUid())
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]

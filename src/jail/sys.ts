@@ -2,7 +2,6 @@
 
 import fs, { type Dir, type Dirent } from "node:fs";
 import type { Io } from "../core/io.js";
-import { DirectoryThread } from "./directory-thread.js";
 import type { NativeSource, OpenDirectory } from "./native/calls.js";
 import { type DirectoryEntry, fromDirent } from "./native/entries.js";
 import { type NameOptions, pool, pooledStat } from "./pool.js";
@@ -78,15 +77,12 @@ function* retryOpen<T>(open: () => Io<T>): Io<T> {
  */
 export class Sys {
   readonly #pool: boolean;
-  /** Lists large directories; `undefined` if every call uses the thread pool. */
-  readonly thread: DirectoryThread | undefined;
   /** Calls on descriptors by koffi. What they do not answer is asked of the other calls here. */
   readonly native: NativeSource | undefined;
 
   /** @param native absent: all calls are those of Node */
-  constructor(usePool: boolean, thread = DirectoryThread.shared, native?: NativeSource) {
+  constructor(usePool: boolean, native?: NativeSource) {
     this.#pool = usePool;
-    this.thread = usePool ? undefined : thread;
     this.native = usePool ? undefined : native;
   }
 

@@ -117,7 +117,7 @@ describe("native calls", () => {
     inArena(async ({ root, file }) => {
       for (const name of ["tree/a", "tree/b", "tree/c"]) file(name, "x");
       const before = openDescriptors();
-      const sys = new Sys(false, undefined, new NativeSource(0));
+      const sys = new Sys(false, new NativeSource(0));
       const handles = new ProcHandles(sys);
       const top = handles.openRoot(root);
       const tree = handles.enterToRead(top, "tree");
@@ -141,8 +141,7 @@ describe("native calls", () => {
       link("link", outside);
       const { calls } = new NativeSource(0);
       if (calls === undefined) throw new Error("koffi is not usable here");
-      const handlesWith = (own: NativeCalls) =>
-        new ProcHandles(new Sys(false, undefined, new NativeSource(0, () => own)));
+      const handlesWith = (own: NativeCalls) => new ProcHandles(new Sys(false, new NativeSource(0, () => own)));
       const handles = handlesWith(calls);
       const top = handles.openRoot(root);
       for (const name of ["link", "tree/a", "missing"])
@@ -329,7 +328,7 @@ describe("native calls", () => {
         copy: async () => 0,
         read: () => ({ next: () => answers.pop() ?? fails(), close }),
       };
-      const sys = new Sys(false, undefined, new NativeSource(0, () => calls));
+      const sys = new Sys(false, new NativeSource(0, () => calls));
       const found = await runIo(sys.names({ fd: 0, path: root }));
       expect(found.map(({ name }) => name).toSorted()).toEqual(fs.readdirSync(root).toSorted());
       expect(isClosed).toBe(true);
