@@ -146,7 +146,7 @@ let descriptors: number | undefined;
  * The directory of the descriptors of this process, kept open: a name below it costs less than the whole path.
  * `undefined` without procfs.
  */
-export function ownDescriptors(): number | undefined {
+function ownDescriptors(): number | undefined {
   try {
     descriptors ??= fs.openSync("/proc/self/fd", O_PATH | O_DIRECTORY);
   } catch {
