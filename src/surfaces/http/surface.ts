@@ -9,7 +9,6 @@ import { codeOf } from "../../core/unknown.js";
 import { Admission } from "./admission/admit.js";
 import { Connections } from "./admission/connections.js";
 import { receiveBody } from "./admission/read-body.js";
-import { createDirectInvoke, type DirectInvoke } from "./endpoints/direct-invoke.js";
 import type { HttpHost } from "./host.js";
 import { sendError } from "./plumbing/answer.js";
 import { OWN_PAGES } from "./plumbing/cors.js";
@@ -57,7 +56,6 @@ export class HttpSurface {
   /** The answer to the latest request on a connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>();
   readonly #admission: Admission;
-  readonly #answersDirectly: DirectInvoke;
   readonly #app: FastifyInstance;
   /** Where it listens, once that is known: it listens once. */
   #address: HttpAddress | undefined;
@@ -74,7 +72,6 @@ export class HttpSurface {
     const { maxRequestBytes } = host.limits;
     const maxBytes = options.maxInFlightBytes ?? Math.max(LEAST_IN_FLIGHT_BYTES, IN_FLIGHT_REQUESTS * maxRequestBytes);
     this.#admission = new Admission(host, new MemoryBudget(maxBytes));
-    this.#answersDirectly = createDirectInvoke(host, this.#admission);
     this.#app = this.#build();
   }
 
@@ -173,12 +170,8 @@ export class HttpSurface {
     return app;
   }
 
-  /** @param handler handles what {@link createDirectInvoke} leaves */
   #createServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
-    const options = { timeouts: this.#timeouts, connections: this.#connections };
-    const server = createNodeServer((request, response) => {
-      if (!this.#answersDirectly(request, response)) handler(request, response);
-    }, options);
+    const server = createNodeServer(handler, { timeouts: this.#timeouts, connections: this.#connections });
     server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));

@@ -25,12 +25,6 @@ import { refuseEmbedding } from "./fetch-metadata.js";
 import { refuse } from "./host-and-origin.js";
 import { linger } from "./linger.js";
 
-/** Who makes a request, and the memory it takes. */
-export interface Admitted {
-  readonly caller: Caller;
-  readonly memory: MemoryLease;
-}
-
 /** Makes all decisions about a request that precede its endpoint and the reading of its body. */
 export class Admission {
   readonly #host: HttpHost;
@@ -164,17 +158,6 @@ export class Admission {
       else response.once("close", () => lease.release());
     });
     return lease;
-  }
-
-  /** Admits a call that nothing speaks against. @returns `undefined`: judge it as any other request */
-  admitCall(request: IncomingMessage, response: ServerResponse): Admitted | undefined {
-    const { rateLimit, publicAccess } = this.#host;
-    if (this.closing || rateLimit !== undefined || !request.socket.writable) return undefined;
-    const isRefused = this.refusal(request) !== undefined || refuseEmbedding(request) !== undefined;
-    if (isRefused || codingOf(request.headers) !== undefined) return undefined;
-    const caller = this.#identify(request, false);
-    if (caller instanceof HttpError || (caller.authentication === "public" && !publicAccess)) return undefined;
-    return { caller, memory: this.#lease(caller, request.socket.remoteAddress ?? "", response) };
   }
 }
 

@@ -1,13 +1,13 @@
 // Endpoints that run operations.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
 import { attribute, type CallerContext } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
-import { type Awaitable, after, isPending } from "../../../core/io.js";
+import { isPending } from "../../../core/io.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
-import { isTerminal, type JobRecord, type RecordedJob } from "../../../core/ports/job.js";
+import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost } from "../host.js";
@@ -34,49 +34,18 @@ interface InvokeRequest {
  * finished or not; the job continues when the wait ends or the client disconnects.
  */
 export async function invoke(host: HttpHost, { request, reply, caller, memory }: Exchange): Promise<FastifyReply> {
-  const asksToWait = fieldsOf(request.query)["wait"] === "true";
-  const { job, record } = await startCall(host, {
-    body: request.body,
-    asksToWait,
-    caller,
-    memory,
-    response: reply.raw,
-  });
+  const parsed = parseJson(request.body, { json5: true });
+  const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
+  const asksToWait = call.wait || fieldsOf(request.query)["wait"] === "true";
+  const job = submitCall(host, { caller, memory }, call);
+  const ms = asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
+  const record = await job.settled(ms, call.private ? abortOnClose(reply.raw) : undefined);
   reply.header("location", jobUrl(host, request.raw, job));
-  return sendJson(reply, 201, recordText(await record, host, memory));
+  return sendJson(reply, 201, recordText(record, host, memory));
 }
 
-export const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): string =>
+const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): string =>
   publicPath(host, request, `/api/v1/jobs/${id}`);
-
-/** A request to run an operation as a job. */
-export interface CallRequest extends Pick<Exchange, "caller" | "memory"> {
-  readonly body: unknown;
-  /** Beside the body. */
-  readonly asksToWait: boolean;
-  /** Where the answer goes. */
-  readonly response: ServerResponse;
-}
-
-/** A job under way. */
-export interface StartedCall {
-  readonly job: RecordedJob;
-  /** Once it has ended, or the wait has. */
-  readonly record: Promise<JobRecord>;
-}
-
-/** Starts an operation as a job. @returns a promise for JSON5 only @throws HttpError, Overloaded: there is no job */
-export function startCall(
-  host: HttpHost,
-  { body, asksToWait, caller, memory, response }: CallRequest,
-): Awaitable<StartedCall> {
-  return after(parseJson(body, { json5: true }), (parsed) => {
-    const call = parseInvoke(parsed);
-    const job = submitCall(host, { caller, memory }, call);
-    const ms = call.wait || asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
-    return { job, record: job.settled(ms, call.private ? abortOnClose(response) : undefined) };
-  });
-}
 
 /**
  * `POST /api/v1/run`: runs an operation and returns only its output, for clients that do not use jobs. A failure has a

@@ -78,28 +78,16 @@ export function createNodeServer(
   return server;
 }
 
-/** Most requests that are handled together, and for how long that may hold back the first answer of them, in milliseconds. */
-const MOST_TOGETHER = 32;
-const TOGETHER_MS = 2;
-
 interface Arrival {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/**
- * Handles the requests that arrive in one turn of the loop together, once all of them are parsed. Their promises then
- * take turns: each step of a request is followed by the same step of the next, whose code is still in the caches of the
- * processor, and the answers are written one after another. With 16 connections that halves the time of a small call.
- * The longer the last ones took, the fewer are handled together: the answer to the first waits for the work of all.
- * Senders take turns, so that nobody's request waits behind all those of another.
- */
+/** Handles one request in a turn of the loop. Senders take turns, so that nobody's request waits behind all those of another. */
 class Arrivals {
   readonly #handler: RequestHandler;
   readonly #bodies: BodyLimits;
   readonly #waiting = new FairQueue<Arrival>();
-  /** One, until it is known that more are short. */
-  #most = 1;
 
   constructor(handler: RequestHandler, bodies: BodyLimits) {
     this.#handler = handler;
@@ -108,27 +96,16 @@ class Arrivals {
 
   add(arrival: Arrival): void {
     this.#waiting.push(senderOf(arrival.request), arrival);
-    if (this.#waiting.size === 1) setImmediate(this.#handleSome);
+    if (this.#waiting.size === 1) setImmediate(this.#handleNext);
   }
 
-  readonly #handleSome = (): void => {
-    const together: Arrival[] = [];
-    for (let next = this.#waiting.take(); next !== undefined; next = this.#waiting.take()) {
-      together.push(next);
-      if (together.length === this.#most) break;
-    }
-    const begunMs = performance.now();
-    if (together.length > 1 || this.#most === 1) setImmediate(() => this.#adapt(together.length, begunMs));
-    if (this.#waiting.size > 0) setImmediate(this.#handleSome);
-    for (const { request, response } of together) this.#handler(request, response);
-    for (const { request } of together) this.#bodies.limit(request);
+  readonly #handleNext = (): void => {
+    const next = this.#waiting.take();
+    if (this.#waiting.size > 0) setImmediate(this.#handleNext);
+    if (next === undefined) return;
+    this.#handler(next.request, next.response);
+    this.#bodies.limit(next.request);
   };
-
-  /** In the turn after theirs, when what they did without waiting is done. */
-  #adapt(count: number, begunMs: number): void {
-    const eachMs = (performance.now() - begunMs) / count;
-    this.#most = Math.max(1, Math.min(MOST_TOGETHER, Math.floor(TOGETHER_MS / eachMs)));
-  }
 }
 
 /** Limits the time of bodies that are not complete when their request is handled; most arrive with their headers. */
