@@ -1,0 +1,95 @@
+# Completion of venue-files for bash: eval "$(venue-files completion bash)"
+_venue_files() {
+  local line=${COMP_LINE:0:COMP_POINT} words at current before files= candidates= asked= IFS=$' \t\n'
+  # Backslashes before blanks are taken away, as the shell will.
+  read -a words <<<"$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  at=$((${#words[@]} - 1)) current=${words[at]} before=${words[at-1]}
+  _venue_files_words
+  [[ -z $asked ]] && candidates=${candidates// /$'\n'}
+  local cut= candidate
+  # A colon ends a word for bash: what stands before it must not come again.
+  [[ $current == *:* && $COMP_WORDBREAKS == *:* ]] && cut=${current%"${current##*:}"}
+  COMPREPLY=()
+  while IFS= read -r candidate; do
+    [[ -n $candidate && $candidate == "$current"* ]] || continue
+    case "$candidate" in */|*:) compopt -o nospace;; esac
+    candidate=${candidate#"$cut"}
+    [[ -n $asked ]] && printf -v candidate %q "$candidate"
+    COMPREPLY+=("$candidate")
+  done <<<"$candidates"
+  [[ ${#COMPREPLY[@]} -eq 0 && -n $files ]] && compopt -o default
+}
+_venue_files_words() {
+  local one=${words[1]} command=${words[1]} options=
+  case "$one" in
+    key) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="new show";;
+    token) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="issue ls revoke inspect identity";;
+    lock) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="ls drop";;
+    audit) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="verify";;
+    backup) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="create restore";;
+    drive) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="ls export import merge verify gc upgrade export-key import-key";;
+    completion) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="bash zsh fish";;
+  esac
+  case "$command" in
+    "init") options="--root --for --name --port --yes --print --force --help";;
+    "serve"|"check") options="--config --root --deny --protect --no-protect --read-only --host --port --help";;
+    "mcp") options="--config --root --deny --protect --no-protect --read-only --client-roots --within --tools --profile --caps --key --proof --help";;
+    "doctor"|"completion") options="--help";;
+    "health") options="--config --host --port --url --help";;
+    "call") options="--config --root --deny --protect --no-protect --read-only --caps --key --proof --url --token --help";;
+    "acp") options="--config --root --deny --protect --no-protect --read-only --caps --key --proof --prompt --yes --deny-writes --snapshot --help";;
+    "key new"|"key show") options="--config --help";;
+    "grant") options="--to --with --can --for --key --config --proof --profile --out --help";;
+    "link"|"token issue") options="--config --url --token --with --can --caps --for --label --json --help";;
+    "token ls"|"approvals"|"lock ls") options="--config --url --token --json --help";;
+    "token revoke") options="--config --url --token --keep --json --help";;
+    "lock drop") options="--config --url --token --help";;
+    "token inspect") options="--config --key --with --can --json --help";;
+    "token identity") options="--to --for --key --config --out --help";;
+    "revoke") options="--config --token --accept-list --help";;
+    "audit verify") options="--did --config --json --help";;
+    "backup create") options="--config --drives --roots --passphrase --plaintext --help";;
+    "backup restore") options="--config --passphrase --revocations --accept-old-tokens --help";;
+    "drive ls") options="--config --user --key --json --help";;
+    "drive export") options="--config --user --key --drive --top --region --part-bytes --json --help";;
+    "drive import"|"drive merge") options="--config --user --key --drive --from --source --json --help";;
+    "drive verify") options="--config --user --key --drive --clamp-times --json --help";;
+    "drive gc") options="--config --grace --dry-run --json --help";;
+    "drive upgrade") options="--config --json --help";;
+    "drive export-key") options="--config --user --out --help";;
+    "drive import-key") options="--config --user --help";;
+    "ls") options="--long --all --one --human-readable --time --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "tree") options="--level --size --human-readable --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "cat") options="--number --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "head") options="--lines --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "tail") options="--lines --follow --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "stat"|"watch"|"diff") options="--deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "grep") options="--ignore-case --fixed-strings --line-number --files-with-matches --count --recursive --no-ignore --after-context --before-context --context --include --exclude --regexp --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "find") options="--name --iname --path --type --maxdepth --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "du") options="--all --bytes --summarize --max-depth --human-readable --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "edit") options="--old --new --expect --all --edits --encoding --if-match --dry-run --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "patch") options="--in --encoding --dry-run --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "put"|"cp") options="--recursive --no-clobber --parents --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "get"|"rm") options="--recursive --force --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "history") options="--lines --since --actor --via --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "undo") options="--last --session --since --actor --via --dry-run --yes --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "restore") options="--if-match --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "trash"|"purge") options="--yes --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "mkdir") options="--parents --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "mv") options="--no-clobber --parents --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+  esac
+  case "$before" in
+    --config|--root|--caps|--proof|--out|--token|--within) files=1; return 0;;
+    --for) [ "$one" = init ] && candidates="claude-code claude-desktop cursor vscode zed codex gemini antigravity copilot kiro windsurf goose opencode";;
+    *) [ $at -eq 1 ] && candidates="init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat head tail stat watch grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help";;
+  esac
+  case "$current" in -*) candidates=$options;; esac
+  if [ -z "$candidates" ]; then
+    case "$one" in
+      ls|tree|cat|head|tail|stat|watch|grep|find|du|edit|patch|put|get|history|diff|undo|restore|trash|purge|mkdir|rm|mv|cp) asked=1 candidates=$(venue-files __complete "${words[@]}" 2>/dev/null);;
+    esac
+    files=1
+  fi
+}
+complete -F _venue_files venue-files
