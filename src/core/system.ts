@@ -14,3 +14,12 @@ export function simulateSystem(name: NodeJS.Platform): () => void {
     simulated = before;
   };
 }
+
+/** Whether two texts may be spellings of one path of the host: those are alike where the system folds names. */
+export const isSameSpelling = (one: string, other: string): boolean => folded(one) === folded(other);
+
+function folded(path: string): string {
+  if (isLinux()) return path;
+  const text = path.normalize("NFC").toLowerCase();
+  return isWindows() ? text.replaceAll("\\", "/") : text;
+}

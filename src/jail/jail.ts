@@ -1,12 +1,13 @@
 // The jail of one root: see {@link Jail}.
 
-import { realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import type { PathRules, RelPath } from "../core/call/path.js";
 import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
 import type { SpellingRules } from "../core/ports/backend.js";
 import { settleWithin } from "../core/turns.js";
+import { realHostPath } from "../process/host-path.js";
 import { handlesFor, nativeFor } from "./engines.js";
 import { Folding } from "./folding.js";
 import { type EngineName, type Handles, identity, type Pinned, type PinnedRoot, release } from "./handles.js";
@@ -189,7 +190,7 @@ export class Jail implements WalkRoot {
   replacement(): Jail | undefined {
     const { realPath } = this;
     try {
-      if (realpathSync(realPath) !== realPath || othersMayReplace(realPath, ownUid())) return undefined;
+      if (realHostPath(realPath) !== realPath || othersMayReplace(realPath, ownUid())) return undefined;
       const made = statOfName(realPath);
       if (made === undefined || made.identity === identity(this.top)) return undefined;
       if (![0, ownUid(), this.top.stat.uid].includes(made.uid)) return undefined;
@@ -252,7 +253,7 @@ const ownUid = (): number => process.geteuid?.() ?? 0;
 function canonicalDirectory(path: string): string {
   let real: string;
   try {
-    real = realpathSync(path);
+    real = realHostPath(path);
   } catch {
     throw new Error(`does not exist or cannot be reached: ${path}`);
   }

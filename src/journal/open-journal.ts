@@ -11,6 +11,7 @@ import type { Log } from "../core/ports/log.js";
 import { systemName } from "../core/system.js";
 import { makeFolder } from "../drive/store/embedded/make-folder.js";
 import { refuseNetwork } from "../drive/store/embedded/network-fs.js";
+import { isInside } from "../process/host-path.js";
 import { keepTrashKey, makeSound } from "./check-tables.js";
 import type { RootJournal } from "./journal.js";
 import { hasOtherPlace, notePlace } from "./place.js";
@@ -106,7 +107,7 @@ export class LazyJournal {
     const { place, realPath } = this.#options;
     try {
       const state = place.lookAtState();
-      if (isWithin(state, realPath)) throw new Error(IN_ROOT);
+      if (isInside(state, realPath)) throw new Error(IN_ROOT);
     } catch (error) {
       return { reason: "no_state_dir", why: reasonOf(error) };
     }
@@ -144,7 +145,7 @@ export class LazyJournal {
       place.log.error({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
     };
     const state = place.openState();
-    if (isWithin(state, realPath)) throw new Error(IN_ROOT);
+    if (isInside(state, realPath)) throw new Error(IN_ROOT);
     const folder = join(state, "journal", keyOf(realPath));
     makeFolder(folder);
     refuseNetwork(folder);
@@ -181,7 +182,3 @@ async function hasLibrary(): Promise<boolean> {
 
 /** Name of the journal of a root in the state directory. */
 export const keyOf = (realPath: string): string => createHash("sha256").update(realPath).digest("hex");
-
-/** Whether a path is a directory or lies in it. Both canonical. */
-const isWithin = (path: string, directory: string): boolean =>
-  path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`);

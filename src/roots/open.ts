@@ -18,6 +18,7 @@ import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
 import type { LazyJournal } from "../journal/open-journal.js";
 import { compileDeny, type DenyOptions } from "../path/deny.js";
+import { isBelow, isSameFolder } from "../process/host-path.js";
 import { RootGroups, type RootsState } from "./groups.js";
 import { journalOf, lackOf } from "./journal.js";
 
@@ -257,13 +258,13 @@ function warningsOf(all: readonly Opened[]): string[] {
   );
   const nested = opened.flatMap((outer) =>
     opened
-      .filter((inner) => inner !== outer && inner.jail.realPath.startsWith(`${outer.jail.realPath}/`))
+      .filter((inner) => inner !== outer && isBelow(inner.jail.realPath, outer.jail.realPath))
       .map((inner) => `Root '${inner.root.name}' lies inside root '${outer.root.name}' and can be reached through it`),
   );
   const same = opened.flatMap((one, index) =>
     opened
       .slice(index + 1)
-      .filter((other) => other.jail.realPath === one.jail.realPath)
+      .filter((other) => isSameFolder(other.jail.realPath, one.jail.realPath))
       .map((other) => `Roots '${one.root.name}' and '${other.root.name}' are the same directory`),
   );
   return [...own, ...nested, ...same];

@@ -10,6 +10,7 @@ import type { VenueConfig } from "../../config/types.js";
 import { codeOf } from "../../core/unknown.js";
 import { DamagedDatabase } from "../../database/damaged-database.js";
 import { errnoOf } from "../../jail/sys.js";
+import { isSameFolder } from "../../process/host-path.js";
 import { revocationPlace } from "../../venue/identity/revocation-place.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import { knownStateDir } from "../../venue/start/state/secrets.js";
@@ -40,7 +41,7 @@ export async function* stateSources(config: VenueConfig, env: Environment, chose
     const { store } = config.drives;
     const drives = typeof store === "object" && "path" in store ? [resolve(store.path)] : [];
     if (state !== undefined) {
-      const skip = new Set([...NOT_STATE.map((name) => join(resolve(state), name)), ...drives]);
+      const skip = [...NOT_STATE.map((name) => join(resolve(state), name)), ...drives];
       yield* filesBelow(resolve(state), "state", { spool, skip });
     }
     if (config.seedFile !== undefined) yield* fileSource(config.seedFile, "seed");
@@ -66,7 +67,7 @@ export function drivesFolder(config: VenueConfig, env: Environment): string | un
 interface Walk {
   readonly spool: string;
   /** Folders that are left out. */
-  readonly skip: ReadonlySet<string>;
+  readonly skip: readonly string[];
 }
 
 /** Files below a folder, sorted; databases as copies. Links, sockets and files that are just being made are left out. */
@@ -82,7 +83,13 @@ async function* filesBelow(folder: string, prefix: string, { spool, skip }: Walk
   }
   for (const entry of entries) {
     const { name } = entry;
-    if (skip.has(join(folder, name)) || name === DATA || LOCKS.has(name) || NOT_KEPT.test(name)) continue;
+    if (
+      skip.some((one) => isSameFolder(one, join(folder, name))) ||
+      name === DATA ||
+      LOCKS.has(name) ||
+      NOT_KEPT.test(name)
+    )
+      continue;
     if (entry.isDirectory()) yield* filesBelow(join(folder, name), `${prefix}/${name}`, { spool, skip });
     else if (entry.isFile()) yield* fileSource(join(folder, name), `${prefix}/${name}`);
   }

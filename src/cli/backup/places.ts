@@ -2,11 +2,12 @@
 
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { mkdir, open, rename, utimes } from "node:fs/promises";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { syncDirectory } from "../../database/durable-files.js";
+import { isInside, namesBelow, realPath } from "../../process/host-path.js";
 import { revocationPlace } from "../../venue/identity/revocation-place.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
 import { isOfRestore, restoreMarkers, STAGED } from "../../venue/start/state/unfinished-restore.js";
@@ -66,7 +67,9 @@ export function openPlaces(
     homes["drives"] = placeAt("drives.store", folder);
   }
   // Parts inside the state directory are staged with it.
-  const units = Object.values(homes).filter(({ path }) => state === undefined || path === state || !isIn(path, state));
+  const units = Object.values(homes).filter(
+    ({ path }) => state === undefined || path === state || !isInside(realPath(path), realPath(state)),
+  );
   return new StagedPlaces(homes, units);
 }
 
@@ -77,8 +80,6 @@ function placeAt(key: string, configured: string): Place {
   const isThere = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   return { key, path, staged: isThere ? join(path, STAGED) : path + STAGED, isThere };
 }
-
-const isIn = (path: string, folder: string): boolean => path.startsWith(`${folder}${sep}`);
 
 class StagedPlaces implements Places {
   readonly #homes: Readonly<Record<string, Place>>;
@@ -159,9 +160,11 @@ class StagedPlaces implements Places {
   }
 
   #stagedOf(path: string): string {
-    const unit = this.#units.find((one) => path === one.path || isIn(path, one.path));
-    if (unit === undefined) throw new RangeError("No place for an entry of the backup");
-    return join(unit.staged, relative(unit.path, path));
+    for (const unit of this.#units) {
+      const names = namesBelow(realPath(path), realPath(unit.path));
+      if (names !== undefined) return join(unit.staged, ...names);
+    }
+    throw new RangeError("No place for an entry of the backup");
   }
 }
 

@@ -1,10 +1,9 @@
 // Warns of roots whose callers may change the configuration itself.
 
-import { relative, sep } from "node:path";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { compileDeny } from "../../path/deny.js";
-import { isInside, realPath } from "../../venue/start/state/secrets.js";
+import { namesBelow, realPath } from "../../process/host-path.js";
 
 /**
  * Roots that hold the configuration file, may be written and do not protect it: what is in it holds from the next start
@@ -17,9 +16,8 @@ export function writableConfig({ file: { roots } }: VenueConfig, file: string | 
   const own = realPath(file);
   return Object.entries(roots).flatMap(([name, root]) => {
     if (root.kind !== "host" || root.readOnly) return [];
-    const top = realPath(root.path);
-    if (!isInside(own, top)) return [];
-    const segments = relative(top, own).split(sep);
+    const segments = namesBelow(own, realPath(root.path));
+    if (segments === undefined) return [];
     if (compileDeny([...root.deny, ...root.protect], { foldsCase: false }).denies(segments)) return [];
     const path = escapeText(segments.join("/"));
     return [

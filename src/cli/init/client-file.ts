@@ -1,8 +1,9 @@
 // The file of a client: read and written in a folder that is reached through no link, since a project's folder may hold links of others.
 
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { ConfigError } from "../../config/errors.js";
+import { isBelow } from "../../process/host-path.js";
 import { codeOf, EXIT } from "../context.js";
 import { HeldFolder } from "../output/held-folder.js";
 import { writeNewFile } from "../output/new-file.js";
@@ -108,11 +109,6 @@ export class ClientFile {
   #fault(text: string, status: typeof EXIT.config | typeof EXIT.noInput = EXIT.config): ConfigError {
     return new ConfigError([`The file of ${this.#shown} ${text}`], status);
   }
-}
-
-function isBelow(path: string, folder: string): boolean {
-  const inside = relative(folder, path);
-  return inside !== "" && !inside.startsWith("..") && !isAbsolute(inside);
 }
 
 /** The closest folder above a path that is there: that of a setting such as `XDG_CONFIG_HOME`. */

@@ -1,8 +1,8 @@
 // `venue-files init`: writes a first configuration, and the entry of venue-files into the files of MCP clients.
 
-import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTwoFilesPatch } from "diff";
 import { ConfigError } from "../../config/errors.js";
@@ -11,6 +11,7 @@ import { packageFile } from "../../core/package-files.js";
 import { systemName } from "../../core/system.js";
 import { compileDeny } from "../../path/deny.js";
 import { FOLDER_SETS } from "../../path/pattern-sets.js";
+import { namesBelow, realPath } from "../../process/host-path.js";
 import { createLineAsker, type LineAsker } from "../acp/line-asker.js";
 import type { InitCommand } from "../arguments/commands/init.js";
 import { parseRootArguments } from "../arguments/root.js";
@@ -112,27 +113,26 @@ async function chooseRoots(command: InitCommand, folder: string, session: Sessio
       const option = command.roots.length === 0 ? "" : `--root ${name}: `;
       throw new ConfigError([`${option}there is no folder ${escapeText(root.path)}. Make it first`], EXIT.noInput);
     }
-    const inside = relative(folder, root.path);
-    const path = inside === "" ? "." : inside.startsWith("..") ? root.path : `./${inside.replaceAll("\\", "/")}`;
+    const inside = namesBelow(root.path, folder);
+    const path = inside === undefined ? root.path : [".", ...inside].join("/");
     return { name, path, readOnly: root.readOnly === true, settings: settingsIn(root.path, folder, session) };
   });
 }
 
 /** Patterns of the configuration and of clients' files that lie in a root: who may change those decides what runs here next. */
 function settingsIn(root: string, folder: string, { env }: CommandContext): readonly string[] {
-  const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
-  const depth = relative(real(root), real(folder));
-  if (depth.startsWith("..") || isAbsolute(depth)) return [];
+  const depth = namesBelow(realPath(folder), realPath(root));
+  if (depth === undefined) return [];
   const platform: Platform = { system: systemName(), home: env["HOME"] ?? homedir(), env };
-  const files = Object.values(CLIENTS).map((client) => relative(folder, client.file(folder, platform)));
-  const inside = files.filter((file) => !file.startsWith("..") && !isAbsolute(file));
+  const inside = Object.values(CLIENTS).flatMap(
+    (client) => namesBelow(client.file(folder, platform), folder)?.join("/") ?? [],
+  );
   const known = compileDeny(FOLDER_SETS, { foldsCase: false });
   const written = [...new Set(inside)].flatMap((file) => [file, `${file}.bak`]);
-  const patterns = [CONFIG, ...written].map((file) => file.replaceAll("\\", "/"));
-  const others = patterns.filter((pattern) => !known.denies(pattern.split("/")));
+  const others = [CONFIG, ...written].filter((pattern) => !known.denies(pattern.split("/")));
   return others.map((pattern) => {
     // A pattern without a slash holds at any depth.
-    return depth === "" || !pattern.includes("/") ? pattern : `**/${pattern}`;
+    return depth.length === 0 || !pattern.includes("/") ? pattern : `**/${pattern}`;
   });
 }
 

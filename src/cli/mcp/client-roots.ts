@@ -1,6 +1,6 @@
 // Roots that an MCP client names: which of its folders are served, and under what names.
 
-import { opendir, realpath } from "node:fs/promises";
+import { opendir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ConfigError } from "../../config/errors.js";
@@ -8,7 +8,8 @@ import { expandHome } from "../../config/home.js";
 import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { RootFacts } from "../../core/ports/operation.js";
-import { isInside } from "../../venue/start/state/secrets.js";
+import { isWindows } from "../../core/system.js";
+import { isInside, realHostPath } from "../../process/host-path.js";
 import { nameOfFolder } from "../arguments/root.js";
 import { EXIT } from "../context.js";
 
@@ -82,7 +83,9 @@ export function checkOpened(
 /** The absolute path in a `file:` URI; `undefined` for anything else. */
 function pathOf(uri: string): string | undefined {
   try {
-    return fileURLToPath(uri);
+    const path = fileURLToPath(uri);
+    // Looking there would already sign in to a server that the client chose.
+    return isWindows() && /^[\\/]{2}/.test(path) ? undefined : path;
   } catch {
     // Another scheme or host, an encoded slash, or no URI at all.
     return undefined;
@@ -92,7 +95,7 @@ function pathOf(uri: string): string | undefined {
 /** The real path of a directory that can be read; `undefined` for anything else, whatever it is. */
 async function realFolder(path: string): Promise<string | undefined> {
   try {
-    const real = await realpath(path);
+    const real = realHostPath(path);
     await (await opendir(real)).close();
     return real;
   } catch {

@@ -1,7 +1,7 @@
 // A folder that a command writes into, reached from one that the user named without following a link: what is swapped meanwhile leads
 // nowhere else (on Linux; elsewhere it is looked at right before).
 
-import { mkdirSync, readlinkSync, realpathSync, rmdirSync } from "node:fs";
+import { mkdirSync, readlinkSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -9,6 +9,7 @@ import { attempt, runIo } from "../../core/io.js";
 import { handlesFor } from "../../jail/engines.js";
 import { below, type Handles, type Pinned, release } from "../../jail/handles.js";
 import { Sys } from "../../jail/sys.js";
+import { realHostPath } from "../../process/host-path.js";
 import { codeOf, EXIT } from "../context.js";
 
 export class HeldFolder {
@@ -29,7 +30,7 @@ export class HeldFolder {
   /** @param path named by the user, who may name a link @throws the system's error */
   static open(path: string, shown = path): HeldFolder {
     const handles = handlesFor(undefined, new Sys(false));
-    return new HeldFolder(handles, handles.openRoot(realpathSync(path)), shown);
+    return new HeldFolder(handles, handles.openRoot(realHostPath(path)), shown);
   }
 
   /**
@@ -70,7 +71,7 @@ export class HeldFolder {
 export function linkFault(path: string, shown = path): ConfigError | undefined {
   const text = attempt(() => readlinkSync(path));
   if (text === undefined) return undefined;
-  const target = escapeText(attempt(() => realpathSync(path)) ?? text);
+  const target = escapeText(attempt(() => realHostPath(path)) ?? text);
   return new ConfigError(
     [
       `${escapeText(shown)} is a link to ${target}, and nothing is written through links. Change what is there by hand, or put a file or folder of its own in place of the link`,

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, unlink } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { ByteRange } from "../../core/ports/asset.js";
 import type { Log } from "../../core/ports/log.js";
@@ -10,6 +10,7 @@ import { isLinux } from "../../core/system.js";
 import { syncDirectory, writeAll } from "../../database/durable-files.js";
 import { makeFolder } from "../../drive/store/embedded/make-folder.js";
 import { errnoOf } from "../../jail/sys.js";
+import { realHostPath } from "../../process/host-path.js";
 import { answerAt, isAnswered } from "./lock.js";
 import { formatRecord, parseRecord } from "./registry.js";
 import { type AssetRecord, AssetStorageError, type AssetStore } from "./store.js";
@@ -45,7 +46,7 @@ export interface AssetFilesOptions {
  */
 export async function openAssetFiles({ path, log }: AssetFilesOptions): Promise<AssetStore> {
   makeFolder(path);
-  const base = await realpath(path);
+  const base = realHostPath(path);
   await makePrivate(base);
   const unlock = await lock(base, log);
   try {
@@ -203,7 +204,7 @@ async function makePrivate(path: string): Promise<void> {
 /** Why a directory cannot hold assets; `undefined` when it can or does not exist. Creates and changes nothing. */
 export async function whyNotStorage(path: string): Promise<string | undefined> {
   try {
-    return await whyNotPrivate(await realpath(path));
+    return await whyNotPrivate(realHostPath(path));
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return undefined;
     throw error;

@@ -1,7 +1,17 @@
 // Backups: taken while a venue serves, restored elsewhere, and whatever somebody may do to the file.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  watch,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { packTar } from "modern-tar";
@@ -56,6 +66,18 @@ function changesIn(folder: string, count: number): { promise: Promise<void>; clo
   });
   return { promise, close: () => watcher.close() };
 }
+
+test("a backup does not go into the state, by whatever way", async () => {
+  const folder = makeVenue();
+  mkdirSync(join(folder, "state"));
+  symlinkSync("state", join(folder, "way-in"));
+  for (const file of ["state/b.tar", "way-in/b.tar", "way-in"]) {
+    const made = await backup(folder, "create", file, ...secret);
+    expect(made.status).toBe(78);
+    expect(made.stderr).toContain(`The backup must lie outside of the state: ${file}`);
+  }
+  expect(readdirSync(join(folder, "state"))).toEqual([]);
+});
 
 describe("a backup of a venue that serves", () => {
   const folder = makeVenue();

@@ -3,10 +3,10 @@
 import { ConfigError } from "../../../config/errors.js";
 import type { VenueConfig } from "../../../config/types.js";
 import { escapeText } from "../../../core/errors/texts.js";
+import { isSameFolder, realPath } from "../../../process/host-path.js";
 import type { Closable } from "../close-backwards.js";
 import { hasLocalToken } from "./place.js";
-import { knownStateDir, realPath } from "./secrets.js";
-import { isSameFolder } from "./state-dir.js";
+import { knownStateDir } from "./secrets.js";
 
 /** State directories claimed by venues of this process, as real paths. */
 const claimed = new Set<string>();

@@ -6,16 +6,9 @@ import { isLoopbackListener } from "../../../config/loopback.js";
 import type { VenueConfig } from "../../../config/types.js";
 import { attempt } from "../../../core/io.js";
 import { folderErrno } from "../../../jail/creatable.js";
+import { realHostPath } from "../../../process/host-path.js";
 import { checkFormat, stateFormat } from "./format.js";
-import {
-  checkLocalToken,
-  checkStateDir,
-  defaultStateDir,
-  LOCAL_TOKEN,
-  NoStateDir,
-  openStateDir,
-  realDirectory,
-} from "./state-dir.js";
+import { checkLocalToken, checkStateDir, defaultStateDir, LOCAL_TOKEN, NoStateDir, openStateDir } from "./state-dir.js";
 import { requireRestored } from "./unfinished-restore.js";
 import { folderOf } from "./venue-folder.js";
 
@@ -69,11 +62,11 @@ export function openState(config: StateConfig, env: Environment, need: string): 
 }
 
 /** Opens the state directory of an embedder. @returns its canonical path @throws ConfigError */
-export const libraryState = (stateDir: string): string => realDirectory(stateFormat(openStateDir(stateDir)));
+export const libraryState = (stateDir: string): string => realHostPath(stateFormat(openStateDir(stateDir)));
 
 /** Opens the state directory of a venue for its journals. @returns its canonical path @throws ConfigError */
 export const journalState = (config: StateConfig, env: Environment): string =>
-  realDirectory(openState(config, env, "journal"));
+  realHostPath(openState(config, env, "journal"));
 
 /**
  * Where {@link journalState} is, or would be, without creating anything.
@@ -83,7 +76,7 @@ export function lookAtState(config: StateConfig, env: Environment): string {
   const { directory } = lookAtDirectories(config, env);
   const errno = folderErrno(join(directory, "journal"));
   if (errno !== undefined) throw new ConfigError([`'stateDir' cannot be written (${errno}): ${directory}`], 66);
-  return attempt(() => realDirectory(directory)) ?? directory;
+  return attempt(() => realHostPath(directory)) ?? directory;
 }
 
 /** Checks whether {@link openState} and the local token would work, without creating anything. @throws ConfigError */

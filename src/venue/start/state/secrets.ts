@@ -1,9 +1,10 @@
 // Keeps the venue's own secrets out of the roots it serves.
 
-import { existsSync, realpathSync } from "node:fs";
-import { basename, dirname, join, sep } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { ConfigError } from "../../../config/errors.js";
 import type { VenueConfig } from "../../../config/types.js";
+import { isInside, realPath } from "../../../process/host-path.js";
 import { hasLocalToken, stateDirOf } from "./place.js";
 import { NoStateDir } from "./state-dir.js";
 
@@ -59,13 +60,13 @@ function exposedSecrets(config: VenueConfig, env: Environment): { secret: Secret
 /**
  * Whether a directory holds a secret of the venue or lies inside one, whoever chose it.
  *
- * @param path real path
+ * @param path absolute; need not exist
  */
 export function touchesSecrets(path: string, config: VenueConfig, env: Environment): boolean {
   // Where there is no state directory, none is touched.
   const judged = { ...config, auth: { ...config.auth, localToken: false } };
   const places = secretsOf(judged, env).flatMap((secret) => placesOf(secret.path));
-  return places.some((place) => isInside(place, path) || isInside(path, place));
+  return placesOf(path).some((at) => places.some((place) => isInside(place, at) || isInside(at, place)));
 }
 
 /** Both the target and the location of the name: either end of a symbolic link could be replaced. */
@@ -104,17 +105,3 @@ export function knownStateDir(config: VenueConfig, env: Environment): string | u
     return undefined;
   }
 }
-
-/** The real path; of a path that does not exist yet, where it would be created. */
-export function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realPath(parent), basename(path));
-  }
-}
-
-/** Whether a path is a directory or lies in it. Both are real paths. */
-export const isInside = (path: string, root: string): boolean =>
-  path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);

@@ -1,29 +1,18 @@
 // The state directory and its secret files: creates them privately, and refuses ones that other users could change.
 
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../../../config/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
-import { type Identity, identityOf } from "../../../core/identity.js";
 import { isWindows } from "../../../core/system.js";
 import { makeFolder } from "../../../drive/store/embedded/make-folder.js";
 import { fileErrno, folderErrno } from "../../../jail/creatable.js";
 import { placeOnce } from "../../../jail/staging/place-once.js";
 import { errnoOf } from "../../../jail/sys.js";
+import { realHostPath } from "../../../process/host-path.js";
 
-export { realpathSync as realDirectory } from "node:fs";
 /** Name of the file of the operator's token in a state directory. */
 export const LOCAL_TOKEN = "local-token";
 /** 256 bits in base64url. */
@@ -131,27 +120,10 @@ function absolute(variable: string, path: string): string {
 
 function followLinks(path: string): string {
   try {
-    return realpathSync(path);
+    return realHostPath(path);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return path;
-  }
-}
-
-/** Whether two paths name one folder, including case-insensitive file systems and bind mounts. */
-export function isSameFolder(one: string, other: string): boolean {
-  if (one === other) return true;
-  const identity = identityAt(one);
-  return identity !== undefined && identity === identityAt(other);
-}
-
-function identityAt(path: string): Identity | undefined {
-  try {
-    return identityOf(statSync(path, { bigint: true }));
-  } catch (error) {
-    // An unreadable folder is reported when it is opened.
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
   }
 }
 
