@@ -105,7 +105,7 @@ export function backendSuite(
   };
   describe(`${name} backend`, () => {
     scenario("starts with an empty root", async ({ files }) => {
-      expect(await files.list("")).toEqual({ entries: [], total: 0 });
+      expect(await files.list("")).toEqual({ entries: [], total: 0, start: 0 });
     });
     statSuite(scenario);
     readSuite(scenario);

@@ -1,7 +1,7 @@
 import { counted } from "../core/errors/wording.js";
 import type { TagOf } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
-import type { Entry } from "../core/ports/backend.js";
+import type { Entry, ListedPart } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ListInput, ListOutput } from "../schema/types.js";
@@ -27,17 +27,19 @@ export const list: Operation<ListInput, ListOutput> = {
     const found = listed.entries.slice(0, most);
     const typed = terms?.listsTypes === true ? found.map(addMime) : found;
     const entries = stamps ? typed.map((entry) => addTag(entry, tagOf)) : typed;
-    const end = page.offset + (most < names.length ? most : page.limit);
+    const end = listed.start + (most < names.length ? most : page.limit);
     const counted = { ...(denied && { policy: denied }), ...(unreadable && { unreadable }) };
     const hidden = Object.keys(counted).length === 0 ? {} : { hidden: counted };
     const counts = { total, truncated: end < total };
     if (end < total) {
-      const cut = { complete: false, reason: "limit", hint: `Go on with offset: ${end}` } as const;
+      const last = names[Math.min(most, names.length) - 1];
+      const next = last === undefined ? `offset: ${end}` : `after: ${JSON.stringify(last)}`;
+      const cut = { complete: false, reason: "limit", hint: `Go on with ${next}` } as const;
       return { entries: [...entries], ...counts, ...cut, ...hidden };
     }
     return { entries: [...entries], ...counts, complete: true, ...hidden, ...hintFor(hidden) };
   },
-  render: (output, input) => (formatOf(input) === "json" ? renderJson(output, input) : renderText(output, input)),
+  render: (output, input) => (formatOf(input) === "json" ? renderJson(output) : renderText(output)),
   renderFields: {
     format: {
       type: "string",
@@ -67,21 +69,21 @@ const addTag = ({ stamp, ...entry }: Entry, tagOf: TagOf): Entry & { readonly ta
 /** Only surfaces for models have the field. */
 const formatOf = (input: ListInput & { readonly format?: unknown }): unknown => input.format;
 
-function renderJson(output: ListOutput, input: ListInput): Rendering {
+function renderJson(output: ListOutput): Rendering {
   if (!output.truncated) return { kind: "json", value: output, rest: {} };
   // The note says what the hint says.
   const { hint: _, ...value } = output;
-  return { kind: "json", value, rest: {}, ...noteOf(output, input) };
+  return { kind: "json", value, rest: {}, ...noteOf(output) };
 }
 
-function renderText(output: ListOutput, input: ListInput): Rendering {
+function renderText(output: ListOutput): Rendering {
   const { entries, hint: _, ...rest } = output;
   const text = entries.map((entry) => `${entryLine(entry)}\n`).join("");
   const nothing =
     output.total === 0
       ? "Empty directory"
       : `Past the end: the directory has ${counted(output.total, "entry", "entries")}`;
-  return { kind: "text", text: text === "" ? nothing : text, rest, ...noteOf(output, input) };
+  return { kind: "text", text: text === "" ? nothing : text, rest, ...noteOf(output) };
 }
 
 function entryLine({ name, type, size }: ListOutput["entries"][number]): string {
@@ -91,19 +93,13 @@ function entryLine({ name, type, size }: ListOutput["entries"][number]): string 
   return type === "symlink" ? `${shown}@` : shown;
 }
 
-interface Page {
-  readonly offset: number;
-  readonly limit: number;
-}
-
-const pageOf = (input: ListInput): Page => ({
+const pageOf = (input: ListInput): ListedPart => ({
+  after: input.after,
   offset: clamp(input.offset, { low: 0, high: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
   limit: clamp(input.limit, { low: 1, high: 10_000, otherwise: 1000 }),
 });
 
-function noteOf(output: ListOutput, input: ListInput): { note?: string } {
+function noteOf(output: ListOutput): { note?: string } {
   if (!output.truncated) return output.hint === undefined ? {} : { note: output.hint };
-  const { offset, limit } = pageOf(input);
-  const { hint = `Go on with offset: ${offset + limit}` } = output;
-  return { note: `Cut: ${output.entries.length} of ${output.total} entries. ${hint}` };
+  return { note: `Cut: ${output.entries.length} of ${output.total} entries. ${output.hint}` };
 }

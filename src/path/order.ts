@@ -63,5 +63,22 @@ function sortShort<T extends Named>(entries: readonly T[]): T[] {
 const UNLIKE_FOLDED = /[A-Z\u0080-\uffff]/;
 const SURROGATE = /[\ud800-\udfff]/;
 
+/** Compares two names in that order. */
+const compareNames = (a: string, b: string): number =>
+  compareCodePoints(a.toLowerCase(), b.toLowerCase()) || compareCodePoints(a, b);
+
+/** Index of the first of some sorted entries whose name comes behind another; 0 where none is given. */
+export function startAfter(sorted: readonly Named[], name: string | undefined): number {
+  if (name === undefined) return 0;
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareNames((sorted[middle] as Named).name, name) > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** Without surrogates, UTF-16 code units are in the order of code points, and `<` compares many times faster. */
 const compareUnits = (a: string, b: string): number => (a < b ? -1 : a === b ? 0 : 1);

@@ -457,6 +457,10 @@ export interface ListInput {
    */
   path?: string;
   /**
+   * Name to go on behind
+   */
+  after?: string;
+  /**
    * Entries to skip
    */
   offset?: number;

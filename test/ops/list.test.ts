@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, linkSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { failure, useGround } from "./ground.js";
@@ -55,24 +55,18 @@ describe("file:list", () => {
     });
   });
 
-  test("takes later pages from the names of the first, so that nothing is left out or told twice", async () => {
+  test("goes on behind the last name of a page, so that nothing is left out or told twice", async () => {
     for (const name of ["b", "d", "f", "h"]) ground.put(`dir/${name}`);
-    expect(await namesOf({ path: "dir", limit: 2 })).toEqual(["b", "d"]);
+    const first = await ground.run("list", { path: "dir", limit: 2 });
+    expect(first.hint).toBe('Go on with after: "d"');
     ground.put("dir/a");
-    rmSync(join(ground.dir, "dir/f"));
+    rmSync(join(ground.dir, "dir/d"));
     ground.put("dir/h", "longer now");
-    const second = await ground.run("list", { path: "dir", limit: 2, offset: 2 });
-    expect(second).toMatchObject({ entries: [{ name: "h", size: 10 }], total: 4, complete: true });
-    expect(await namesOf({ path: "dir", limit: 3 })).toEqual(["a", "b", "d"]);
-    expect(await namesOf({ path: "dir", limit: 3, offset: 3 })).toEqual(["h"]);
-  });
-
-  test("takes them not from another directory that came in its place", async () => {
-    for (const name of ["b", "d", "f"]) ground.put(`dir/${name}`);
-    expect(await namesOf({ path: "dir", limit: 1 })).toEqual(["b"]);
-    renameSync(join(ground.dir, "dir"), join(ground.dir, "old"));
-    for (const name of ["x", "y"]) ground.put(`dir/${name}`);
-    expect(await namesOf({ path: "dir", limit: 1, offset: 1 })).toEqual(["y"]);
+    const second = await ground.run("list", { path: "dir", limit: 2, after: "d" });
+    expect(second).toMatchObject({ entries: [{ name: "f" }, { name: "h", size: 10 }], total: 4, complete: true });
+    expect(await namesOf({ path: "dir", limit: 3, after: "B" })).toEqual(["b", "f", "h"]);
+    expect(await namesOf({ path: "dir", limit: 3, after: "a", offset: 1 })).toEqual(["f", "h"]);
+    expect(await namesOf({ path: "dir", after: "z" })).toEqual([]);
   });
 
   test.each([[undefined], [""], ["/"], ["."], ["sub/.."]])("lists the root itself for the path %p", async (path) => {
@@ -155,7 +149,7 @@ describe("pages of file:list", () => {
     const largest = await ground.run("list", input);
     expect([largest.entries.length, largest.total, largest.truncated]).toEqual([10_000, 10_001, true]);
     const list = ground.adapter.operations.find(({ name }) => name === "file:list");
-    expect(list?.render?.(largest, input).note).toBe("Cut: 10000 of 10001 entries. Go on with offset: 10000");
+    expect(list?.render?.(largest, input).note).toBe('Cut: 10000 of 10001 entries. Go on with after: "9999"');
   });
 
   test.each([
@@ -176,13 +170,14 @@ describe("pages of file:list", () => {
 
   test("are rendered as JSON where that is asked for, with the next call when something was cut", async () => {
     for (const name of ["a", "b", "c"]) ground.put(name);
-    const { hint: _, ...output } = await ground.run("list", { offset: 1, limit: 1 });
+    const listed = await ground.run("list", { offset: 1, limit: 1 });
+    const { hint: _, ...output } = listed;
     const operation = ground.adapter.operations.find(({ name }) => name === "file:list");
-    expect(operation?.render?.(output, { root: "r", offset: 1, limit: 1, ...asJson })).toEqual({
+    expect(operation?.render?.(listed, { root: "r", offset: 1, limit: 1, ...asJson })).toEqual({
       kind: "json",
       value: output,
       rest: {},
-      note: "Cut: 1 of 3 entries. Go on with offset: 2",
+      note: 'Cut: 1 of 3 entries. Go on with after: "b"',
     });
     const all = await ground.run("list", {});
     expect(operation?.render?.(all, { root: "r", ...asJson })).toEqual({ kind: "json", value: all, rest: {} });
@@ -202,7 +197,7 @@ describe("pages of file:list", () => {
     });
     expect(await ground.render("list", { limit: 1 })).toMatchObject({
       text: "a b 5\n",
-      note: "Cut: 1 of 6 entries. Go on with offset: 1",
+      note: 'Cut: 1 of 6 entries. Go on with after: "a b"',
     });
   });
 

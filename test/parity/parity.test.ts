@@ -20,7 +20,7 @@ async function answersOf(surface: Surface, calls: readonly ParityCall[], narrowe
     .replaceAll(/"modified":\d+/g, '"modified":0')
     .replaceAll(/,"etag":"[a-z2-7]{8}"/g, "")
     // A model reads it in the note behind a list.
-    .replaceAll(/,"hint":"Go on with offset: \d+"/g, "");
+    .replaceAll(/,"hint":"Go on with after: \\"[^"]*\\""/g, "");
   return JSON.parse(text) as Outcome[];
 }
 

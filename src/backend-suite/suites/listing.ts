@@ -39,7 +39,7 @@ export function listSuite(scenario: Scenario): void {
 
     scenario("gives nothing of an empty directory", async ({ files }) => {
       await files.mkdir("dir");
-      expect(await files.list("dir")).toEqual({ entries: [], total: 0 });
+      expect(await files.list("dir")).toEqual({ entries: [], total: 0, start: 0 });
     });
 
     scenario("orders by folded name, then by name, in code points", async ({ files }) => {
@@ -63,6 +63,16 @@ export function listSuite(scenario: Scenario): void {
         expect(total).toBe(ORDERED.length);
       });
     }
+
+    scenario("goes on behind a name, though that is gone and others are new before it", async ({ files }) => {
+      for (const name of ORDERED) await files.write(name, "");
+      const { entries: first } = await files.list("", { limit: 5 });
+      const after = first.at(-1)?.name ?? "";
+      await files.remove(after);
+      await files.write("!", "");
+      const { entries, start } = await files.list("", { after, offset: 1, limit: 4 });
+      expect([entries.map((entry) => entry.name), start]).toEqual([ORDERED.slice(6, 10), 6]);
+    });
 
     for (const { why, path, expected } of REFUSED) {
       scenario(`is refused ${why}`, async ({ files }) => {

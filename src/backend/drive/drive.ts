@@ -33,7 +33,7 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 import { contentVersion } from "../../drive/engine/log/entry.js";
-import { sortByName } from "../../path/order.js";
+import { sortByName, startAfter } from "../../path/order.js";
 import { omissionOf } from "../path-policy.js";
 import { fileSpot, makeDirectoryInDrive, removeInDrive, touchInDrive } from "./entries.js";
 import { toCallerError } from "./errors.js";
@@ -85,7 +85,8 @@ export class DriveBackend implements Backend {
       await directoryAt(tree, path, access);
       const entries = sortByName(await tree.entries(path.segments));
       const allowed = entries.filter(({ name }) => access.policy?.denies([], name) !== true);
-      const shown = allowed.slice(page.offset, page.offset + page.limit);
+      const start = startAfter(allowed, page.after) + page.offset;
+      const shown = allowed.slice(start, start + page.limit);
       const left = allowed.length === entries.length ? {} : { denied: entries.length - allowed.length };
       return {
         entries: shown.map((entry) => ({
@@ -93,6 +94,7 @@ export class DriveBackend implements Backend {
           ...(page.stamps === true ? stampPart(entry) : {}),
         })),
         total: allowed.length,
+        start,
         ...left,
       };
     });

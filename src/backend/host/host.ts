@@ -51,7 +51,6 @@ import { changeGroup, checkGroup } from "./group/group.js";
 import type { Enter } from "./group/step.js";
 import { isReplacement, replaceAlone } from "./group/write-step.js";
 import { listEntries, statArrival } from "./list.js";
-import { ListNames } from "./list-names.js";
 import { mountDirectory, sweepRuns } from "./mount.js";
 import { TreeObservation } from "./observe/tree-observation.js";
 import { openFile } from "./open.js";
@@ -74,7 +73,6 @@ export class HostBackend implements Backend {
   readonly #root: HostRoot;
   readonly #rules: WriteRules;
   readonly #buffers: ReadBuffers;
-  readonly #listNames = new ListNames();
   readonly #observations = new Set<TreeObservation>();
 
   /** @param buffers shared by the roots of one adapter */
@@ -96,7 +94,7 @@ export class HostBackend implements Backend {
 
   list(path: RelPath, page: ListedPart, access: Access): Awaitable<Listing> {
     return this.#look(path, access, ({ jail, found }) =>
-      listEntries(jail, directoryOf(found, access), { ...page, access, kept: this.#listNames }),
+      listEntries(jail, directoryOf(found, access), { ...page, access }),
     );
   }
 

@@ -39,11 +39,12 @@ async function listRoots(session: FileSession): Promise<number> {
 async function entriesOf(place: FilePlace, session: FileSession): Promise<readonly ShownEntry[]> {
   const entries: ShownEntry[] = [];
   try {
-    for (let offset = 0; ; offset += PAGE) {
-      const page = await session.invoke("file:list", { ...place, offset, limit: PAGE });
+    for (let after: string | undefined; ; ) {
+      const page = await session.invoke("file:list", { ...place, limit: PAGE, ...(after !== undefined && { after }) });
       if (session.command.json) await printJson(session, page);
       else entries.push(...page.entries);
-      if (!page.truncated) break;
+      after = page.entries.at(-1)?.name;
+      if (!page.truncated || after === undefined) break;
     }
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "NOT_A_DIRECTORY") throw error;

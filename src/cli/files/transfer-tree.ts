@@ -234,9 +234,10 @@ function warnLeftOut(shown: string, { context }: FileSession): number {
 
 async function entriesOf(place: FilePlace, session: FileSession): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  for (let offset = 0; ; offset += PAGE) {
-    const page = await session.invoke("file:list", { ...place, offset, limit: PAGE });
+  for (let after: string | undefined; ; ) {
+    const page = await session.invoke("file:list", { ...place, limit: PAGE, ...(after !== undefined && { after }) });
     entries.push(...page.entries);
-    if (!page.truncated || page.entries.length === 0) return entries;
+    after = page.entries.at(-1)?.name;
+    if (!page.truncated || after === undefined) return entries;
   }
 }

@@ -22,8 +22,11 @@ export interface Entry {
 
 /** A part of a listing. */
 export interface ListedPart {
+  /** Names to skip, from {@link after} on. */
   readonly offset: number;
   readonly limit: number;
+  /** Name behind which the part begins, there or not; absent: at the first. */
+  readonly after?: string | undefined;
   /** With the stamps of files. */
   readonly stamps?: boolean;
 }
@@ -32,6 +35,8 @@ export interface Listing {
   readonly entries: readonly Entry[];
   /** Number of names in the directory, excluding denied ones. */
   readonly total: number;
+  /** Number of names before this part. */
+  readonly start: number;
   /** Number of denied names that were left out; absent if none. */
   readonly denied?: number;
   /** Number of entries of this page that cannot be examined and were left out; absent if none. */

@@ -67,9 +67,11 @@ export async function listDirectory(path: string, call: SessionCall): Promise<Js
   const entries: Listed[] = [];
   const { readOnly } = call.root;
   let isCut = true;
+  let after: string | undefined;
   for (let page = 0; page < MAX_PAGES && isCut; page++) {
-    const found = await call.root.invoke("file:list", { path, offset: page * PAGE, limit: PAGE });
+    const found = await call.root.invoke("file:list", { path, limit: PAGE, ...(after !== undefined && { after }) });
     isCut = found.truncated;
+    after = found.entries.at(-1)?.name;
     for (const { name, type, size, unreachable } of found.entries) {
       if (type === "symlink" || unreachable === true) continue;
       const own = path === "/" ? `/${name}` : `${path}/${name}`;

@@ -28,6 +28,7 @@ import type {
   FileStat,
   GroupChange,
   GroupEffect,
+  ListedPart,
   Listing,
   Moved,
   MoveOptions,
@@ -41,6 +42,7 @@ import type {
 } from "../../../src/core/ports/backend.js";
 import type { OpenFile } from "../../../src/core/ports/open-file.js";
 import type { TreeSource } from "../../../src/core/ports/tree-source.js";
+import { startAfter } from "../../../src/path/order.js";
 import { checkAppend } from "./append.js";
 import { collect } from "./collect.js";
 import { type MemoryTree, moveNode, placeCopy, sourceOf } from "./place.js";
@@ -105,13 +107,15 @@ class MemoryBackend implements Backend {
     this.#top = emptyDirectory(options.clock.nowMs());
   }
 
-  list(path: RelPath, page: { offset: number; limit: number }, access: Access): Listing {
+  list(path: RelPath, page: ListedPart, access: Access): Listing {
     const all = childrenOf(this.#directory(path, access));
     const allowed = all.filter(({ name }) => access.policy?.denies([], name) !== true);
-    const shown = allowed.slice(page.offset, page.offset + page.limit);
+    const start = startAfter(allowed, page.after) + page.offset;
+    const shown = allowed.slice(start, start + page.limit);
     return {
       entries: shown.map(({ name, node }) => describe(name, node)),
       total: allowed.length,
+      start,
       ...(allowed.length === all.length ? {} : { denied: all.length - allowed.length }),
     };
   }

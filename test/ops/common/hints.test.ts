@@ -228,9 +228,9 @@ describe("the hints of a search or listing", () => {
     for (let next: Input | undefined = input; next !== undefined && bodies.length < 200; ) {
       const { body, note } = await look(name, next);
       bodies.push(String(body));
-      const [, offset] = /Go on with offset: (\d+)/.exec(note) ?? [];
+      const [, after] = /Go on with after: ("(?:[^"\\]|\\.)*")/.exec(note) ?? [];
       const [, cursor] = /cursor: "([^"]+)"/.exec(note) ?? [];
-      if (offset !== undefined) next = { ...input, offset: Number(offset) };
+      if (after !== undefined) next = { ...input, after: JSON.parse(after) as string };
       else next = cursor === undefined ? undefined : { ...input, cursor };
     }
     return { calls: bodies.length, bodies };

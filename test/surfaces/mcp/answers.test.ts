@@ -129,10 +129,10 @@ describe("a body comes as", () => {
     const answer = await call("file_list", { root: "r", path: "dir", limit: 1, format: "text" });
     expect(answer.content).toEqual([
       { type: "text", text: "sub/\n" },
-      { type: "text", text: "Cut: 1 of 2 entries. Go on with offset: 1" },
+      { type: "text", text: 'Cut: 1 of 2 entries. Go on with after: "sub"' },
     ]);
     expect(restOf(answer)).toEqual({ total: 2, truncated: true, complete: false, reason: "limit" });
-    const rest = await call("file_list", { root: "r", path: "dir", offset: 1 });
+    const rest = await call("file_list", { root: "r", path: "dir", after: "sub" });
     expect(rest.content).toEqual([{ type: "text", text: `ä b#?%.bin ${BYTES.length}\n` }]);
   });
 

@@ -61,9 +61,10 @@ async function loadPages(
   onFirst: () => void,
 ): Promise<void> {
   const entries: Entry[] = [];
-  for (let offset = 0; ; offset = entries.length) {
-    const limit = offset === 0 ? FIRST_PAGE : LATER_PAGE;
-    const page = await read("file:list", { root, ...(path === "" ? {} : { path }), offset, limit }, { signal });
+  for (;;) {
+    const after = entries.at(-1)?.name;
+    const [limit, behind] = after === undefined ? [FIRST_PAGE, {}] : [LATER_PAGE, { after }];
+    const page = await read("file:list", { root, ...(path === "" ? {} : { path }), ...behind, limit }, { signal });
     for (const entry of page.entries) entries.push(entry);
     const isWhole = !page.truncated || page.entries.length === 0;
     listing.value = {

@@ -20,8 +20,8 @@ import { hrefOf, parentOf, pathText, type Target, targetOf } from "./target.js";
 type RootFactsOfDav = NonNullable<ReturnType<HttpDav["root"]>>;
 type Place = Pick<Target, "space" | "root" | "segments">;
 
-/** Entries of a directory, from one on. */
-type Page = { readonly offset: number; readonly limit: number };
+/** Entries of a directory, behind a name. */
+type Page = { readonly limit: number; readonly after?: string };
 
 /** Methods that change nothing; a missing directory in a path is 404 there, else 409. */
 const READING = ["GET", "HEAD", "PROPFIND", "OPTIONS"];

@@ -22,7 +22,7 @@ export async function get(call: DavCall): Promise<FastifyReply> {
     const sent = await undefinedFor(["IS_A_DIRECTORY"], sendWhole(call));
     if (sent !== undefined) return exchange.reply;
   }
-  const { entries } = await call.list(target, { offset: 0, limit: MAX_ENTRIES });
+  const { entries } = await call.list(target, { limit: MAX_ENTRIES });
   return sendListing(
     call,
     entries.filter(({ unreachable }) => unreachable !== true),

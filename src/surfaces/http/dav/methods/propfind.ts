@@ -163,8 +163,9 @@ async function* withMembers(
     return;
   }
   let rows = [top];
-  for (let offset = 0; ; offset += PAGE) {
-    const { entries, truncated } = await call.list(target, { offset, limit: PAGE }, terms);
+  for (let after: string | undefined; ; ) {
+    const page = { limit: PAGE, ...(after !== undefined && { after }) };
+    const { entries, truncated } = await call.list(target, page, terms);
     for (const found of entries) {
       const { name, type } = found;
       if (found.unreachable === true || type === "other") continue;
@@ -178,7 +179,8 @@ async function* withMembers(
         rows = [];
       }
     }
-    if (!truncated) break;
+    after = entries.at(-1)?.name;
+    if (!truncated || after === undefined) break;
   }
   yield rows;
 }
