@@ -80,10 +80,14 @@ async function prepareLocal(command: Call, context: CommandContext, narrowing: N
   const caller = await ownCaller(command.caller, config, context);
   const { openConfiguredLog } = await import("../venue/start/open-parts.js");
   const log = openConfiguredLog(config, context.stderr);
-  const filesOnly = bound !== undefined || FILE_OPERATION.test(command.operation);
-  const options = { env: context.env, log, filesOnly, profile: bound && profile, ...caller, ...narrowing };
-  const { openLocalCalls } = await import("./calls/local-calls.js");
-  return { log, maxInputBytes: maxMessageBytes(config), open: () => openLocalCalls(config, options) };
+  const options = { env: context.env, log, ...caller, ...narrowing };
+  const open = async (): Promise<VenueCalls> => {
+    if (bound === undefined && !FILE_OPERATION.test(command.operation))
+      return (await import("./calls/local-calls.js")).openLocalCalls(config, options);
+    const { openFileCalls } = await import("./calls/file-calls.js");
+    return openFileCalls(config, { ...options, profile: bound && profile });
+  };
+  return { log, maxInputBytes: maxMessageBytes(config), open };
 }
 
 async function prepareRemote(remote: RemoteVenue, context: CommandContext, narrowing: Narrowing): Promise<Prepared> {

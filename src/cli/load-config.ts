@@ -93,6 +93,6 @@ export function locateProblems(error: unknown, file: string | undefined): unknow
 }
 
 /** Prints warnings to standard error once per start; not to the log, since they may contain host paths. */
-export function warn({ config, adapter }: OpenVenue, { stderr }: CommandContext): void {
+export function warn({ config, adapter }: Pick<OpenVenue, "config" | "adapter">, { stderr }: CommandContext): void {
   for (const warning of [...config.warnings, ...adapter.warnings]) stderr.write(`Warning: ${warning}\n`);
 }

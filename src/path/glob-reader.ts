@@ -7,6 +7,9 @@ const MAX_RANGE = 1000;
 /** Most parts in a repeated group: each is tried at each character. */
 const MAX_REPEATED = 100;
 
+/** Characters without a meaning in any glob. */
+const PLAIN = /[\w.-]+/y;
+
 /** A syntax error in a glob. */
 export class GlobFault extends Error {
   /** Position of the fault in characters, from 0. */
@@ -83,9 +86,16 @@ class GlobReader {
         this.#at += 2;
         return [literal(next)];
       default:
-        this.#at++;
-        return [literal(char)];
+        return [this.#run()];
     }
+  }
+
+  /** Characters that stand for themselves, together where there are several. */
+  #run(): GlobNode {
+    PLAIN.lastIndex = this.#at;
+    const text = PLAIN.exec(this.#text)?.[0] ?? this.#text.charAt(this.#at);
+    this.#at += text.length;
+    return literal(text);
   }
 
   #slash(): GlobNode {

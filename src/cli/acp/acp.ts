@@ -13,6 +13,7 @@ import {
   type Stream,
 } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
+import type { Log } from "../../core/ports/log.js";
 import { DEFAULT_SHELL } from "../../core/ports/sandbox.js";
 import { isWindows } from "../../core/system.js";
 import { spawnAlone } from "../../process/spawn-alone.js";
@@ -22,8 +23,8 @@ import { rootsOf } from "../../surfaces/acp/files/files.js";
 import { placeMounts } from "../../surfaces/acp/files/mounts.js";
 import type { AcpConnection } from "../../surfaces/acp/protocol/connection.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
+import { type OpenFiles, openFiles } from "../../venue/start/open-files.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
 import type { AcpCommand } from "../arguments/commands/acp.js";
 import { type CommandContext, codeOf, EXIT, Unavailable } from "../context.js";
 import { loadCaps, loadOneConfig, warn } from "../load-config.js";
@@ -54,24 +55,28 @@ export async function acp(command: AcpCommand, context: CommandContext): Promise
   const caller = await ownCaller(command.caller, config, context);
   const stopped = context.untilStopped();
   const log = openConfiguredLog(config, context.stderr);
-  const venue = await openVenue(config, { listens: false, env: context.env, log, filesOnly: true, ...caller });
+  const files = await openFiles(config, { env: context.env, log, ...caller });
   const lines = createLineAsker(context);
   try {
-    warn(venue, context);
+    warn(files, context);
     const answers = createAnswers(command.answer, { lines, context });
-    return await serveAgent({ command, context, lines, answers, records: [], stopped }, { venue, caps });
+    return await serveAgent({ command, context, lines, answers, records: [], stopped }, { files, caps, log });
   } finally {
     lines.close();
-    await venue.close();
+    await files.close();
   }
 }
 
-async function serveAgent(
-  run: Run,
-  { venue, caps }: { venue: OpenVenue; caps: readonly unknown[] | undefined },
-): Promise<number> {
+/** What an agent may reach. */
+interface Reachable {
+  readonly files: OpenFiles;
+  readonly caps: readonly unknown[] | undefined;
+  readonly log: Log;
+}
+
+async function serveAgent(run: Run, reachable: Reachable): Promise<number> {
   const { command, context, records } = run;
-  const { fs, directories } = await openFs(run, { venue, caps });
+  const { fs, directories } = await openFs(run, reachable);
   const agent = await startAgent(command.agent, context);
   const connection = fs.connect(agent.stream, (app) => show(app, run));
   let sessionId: string | undefined;
@@ -97,10 +102,8 @@ async function serveAgent(
 
 async function openFs(
   { command: { snapshot }, context, answers, records }: Run,
-  { venue, caps }: { venue: OpenVenue; caps: readonly unknown[] | undefined },
+  { files: { adapter, context: caller }, caps, log }: Reachable,
 ): Promise<{ fs: AcpClientFs; directories: readonly string[] }> {
-  const { adapter, log } = venue;
-  const caller = venue.ownContext();
   const narrowed = caps === undefined ? {} : { caps };
   const roots = await rootsOf(adapter, { ...caller, ...narrowed });
   const mounts = roots.map(({ name: root }) => ({ root }));

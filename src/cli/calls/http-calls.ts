@@ -14,7 +14,7 @@ import { isObject } from "../../core/unknown.js";
 import { parsePath } from "../../path/grammar.js";
 import { parseExact, stringifyExact } from "../../schema/exact-json.js";
 import { Unavailable } from "../context.js";
-import type { VenueCalls } from "./venue-calls.js";
+import type { FileCalls } from "./venue-calls.js";
 
 /** Longest answer; the largest read of a venue with default limits fits several times. */
 const MAX_ANSWER_BYTES = 256 * 2 ** 20;
@@ -45,11 +45,11 @@ export function travelsOpenly({ url, token }: Pick<HttpCallsOptions, "url" | "to
 }
 
 /** Calls a venue over HTTP. Nothing is sent before the first call. */
-export const createHttpCalls = (options: HttpCallsOptions): VenueCalls => new HttpCalls(options);
+export const createHttpCalls = (options: HttpCallsOptions): FileCalls => new HttpCalls(options);
 
 type Json = Readonly<Record<string, unknown>>;
 
-class HttpCalls implements VenueCalls {
+class HttpCalls implements FileCalls {
   readonly #options: HttpCallsOptions;
 
   constructor(options: HttpCallsOptions) {
@@ -85,7 +85,7 @@ class HttpCalls implements VenueCalls {
     }
   }
 
-  async upload(input: Parameters<VenueCalls["upload"]>[0], content: AsyncIterable<Uint8Array>) {
+  async upload(input: Parameters<FileCalls["upload"]>[0], content: AsyncIterable<Uint8Array>) {
     const { root, path, parents, ifNoneMatch } = input;
     // Resolved here: a URL with `..` would be rewritten before it is sent, and could name another root.
     const { segments, text } = parsePath(root, path, { windows: false });

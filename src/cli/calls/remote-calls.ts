@@ -9,7 +9,7 @@ import { type CommandContext, EXIT } from "../context.js";
 import { parseVariable, readVariable } from "../environment-reference.js";
 import { readTokens } from "../tokens/token-files.js";
 import { createHttpCalls, travelsOpenly } from "./http-calls.js";
-import type { VenueCalls } from "./venue-calls.js";
+import type { FileCalls } from "./venue-calls.js";
 
 const MAX_TOKEN_BYTES = 32_768;
 /** Characters that a header can hold; tokens agreed on beforehand have no fixed form. */
@@ -21,7 +21,7 @@ interface RemoteCallsOptions {
 }
 
 /** Calls the venue of `--url`. @throws ConfigError for a token that cannot be read, UsageError */
-export function openRemoteCalls(remote: RemoteVenue, context: CommandContext, options: RemoteCallsOptions): VenueCalls {
+export function openRemoteCalls(remote: RemoteVenue, context: CommandContext, options: RemoteCallsOptions): FileCalls {
   const { url, proofs } = remote;
   const token = remote.token === undefined ? undefined : readBearer(remote.token, context);
   if (travelsOpenly({ url, token })) {

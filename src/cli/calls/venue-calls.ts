@@ -15,9 +15,13 @@ export interface VenueCalls {
    * @throws FileAdapterError for a failure of the operation, Unavailable if the venue cannot be asked
    */
   run(operation: string, input: unknown): Promise<unknown>;
-  /** Writes a file in one step, of any size. @throws as {@link run} */
-  upload(input: Upload, content: AsyncIterable<Uint8Array>): Promise<FileOutputs["file:write"]>;
   /** Names of the operations there are: `file:read`. */
   operations(): Promise<readonly string[]>;
   close(): Promise<void>;
+}
+
+/** Calls that file commands make. */
+export interface FileCalls extends VenueCalls {
+  /** Writes a file in one step, of any size. @throws as {@link run} */
+  upload(input: Upload, content: AsyncIterable<Uint8Array>): Promise<FileOutputs["file:write"]>;
 }

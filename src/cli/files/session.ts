@@ -10,7 +10,7 @@ import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { FileCommand, FileRun } from "../arguments/files/options.js";
 import { namesRoots, type RemoteVenue } from "../arguments/remote.js";
 import { Callers, type LabelledToken, tokensHere, tokensThere } from "../calls/callers.js";
-import type { VenueCalls } from "../calls/venue-calls.js";
+import type { FileCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load-config.js";
 import { jsonText } from "../output/json.js";
@@ -61,7 +61,7 @@ export interface FileSession {
   /** Names of those who make changes; looked up once. */
   callers(): Promise<Callers>;
   /** Writes a file in one step. @throws FileAdapterError */
-  upload: VenueCalls["upload"];
+  upload: FileCalls["upload"];
   out(text: string | Uint8Array): Promise<void>;
   /** Reports a failed operation. Rethrows other errors. */
   failed(error: unknown): void;
@@ -125,7 +125,7 @@ function lostPlace(output: object, input: object): string {
 }
 
 interface OpenCalls {
-  readonly calls: VenueCalls;
+  readonly calls: FileCalls;
   tokens(): Promise<readonly LabelledToken[]>;
   readonly maxReadBytes: number;
 }
@@ -147,15 +147,13 @@ async function openLocal(
   context: CommandContext,
   narrowing: Narrowing,
 ): Promise<OpenCalls> {
-  const { openLocalCalls } = await import("../calls/local-calls.js");
+  const { openFileCalls } = await import("../calls/file-calls.js");
   const config = loadOneConfig(source, context.cwd);
   const who = await ownCaller(caller, config, context);
   const log = openConfiguredLog(config, context.stderr);
   const limits = { ...config.file.limits, timeoutMs: NO_DEADLINE_MS };
   const unbounded = { ...config, maxContentSize: Number.MAX_SAFE_INTEGER, file: { ...config.file, limits } };
-  const calls = await openLocalCalls(unbounded, {
-    ...{ env: context.env, log, filesOnly: true, ...who, ...narrowing },
-  });
+  const calls = await openFileCalls(unbounded, { env: context.env, log, ...who, ...narrowing });
   return { calls, maxReadBytes: limits.maxReadBytes, tokens: () => tokensHere(config, context.env, log) };
 }
 
