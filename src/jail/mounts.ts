@@ -2,7 +2,7 @@
 
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isLinux } from "../core/system.js";
+import { isLinux, isWindows } from "../core/system.js";
 import { statOfName } from "./stat.js";
 
 /** File system types by their magic numbers, as `statfs` reports them. */
@@ -94,8 +94,10 @@ export const foldsByType = (path: string): boolean => !isLinux() || FOLDING.has(
 
 /**
  * Whether another user may rename a directory above the root, and so choose what its path leads to at the next start.
+ * Access lists of Windows are not read: modes there say nothing of others.
  */
 export function othersMayReplace(realPath: string, uid: number): boolean {
+  if (isWindows()) return false;
   for (let path = join(realPath, ".."); ; path = join(path, "..")) {
     const { mode, uid: owner } = statSync(path);
     const sticky = (mode & 0o1000) !== 0;

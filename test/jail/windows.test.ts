@@ -135,6 +135,17 @@ test("permission bits, which say nothing there, are not judged", () => {
   expect(() => checkStateDir(state)).toThrow("others may write in it");
 });
 
+test("a root that is made again is served again, and nobody is warned of modes", async () => {
+  chmodSync(folder, 0o777);
+  expect(adapter.warnings).toEqual([]);
+  rmSync(docs(), { recursive: true });
+  expect(await codeOf("list", { path: "" })).toMatch(/^NOT_FOUND: /);
+  mkdirSync(docs());
+  writeFileSync(join(docs(), "new.txt"), "again");
+  expect((await call("read", { path: "new.txt" }))["content"]).toBe("again");
+  expect(await codeOf("write", { path: "new.txt", content: "more" })).toBe("done");
+});
+
 test("there is no bubblewrap", async () => {
   const sandbox = await createSandbox({ ...DEFAULT_SHELL, driver: "bwrap" });
   expect(await sandbox.probe()).toMatchObject({ available: false, reason: "bubblewrap is for Linux" });

@@ -6,7 +6,7 @@ import { chmod, type FileHandle, lstat, mkdir, open, readdir, rename, rm, unlink
 import { basename, dirname, join } from "node:path";
 import type { ByteRange } from "../../core/ports/asset.js";
 import type { Log } from "../../core/ports/log.js";
-import { isLinux } from "../../core/system.js";
+import { isLinux, isWindows } from "../../core/system.js";
 import { syncDirectory, writeAll } from "../../database/durable-files.js";
 import { makeFolder } from "../../drive/store/embedded/make-folder.js";
 import { errnoOf } from "../../jail/sys.js";
@@ -215,7 +215,7 @@ async function whyNotPrivate(path: string): Promise<string | undefined> {
   const stat = await lstat(path);
   if (!stat.isDirectory()) return "something else is in place of a directory";
   if (stat.uid !== (process.geteuid?.() ?? stat.uid)) return "the directory belongs to another user";
-  if ((stat.mode & 0o077) === 0) return undefined;
+  if (isWindows() || (stat.mode & 0o077) === 0) return undefined;
   // Other users already use it; removing their access would break them.
   const isShared = (await readdir(path)).some((name) => !isOurs(name));
   return isShared ? "the directory is open to other users and not empty" : undefined;

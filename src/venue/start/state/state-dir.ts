@@ -1,8 +1,8 @@
 // The state directory and its secret files: creates them privately, and refuses ones that other users could change.
 
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from "node:fs";
-import { homedir } from "node:os";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, rmdirSync, type Stats } from "node:fs";
+import { homedir, userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../../../config/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
@@ -12,6 +12,7 @@ import { fileErrno, folderErrno } from "../../../jail/creatable.js";
 import { placeOnce } from "../../../jail/staging/place-once.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { realHostPath } from "../../../process/host-path.js";
+import { letsOthersIn } from "../../../process/private-folder.js";
 
 /** Name of the file of the operator's token in a state directory. */
 export const LOCAL_TOKEN = "local-token";
@@ -137,7 +138,7 @@ function homeOf(systemHome: () => string): string {
 
 /**
  * Creates the state directory with mode 0700, and missing parents, or checks the existing one: who can write to it
- * could become the operator.
+ * could become the operator. On Windows the access list of a new one is looked at, and that of one which is there is the user's own affair.
  *
  * @param path absolute
  * @returns the path
@@ -146,12 +147,23 @@ function homeOf(systemHome: () => string): string {
 export function openStateDir(path: string): string {
   // Without a trailing slash, which would make lstat follow a link.
   const directory = resolve(path);
+  const isNew = isWindows() && lstatSync(directory, { throwIfNoEntry: false }) === undefined;
   const unmade = makeDirectory(directory);
   // Creating may have failed because the name is taken; then what is there matters more than that error.
   const found = checkDirectory(directory);
   const fault = found?.missing ? (unmade ?? found) : found;
   if (fault !== undefined) throw unusableDir(path, fault);
+  if (isNew) requirePrivate(directory);
   return directory;
+}
+
+/** Takes a new directory back that others may use. @throws ConfigError 78 */
+function requirePrivate(directory: string): void {
+  if (!letsOthersIn(directory)) return;
+  rmdirSync(directory);
+  const command = `icacls "${directory}" /inheritance:r /grant:r "${userInfo().username}:(OI)(CI)F"`;
+  const advice = `Choose a folder in your own profile, or make this one yourself and run: ${command}`;
+  throw unusableDir(directory, { fault: "other users of this computer could use it", exitStatus: 78, advice });
 }
 
 /** Checks like {@link openStateDir}, creating nothing. @returns whether it exists @throws ConfigError likewise */
