@@ -6,6 +6,7 @@ import module from "node:module";
 import { fileURLToPath } from "node:url";
 import type { CommandContext } from "./cli/context.js";
 import { packageFile } from "./core/package-files.js";
+import { isWindows } from "./core/system.js";
 
 const PRIVATE = 0o700;
 
@@ -31,6 +32,8 @@ function keepCompiledCode(): void {
 // Before anything else is loaded.
 keepCompiledCode();
 
+/** On Windows: its console is closed (soon the system ends the process), Ctrl-Break. Elsewhere SIGHUP has other meanings. */
+const CONSOLE_SIGNALS = isWindows() ? (["SIGHUP", "SIGBREAK"] as const) : [];
 const isInteractive = process.stdin.isTTY === true || process.stdout.isTTY === true;
 
 function hasTerminal(): boolean {
@@ -50,9 +53,10 @@ const context: CommandContext = {
   cwd: process.cwd(),
   untilStopped: () =>
     new Promise((resolve) => {
-      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+      for (const signal of ["SIGINT", "SIGTERM", ...CONSOLE_SIGNALS] as const) process.once(signal, () => resolve());
     }),
   onReload: (reload) => {
+    if (isWindows()) return;
     // SIGHUP also means that the terminal was closed; then it must end the process, as it does by default.
     process.on("SIGHUP", () => (isInteractive && !hasTerminal() ? process.kill(process.pid, "SIGTERM") : reload()));
   },

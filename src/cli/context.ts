@@ -10,7 +10,7 @@ export interface CommandContext {
   readonly stderr: NodeJS.WriteStream;
   readonly cwd: string;
   /**
-   * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. Call it before opening anything: an
+   * Resolves at the first SIGINT or SIGTERM, on Windows also when the console is closed; a second one ends the process at once. Call it before opening anything: an
    * unhandled signal would leave temp roots behind.
    */
   untilStopped(): Promise<void>;

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { ConfigError } from "../../config/errors.js";
 import { parseConfig } from "../../config/load.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { systemName } from "../../core/system.js";
+import { isLinux, systemName } from "../../core/system.js";
 import { openRoots } from "../../roots/open.js";
 import { checkState, stateDirOf } from "../../venue/start/state/place.js";
 import { NoStateDir } from "../../venue/start/state/state-dir.js";
@@ -98,6 +98,7 @@ async function sandbox({ cwd }: CommandContext): Promise<Finding> {
 }
 
 function limits(): readonly Finding[] {
+  if (!isLinux()) return [];
   const watches = numberIn("/proc/sys/fs/inotify/max_user_watches", /(\d+)/);
   const files = numberIn("/proc/self/limits", /^Max open files\s+(\d+)/m);
   return [

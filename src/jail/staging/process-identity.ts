@@ -1,6 +1,8 @@
 // Identifies processes across restarts and containers, so that leftovers of dead ones can be recognised.
 
-import { readFileSync, readlinkSync } from "node:fs";
+import { readlinkSync } from "node:fs";
+import { isLinux } from "../../core/system.js";
+import { bootId, isEarlierRun, readProc, systemStart } from "../../process/system-start.js";
 import { errnoOf } from "../sys.js";
 
 /** Where the system has no boot id. */
@@ -13,7 +15,7 @@ export interface ProcessIdentity {
   /** Inode of the pid namespace; 0 if there are no namespaces. */
   readonly namespace: number;
   readonly pid: number;
-  /** Start time in clock ticks since boot; 0 if unknown. */
+  /** Start time in clock ticks since boot; where that is unknown, when the system was started, in seconds; 0: neither was noted. */
   readonly start: number;
 }
 
@@ -22,10 +24,10 @@ let thisProcess: ProcessIdentity | undefined;
 /** The identity of this process, which is read once: every root that is opened asks for it. */
 export function ownIdentity(): ProcessIdentity {
   thisProcess ??= {
-    boot: bootId(),
+    boot: bootId()?.slice(0, 8) ?? NO_BOOT_ID,
     namespace: pidNamespace(),
     pid: process.pid,
-    start: statusOf(process.pid)?.start ?? 0,
+    start: statusOf(process.pid)?.start ?? systemStart(),
   };
   return thisProcess;
 }
@@ -54,7 +56,8 @@ export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
   if (other.namespace !== own.namespace) return false;
   if (isOver(other.pid)) return true;
   const found = statusOf(other.pid);
-  if (found === undefined) return false;
+  // Within one run of the system a number that is in use again cannot be told from the process that had it before.
+  if (found === undefined) return other.boot === NO_BOOT_ID && isEarlierRun(other.start);
   return other.start !== 0 && found.start !== other.start;
 }
 
@@ -75,15 +78,8 @@ function isRunning(pid: number): boolean {
   }
 }
 
-function bootId(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8);
-  } catch {
-    return NO_BOOT_ID;
-  }
-}
-
 function pidNamespace(): number {
+  if (!isLinux()) return 0;
   try {
     return Number(/\[(\d+)\]/.exec(readlinkSync("/proc/self/ns/pid"))?.[1] ?? 0);
   } catch {
@@ -99,12 +95,9 @@ interface ProcessStatus {
 
 /** `undefined` if the system does not report it. */
 function statusOf(pid: number): ProcessStatus | undefined {
-  try {
-    // The command name may contain spaces and parentheses, so fields are counted from the last parenthesis.
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { isOver: fields[0] === "Z" || fields[0] === "X", start: Number(fields[19]) };
-  } catch {
-    return undefined;
-  }
+  const stat = readProc(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  // The command name may contain spaces and parentheses, so fields are counted from the last parenthesis.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { isOver: fields[0] === "Z" || fields[0] === "X", start: Number(fields[19]) };
 }

@@ -1,9 +1,10 @@
 // Local read cache of the object store.
 
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { dataFile } from "../../../../database/environment.js";
 import { openShared, openTable } from "../../../../database/shared-database.js";
+import { bootId } from "../../../../process/system-start.js";
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
 import { checkIndex, markOpen } from "../../embedded/index-state.js";
 import { makeFolder } from "../../embedded/make-folder.js";
@@ -33,14 +34,13 @@ const EVICTED_PART = 0.1;
 /** Rows evicted per transaction. */
 const EVICTED_ROWS = 4096;
 const TABLE_NAMES = ["rows", "order", "meta"] as const;
-const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 
 /**
  * @param path a dedicated folder, which processes may share
  * @param maxBytes capacity; the oldest entries are evicted first
  */
 export function openLocalCache(path: string, maxBytes: number): LocalCache {
-  const folder = join(path, bootName());
+  const folder = join(path, bootId() ?? "boot");
   makeFolder(folder);
   refuseNetwork(path);
   // The cache is never flushed, so only what was written since the machine started is intact.
@@ -139,13 +139,5 @@ function dropDamaged(folder: string): void {
     checkIndex(folder, TABLE_NAMES);
   } catch {
     rmSync(dataFile(folder), { force: true });
-  }
-}
-
-function bootName(): string {
-  try {
-    return readFileSync(BOOT_ID, "utf8").trim();
-  } catch {
-    return "boot";
   }
 }

@@ -1,0 +1,43 @@
+import { uptime } from "node:os";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { simulateSystem } from "../../src/core/system.js";
+import { mayRun } from "../../src/drive/store/embedded/process-token.js";
+import { isDead, NO_BOOT_ID, type ProcessIdentity } from "../../src/jail/staging/process-identity.js";
+import { bootId, isEarlierRun, readProc, systemStart } from "../../src/process/system-start.js";
+
+let restore = () => {};
+afterEach(() => restore());
+
+const DAY = 86_400;
+
+describe.each(["win32", "darwin"] as const)("on %s, which has no id of a run of the system,", (system) => {
+  const own: ProcessIdentity = { boot: NO_BOOT_ID, namespace: 0, pid: process.pid, start: systemStart() };
+
+  test.each([
+    ["a process that runs", own.start, false],
+    ["one of this run of the system, whose clock was set right since", own.start - 120, false],
+    ["one of an earlier run, though its number is in use again", own.start - DAY, true],
+    ["one that noted nothing", 0, false],
+  ])("the leftovers of %s", (_, start, isOld) => {
+    restore = simulateSystem(system);
+    expect(isDead({ ...own, start }, own)).toBe(isOld);
+    expect(mayRun(`- - ${process.pid} ${start || ""}`)).toBe(!isOld);
+    expect(mayRun(`- - 4999999 ${start}`)).toBe(false);
+  });
+
+  test("nothing is looked up below /proc, where somebody else may have made it", () => {
+    restore = simulateSystem(system);
+    expect([bootId(), readProc("/proc/self/stat")]).toEqual([undefined, undefined]);
+  });
+});
+
+test("elsewhere an id decides, whatever the clock says", () => {
+  const other: ProcessIdentity = { boot: "0badc0de", namespace: 1, pid: process.pid, start: 7 };
+  expect(isDead({ ...other, namespace: 2 }, other)).toBe(false);
+  expect(isDead({ ...other, boot: "12345678" }, other)).toBe(true);
+});
+
+test("the start of the system is now without the time since", () => {
+  expect(Math.abs(systemStart() + uptime() - Date.now() / 1000)).toBeLessThan(60);
+  expect(isEarlierRun(systemStart() - 2 * DAY)).toBe(true);
+});
