@@ -4,22 +4,11 @@
 export class ContentBytes {
   readonly bytes: Buffer;
   readonly form: "utf-8" | "base64";
-  #release: (() => void) | undefined;
 
-  /**
-   * @param bytes valid UTF-8 where the form says so; not changed until released
-   * @param release takes the bytes back, to be used again
-   */
-  constructor(bytes: Buffer, form: ContentBytes["form"], release?: () => void) {
+  /** @param bytes valid UTF-8 where the form says so */
+  constructor(bytes: Buffer, form: ContentBytes["form"]) {
     this.bytes = bytes;
     this.form = form;
-    this.#release = release;
-  }
-
-  /** To be called once they are written; they must not be read after that. */
-  release(): void {
-    this.#release?.();
-    this.#release = undefined;
   }
 
   toString(): string {

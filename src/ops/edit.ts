@@ -59,8 +59,6 @@ async function editFile(input: EditInput, call: PathCall): Promise<EditOutput> {
   if (isDry && content !== undefined) await refuseReadOnly(call);
   const written =
     content === undefined || isDry ? undefined : await commit(content, { input, original, call, mayRead });
-  // Not after a write that failed: what of it goes on may still compare with the bytes.
-  original.release();
   const sha256 =
     content === undefined ? original.sha256 : (written?.sha256 ?? (await hashWhole(content.bytes, call.access.scope)));
   return {
@@ -84,7 +82,6 @@ interface PlannedContent {
   readonly hint?: string;
 }
 
-/** @throws as the plan; the original is released then */
 async function planContent(
   input: EditInput,
   original: HeldOriginal,
@@ -92,21 +89,16 @@ async function planContent(
 ): Promise<PlannedContent> {
   const terms = call.terms?.edits;
   const { cell, lineEnding } = input;
-  try {
-    if (terms !== undefined) return await planBy(terms, original, { call, mayRead });
-    const edits = editsOf(input);
-    const planned =
-      cell === undefined
-        ? { plan: await planOf(edits, original, { call, mayRead }) }
-        : await planCell(edits, original, { call, mayRead, cell });
-    if (lineEnding === undefined) return { ...planned, content: await newContent(original, planned.plan, call) };
-    const { text, changed } = await converted(textAfter(original, planned.plan, call), lineEnding, call.access.scope);
-    const hint = `${counted(changed, "line end")} changed to ${lineEnding.toUpperCase()}`;
-    return { ...planned, content: wholeContent(original, text, call), hint };
-  } catch (error) {
-    original.release();
-    throw error;
-  }
+  if (terms !== undefined) return planBy(terms, original, { call, mayRead });
+  const edits = editsOf(input);
+  const planned =
+    cell === undefined
+      ? { plan: await planOf(edits, original, { call, mayRead }) }
+      : await planCell(edits, original, { call, mayRead, cell });
+  if (lineEnding === undefined) return { ...planned, content: await newContent(original, planned.plan, call) };
+  const { text, changed } = await converted(textAfter(original, planned.plan, call), lineEnding, call.access.scope);
+  const hint = `${counted(changed, "line end")} changed to ${lineEnding.toUpperCase()}`;
+  return { ...planned, content: wholeContent(original, text, call), hint };
 }
 
 /**

@@ -7,7 +7,6 @@ import type { IntentRegister } from "../backend/host/group/register.js";
 import { HostBackend } from "../backend/host/host.js";
 import { sweepRuns } from "../backend/host/mount.js";
 import { countTree } from "../backend/host/quota.js";
-import { ReadBuffers } from "../backend/host/read-buffers.js";
 import { TempHome } from "../backend/host/temp.js";
 import { Usage } from "../backend/quota.js";
 import { notSupportedHere } from "../core/errors/texts.js";
@@ -89,7 +88,6 @@ export class RootsError extends Error {
 export class OpenRoots {
   readonly #temp = new TempHome();
   readonly #locks = new Locks();
-  readonly #buffers = new ReadBuffers();
   readonly #drives: DriveSource | undefined;
   readonly #state: RootsState;
   #opened: readonly Opened[] = [];
@@ -186,7 +184,7 @@ export class OpenRoots {
       hardLinks: hardLinks && config.protect.length === 0,
       maxCopyBytes,
     };
-    const backend = new HostBackend(jail, rules, this.#buffers);
+    const backend = new HostBackend(jail, rules);
     const root: OpenRoot = {
       name,
       kind: config.kind,

@@ -56,7 +56,6 @@ import { TreeObservation } from "./observe/tree-observation.js";
 import { openFile } from "./open.js";
 import { countTree } from "./quota.js";
 import { currentState, readFile } from "./read.js";
-import { ReadBuffers } from "./read-buffers.js";
 import { type Arrival, HostRoot, type Way } from "./root.js";
 import type { Change, Reached, WriteRules } from "./target.js";
 import { walkEntries } from "./walk.js";
@@ -72,14 +71,11 @@ type Work<T> = (arrival: Arrival) => Io<T>;
 export class HostBackend implements Backend {
   readonly #root: HostRoot;
   readonly #rules: WriteRules;
-  readonly #buffers: ReadBuffers;
   readonly #observations = new Set<TreeObservation>();
 
-  /** @param buffers shared by the roots of one adapter */
-  constructor(jail: Jail, rules: WriteRules, buffers = new ReadBuffers()) {
+  constructor(jail: Jail, rules: WriteRules) {
     this.#root = new HostRoot(jail, (other) => this.#onReplaced(other));
     this.#rules = rules;
-    this.#buffers = buffers;
   }
 
   get engine(): EngineName {
@@ -114,9 +110,7 @@ export class HostBackend implements Backend {
   }
 
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes> {
-    return this.#look(path, access, ({ jail, found }) =>
-      readFile(jail, fileOf(found, access), { plan, access, buffers: this.#buffers }),
-    );
+    return this.#look(path, access, ({ jail, found }) => readFile(jail, fileOf(found, access), { plan, access }));
   }
 
   open(path: RelPath, access: Access): Awaitable<OpenFile> {

@@ -7,17 +7,15 @@ import type { Jail } from "../../jail/jail.js";
 import { closeNow } from "../../jail/sys.js";
 import { kindOf, stateOf } from "./changes/report.js";
 import { stampPart } from "./open.js";
-import { type ReadBuffers, ReadResult } from "./read-buffers.js";
 import type { Arrival } from "./root.js";
 
 interface Reading {
   /** Chooses the range to read once the size is known. */
   readonly plan: (size: number) => ReadRange;
   readonly access: Access;
-  readonly buffers: ReadBuffers;
 }
 
-export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access, buffers }: Reading): Io<ReadBytes> {
+export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access }: Reading): Io<ReadBytes> {
   const range = plan(file.stat.size);
   const fd = yield* handles.reopen(file, READ);
   try {
@@ -27,7 +25,7 @@ export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access, 
     // range.
     let expected = Math.max(0, Math.min(range.length, file.stat.size - range.offset));
     for (;;) {
-      const buffer = buffers.take(Math.min(range.length - done, expected + 1));
+      const buffer = Buffer.allocUnsafe(Math.min(range.length - done, expected + 1));
       const count = buffer.length === 0 ? 0 : yield* sys.read(fd, buffer, 0, range.offset + done);
       if (count > 0) parts.push(buffer.subarray(0, count));
       done += count;
@@ -39,8 +37,7 @@ export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access, 
     }
     const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
     const size = Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length);
-    const { stamp } = stampPart(file.stat);
-    return new ReadResult(bytes, { size, stamp }, buffers);
+    return { bytes, size, ...stampPart(file.stat) };
   } finally {
     closeNow(fd);
   }

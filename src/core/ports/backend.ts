@@ -55,8 +55,6 @@ export interface ReadBytes {
   /** Size of the whole file in bytes. */
   readonly size: number;
   readonly stamp?: Stamp;
-  /** Returns the buffer to the backend for reuse; `bytes` must not be accessed afterwards. */
-  release?(): void;
 }
 
 export interface ChangeOptions {

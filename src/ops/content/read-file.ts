@@ -1,10 +1,8 @@
 // Reads a file, or a range of it, as the answer of `read` and `readMany`: chooses the mode and applies the limits.
 
-import { attachedContent } from "../../core/content-bytes.js";
 import { notJson, notReadAsJson, notText, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
 import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
-import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { parseInput, RefusedJson } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
@@ -83,48 +81,13 @@ function fetchWhole(reading: Reading, advice: string): Awaitable<ReadBytes> {
 
 const formOf = ({ takesBytes }: Reading) => (takesBytes ? "bytes" : "text");
 
-/** Builds a result from the bytes read, then releases them, unless the result carries them: that releases them later. */
-const consumeRead = (found: Awaitable<Lent>, make: (found: Found) => ReadOutput): Awaitable<ReadOutput> =>
-  after(found, (read) => {
-    const once = foundOf(read);
-    let output: ReadOutput | undefined;
-    try {
-      output = make(once);
-      return output;
-    } finally {
-      releaseAfter(output, once);
-    }
-  });
-
-type Lent = Omit<ReadBytes, "stamp"> & { readonly stamp?: Stamp | undefined };
-
-/** The bytes that were read. Releasing them again has no effect. */
-interface Found extends Pick<ReadBytes, "bytes" | "size"> {
-  readonly stamp: Stamp | undefined;
-  readonly release: () => void;
-}
-
-function foundOf(read: Lent): Found {
-  const { bytes, size, stamp } = read;
-  let isReleased = false;
-  const release = (): void => {
-    if (!isReleased) read.release?.();
-    isReleased = true;
-  };
-  return { bytes, size, stamp, release };
-}
-
-function releaseAfter(output: ReadOutput | undefined, { release }: Found): void {
-  if (output === undefined || attachedContent(output) === undefined) release();
-}
-
 const readWhole = (reading: Reading): Awaitable<ReadOutput> =>
-  consumeRead(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp, release }) =>
-    wholeOutput(reading, { bytes, size, stamp, release, codec: codecOf(bytes, reading.encoding) }),
+  after(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) =>
+    wholeOutput(reading, { bytes, size, stamp, codec: codecOf(bytes, reading.encoding) }),
   );
 
 const readJson = (reading: Reading): Awaitable<ReadOutput> =>
-  consumeRead(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) => ({
+  after(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) => ({
     value: parseJson(bytes, reading),
     size,
     mime: mimeAt(reading, bytes, () => true),
@@ -154,30 +117,17 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
     return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
   };
   return after(call.root.backend.read(call.path, plan, call.access), (found) =>
-    wantsRendered(reading) && isPdf(found.bytes) ? readPdfOrHead(reading, found) : headOutput(reading, found),
+    wantsRendered(reading) && isPdf(found.bytes) ? readPdfOrHead(reading, found) : cutToBudget(reading, found),
   );
 }
 
-function headOutput(reading: Reading, read: ReadBytes): Awaitable<ReadOutput> {
-  const found = foundOf(read);
-  return after(cutToBudget(reading, found), (output) => {
-    releaseAfter(output, found);
-    return output;
-  });
-}
-
 /** The text of a PDF, else what any other file with these first bytes answers. */
-async function readPdfOrHead(reading: Reading, found: ReadBytes): Promise<ReadOutput> {
-  // Others need the buffer while the PDF is read.
-  const { size, stamp } = found;
-  const head = { bytes: Buffer.from(found.bytes), size, stamp };
-  found.release?.();
-  return (await readPdf(reading)) ?? cutToBudget(reading, foundOf(head));
-}
+const readPdfOrHead = async (reading: Reading, found: ReadBytes): Promise<ReadOutput> =>
+  (await readPdf(reading)) ?? cutToBudget(reading, found);
 
-function cutToBudget(reading: Reading, found: Found): Awaitable<ReadOutput> {
+function cutToBudget(reading: Reading, found: ReadBytes): Awaitable<ReadOutput> {
   const { call, request, mode, mostCut, mostLines, mostWhole } = reading;
-  const { bytes, size, stamp, release } = found;
+  const { bytes, size, stamp } = found;
   const codec = codecOf(bytes, reading.encoding);
   const isLast = bytes.length >= size;
   const numberedFrom = request.lineNumbers === true ? 1 : undefined;
@@ -188,24 +138,20 @@ function cutToBudget(reading: Reading, found: Found): Awaitable<ReadOutput> {
     if (describesBytes(reading) && !mayBeShown(reading, bytes, size)) return runIo(describeFile(reading));
     const complete = size <= Math.min(bytes.length, mostWhole);
     if (complete) return bytesOutput(reading, found);
-    release();
-    return after(fetchWhole(reading, adviceFor(reading)), (whole) => bytesOutput(reading, foundOf(whole)));
+    return after(fetchWhole(reading, adviceFor(reading)), (whole) => bytesOutput(reading, whole));
   }
-  if (cut.by === undefined) return wholeOutput(reading, { bytes, size, stamp, release, codec });
+  if (cut.by === undefined) return wholeOutput(reading, { bytes, size, stamp, codec });
   const { lines, isTorn, by: reason } = cut;
   return pieceOutput(reading, {
     ...{ bytes: bytes.subarray(0, cut.end), head: bytes, offset: 0, size, stamp, codec },
-    ...{ reason, startLine: 1, lines, isTorn, release },
+    ...{ reason, startLine: 1, lines, isTorn },
   });
 }
 
 /** A whole file that is no text. To models an image that their hosts would not take is described. */
-function bytesOutput(reading: Reading, found: Found): Awaitable<ReadOutput> {
-  if (describesBytes(reading) && lookAtImage(found.bytes)?.fault !== undefined) {
-    found.release();
-    return runIo(describeFile(reading));
-  }
-  return consumeRead(found, (whole) => wholeOutput(reading, { ...whole, codec: undefined }));
+function bytesOutput(reading: Reading, { bytes, size, stamp }: ReadBytes): Awaitable<ReadOutput> {
+  if (describesBytes(reading) && lookAtImage(bytes)?.fault !== undefined) return runIo(describeFile(reading));
+  return wholeOutput(reading, { bytes, size, stamp, codec: undefined });
 }
 
 /** Whether a file is text, judged by its first bytes. */
@@ -228,8 +174,8 @@ function readFirstBytes(reading: Reading): Awaitable<ReadOutput> {
     holdAnswer(call, Math.min(size, length), formOf(reading));
     return { offset: 0, length };
   };
-  return consumeRead(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp, release }) => {
-    const piece = { bytes, offset: 0, size, stamp, release, codec: undefined };
+  return after(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
+    const piece = { bytes, offset: 0, size, stamp, codec: undefined };
     return bytes.length >= size ? wholeOutput(reading, piece) : pieceOutput(reading, { ...piece, reason: "bytes" });
   });
 }
@@ -243,7 +189,7 @@ function readBytes(reading: Reading): Awaitable<ReadOutput> {
     holdAnswer(call, Math.min(wanted, Math.max(0, size - offset)));
     return { offset, length: wanted };
   };
-  return consumeRead(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
+  return after(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
     const reason = length > wanted && offset + bytes.length < size ? ("bytes" as const) : undefined;
     return pieceOutput(reading, { bytes, offset, size, stamp, codec: undefined, reason });
   });

@@ -39,15 +39,13 @@ export interface Piece {
   readonly totalLines?: number | undefined;
   /** Bytes before it that were asked for too. */
   readonly omitted?: number;
-  /** Takes the bytes back once the answer is written. Absent: they are not used again. */
-  readonly release?: (() => void) | undefined;
 }
 
 /** The media type. @param head the first bytes of the file, if they were read, else empty: no others determine it */
 export const mimeAt = ({ call }: Reading, head: Buffer, text: () => boolean): string =>
   mimeOf(call.path.segments.at(-1) ?? "", { head, isText: text });
 
-type WholePiece = Pick<Piece, "bytes" | "size" | "stamp" | "codec" | "release">;
+type WholePiece = Pick<Piece, "bytes" | "size" | "stamp" | "codec">;
 
 /** The answer for a whole file. */
 export function wholeOutput(reading: Reading, piece: WholePiece): ReadOutput {
@@ -92,19 +90,19 @@ export function pieceOutput(reading: Reading, piece: Piece): ReadOutput {
 
 function contentOf(
   reading: Reading,
-  { bytes, codec, startLine = 1, release }: Pick<Piece, "bytes" | "codec" | "startLine" | "release">,
+  { bytes, codec, startLine = 1 }: Pick<Piece, "bytes" | "codec" | "startLine">,
 ): { content?: string; encoding: string } {
   const { mode, call, request } = reading;
   // Mode `text` only promises valid text, and a NUL is valid.
   const rule = { allowNul: mode === "text" };
   const isCarried = reading.takesBytes && bytes.length >= CARRIED_BYTES;
   if (isCarried && codec === UTF8 && mode !== "bytes" && isText(bytes, rule)) {
-    return { ...attachContent(new ContentBytes(bytes, "utf-8", release)), encoding: codec.name };
+    return { ...attachContent(new ContentBytes(bytes, "utf-8")), encoding: codec.name };
   }
   const text = mode === "bytes" || codec === undefined ? undefined : textIn(bytes, codec, rule);
   if (text === undefined || codec === undefined) {
     if (mode === "text") throw notText(call.access.place, reading.encoding);
-    if (isCarried) return { ...attachContent(new ContentBytes(bytes, "base64", release)), encoding: "base64" };
+    if (isCarried) return { ...attachContent(new ContentBytes(bytes, "base64")), encoding: "base64" };
     return { content: bytes.toString("base64"), encoding: "base64" };
   }
   // Room was made for the bytes alone.

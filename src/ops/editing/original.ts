@@ -40,20 +40,18 @@ export interface Original {
 /** A text, and how it is written. */
 type Texted = Pick<Original, "text" | "form">;
 
-/** An original with its bytes, which are lent until `release`. */
+/** An original with its bytes. */
 export interface HeldOriginal extends Original {
   readonly bytes: Buffer;
-  release(): void;
 }
 
 /** Of a file within the limit of reads: several may be held at once. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
 export async function readOriginal(input: OriginalRequest, call: FileCall): Promise<Original> {
-  const { text, form, sha256, size, stamp, release } = await holdOriginal(input, call, call.limits.maxReadBytes);
-  release();
+  const { text, form, sha256, size, stamp } = await holdOriginal(input, call, call.limits.maxReadBytes);
   return { text, form, sha256, size, stamp };
 }
 
-/** Like {@link readOriginal}; the caller releases it. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT, NeedsMemory */
+/** Like {@link readOriginal}, with its bytes. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT, NeedsMemory */
 export async function holdOriginal(
   input: OriginalRequest,
   call: FileCall,
@@ -67,23 +65,16 @@ export async function holdOriginal(
   };
   const expected = expectedOf(input);
   const found = await missingAsConflict(async () => root.backend.read(path, plan, access), input, call);
-  const release = () => found.release?.();
-  let isHeld = false;
-  try {
-    const { bytes, stamp } = found;
-    if (bytes.length > limit) throw tooLargeToEdit(access.place, bytes.length, limit);
-    const sha256 = call.versions.recent.hashOf(placeKey(call), bytes) ?? (await hashWhole(bytes, access.scope));
-    call.versions.put(root.name, stamp, sha256);
-    if (expected !== undefined && !isExpected(expected, sha256)) throw staleConflict(input, call, etagOf(sha256));
-    const named = input.encoding ?? root.encoding;
-    const decoded = await decodeFile(bytes, named, access.scope);
-    if (decoded === undefined) throw notTextToEdit(access.place, named);
-    isHeld = true;
-    const { text, ...form } = decoded;
-    return { text: form.bom ? BOM + text : text, form, sha256, size: bytes.length, stamp, bytes, release };
-  } finally {
-    if (!isHeld) release();
-  }
+  const { bytes, stamp } = found;
+  if (bytes.length > limit) throw tooLargeToEdit(access.place, bytes.length, limit);
+  const sha256 = call.versions.recent.hashOf(placeKey(call), bytes) ?? (await hashWhole(bytes, access.scope));
+  call.versions.put(root.name, stamp, sha256);
+  if (expected !== undefined && !isExpected(expected, sha256)) throw staleConflict(input, call, etagOf(sha256));
+  const named = input.encoding ?? root.encoding;
+  const decoded = await decodeFile(bytes, named, access.scope);
+  if (decoded === undefined) throw notTextToEdit(access.place, named);
+  const { text, ...form } = decoded;
+  return { text: form.bom ? BOM + text : text, form, sha256, size: bytes.length, stamp, bytes };
 }
 
 async function missingAsConflict<T>(read: () => Promise<T>, input: OriginalRequest, call: FileCall): Promise<T> {

@@ -45,7 +45,6 @@ export function readNotebook(reading: Reading): Awaitable<ReadOutput | undefined
     const value = isWhole ? parseOrUndefined(textIn(bytes, UTF8, { allowNul: false })) : undefined;
     const shown = notebookText(value, reading.mostCut);
     const facts = shown && { size, mime: mimeAt(reading, bytes, () => true), ...etagFor(call, stamp, bytes) };
-    found.release?.();
     return shown && facts && { ...renderedOutput("notebook", shown, reading), ...facts };
   });
 }

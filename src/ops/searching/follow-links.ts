@@ -167,7 +167,6 @@ class FollowingWalk {
     const read = await unlessRefused(() => Promise.resolve(place.root.backend.read(place.path, plan, place.access)));
     const isLarge = read !== undefined && Math.max(read.size, read.bytes.length) > maxBytes;
     await this.#take(entry, read === undefined ? "unreadable" : isLarge ? "too large" : read.bytes);
-    read?.release?.();
   }
 }
 

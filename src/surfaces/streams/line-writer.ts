@@ -167,10 +167,8 @@ function* linePieces(whole: SeparatedJson, buffers: PieceBuffers): Generator<Buf
   const filling = new Filling(likelyBytes(whole), buffers);
   for (const [index, part] of whole.parts.entries()) {
     yield* filling.addText(around[index] ?? "");
-    if (part instanceof ContentBytes) {
-      yield* filling.addContent(part);
-      part.release();
-    } else for (const text of escapePieces(part)) yield* filling.addText(text);
+    if (part instanceof ContentBytes) yield* filling.addContent(part);
+    else for (const text of escapePieces(part)) yield* filling.addText(text);
   }
   yield* filling.addText(`${around.at(-1) ?? ""}\n`);
   yield filling.taken();
