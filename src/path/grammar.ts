@@ -1,7 +1,8 @@
 // The grammar of path texts in requests: what is a valid path, and which names are reserved.
 
 import type { RelPath } from "../core/call/path.js";
-import { invalidPath, type PathFault, pathEscapesRoot, pathNotRelative } from "../core/errors/texts.js";
+import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
+import { escapeText, invalidPath, type PathFault, pathEscapesRoot, pathNotRelative } from "../core/errors/texts.js";
 import { isWindows } from "../core/system.js";
 
 export const MAX_PATH_BYTES = 4096;
@@ -12,8 +13,10 @@ export const MAX_SEGMENTS = 512;
 export const RESERVED_NAME = ".venue-files";
 export const RESERVED_PREFIX = ".venue-files-";
 
+const BACKSLASH: PathFault = "backslash not allowed. Use /";
 const CONTROL_OR_BACKSLASH = /[\u0000-\u001f\u007f\\]/;
-const DRIVE = /^[A-Za-z]:/;
+/** A drive of Windows, which no path begins with. */
+export const DRIVE = /^[A-Za-z]:/;
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
 
 /**
@@ -36,13 +39,16 @@ export function parsePath(
 ): RelPath {
   const place = { root, path: text };
   const fault = anyName && !windows && !text.includes("\0") && text.isWellFormed() ? undefined : characterFault(text);
-  if (fault !== undefined) throw invalidPath(place, fault);
-  if (text.startsWith("//")) throw pathNotRelative(place);
+  // What else is wrong with a path of Windows is told first.
+  const hasBackslashes = windows && fault === BACKSLASH;
+  if (fault !== undefined && !hasBackslashes) throw invalidPath(place, fault);
+  const read = hasBackslashes ? text.replaceAll("\\", "/") : text;
+  if (read.startsWith("//")) throw pathNotRelative(place);
 
   const segments: string[] = [];
   let first: string | undefined;
   let escaped = false;
-  for (const segment of text.split("/")) {
+  for (const segment of read.split("/")) {
     if (segment === "" || segment === ".") continue;
     first ??= segment;
     if (segment !== "..") segments.push(segment);
@@ -55,8 +61,12 @@ export function parsePath(
 
   const late = lengthFault(text, segments) ?? reservedFault(segments, windows);
   if (late !== undefined) throw invalidPath(place, late);
+  if (hasBackslashes) throw withHint(invalidPath(place, BACKSLASH), `Pass path: "${escapeText(segments.join("/"))}"`);
   return relPath(segments);
 }
+
+const withHint = ({ code, sentence, data }: FileAdapterError, hint: string): FileAdapterError =>
+  adapterError(code, sentence, { ...data, hint });
 
 const PLAIN = /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 
@@ -75,7 +85,7 @@ export function isReachableName(name: string, top: boolean, windows = isWindows(
     // A UTF-16 code unit is at most 3 bytes of UTF-8, so short names need no counting.
     (name.length * 3 <= MAX_SEGMENT_BYTES || Buffer.byteLength(name) <= MAX_SEGMENT_BYTES) &&
     !(top && DRIVE.test(name)) &&
-    !(windows && isWindowsSpecial(name))
+    !(windows && windowsFault(name) !== undefined)
   );
 }
 
@@ -89,7 +99,7 @@ function characterFault(text: string): PathFault | undefined {
   if (!text.isWellFormed()) return "not valid Unicode";
   if (!CONTROL_OR_BACKSLASH.test(text)) return undefined;
   if (text.includes("\0")) return "Nul character not allowed";
-  return /[\u0001-\u001f\u007f]/.test(text) ? "control character not allowed" : "backslash not allowed. Use /";
+  return /[\u0001-\u001f\u007f]/.test(text) ? "control character not allowed" : BACKSLASH;
 }
 
 function lengthFault(text: string, segments: readonly string[]): PathFault | undefined {
@@ -104,11 +114,16 @@ function lengthFault(text: string, segments: readonly string[]): PathFault | und
 function reservedFault(segments: readonly string[], windows: boolean): PathFault | undefined {
   for (let index = 0; index < segments.length; index++) {
     const segment = segments[index] as string;
-    if (isReservedName(segment) || (windows && isWindowsSpecial(segment))) return "reserved name";
+    if (isReservedName(segment)) return "reserved name";
+    const fault = windows ? windowsFault(segment) : undefined;
+    if (fault !== undefined) return fault;
   }
   return undefined;
 }
 
-function isWindowsSpecial(name: string): boolean {
-  return name.includes(":") || /[. ]$/.test(name) || WINDOWS_DEVICE.test(name);
+/** Why Windows has no such name, or takes it for something else: a stream, a pattern, a device, the name without its end. */
+function windowsFault(name: string): PathFault | undefined {
+  if (/[<>:"|?*]/.test(name)) return '< > : " | ? * not allowed in names on Windows';
+  if (/[. ]$/.test(name)) return "dot or space not allowed at the end of a name on Windows";
+  return WINDOWS_DEVICE.test(name) ? "reserved name" : undefined;
 }

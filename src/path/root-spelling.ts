@@ -22,6 +22,10 @@ export interface Spelling {
 
 const URI = /^file:(?:\/\/([^/]*))?(?:\/(.*))?$/is;
 
+/** A path as Windows writes it, with the separators of ours: no name has the other one there. */
+export const withSlashes = (text: string): string =>
+  isWindows() && text.includes("\\") ? text.replaceAll("\\", "/").replace(/^\/\/\?\/(?=[a-z]:\/)/i, "") : text;
+
 /** How a path names its root; `undefined`: it does not, or begins with `./`, which always means what it says. */
 export function spellingOf(text: string, root: KnownRoot): Spelling | undefined {
   if (text.startsWith("./")) return undefined;
@@ -87,5 +91,8 @@ function segmentsIn(text: string): readonly string[] | undefined {
 const splitHost = (path: string): readonly string[] =>
   path.split(isWindows() ? /[\\/]/ : "/").filter((segment) => segment !== "");
 
+/** Windows finds a host path in any case. */
 const isPrefix = (prefix: readonly string[], segments: readonly string[]): boolean =>
-  prefix.every((segment, index) => segment === segments[index]);
+  prefix.every((segment, index) => segment === segments[index] || (isWindows() && isAlike(segment, segments[index])));
+
+const isAlike = (one: string, other: string | undefined): boolean => one.toLowerCase() === other?.toLowerCase();

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { simulateSystem } from "../../src/core/system.js";
 import { spellingOf } from "../../src/path/root-spelling.js";
@@ -216,12 +216,48 @@ test("a host path of Windows, with either slash", () => {
   const restore = simulateSystem("win32");
   try {
     const root = { name: "app", hostPath: "C:\\srv\\app" };
-    for (const path of ["C:\\srv\\app\\src\\x.ts", "C:/srv/app/src/x.ts", "file:///C:/srv/app/src/x.ts"]) {
+    for (const path of ["C:\\srv\\app\\src\\x.ts", "c:/SRV/App/src/x.ts", "file:///C:/srv/app/src/x.ts"]) {
       expect(spellingOf(path, root)?.below).toBe("src/x.ts");
     }
   } finally {
     restore();
   }
+});
+
+describe("a path as Windows writes it", () => {
+  let restore = () => {};
+  beforeEach(() => {
+    restore = simulateSystem("win32");
+  });
+  afterEach(() => restore());
+  const ground = useGround();
+  const closed = useGround({ discloseHostPaths: false });
+  const written = (path: string): string => path.replaceAll("/", "\\");
+
+  test("is taken where callers know the host path", async () => {
+    ground.put("sub/b.txt", "b");
+    const host = written(join(ground.dir, "sub/b.txt"));
+    for (const path of ["sub\\b.txt", ".\\sub\\b.txt", "sub\\..\\sub/b.txt", host, host.toUpperCase()]) {
+      const isThere = path !== host.toUpperCase();
+      expect(await ground.run("stat", { path })).toMatchObject({ exists: isThere });
+    }
+    await ground.run("write", { path: "new\\c.txt", content: "c", parents: true });
+    expect(String(ground.get("new/c.txt"))).toBe("c");
+    await ground.run("move", { path: "new\\c.txt", to: ".\\sub\\c.txt" });
+    expect(String(ground.get("sub/c.txt"))).toBe("c");
+    for (const path of ["..\\x", "sub\\..\\..\\x"])
+      expect((await ground.fail("read", { path })).code).toBe("PATH_ESCAPES_ROOT");
+    for (const path of ["C:\\other\\x", "C:x", "\\\\server\\share\\x", "\\\\?\\C:\\x"])
+      expect((await ground.fail("read", { path })).code).toBe("PATH_NOT_RELATIVE");
+  });
+
+  test("is told with slashes where they do not", async () => {
+    closed.put("sub/b.txt", "b");
+    const { code, data } = await closed.fail("read", { path: ".\\sub\\b.txt" });
+    expect([code, data]).toMatchObject(["INVALID_PATH", { hint: 'Pass path: "sub/b.txt"' }]);
+    const host = written(join(closed.dir, "sub/b.txt"));
+    expect(await closed.fail("read", { path: host })).toMatchObject({ code: "INVALID_PATH" });
+  });
 });
 
 describe("rights are judged on the path that is meant", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { isReachableName, isReservedName } from "../../src/path/grammar.js";
-import { answer, ESCAPES, NOT_RELATIVE, RESERVED, TOO_LONG } from "./answer.js";
+import { AT_END, answer, BACKSLASH, CHARACTER, ESCAPES, NOT_RELATIVE, RESERVED, TOO_LONG } from "./answer.js";
 
 describe("parsePath: on Windows hosts", () => {
   const devices = [
@@ -26,14 +26,23 @@ describe("parsePath: on Windows hosts", () => {
       [`${name}/b`, RESERVED],
     ]),
     ["a:b", NOT_RELATIVE],
-    ["ab:c", RESERVED],
-    ["a/b:stream", RESERVED],
-    ["a/C:", RESERVED],
-    ["a.", RESERVED],
-    ["a ", RESERVED],
-    ["...", RESERVED],
-    ["a./b", RESERVED],
-    ["a /b", RESERVED],
+    ["ab:c", CHARACTER],
+    ["a/b:stream", CHARACTER],
+    ["a/C:", CHARACTER],
+    ["sub/x<y/z", CHARACTER],
+    ...[...'<>|?*"'].map((sign) => [`a${sign}b`, CHARACTER]),
+    ["a.", AT_END],
+    ["a ", AT_END],
+    ["...", AT_END],
+    ["a./b", AT_END],
+    ["a /b", AT_END],
+    ["sub\\b.txt", BACKSLASH],
+    [".\\a.txt", BACKSLASH],
+    ["a\\..\\..\\b", ESCAPES],
+    ["C:\\w\\a.txt", NOT_RELATIVE],
+    ["\\\\server\\share", NOT_RELATIVE],
+    ["\\\\?\\C:\\x", NOT_RELATIVE],
+    ["a\\nul", RESERVED],
     ["console", "ok console"],
     ["com", "ok com"],
     ["com10", "ok com10"],

@@ -62,6 +62,7 @@ export type PathFault =
   | "control character not allowed"
   | "backslash not allowed. Use /"
   | "not valid Unicode"
+  | `${string} on Windows`
   | "too long"
   | "too deep"
   | "too many links"

@@ -14,8 +14,8 @@ import {
   type PlaceRequest,
   type Resolve,
 } from "../../core/ports/operation.js";
-import { parsePath } from "../../path/grammar.js";
-import { type KnownRoot, type Spelling, spellingOf } from "../../path/root-spelling.js";
+import { DRIVE, parsePath } from "../../path/grammar.js";
+import { type KnownRoot, type Spelling, spellingOf, withSlashes } from "../../path/root-spelling.js";
 import type { DispatchOptions } from "../options.js";
 import type { Preparing } from "./parts.js";
 
@@ -39,22 +39,27 @@ interface Surroundings {
 
 /** @throws NeedsLook, INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT */
 export function meantPath(request: PlaceRequest, state: Preparing, around: Surroundings): RelPath {
-  const { root, path, base = "" } = request;
+  const { root, base = "" } = request;
   // Tools of profiles refuse such names alike.
   const isExact = request.isExact === true || request.isReal === true;
   const anyName = (isExact || request.anyName === true) && state.context.tool === undefined;
   const parse = (text: string): RelPath => parsePath(root, text, { anyName });
-  const joined = base === "" ? path : `${base}/${path}`;
   const facts = around.roots.get(root);
   // To look at a drive is to open it.
-  if (facts === undefined || isPersonal(facts) || isExact || state.context.exactPaths === true) return parse(joined);
+  if (facts === undefined || isPersonal(facts) || isExact || state.context.exactPaths === true)
+    return parse(joinedTo(base, request.path));
   const known = knownTo(facts, around);
-  const absolute = base !== "" && /^(?:[/~]|file:)/i.test(path) ? spellingOf(path, known) : undefined;
+  // Who knows the host path writes paths as the host does.
+  const path = known.hostPath === undefined ? request.path : withSlashes(request.path);
+  const joined = joinedTo(base, path);
+  const absolute = base !== "" && /^(?:[/~]|file:|[a-z]:\/)/i.test(path) ? spellingOf(path, known) : undefined;
   const own = absolute?.isName === false ? absolute : spellingOf(joined, known);
-  const spelling = own ?? elsewhere(request, state, around);
+  const spelling = own ?? elsewhere({ ...request, path }, state, around);
   if (spelling === undefined || !state.authoriser.seesRoot(root)) return parse(joined);
-  return parse(choose({ ...spelling, as: joined }, request, { state, around }));
+  return parse(choose({ ...spelling, as: joined }, { ...request, path }, { state, around }));
 }
+
+const joinedTo = (base: string, path: string): string => (base === "" ? path : `${base}/${path}`);
 
 /** Not every user has one. */
 const home = (): string | undefined => attempt(homedir);
@@ -67,7 +72,7 @@ const knownTo = (
 
 /** A path of another root, where something would be made of it in this one. */
 function elsewhere({ path, changes }: PlaceRequest, state: Preparing, around: Surroundings): Spelling | undefined {
-  const found = changes && /^[/~]/.test(path) ? rootNamedBy(path, state, around) : undefined;
+  const found = changes && /^(?:[/~]|[a-z]:\/)/i.test(path) ? rootNamedBy(path, state, around) : undefined;
   return found && { ...found, below: undefined };
 }
 
@@ -86,6 +91,8 @@ function choose(
   { state, around }: { readonly state: Preparing; readonly around: Surroundings },
 ): string {
   const { root, path, changes, abilities } = request;
+  // No entry has a name that begins with a drive.
+  if (below !== undefined && DRIVE.test(prefix[0] ?? "")) return below;
   const isPast = isName && request.isPast === true;
   const key = [isPast ? "past" : "", root, ...prefix].join("/");
   const seen = state.looks.get(key);
