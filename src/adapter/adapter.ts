@@ -7,7 +7,7 @@ import { capsOf } from "../authz/caps-list.js";
 import { createFileVerifier } from "../authz/file-verifier.js";
 import { type CallerRights, createRights } from "../authz/rights.js";
 import type { DriveSource } from "../backend/drive/drive.js";
-import { extendContext } from "../core/call/extend-context.js";
+import { extendContext } from "../core/call/attribute.js";
 import { DEFAULT_LIMITS } from "../core/call/limits.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import type { ErrorCode } from "../core/errors/errors.js";

@@ -43,12 +43,11 @@ import {
   type ValidCall,
 } from "./call/parts.js";
 import { type CallEnd, noteBytes, noteExit, notePlace, type Progress, recordOf } from "./call/record.js";
-import { Gates } from "./gate.js";
+import { Gates, runAdmitted } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
 import { addRemark, hasNullPrecondition, NO_PRECONDITION } from "./preconditions.js";
 import { Repeats } from "./repeated-calls.js";
 import { openForOwner, viewsOf } from "./root-views.js";
-import { runAdmitted } from "./run-admitted.js";
 import { withSuggestions } from "./suggestions.js";
 import { Watches, type WatchInput, withChangeBracket } from "./watches.js";
 

@@ -3,9 +3,9 @@ import { escapeText } from "../core/errors/texts.js";
 import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ReadManyInput, ReadManyOutput, ReadOutput } from "../schema/types.js";
-import { holdAnswer } from "./content/answer-room.js";
 import { checkEncoding } from "./content/encoding.js";
 import { readFile } from "./content/read-file.js";
+import { holdAnswer } from "./content/reading.js";
 
 type OneInput = ReadManyInput["files"][number];
 type OneOutput = ReadManyOutput["files"][number];

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import { RecentContents } from "../../src/core/recent-contents.js";
+import { RecentContents } from "../../src/core/etag-cache.js";
 
 const KB = 1024;
 

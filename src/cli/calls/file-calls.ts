@@ -4,7 +4,7 @@ import type { VenueConfig } from "../../config/types.js";
 import { unknownOperation } from "../../core/errors/texts.js";
 import type { ResolveAsset } from "../../core/ports/adapter.js";
 import type { FileOutputs } from "../../schema/types.js";
-import { createJobIds } from "../../venue/jobs/id.js";
+import { createJobIds } from "../../venue/jobs/record.js";
 import { type OpenFilesOptions, openFiles } from "../../venue/start/open-files.js";
 import type { FileCalls } from "./venue-calls.js";
 

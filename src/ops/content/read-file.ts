@@ -10,14 +10,21 @@ import { describeFile, describesBytes, mayBeShown, mostBase64 } from "../renderi
 import { lookAtImage } from "../rendering/image.js";
 import { isPdf, readPdf } from "../rendering/read-pdf.js";
 import { readNotebook, wantsNotebook, wantsRendered } from "../rendering/read-rendered.js";
-import { holdAnswer } from "./answer-room.js";
 import { cutLines } from "./cut-to-budget.js";
 import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./file-etag.js";
 import { jsonFault } from "./json-fault.js";
-import { mimeAt, pieceOutput, wholeOutput } from "./read-piece.js";
 import { readLines, readTextRange } from "./read-range.js";
-import { type Reading, type ReadRequest, rangeOf, readingOf } from "./reading.js";
+import {
+  holdAnswer,
+  mimeAt,
+  pieceOutput,
+  type Reading,
+  type ReadRequest,
+  rangeOf,
+  readingOf,
+  wholeOutput,
+} from "./reading.js";
 import { characterEnd, isText, NUL_WINDOW, textIn } from "./text.js";
 
 /** Bytes fetched beyond the budget, so that a cut can end at a whole character. */

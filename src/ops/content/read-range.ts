@@ -5,11 +5,9 @@ import { type Io, wait } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, mostBase64 } from "../rendering/describe-file.js";
-import { holdAnswer } from "./answer-room.js";
 import { type Cut, cutLines, cutTail } from "./cut-to-budget.js";
 import { codecOf, type TextCodec, UTF8 } from "./encoding.js";
-import { type Piece, pieceOutput } from "./read-piece.js";
-import { isOpenEnded, type Reading, rangeOf } from "./reading.js";
+import { holdAnswer, isOpenEnded, type Piece, pieceOutput, type Reading, rangeOf } from "./reading.js";
 import {
   characterEnd,
   characterLength,

@@ -7,10 +7,10 @@ import { etagOf, expectedOf, isExpected, type Sha256 } from "../../core/etag.js"
 import type { ReadRange } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { holdAnswer } from "../content/answer-room.js";
 import { isPerhapsOther } from "../content/broken-text.js";
 import { BOM, encodeText, type TextForm } from "../content/encoding.js";
 import { hashWhole, placeKey } from "../content/file-etag.js";
+import { holdAnswer } from "../content/reading.js";
 import { applyReplacements, lengthAfter } from "./apply.js";
 import { decodeFile } from "./decode-file.js";
 import type { Replacement } from "./match.js";

@@ -6,8 +6,7 @@ import type { ReadOutput } from "../../schema/types.js";
 import { etagFor, hashOf } from "../content/file-etag.js";
 import { humanSize } from "../content/human-size.js";
 import { bySignature } from "../content/mime.js";
-import { mimeAt } from "../content/read-piece.js";
-import type { Reading } from "../content/reading.js";
+import { mimeAt, type Reading } from "../content/reading.js";
 import { type ImageLook, isImageType, lookAtImage } from "./image.js";
 
 const MAX_IMAGE_BYTES = 1_048_576;

@@ -6,10 +6,8 @@ import { counted } from "../../core/errors/wording.js";
 import { runIo } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
-import { holdAnswer } from "../content/answer-room.js";
 import { versionOf } from "../content/file-etag.js";
-import { mimeAt } from "../content/read-piece.js";
-import type { Reading } from "../content/reading.js";
+import { holdAnswer, mimeAt, type Reading } from "../content/reading.js";
 import { renderedOutput } from "./read-rendered.js";
 
 /** Larger files are described. */

@@ -4,12 +4,10 @@ import { type Awaitable, after } from "../../core/io.js";
 import type { ReadRange } from "../../core/ports/backend.js";
 import { isQuicklyParsed } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
-import { holdAnswer } from "../content/answer-room.js";
 import { cutLines } from "../content/cut-to-budget.js";
 import { UTF8 } from "../content/encoding.js";
 import { etagFor } from "../content/file-etag.js";
-import { mimeAt } from "../content/read-piece.js";
-import { type Reading, rangeOf } from "../content/reading.js";
+import { holdAnswer, mimeAt, type Reading, rangeOf } from "../content/reading.js";
 import { textIn } from "../content/text.js";
 import { notebookText } from "./notebook.js";
 

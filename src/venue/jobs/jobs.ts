@@ -1,7 +1,7 @@
 // The job store of a venue: starts, tracks, cancels and forgets jobs; records are in memory only and bounded.
 
+import { extendContext } from "../../core/call/attribute.js";
 import type { Caller } from "../../core/call/caller.js";
-import { extendContext } from "../../core/call/extend-context.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
 import { Overloaded } from "../../core/errors/errors.js";
@@ -18,12 +18,18 @@ import type {
   Submission,
 } from "../../core/ports/job.js";
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
-import { type CallersJob, JobCallers } from "./callers.js";
-import { createJobIds } from "./id.js";
-import { type HearJob, KeptJob } from "./kept-job.js";
-import { failureOf, type Outcome, outcomeOf, recordBytes, startRecord } from "./record.js";
+import {
+  type CallersJob,
+  createJobIds,
+  failureOf,
+  JobCallers,
+  type Outcome,
+  outcomeOf,
+  recordBytes,
+  startRecord,
+} from "./record.js";
 import { JobRetention, type RetentionLimits } from "./retention.js";
-import { type JobRun, RunningJobs } from "./running.js";
+import { type HearJob, type JobRun, KeptJob, RunningJobs } from "./running.js";
 
 export interface JobLimits extends RetentionLimits {
   /** Time a cancellation waits for the job to end, in milliseconds. */

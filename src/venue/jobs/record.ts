@@ -1,12 +1,13 @@
-// Builds job records: at the start of a job, and from its outcome.
+// Job records: at the start of a job, from its outcome; their ids, their sizes, and those of a caller.
 
+import { randomBytes } from "node:crypto";
+import type { Page } from "../../core/call/page.js";
 import { errorCodeOf } from "../../core/errors/error-output.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, internalError } from "../../core/errors/texts.js";
 import type { JobRecord, Submission } from "../../core/ports/job.js";
 import { isObject } from "../../core/unknown.js";
 import type { HostedOperation } from "../catalogue/catalogue.js";
-import { estimateBytes } from "./record-size.js";
 
 /** Bytes counted per record, besides its texts and values. */
 const RECORD_BYTES = 512;
@@ -93,4 +94,152 @@ function hide(input: unknown, hidden: readonly string[]): unknown {
     if (Object.hasOwn(shown, field)) shown[field] = "HIDDEN";
   }
   return shown;
+}
+
+const CONTAINER_BYTES = 24;
+const PLACE_BYTES = 8;
+/** Bytes counted per string, besides its characters: short ones are mostly this. */
+const STRING_BYTES = 16;
+const SCALAR_BYTES = 8;
+/** Maximum values visited; also ends the walk of a cyclic value. */
+const MAX_VALUES = 5_000_000;
+
+/**
+ * Estimates the bytes a value keeps alive; a character counts as one byte, and each key as a string of its own. Nothing is encoded, so long texts cost no
+ * more time than short ones. Iterative, so deep values cannot overflow the stack.
+ *
+ * @returns bytes; `Infinity` for more than five million values
+ */
+export function estimateBytes(value: unknown): number {
+  if (typeof value === "string") return STRING_BYTES + value.length;
+  if (typeof value !== "object" || value === null) return SCALAR_BYTES;
+  if (ArrayBuffer.isView(value)) return CONTAINER_BYTES + value.byteLength;
+  const containers: object[] = [];
+  let bytes = 0;
+  let values = 0;
+  const count = (part: unknown) => {
+    values += 1;
+    bytes += PLACE_BYTES;
+    if (typeof part === "string") bytes += STRING_BYTES + part.length;
+    else if (typeof part !== "object" || part === null) bytes += SCALAR_BYTES;
+    else if (ArrayBuffer.isView(part)) bytes += CONTAINER_BYTES + part.byteLength;
+    else containers.push(part);
+  };
+  containers.push(value);
+  for (let container = containers.pop(); container !== undefined; container = containers.pop()) {
+    bytes += CONTAINER_BYTES;
+    if (Array.isArray(container)) {
+      for (const part of container) count(part);
+    } else {
+      for (const key of Object.keys(container)) {
+        bytes += STRING_BYTES + key.length;
+        count(Reflect.get(container, key));
+      }
+    }
+    if (values > MAX_VALUES) return Number.POSITIVE_INFINITY;
+  }
+  return bytes;
+}
+
+const RANDOM_BYTES = 8;
+/** Ids per call to the random generator: one call costs more than the rest of a short job. */
+const BATCH = 512;
+
+/**
+ * Creates a generator of job ids: 6 bytes of time, 2 of a counter, 8 cryptographically random, as 32 hex digits. Ids
+ * sort in order of creation (up to 65,536 per millisecond) and cannot be guessed from one another.
+ *
+ * @returns a function from the time (milliseconds since the epoch) to the next id
+ */
+export function createJobIds(): (nowMs: number) => string {
+  let random = Buffer.alloc(0);
+  let offset = 0;
+  let lastMs = -1;
+  let time = "";
+  let counter = 0;
+  return (nowMs) => {
+    if (nowMs === lastMs) {
+      counter = (counter + 1) % 0x10000;
+    } else {
+      lastMs = nowMs;
+      time = Math.trunc(nowMs).toString(16).padStart(12, "0").slice(-12);
+      counter = 0;
+    }
+    if (offset === random.length) {
+      random = randomBytes(BATCH * RANDOM_BYTES);
+      offset = 0;
+    }
+    const count = counter.toString(16).padStart(4, "0");
+    const tail = random.toString("hex", offset, offset + RANDOM_BYTES);
+    offset += RANDOM_BYTES;
+    return time + count + tail;
+  };
+}
+
+/** A job among those of one caller: a link of a list, which is quicker to add and to take out than an entry of a set. */
+export interface CallersJob {
+  readonly caller: string;
+  readonly id: string;
+  older: CallersJob | undefined;
+  newer: CallersJob | undefined;
+}
+
+/** The jobs of one caller. */
+interface Jobs {
+  newest: CallersJob | undefined;
+  count: number;
+}
+
+/** Indexes jobs by caller, so that listing one caller's jobs does not scan all of them. */
+export class JobCallers {
+  readonly #jobs = new Map<string, Jobs>();
+
+  /** Number of callers with at least one job. */
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  /** Adds a job as the newest of its caller. @returns what {@link remove} takes */
+  add(caller: string, id: string): CallersJob {
+    let jobs = this.#jobs.get(caller);
+    if (jobs === undefined) {
+      jobs = { newest: undefined, count: 0 };
+      this.#jobs.set(caller, jobs);
+    }
+    const job: CallersJob = { caller, id, older: jobs.newest, newer: undefined };
+    if (jobs.newest !== undefined) jobs.newest.newer = job;
+    jobs.newest = job;
+    jobs.count += 1;
+    return job;
+  }
+
+  /** Once for each job. */
+  remove(job: CallersJob): void {
+    const jobs = this.#jobs.get(job.caller);
+    if (jobs === undefined) return;
+    if (job.older !== undefined) job.older.newer = job.newer;
+    if (job.newer === undefined) jobs.newest = job.older;
+    else job.newer.older = job.older;
+    jobs.count -= 1;
+    if (jobs.count === 0) this.#jobs.delete(job.caller);
+  }
+
+  count(caller: string): number {
+    return this.#jobs.get(caller)?.count ?? 0;
+  }
+
+  /** A page of a caller's job ids, newest first. */
+  newest(caller: string, { offset, limit }: Page): string[] {
+    const ids: string[] = [];
+    let job = this.#jobs.get(caller)?.newest;
+    for (let at = 0; job !== undefined && at < offset + limit; at++) {
+      if (at >= offset) ids.push(job.id);
+      job = job.older;
+    }
+    return ids;
+  }
+
+  clear(): void {
+    this.#jobs.clear();
+  }
 }

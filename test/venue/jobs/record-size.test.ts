@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { estimateBytes } from "../../../src/venue/jobs/record-size.js";
+import { estimateBytes } from "../../../src/venue/jobs/record.js";
 
 describe("the size of a record", () => {
   test.each<[string, unknown, number]>([

@@ -4,8 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
-import { bearerOf, isBasic } from "../dav/basic.js";
-import { davCors, isDav } from "../dav/dav.js";
+import { bearerOf, davCors, isBasic, isDav } from "../dav/dav.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { isPreflight, originHeaders, preflightHeaders } from "../plumbing/cors.js";
@@ -20,10 +19,8 @@ import {
   unsupportedScheme,
 } from "../plumbing/http-error.js";
 import { isLogin, isWorkspace, needsCaller, unmapped } from "../routes.js";
-import { awaitsContinue } from "./expect.js";
-import { refuseEmbedding } from "./fetch-metadata.js";
-import { refuse } from "./host-and-origin.js";
-import { linger } from "./linger.js";
+import { awaitsContinue, linger } from "./connections.js";
+import { refuse, refuseEmbedding } from "./host-and-origin.js";
 
 /** Makes all decisions about a request that precede its endpoint and the reading of its body. */
 export class Admission {

@@ -8,7 +8,6 @@ import type { HttpDav, HttpHost } from "../host.js";
 import type { CorsArea } from "../plumbing/cors.js";
 import { explain } from "../plumbing/explain.js";
 import { HttpError, methodNotAllowed } from "../plumbing/http-error.js";
-import { isBasic } from "./basic.js";
 import { DavCall } from "./call.js";
 import { sendDavError } from "./errors.js";
 import { Locks } from "./locks/locks.js";
@@ -107,3 +106,16 @@ function requireOwnPage({ method, headers }: FastifyRequest): void {
   if (mode === "navigate" && (method === "GET" || method === "HEAD")) return;
   throw new HttpError(403, "Requests of other sites must not use Basic credentials");
 }
+
+const BASIC = /^basic +([A-Za-z0-9+/]+=*) *$/i;
+
+/** `Authorization` of a Basic request as that of a Bearer request; any other as it is. */
+export function bearerOf(authorization: string): string {
+  if (!isBasic(authorization)) return authorization;
+  const [, encoded = ""] = BASIC.exec(authorization) ?? [];
+  const text = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = text.indexOf(":");
+  return `Bearer ${colon === -1 ? "" : text.slice(colon + 1)}`;
+}
+
+export const isBasic = (authorization: string | undefined): boolean => /^basic(?:\s|$)/i.test(authorization ?? "");

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { aborted } from "../../../core/errors/texts.js";
-import { sendContinue } from "../admission/expect.js";
+import { sendContinue } from "../admission/connections.js";
 
 /** Bytes of a piece: at least, unless no more come for a while, and at most, unless one comes that is larger. */
 const LEAST_BYTES = 65_536;

@@ -2,8 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
-import { attribute } from "../../../core/call/attribute.js";
-import { extendContext } from "../../../core/call/extend-context.js";
+import { attribute, extendContext } from "../../../core/call/attribute.js";
 import { FileAdapterError, httpStatusOf } from "../../../core/errors/errors.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Direction, DownloadInput } from "../../../core/ports/transfer.js";

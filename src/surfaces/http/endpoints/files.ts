@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
-import { extendContext } from "../../../core/call/extend-context.js";
+import { extendContext } from "../../../core/call/attribute.js";
 import { hashText } from "../../../core/etag.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";

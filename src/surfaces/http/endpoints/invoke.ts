@@ -9,7 +9,7 @@ import type { MemoryLease } from "../../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
-import { parseJson } from "../admission/json-body.js";
+import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { outputJson, recordText, sendJson } from "../plumbing/answer.js";
 import { abortOnClose } from "../plumbing/connection.js";

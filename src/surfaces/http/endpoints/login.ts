@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from "fastify";
 import { fieldsOf } from "../../../core/unknown.js";
-import { parseJson } from "../admission/json-body.js";
+import { parseJson } from "../admission/read-body.js";
 import type { Login } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import type { FastifyReply } from "fastify";
 import { isPending } from "../../../core/io.js";
 import { fieldsOf } from "../../../core/unknown.js";
-import { parseJson } from "../admission/json-body.js";
+import { parseJson } from "../admission/read-body.js";
 import type { HttpHost, McpHandler } from "../host.js";
 import { COMMON_HEADERS, headersOf, JSON_HEADERS, sendJson } from "../plumbing/answer.js";
 import { abortOnClose, hangUpOf } from "../plumbing/connection.js";

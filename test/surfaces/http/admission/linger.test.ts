@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { linger } from "../../../../src/surfaces/http/admission/linger.js";
+import { linger } from "../../../../src/surfaces/http/admission/connections.js";
 
 const MEBI = 1 << 20;
 

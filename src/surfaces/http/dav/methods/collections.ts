@@ -1,7 +1,7 @@
 // MKCOL and DELETE.
 
 import type { FastifyReply } from "fastify";
-import { announcesBody } from "../../admission/linger.js";
+import { announcesBody } from "../../admission/connections.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
 import { DavError, sendEmpty } from "../errors.js";

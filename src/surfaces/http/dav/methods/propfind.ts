@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from "fastify";
 import type { CallTerms } from "../../../../core/call/terms.js";
-import { announcesBody } from "../../admission/linger.js";
+import { announcesBody } from "../../admission/connections.js";
 import { readBody } from "../../admission/read-body.js";
 import { sendChunks } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";

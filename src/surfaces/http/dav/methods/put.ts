@@ -5,7 +5,7 @@ import { invalidInput } from "../../../../core/errors/texts.js";
 import { hashText } from "../../../../core/etag.js";
 import type { UploadBody } from "../../../../core/ports/streams.js";
 import type { Uploaded } from "../../../../core/ports/transfer.js";
-import { announcesBody } from "../../admission/linger.js";
+import { announcesBody } from "../../admission/connections.js";
 import { isRead } from "../../admission/read-body.js";
 import { uploadOf } from "../../endpoints/files.js";
 import { digestsIn, requireDigests } from "../../plumbing/digests.js";
