@@ -72,7 +72,7 @@ export function helpTopic(words: readonly string[], strict: boolean): HelpTopic 
 }
 
 /** Shells that `completion` writes scripts for. */
-export const SHELLS = ["bash", "zsh", "fish"] as const;
+export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
 export type Shell = (typeof SHELLS)[number];
 

@@ -48,12 +48,13 @@ Asks /healthz of a running venue, for two seconds at most, and says ok. For HEAL
 
 Exit status: 0 healthy, 1 not, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  completion: `venue-files completion bash|zsh|fish
+  completion: `venue-files completion bash|zsh|fish|powershell
 
 Prints a script by which the shell completes commands, options, clients, and ROOT:PATH by asking the venue.
 
 Example: eval "$(venue-files completion bash)"        in ~/.bashrc; likewise zsh in ~/.zshrc
          venue-files completion fish | source         in ~/.config/fish/config.fish
+         venue-files completion powershell | Out-String | Invoke-Expression        in $PROFILE
 
 Exit status: 0 done, 64 usage
 `,

@@ -5,6 +5,7 @@ import { SHELLS, type Shell } from "../arguments/command-name.js";
 import { FILE_COMMANDS, FILE_OPTIONS } from "../arguments/files/options.js";
 import { COMMANDS, OPTIONS, type OptionName } from "../arguments/options.js";
 import { CLIENTS } from "../init/clients.js";
+import { powershellScript } from "./powershell.js";
 
 /** Completions by command of one or two words. */
 interface Tables {
@@ -45,8 +46,10 @@ const fileValues = toOptions(FILE_VALUES.filter((name) => OPTIONS[name].type ===
 
 /** The script that a shell evaluates: `eval "$(venue-files completion bash)"`. */
 export function completionScript(shell: Shell): string {
-  return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](tables());
+  return { bash: bashScript, zsh: zshScript, fish: fishScript, powershell }[shell](tables());
 }
+
+const powershell = (all: Tables): string => powershellScript({ ...all, clients: Object.keys(CLIENTS), fileValues });
 
 /** Commands with the same options share a line. */
 function caseLines(

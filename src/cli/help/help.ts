@@ -27,7 +27,7 @@ const GENERAL = `venue-files: file access for agents, over HTTP, MCP and ACP, an
 Begin
   init [FOLDER]           write a configuration; --for CLIENT: into the files of an MCP client too
   doctor                  what this machine offers, and what it lacks
-  completion SHELL        completion of commands, roots and paths, for bash, zsh or fish
+  completion SHELL        completion of commands, roots and paths, for bash, zsh, fish or PowerShell
   Example: venue-files init --root docs=./docs --for claude-code
 
 Serve and configure

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { describeWhere, needs } from "../../needs.js";
 import { runHere } from "../in-process.js";
 import { CLI, cleanUp, makeFolder } from "../process.js";
@@ -24,20 +24,50 @@ beforeAll(() => {
   folder = makeFolder({ "docs/read me.md": "", "docs/sub/a.txt": "", "docs/sea.txt": "", "venue.json5": "{}" });
 });
 
-test.each(["bash", "zsh", "fish"])("the script for %s is at most 12 kB and names every command", async (shell) => {
-  const { stdout } = await runHere(["completion", shell]);
-  expect(stdout.length).toBeLessThan(12_288);
-  for (const word of ["serve", "init", "grep", "claude-code", "if-match", "__complete"]) expect(stdout).toContain(word);
-  if (has(shell)) {
-    const file = join(folder, `script.${shell}`);
-    writeFileSync(file, stdout);
-    execFileSync(shell, ["-n", file], { env: BARE });
-  }
-});
+test.each(["bash", "zsh", "fish", "powershell"])(
+  "the script for %s is at most 12 kB and names every command",
+  async (shell) => {
+    const { stdout } = await runHere(["completion", shell]);
+    expect(stdout.length).toBeLessThan(12_288);
+    for (const word of ["serve", "init", "grep", "claude-code", "if-match", "__complete"])
+      expect(stdout).toContain(word);
+    if (shell !== "powershell" && has(shell)) {
+      const file = join(folder, `script.${shell}`);
+      writeFileSync(file, stdout);
+      execFileSync(shell, ["-n", file], { env: BARE });
+    }
+  },
+);
 
-test.each(["sh", "powershell"])("there is none for %s, and it says which there are", async (shell) => {
+test.each(["sh", "cmd"])("there is none for %s, and it says which there are", async (shell) => {
   const done = await runHere(["completion", shell]);
   expect(done).toMatchObject({ status: 64, stderr: expect.stringContaining("bash, zsh, fish") });
+});
+
+describe("in PowerShell", () => {
+  let script: string;
+  beforeAll(async () => {
+    script = (await runHere(["completion", "powershell"])).stdout;
+  });
+
+  test("a completer of a program is registered that knows commands, second words, options and clients", () => {
+    expect(script).toContain("Register-ArgumentCompleter -Native -CommandName venue-files -ScriptBlock {");
+    expect(script).toMatch(/^ {4}'key' \{ \$command = "\$one \$\(\$words\[2\]\)"; .*'new','show' \} \}$/m);
+    expect(script).toMatch(/\$_ -in [^}]*'token inspect'[^}]*\} \{ \$options = [^}]*'--help'/);
+    expect(script).toMatch(/'--for' -and \$one -eq 'init'\) \{ \$candidates = [^}]*'claude-code'/);
+    expect(script).toMatch(/\$words\[\$at - 1\] -in '--config',[^)]*\) \{ return \}/);
+  });
+
+  test("brackets and quotes are closed, and nothing that a file is called is run", () => {
+    const code = script.replace(/'[^'\n]*'|"[^"\n]*"/g, '""').replace(/^#.*/, "");
+    expect(code).not.toMatch(/['`]/);
+    for (const pair of ["{}", "()", "[]"]) {
+      const [open = "", close = ""] = pair;
+      expect([pair, code.split(open).length]).toEqual([pair, code.split(close).length]);
+    }
+    expect(script).toContain("-replace \"['\\u2018-\\u201b]\", '$0$0')");
+    expect(script).not.toMatch(/Invoke-Expression\s+\$|iex/);
+  });
 });
 
 describeWhere(has("bash"), "there is no bash")("in bash", () => {

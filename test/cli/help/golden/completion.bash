@@ -29,7 +29,7 @@ _venue_files_words() {
     audit) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="verify";;
     backup) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="create restore";;
     drive) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="ls export import merge verify gc upgrade export-key import-key";;
-    completion) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="bash zsh fish";;
+    completion) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="bash zsh fish powershell";;
   esac
   case "$command" in
     "init") options="--root --for --name --port --yes --print --force --help";;

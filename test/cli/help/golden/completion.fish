@@ -8,7 +8,7 @@ complete -c venue-files -n '__fish_seen_subcommand_from lock' -a 'ls drop'
 complete -c venue-files -n '__fish_seen_subcommand_from audit' -a 'verify'
 complete -c venue-files -n '__fish_seen_subcommand_from backup' -a 'create restore'
 complete -c venue-files -n '__fish_seen_subcommand_from drive' -a 'ls export import merge verify gc upgrade export-key import-key'
-complete -c venue-files -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
+complete -c venue-files -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish powershell'
 complete -c venue-files -n '__fish_seen_subcommand_from init serve check mcp call acp $__venue_files_paths' -l root -r -F
 complete -c venue-files -n '__fish_seen_subcommand_from init grant link token' -l for -x
 complete -c venue-files -n '__fish_seen_subcommand_from init find' -l name
