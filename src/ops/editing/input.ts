@@ -1,8 +1,10 @@
-// Parses the edits of `file:edit`, in either form.
+// The input of `file:edit` in either form, and the turns of edits that depend on what a file holds.
 
 import { invalidInput } from "../../core/errors/texts.js";
+import type { FileCall } from "../../core/ports/operation.js";
 import type { EditInput } from "../../schema/types.js";
 import { checkEncoding } from "../content/encoding.js";
+import { placeKey } from "../content/file-etag.js";
 import type { Edit } from "./match.js";
 
 /** The edits of an input, given as a list or in short form; none where only line ends change. @throws INVALID_INPUT */
@@ -94,3 +96,25 @@ function checkWellFormed(texts: Readonly<Record<"oldText" | "newText", string | 
 }
 
 const shown = (pointer: string): string => pointer.slice(1).replaceAll("/", ".");
+
+/**
+ * Runs `work` once the earlier changes of these files have ended, in order of arrival. A file that goes by another name, or
+ * that another process changes, is not waited for: there the commit finds the conflict.
+ *
+ * @throws ABORTED, TIMEOUT while it waits
+ */
+export function inTurn<T>(places: readonly [FileCall, ...FileCall[]], work: () => Promise<T>): Promise<T> {
+  const { turns, access } = places[0];
+  // In the same order for all, so that no two calls wait for each other.
+  const keys = [...new Set(places.map(turnKey))].toSorted();
+  const [first = ""] = keys;
+  if (keys.length === 1 && turns.isFree(first)) return turns.run(first, work);
+  const begin = async () => {
+    access.scope.checkpoint();
+    return work();
+  };
+  const run = keys.reduceRight<() => Promise<T>>((next, key) => () => turns.run(key, next), begin);
+  return access.scope.race(run());
+}
+
+const turnKey = (call: FileCall): string => `${call.root.owner ?? ""} ${placeKey(call)}`;

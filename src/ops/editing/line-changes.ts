@@ -1,8 +1,7 @@
 // Finds the lines that replacements change, as the basis of a diff.
 
-import { applyReplacements } from "./apply.js";
-import type { Replacement } from "./match.js";
-import { sharedLines } from "./shared-lines.js";
+import { applyReplacements, type Replacement } from "./match.js";
+import { sharedLines } from "./text-search.js";
 
 /** Most pairs of lines compared to find the common lines of two versions; beyond it, all lines count as changed. */
 const MAX_PAIRS = 40_000;

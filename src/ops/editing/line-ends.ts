@@ -9,7 +9,7 @@ import {
   type Terminator,
   withTerminator,
 } from "../content/terminators.js";
-import { sharedLines } from "./shared-lines.js";
+import { sharedLines } from "./text-search.js";
 
 /** Most pairs of lines compared to find those that an edit keeps; beyond it, only those at its start and end. */
 const MAX_PAIRS = 4_000_000;

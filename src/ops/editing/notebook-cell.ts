@@ -8,7 +8,7 @@ import { splitLines } from "./line-changes.js";
 import type { Edit, Replacement } from "./match.js";
 import { type Original, textAfter } from "./original.js";
 import { planOf } from "./plan.js";
-import { sharedLines } from "./shared-lines.js";
+import { sharedLines } from "./text-search.js";
 
 /** Most pairs of lines compared to find those that stay as they are written. */
 const MAX_PAIRS = 1_000_000;

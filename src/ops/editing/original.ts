@@ -1,5 +1,6 @@
 // The text of a file that is edited, with what is needed to write it back in the same form.
 
+import type { CallScope } from "../../core/call/scope.js";
 import { notEncodable, notTextToEdit, otherEncoding, tooLargeToEdit } from "../../core/errors/edit-texts.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict, contentTooLarge } from "../../core/errors/texts.js";
@@ -7,13 +8,13 @@ import { etagOf, expectedOf, isExpected, type Sha256 } from "../../core/etag.js"
 import type { ReadRange } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { isPerhapsOther } from "../content/broken-text.js";
-import { BOM, encodeText, type TextForm } from "../content/encoding.js";
+import { brokenText, isPerhapsOther } from "../content/broken-text.js";
+import { BOM, codecOf, type DecodedText, encodeText, type TextForm, UTF8 } from "../content/encoding.js";
 import { hashWhole, placeKey } from "../content/file-etag.js";
 import { holdAnswer } from "../content/reading.js";
-import { applyReplacements, lengthAfter } from "./apply.js";
-import { decodeFile } from "./decode-file.js";
-import type { Replacement } from "./match.js";
+import { mayBeText } from "../content/text.js";
+import { applyReplacements, lengthAfter, type Replacement } from "./match.js";
+import { yieldIfDue } from "./yield.js";
 
 const ASCII = /^[\0-\x7f]*$/;
 /** Stands for the expected etag in errors, for callers that may not read. */
@@ -126,4 +127,48 @@ export function bytesOf(text: string, { form, size }: Pick<Original, "form" | "s
   const limit = size + call.limits.maxWriteBytes;
   if (bytes.length > limit) throw contentTooLarge(place, bytes.length, limit);
   return bytes;
+}
+
+/** Bytes decoded at once. */
+const PIECE = 524_288;
+const LINE_FEED = 0x0a;
+
+/**
+ * As `decodeText`. Where no encoding is named, a text in which some bytes are no UTF-8 is one too.
+ * @returns `undefined`: the bytes are no text in that encoding
+ */
+async function decodeFile(
+  bytes: Buffer,
+  encoding: string | undefined,
+  scope: CallScope,
+): Promise<DecodedText | undefined> {
+  const codec = codecOf(bytes, encoding);
+  if (codec === undefined) return undefined;
+  const isUnicode = codec === UTF8 || codec.unit === 2;
+  // What the runtime decodes itself takes less time at once than in pieces.
+  let text = isUnicode ? codec.decode(bytes) : await decodePieces(bytes, (piece) => codec.decode(piece), scope);
+  const isBroken = text === undefined && encoding === undefined && codec === UTF8 && mayBeText(bytes);
+  if (isBroken) text = await decodePieces(bytes, (piece) => UTF8.decode(piece) ?? brokenText(piece), scope);
+  if (text === undefined) return undefined;
+  const bom = text.startsWith(BOM);
+  const form = { encoding: codec.name, bom, ...(isBroken ? { isBroken } : {}) };
+  return { text: bom ? text.slice(BOM.length) : text, ...form };
+}
+
+/** Pieces end behind a line: what a byte is may depend on those before it in its line. */
+async function decodePieces(
+  bytes: Buffer,
+  decode: (piece: Buffer) => string | undefined,
+  scope: CallScope,
+): Promise<string | undefined> {
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.length - at <= PIECE ? bytes.length : bytes.indexOf(LINE_FEED, at + PIECE) + 1 || bytes.length;
+    const text = decode(bytes.subarray(at, end));
+    if (text === undefined) return undefined;
+    parts.push(text);
+    at = end;
+    await yieldIfDue(scope);
+  }
+  return parts.join("");
 }

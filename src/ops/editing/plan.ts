@@ -4,8 +4,7 @@ import { ambiguousMatch, noMatch, noSuchLine, overlappingEdits } from "../../cor
 import type { FileCall } from "../../core/ports/operation.js";
 import { BOM } from "../content/encoding.js";
 import { linesAt } from "../content/terminators.js";
-import { findOverlap, type Planned, sortByPosition } from "./apply.js";
-import { type Edit, EditMatcher, MAX_ALL, type Match } from "./match.js";
+import { type Edit, EditMatcher, findOverlap, MAX_ALL, type Match, type Planned, sortByPosition } from "./match.js";
 import { nearestLines, unseenIn } from "./nearest-lines.js";
 import { checkGrowth, type Original } from "./original.js";
 import { yieldIfDue } from "./yield.js";

@@ -3,7 +3,7 @@
 import type { TextChange } from "../../core/call/terms.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { withTerminator } from "../../ops/content/terminators.js";
-import { applyReplacements, firstDifference } from "../../ops/editing/apply.js";
+import { applyReplacements, firstDifference } from "../../ops/editing/match.js";
 import { diffLines } from "../../ops/editing/unified-diff.js";
 
 const MAX_CHARS = 16_000;

@@ -6,7 +6,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import { hashText } from "../../core/etag.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { type Terminator, terminatorsIn, withTerminator } from "../../ops/content/terminators.js";
-import { findOverlap, type Planned, sortByPosition } from "../../ops/editing/apply.js";
+import { findOverlap, type Planned, sortByPosition } from "../../ops/editing/match.js";
 import { nearestLines } from "../../ops/editing/nearest-lines.js";
 import { occurrencesOf } from "../../ops/editing/text-search.js";
 import type { FileOutputs } from "../../schema/types.js";

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { applyPatch, parsePatch } from "diff";
 import fc from "fast-check";
-import { applyReplacements } from "../../../src/ops/editing/apply.js";
-import type { Replacement } from "../../../src/ops/editing/match.js";
+import { applyReplacements, type Replacement } from "../../../src/ops/editing/match.js";
 import { unifiedDiff } from "../../../src/ops/editing/unified-diff.js";
 
 const NUMBERS = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { EditedText, TextChange } from "../../../src/core/call/terms.js";
 import { linesAt, withTerminator } from "../../../src/ops/content/terminators.js";
-import { applyReplacements, firstDifference } from "../../../src/ops/editing/apply.js";
+import { applyReplacements, firstDifference } from "../../../src/ops/editing/match.js";
 import { normaliseLineEnds, reportEdit } from "../../../src/profiles/everruns/edit-diff.js";
 import { parseEdits, planEdits, shownText } from "../../../src/profiles/everruns/edit-file.js";
 import { failureOf } from "../../ops/ground.js";
