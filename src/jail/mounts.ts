@@ -1,7 +1,7 @@
 // Properties of file systems and mounts, read from `statfs`: which cannot be roots, are slow, or fold names.
 
 import { statfsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isLinux, isWindows } from "../core/system.js";
 import { statOfName } from "./stat.js";
 
@@ -64,7 +64,7 @@ export function hasProcHandles(): boolean {
 
 /** Why a directory must not be a root; completes "cannot be a root: …". */
 export function unfitAsRoot(realPath: string): string | undefined {
-  if (realPath === "/" || /^[A-Za-z]:[\\/]?$/.test(realPath)) return "it is the whole file system";
+  if (dirname(realPath) === realPath || /^[A-Za-z]:[\\/]?$/.test(realPath)) return "it is the whole file system";
   if (!isLinux()) return undefined;
   const type = typeOf(realPath);
   if (KERNEL.has(type)) return "it belongs to the kernel";

@@ -8,8 +8,12 @@ import { readConfigSchema } from "../../config/load.js";
 import type { HostRootInput, VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { RootConfig } from "../../core/file-config.js";
+import { isWindows } from "../../core/system.js";
 
 const EXAMPLE = "for example --root docs=./docs or --root ./docs:ro";
+
+const NAMED = /^([^/=]*)=(.*)$/s;
+const NAMED_ON_WINDOWS = /^([^/\\:=]*)=(.*)$/s;
 
 /** A root given on the command line. */
 interface RootArgument {
@@ -21,7 +25,7 @@ interface RootArgument {
 
 /**
  * Parses one `--root` option: `NAME=PATH` or just `PATH`, followed by `:ro` for a read-only root. What stands before the
- * first `=` is a name unless it holds a slash. Only the last `:ro` is an option, so a directory whose name ends in
+ * first `=` is a name unless it holds a slash, on Windows also a backslash or a colon. Only the last `:ro` is an option, so a directory whose name ends in
  * `:ro` is written `NAME=PATH:ro:ro`, or read-write `NAME=PATH:ro/`.
  *
  * @param cwd absolute base directory of relative paths
@@ -30,7 +34,7 @@ interface RootArgument {
  * parseRootArgument("docs=./docs:ro", "/srv"); // { name: "docs", root: { path: "/srv/docs", readOnly: true } }
  */
 export function parseRootArgument(text: string, cwd: string): RootArgument {
-  const [named = "", given = text] = /^([^/=]*)=(.*)$/s.exec(text)?.slice(1) ?? [];
+  const [named = "", given = text] = (isWindows() ? NAMED_ON_WINDOWS : NAMED).exec(text)?.slice(1) ?? [];
   const isNamed = given !== text;
   const { path, readOnly } = splitReadOnly(given);
   if (path === "" || (isNamed && named === "")) throw invalidArgument(text, `expected PATH or NAME=PATH, ${EXAMPLE}`);

@@ -32,7 +32,9 @@ export async function doctor(context: CommandContext): Promise<number> {
   const findings = [
     nodeVersion(),
     await engine(context),
-    native("koffi", "the fast walk of the jail", "openat2 is not used; walks take more system calls"),
+    ...(isLinux()
+      ? [native("koffi", "the fast walk of the jail", "openat2 is not used; walks take more system calls")]
+      : []),
     native("lmdb", "drives on disk and the journal", "drives are in memory only, and there is no journal"),
     await sandbox(context),
     ...limits(),

@@ -4,6 +4,7 @@ import { parse, resolve } from "node:path";
 import { basename } from "node:path/posix";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { isADirectory } from "../../core/errors/texts.js";
+import { isWindows } from "../../core/system.js";
 import { type FilePlace, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { EXIT, STREAM } from "../context.js";
@@ -86,10 +87,13 @@ async function* fileContent(place: FilePlace, session: FileSession): AsyncGenera
   }
 }
 
+/** On Windows: `C:\out.txt`, which no root is meant by. */
+const isOnDrive = (word: string): boolean => isWindows() && /^[a-z]:[\\/]/i.test(word);
+
 /** Splits the words into places in roots, and an optional local target at the end. */
 function parseGetWords(words: readonly string[]): { places: readonly FilePlace[]; local: string | undefined } {
   const last = words.at(-1);
-  const isLocal = words.length > 1 && last !== undefined && !/^[^/.]+:/.test(last);
+  const isLocal = words.length > 1 && last !== undefined && (isOnDrive(last) || !/^[^/.]+:/.test(last));
   const places = (isLocal ? words.slice(0, -1) : words).map(placeOf);
   if (places.length === 0) throw new UsageError("'get' takes ROOT:PATH… and FILE: venue-files get docs:a.txt a.txt");
   return { places, local: isLocal ? last : undefined };

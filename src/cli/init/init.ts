@@ -197,7 +197,12 @@ async function addTo(client: Client, { folder, config, command, session }: Task)
   say(`${shown}:\n`);
   for (const line of patch.split("\n").slice(3)) {
     if (line !== "")
-      say(paint(escapeText(line), line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "hunk"));
+      say(
+        paint(
+          escapeText(line.replace(/\r$/, "")),
+          line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "hunk",
+        ),
+      );
   }
   if (command.print) return true;
   if (!command.yes && !/^y/i.test((session.asker.canAsk && (await session.asker.ask("Write it? [y/N]: "))) || "")) {
