@@ -1,9 +1,8 @@
 // Entry of the process that reads a journal which may be damaged: a damaged page can end whoever reads it.
 
 import type { Table } from "../database/shared-database.js";
-import type { EntryRow, KeptRow } from "./rows.js";
+import { countedBytes, type EntryRow, type KeptRow, putEntry, putKept } from "./rows.js";
 import { addTotals, decode, giveUp, key, openTables, type Tables, trashKeyOf } from "./tables.js";
-import { countedBytes, putEntry, putKept } from "./write-rows.js";
 
 /** Takes more pages than one list of free ones has, so that all are looked at. */
 const PROBE_BYTES = 4_194_304;

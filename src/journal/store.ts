@@ -7,11 +7,10 @@ import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { overwriteFree } from "../database/overwrite-free.js";
 import { hasDamaged, INDEX, keepTrashKey, keptTrashKey, markClosed, stillThere } from "./check-tables.js";
 import { type LeftNotes, PendingLog } from "./pending-log.js";
-import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
+import { type EntryRow, type KeptRow, keptRowOf, type PendingRow, removeOne, resizeKept } from "./rows.js";
 import { decode, encode, key, openTables, sharesOf, type Tables, type Totals, totalsOf, trashKeyOf } from "./tables.js";
 import { type IndexText, putWaiting, type Waiting, WaitingEntries } from "./waiting-entries.js";
 import { idsAtPath, newestIds, oldestIds } from "./walk-ids.js";
-import { keptRowOf, removeOne, resizeKept } from "./write-rows.js";
 
 /** How long an entry waits for others, so that they share a transaction. */
 const WAIT_MS = 10;

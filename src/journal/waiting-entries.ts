@@ -1,9 +1,8 @@
 // Entries of a journal that are not written yet. They wait a moment for others, and where nothing can be written, for that.
 
 import type { EntryNote } from "../core/ports/changes/journal.js";
-import { type EntryRow, indexesOf, type KeptRow } from "./rows.js";
+import { countedBytes, type EntryRow, indexesOf, type KeptRow, noteOn, putEntry, putKept, withNote } from "./rows.js";
 import { addTotals, type Indexed, key, type Tables, type Totals } from "./tables.js";
-import { countedBytes, noteOn, putEntry, putKept, withNote } from "./write-rows.js";
 
 /** What is written in one transaction, in bytes. */
 const BATCH_BYTES = 4_194_304;

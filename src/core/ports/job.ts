@@ -1,8 +1,8 @@
 // Port of jobs: their records, how a surface submits a call, and what callers can do with their own jobs.
 
-import type { Abortable } from "../call/abortable.js";
 import type { Caller } from "../call/caller.js";
 import type { Page, Paged } from "../call/page.js";
+import type { Abortable } from "../call/scope.js";
 import type { SurfaceContext } from "./adapter.js";
 
 export type JobStatus = "PENDING" | "STARTED" | "COMPLETE" | "FAILED" | "CANCELLED";

@@ -1,8 +1,8 @@
 // The port between the HTTP surface and the venue.
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { Abortable } from "../../core/call/abortable.js";
 import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
+import type { Abortable } from "../../core/call/scope.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";

@@ -2,7 +2,7 @@
 // answer. A connection is served in this way from its first message to its last, or by the SDK.
 
 import type { JSONRPCMessage, JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/server";
-import { type Abortable, Aborter } from "../../core/call/abortable.js";
+import { type Abortable, Aborter } from "../../core/call/scope.js";
 import { isObject } from "../../core/unknown.js";
 import type { McpHost } from "./host.js";
 import type { LineTransport } from "./line-transport.js";

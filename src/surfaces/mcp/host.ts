@@ -1,7 +1,7 @@
 // The port between the MCP surface and the venue.
 
-import type { Abortable } from "../../core/call/abortable.js";
 import type { ReportProgress } from "../../core/call/progress.js";
+import type { Abortable } from "../../core/call/scope.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { ClientQuestion } from "../../core/ports/effect.js";

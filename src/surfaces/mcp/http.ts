@@ -7,8 +7,8 @@ import {
   type McpRequestContext,
   SERVER_INFO_META_KEY,
 } from "@modelcontextprotocol/server";
-import type { Abortable } from "../../core/call/abortable.js";
 import type { Caller } from "../../core/call/caller.js";
+import type { Abortable } from "../../core/call/scope.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { isObject } from "../../core/unknown.js";
 import { DetachedCalls } from "./detached-calls.js";

@@ -1,6 +1,6 @@
 // An MCP host that opens after the handshake, once the client has named its roots.
 
-import type { Abortable } from "../../core/call/abortable.js";
+import type { Abortable } from "../../core/call/scope.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { StartedJob } from "../../core/ports/job.js";
 import type { ClientRoots } from "./client-roots.js";

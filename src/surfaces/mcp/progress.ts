@@ -1,7 +1,7 @@
 // Progress notifications of one tool call.
 
-import type { Abortable } from "../../core/call/abortable.js";
 import type { ReportProgress } from "../../core/call/progress.js";
+import type { Abortable } from "../../core/call/scope.js";
 
 /** No notification comes before this, nor sooner than this after another one. Milliseconds. */
 const PAUSE_MS = 500;

@@ -1,7 +1,7 @@
 // MCP tools of a venue: lists operations as tools and runs tool calls as jobs. Knows nothing of how messages travel.
 
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import type { Abortable } from "../../core/call/abortable.js";
+import type { Abortable } from "../../core/call/scope.js";
 import { FileAdapterError, Overloaded } from "../../core/errors/errors.js";
 import { escapeText, internalError, timedOut } from "../../core/errors/texts.js";
 import type { MemoryLease } from "../../core/memory.js";

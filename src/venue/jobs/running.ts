@@ -1,8 +1,7 @@
 // The running jobs: admission by number and input size, cancellation, and draining at close.
 
-import type { Abortable } from "../../core/call/abortable.js";
 import { CALLER_SHARE } from "../../core/call/limits.js";
-import type { Cancellation } from "../../core/call/scope.js";
+import type { Abortable, Cancellation } from "../../core/call/scope.js";
 import { Overloaded } from "../../core/errors/errors.js";
 import {
   isTerminal,

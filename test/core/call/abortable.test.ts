@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { Aborter } from "../../../src/core/call/abortable.js";
+import { Aborter } from "../../../src/core/call/scope.js";
 
 test("tells its listener once, and not one that was removed", () => {
   const heard: string[] = [];

@@ -2,8 +2,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { type Abortable, Aborter } from "../../../core/call/abortable.js";
-import type { Cancellation } from "../../../core/call/scope.js";
+import { type Abortable, Aborter, type Cancellation } from "../../../core/call/scope.js";
 
 /** Notices that the client disconnects before it has the response. */
 export class HangUp implements Cancellation {
