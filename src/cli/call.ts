@@ -9,9 +9,8 @@ import { escapeText, internalError } from "../core/errors/texts.js";
 import { type Log, silentLog } from "../core/ports/log.js";
 import { parseInput, RefusedJson } from "../schema/exact-json.js";
 import { nearestName } from "../schema/nearest.js";
-import type { Command } from "./arguments/arguments.js";
 import { UsageError } from "./arguments/options.js";
-import type { RemoteVenue } from "./arguments/remote.js";
+import type { OwnCalls, RemoteVenue } from "./arguments/remote.js";
 import type { VenueCalls } from "./calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load-config.js";
@@ -29,7 +28,11 @@ const STDIN = "-";
 /** The venue judges by its own limits; this one only ends what would never end. */
 const MAX_REMOTE_INPUT_BYTES = 256 * 2 ** 20;
 
-type Call = Extract<Command, { name: "call" }>;
+interface Call extends OwnCalls {
+  readonly operation: string;
+  /** JSON text; `-`: standard input. */
+  readonly input: string;
+}
 
 /** `venue-files call`: runs one operation, here or on the venue of `--url`, and prints its output. */
 export async function call(command: Call, context: CommandContext): Promise<number> {

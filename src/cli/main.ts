@@ -3,104 +3,57 @@
 import { ConfigError } from "../config/errors.js";
 import { describeError } from "../core/errors/describe-error.js";
 import { packageVersion } from "../version.js";
-import { type Command, parseCommandLine } from "./arguments/arguments.js";
-import { helpCommand } from "./arguments/command-name.js";
+import { parseFileLine } from "./arguments/files/options.js";
 import { UsageError } from "./arguments/options.js";
 import { type CommandContext, EXIT, OutputClosed, Unavailable } from "./context.js";
 
 /** Runs a command; errors are told on standard error. @param argv without program and script @returns the exit status */
 export async function main(argv: readonly string[], context: CommandContext): Promise<number> {
   try {
-    return await runParsed(argv, context);
+    return await runLine(argv, context);
   } catch (error) {
-    return explain(error, argv, context);
+    return await explain(error, argv, context);
   }
 }
 
-async function runParsed(argv: readonly string[], context: CommandContext): Promise<number> {
+async function runLine(argv: readonly string[], context: CommandContext): Promise<number> {
   if (argv[0] === COMPLETE) return (await import("./files/complete.js")).complete(argv.slice(1), context);
-  const command = parseCommandLine(argv);
+  const onFiles = parseFileLine(argv);
+  if (onFiles?.name === "file") {
+    const { file } = onFiles.source;
+    return (await import("./files/files.js")).file(onFiles, context).catch((error: unknown) => locate(error, file));
+  }
+  if (argv.length === 0) return writeHelp((await import("./help/help.js")).START, context);
+  const { COMMANDS } = await import("./commands/all.js");
+  const { findCommand } = await import("./arguments/find-command.js");
+  const { readLine } = await import("./arguments/read.js");
+  const found = findCommand(argv);
+  const { command } = found;
+  const line = readLine(found.args, found);
+  if (line === "version") {
+    context.stdout.write(`${packageVersion()}\n`);
+    return EXIT.ok;
+  }
+  if (line === "help" || found.name === "help") {
+    const { helpText } = await import("./help/help.js");
+    return writeHelp(line === "help" ? helpText(found.topic, false) : helpText(line.words, true), context);
+  }
+  if (command === undefined) throw new UsageError("A command is missing. Try: venue-files serve");
   try {
-    return await run(command, context);
+    return await command.run(line, context, COMMANDS);
   } catch (error) {
-    const source = "source" in command ? command.source : undefined;
-    const file = typeof source === "object" ? source.file : undefined;
-    if (file === undefined || !(error instanceof ConfigError)) throw error;
-    throw (await import("./load-config.js")).locateProblems(error, file);
+    const { config } = line.values;
+    return locate(error, command.locates === true && typeof config === "string" ? config : undefined);
   }
 }
 
 /** The command that completion scripts call. */
 const COMPLETE = "__complete";
 
-/** Modules are imported per command, so that help and usage errors appear without delay. */
-async function run(command: Command, context: CommandContext): Promise<number> {
-  switch (command.name) {
-    case "help":
-      return writeHelp((await import("./help/help.js")).helpText(command.topic), context);
-    case "version":
-      context.stdout.write(`${packageVersion()}\n`);
-      return EXIT.ok;
-    case "serve":
-      return (await import("./serve/serve.js")).serve(command, context);
-    case "check":
-      return (await import("./checks/check.js")).check(command, context);
-    case "init":
-      return (await import("./init/init.js")).init(command, context);
-    case "doctor":
-      return (await import("./checks/doctor.js")).doctor(context);
-    case "health":
-      return (await import("./checks/health.js")).health(command, context);
-    case "completion":
-      context.stdout.write((await import("./help/completion.js")).completionScript(command.shell));
-      return EXIT.ok;
-    case "mcp":
-      return (await import("./mcp/mcp.js")).mcp(command, context);
-    case "call":
-      return (await import("./call.js")).call(command, context);
-    case "acp":
-      return (await import("./acp/acp.js")).acp(command, context);
-    case "key new":
-      return (await import("./tokens/key.js")).keyNew(command, context);
-    case "key show":
-      return (await import("./tokens/key.js")).keyShow(command, context);
-    case "grant":
-      return (await import("./tokens/grant.js")).grant(command, context);
-    case "token inspect":
-      return (await import("./tokens/inspect.js")).tokenInspect(command, context);
-    case "token identity":
-      return (await import("./tokens/identity-token.js")).tokenIdentity(command, context);
-    case "backup create":
-      return (await import("./backup/create.js")).backupCreate(command, context);
-    case "backup restore":
-      return (await import("./backup/restore.js")).backupRestore(command, context);
-    case "drive ls":
-    case "drive export":
-    case "drive import":
-    case "drive merge":
-    case "drive verify":
-    case "drive gc":
-    case "drive upgrade":
-    case "drive export-key":
-    case "drive import-key":
-      return (await import("./drives/drives.js")).drive(command, context);
-    case "file":
-      return (await import("./files/files.js")).file(command, context);
-    case "file help":
-      return writeHelp((await import("./help/files.js")).fileHelp(command.topic), context);
-    case "revoke":
-      return (await import("./tokens/revoke.js")).revoke(command, context);
-    case "link":
-    case "token issue":
-    case "token ls":
-    case "token revoke":
-    case "approvals":
-    case "lock ls":
-    case "lock drop":
-      return (await import("./access/access.js")).access(command, context);
-    case "audit verify":
-      return (await import("./audit/verify.js")).auditVerify(command, context);
-  }
+/** @throws the error; problems of a configuration with their places */
+async function locate(error: unknown, file: string | undefined): Promise<never> {
+  if (file === undefined || !(error instanceof ConfigError)) throw error;
+  throw (await import("./load-config.js")).locateProblems(error, file);
 }
 
 /** Help texts fit 120 columns; a narrower terminal gets them wrapped. */
@@ -111,9 +64,10 @@ async function writeHelp(text: string, { stdout }: CommandContext): Promise<numb
   return EXIT.ok;
 }
 
-function explain(error: unknown, argv: readonly string[], { stderr }: CommandContext): number {
+async function explain(error: unknown, argv: readonly string[], { stderr }: CommandContext): Promise<number> {
   const say = (text: string) => stderr.write(`${text}\n`);
   if (error instanceof UsageError) {
+    const { helpCommand } = await import("./help/help.js");
     say(`${error.message}\nSee: ${helpCommand(argv)}`);
     return EXIT.usage;
   }

@@ -2,11 +2,11 @@
 
 import { userInfo } from "node:os";
 import { createInterface } from "node:readline/promises";
+import type { Capability } from "../../core/call/capability.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { EffectState } from "../../core/ports/effect.js";
 import type { HolderEntry } from "../../venue/operations/auth/list.js";
-import type { AccessCommand } from "../arguments/commands/access.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { Callers, tokensThere } from "../calls/callers.js";
 import { type CommandContext, EXIT, print } from "../context.js";
@@ -14,31 +14,17 @@ import { loadCaps } from "../load-config.js";
 import type { NameOf } from "../output/history-lines.js";
 import { jsonText } from "../output/json.js";
 import { table } from "../output/table.js";
-import { type Desk, openRunningCalls } from "./running-calls.js";
+import { type Desk, openRunningCalls, type RunningTarget } from "./running-calls.js";
 
-/** Runs a command on a venue that runs. */
-export async function access(command: AccessCommand, context: CommandContext): Promise<number> {
-  const calls = openRunningCalls(command.target, context);
+/** Works at a venue that runs. @returns the exit status */
+export async function atDesk(
+  target: RunningTarget,
+  context: CommandContext,
+  work: (desk: Desk) => Promise<number>,
+): Promise<number> {
+  const calls = openRunningCalls(target, context);
   try {
-    switch (command.name) {
-      case "link":
-      case "token issue":
-        return await issue(command, { calls, context });
-      case "token ls":
-        return await list(command.json, { calls, context });
-      case "token revoke":
-        return await revoke(command, { calls, context });
-      case "approvals":
-        return await approvals(command.json, { calls, context });
-      case "lock ls":
-        return await listLocks(command.json, { calls, context });
-      case "lock drop":
-        for (const id of command.ids) {
-          await calls.run("lock:drop", { id });
-          await print(context, `${escapeText(id)} is dropped\n`);
-        }
-        return EXIT.ok;
-    }
+    return await work({ calls, context });
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
     context.stderr.write(`${escapeText(error.message)}\n`);
@@ -46,6 +32,16 @@ export async function access(command: AccessCommand, context: CommandContext): P
   } finally {
     await calls.close();
   }
+}
+
+/** What a link or token may do. */
+export interface WantedAccess {
+  readonly label: string | undefined;
+  readonly capabilities: readonly Capability[];
+  /** A file with a list of capabilities. */
+  readonly capsFile: string | undefined;
+  readonly lifetimeSeconds: number | undefined;
+  readonly json: boolean;
 }
 
 interface Issued {
@@ -56,15 +52,13 @@ interface Issued {
   readonly note?: string;
 }
 
-async function issue(
-  command: Extract<AccessCommand, { name: "link" | "token issue" }>,
-  { calls, context }: Desk,
-): Promise<number> {
-  const { label, capabilities, capsFile, lifetimeSeconds, json } = command;
+/** `venue-files link` and `token issue`. */
+export async function issue(kind: "link" | "token", wanted: WantedAccess, { calls, context }: Desk): Promise<number> {
+  const { label, capabilities, capsFile, lifetimeSeconds, json } = wanted;
   const caps = capsFile === undefined ? capabilities : (loadCaps(capsFile) ?? []);
-  const isLink = command.name === "link";
+  const isLink = kind === "link";
   const issued = (await calls.run("auth:issue", {
-    label: label ?? `${isLink ? "link" : "token"} by ${userInfo().username}`,
+    label: label ?? `${kind} by ${userInfo().username}`,
     ...(caps.length === 0 ? {} : { caps }),
     ...(lifetimeSeconds === undefined ? {} : { lifetimeSeconds }),
     ...(isLink ? { link: true } : {}),
@@ -86,7 +80,8 @@ interface Page {
   readonly nextCursor?: string;
 }
 
-async function list(json: boolean, { calls, context }: Desk): Promise<number> {
+/** `venue-files token ls` */
+export async function listTokens(json: boolean, { calls, context }: Desk): Promise<number> {
   let cursor: string | undefined;
   const rows: (readonly string[])[] = [];
   do {
@@ -114,13 +109,20 @@ function rowOf({ kind, id = "", label, did = "", grants, expires, lastUsed, revo
   );
 }
 
-async function revoke(
-  { ids, keep }: Extract<AccessCommand, { name: "token revoke" }>,
-  { calls, context }: Desk,
-): Promise<number> {
+/** `venue-files token revoke` */
+export async function revokeTokens(ids: readonly string[], keep: boolean, { calls, context }: Desk): Promise<number> {
   for (const id of ids) {
     await calls.run("auth:revoke", { id, ...(keep ? { keep } : {}) });
     await print(context, `${escapeText(id)} is revoked${keep ? ", and what it made goes on" : ""}\n`);
+  }
+  return EXIT.ok;
+}
+
+/** `venue-files lock drop` */
+export async function dropLocks(ids: readonly string[], { calls, context }: Desk): Promise<number> {
+  for (const id of ids) {
+    await calls.run("lock:drop", { id });
+    await print(context, `${escapeText(id)} is dropped\n`);
   }
   return EXIT.ok;
 }
@@ -136,7 +138,8 @@ interface HeldLock {
   readonly until: number;
 }
 
-async function listLocks(json: boolean, { calls, context }: Desk): Promise<number> {
+/** `venue-files lock ls` */
+export async function listLocks(json: boolean, { calls, context }: Desk): Promise<number> {
   const { locks } = (await calls.run("lock:list", {})) as { readonly locks: readonly HeldLock[] };
   if (json) for (const lock of locks) await print(context, `${jsonText(lock)}\n`);
   else if (locks.length > 0) {

@@ -5,12 +5,19 @@ import { localTokenFile, stateDirOf } from "../../venue/start/state/place.js";
 import { runningVenues } from "../../venue/start/state/running.js";
 import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { folderOf } from "../../venue/start/state/venue-folder.js";
-import type { RunningTarget } from "../arguments/commands/access.js";
+import type { RemoteVenue } from "../arguments/remote.js";
 import { createHttpCalls } from "../calls/http-calls.js";
 import { openRemoteCalls } from "../calls/remote-calls.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, Unavailable } from "../context.js";
 import { loadConfigs } from "../load-config.js";
+
+/** Which running venue is asked. */
+export interface RunningTarget {
+  /** `undefined`: the one that runs with this state directory. */
+  readonly remote: RemoteVenue | undefined;
+  readonly config: string | undefined;
+}
 
 /** A running venue, and where its answers go. */
 export interface Desk {

@@ -25,7 +25,7 @@ import type { AcpConnection } from "../../surfaces/acp/protocol/connection.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import { type OpenFiles, openFiles } from "../../venue/start/open-files.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import type { AcpCommand } from "../arguments/commands/acp.js";
+import type { OwnCalls } from "../arguments/remote.js";
 import { type CommandContext, codeOf, EXIT, Unavailable } from "../context.js";
 import { loadCaps, loadOneConfig, warn } from "../load-config.js";
 import { coloured, plain } from "../output/paint.js";
@@ -36,6 +36,17 @@ import { auditLine, auditView, modifiedView, safeLines } from "./view.js";
 
 /** How long an agent may take to exit after closing its side, in milliseconds. */
 const ENDING_MS = 1000;
+
+interface AcpCommand extends OwnCalls {
+  /** Program and arguments. */
+  readonly agent: readonly string[];
+  /** `undefined`: prompts are lines of standard input. */
+  readonly prompt: string | undefined;
+  /** Answer to the agent's requests to change something. */
+  readonly answer: "ask" | "allow" | "reject";
+  /** Clone the roots before each command, so that everything it changes can be undone. */
+  readonly snapshot: boolean;
+}
 
 /** Context of one run of `acp`. */
 interface Run {

@@ -3,7 +3,6 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
 import type { ApprovalAnswer, ApprovalRequest } from "../../surfaces/acp/review/approval.js";
-import type { AcpCommand } from "../arguments/commands/acp.js";
 import type { CommandContext } from "../context.js";
 import { coloured, plain } from "../output/paint.js";
 import type { LineAsker } from "./line-asker.js";
@@ -29,7 +28,7 @@ const ANSWERS: Readonly<Record<string, ApprovalAnswer>> = {
 const QUESTION = "Allow it? [y]es, [n]o, [a]lways in this root, ne[v]er in this root: ";
 
 export function createAnswers(
-  rule: AcpCommand["answer"],
+  rule: "ask" | "allow" | "reject",
   { lines, context: { stdout } }: { lines: LineAsker; context: CommandContext },
 ): Answers {
   const paint = stdout.isTTY === true ? coloured : plain;

@@ -19,16 +19,37 @@ import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import { silentLog } from "../../core/ports/log.js";
 import { fieldsOf } from "../../core/unknown.js";
+import { otherDidKey } from "../../ucan/token/key-types.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { existingIdentity } from "../../venue/identity/own-access.js";
 import { stateDirOf } from "../../venue/start/state/place.js";
-import type { AuditVerifyCommand } from "../arguments/commands/audit.js";
+import { UsageError } from "../arguments/options.js";
 import { type CommandContext, codeOf, EXIT, print } from "../context.js";
 import { loadOptionalConfig } from "../load-config.js";
 import { jsonText } from "../output/json.js";
 
+interface AuditVerifyCommand {
+  /** Empty: those of the configuration. */
+  readonly files: readonly string[];
+  readonly did: string | undefined;
+  readonly config: string | undefined;
+  readonly json: boolean;
+}
+
+/** @throws UsageError */
+function checkCommand({ files, did, config }: AuditVerifyCommand): void {
+  if (files.length === 0 && config === undefined) {
+    throw new UsageError("'audit verify' needs the files of an audit, or --config. Example: audit verify audit.jsonl*");
+  }
+  const not = did === undefined ? undefined : otherDidKey(did);
+  if (did === undefined || (did.startsWith("did:key:") && not === undefined)) return;
+  const hint = "--did must be the did:key of the venue's key, which its DID document lists";
+  throw new UsageError(not === undefined ? hint : `${hint}, not ${not}`);
+}
+
 /** `venue-files audit verify`: whether an audit is as it was written. @throws ConfigError */
 export async function auditVerify(command: AuditVerifyCommand, context: CommandContext): Promise<number> {
+  checkCommand(command);
   const config = loadOptionalConfig(command.config, context.cwd);
   const files = await filesOf(command, config, context);
   const expected = (await Promise.all(files.map((file) => checkpointsOf(file, config, context)))).flat();

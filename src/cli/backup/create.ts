@@ -10,7 +10,6 @@ import { openOwnAccess } from "../../venue/identity/own-access.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { touchesSecrets } from "../../venue/start/state/secrets.js";
 import { packageVersion } from "../../version.js";
-import type { BackupCreate } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT, isSystemError } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
 import { type Manifest, writeBackup } from "./archive.js";
@@ -21,9 +20,19 @@ import { rootSources, withRoots } from "./roots.js";
 const NO_DRIVES =
   "Warning: the drives of this configuration are in memory, so the backup has none. Set 'seedFile' for drives that last\n";
 
+interface BackupCreate {
+  readonly file: string;
+  readonly config: string;
+  readonly drives: boolean;
+  readonly roots: readonly string[];
+  /** A path or `env:NAME`. */
+  readonly passphrase: string | undefined;
+  readonly plaintext: boolean;
+}
+
 export async function backupCreate(command: BackupCreate, context: CommandContext): Promise<number> {
   const { cwd, env } = context;
-  const config = loadOneConfig(command.source, cwd);
+  const config = loadOneConfig({ file: command.config, roots: [] }, cwd);
   const file = resolve(cwd, command.file);
   if (touchesSecrets(file, config, env)) {
     throw new ConfigError([`The backup must lie outside of the state: ${escapeText(command.file)}`], EXIT.config);

@@ -12,7 +12,6 @@ import { silentLog } from "../../core/ports/log.js";
 import { parseRevocations, revokeBefore } from "../../ucan/verify/revocation-list.js";
 import { revocationPlace } from "../../venue/identity/revocation-place.js";
 import { acceptRevocations, openRevocations } from "../../venue/identity/revocations.js";
-import type { BackupRestore } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT, isSystemError } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
 import { linkFault } from "../output/held-folder.js";
@@ -22,9 +21,19 @@ import { passphraseOf } from "./passphrase.js";
 import { openPlaces } from "./places.js";
 import { fillRoots, requireEmptyRoots, withRoots } from "./roots.js";
 
+interface BackupRestore {
+  /** `undefined`: only decides about old tokens. */
+  readonly file: string | undefined;
+  readonly config: string;
+  readonly passphrase: string | undefined;
+  /** A revocation list that is newer than the backup. */
+  readonly revocations: string | undefined;
+  readonly acceptOldTokens: boolean;
+}
+
 export async function backupRestore(command: BackupRestore, context: CommandContext): Promise<number> {
   const { cwd, env, stdout } = context;
-  const config = loadOneConfig(command.source, cwd);
+  const config = loadOneConfig({ file: command.config, roots: [] }, cwd);
   const newer = command.revocations === undefined ? [] : entriesOf(resolve(cwd, command.revocations));
   const isDecided = command.revocations !== undefined || command.acceptOldTokens;
   if (command.file === undefined) {

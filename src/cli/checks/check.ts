@@ -26,7 +26,7 @@ import { NOT_OPENED } from "../../venue/start/state/roots.js";
 import { checkSecretsOutside, knownStateDir } from "../../venue/start/state/secrets.js";
 import { NoStateDir } from "../../venue/start/state/state-dir.js";
 import { packageVersion } from "../../version.js";
-import type { Command } from "../arguments/arguments.js";
+import type { ConfigSource } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadConfigs } from "../load-config.js";
 import { describeVenue, type RevocationFacts, type VenueFacts } from "../output/describe-venue.js";
@@ -35,9 +35,9 @@ import { isLoadable } from "./native.js";
 import { writableConfig } from "./own-file.js";
 
 /** `venue-files check`: describes what `serve` would run with this configuration, or lists all its problems. */
-export async function check(command: Extract<Command, { name: "check" }>, context: CommandContext): Promise<number> {
-  const loaded = loadConfigs(command.source, context.cwd);
-  const { file } = command.source;
+export async function check(source: ConfigSource, context: CommandContext): Promise<number> {
+  const loaded = loadConfigs(source, context.cwd);
+  const { file } = source;
   const keys = file === undefined ? { file: "", positions: new Map() } : locateKeys(file);
   const shared: string[] = [];
   const configs = collectProblems(() => withOwnStateDirs(loaded, context.env), shared) ?? loaded;

@@ -5,17 +5,14 @@ import { request as secureRequest } from "node:https";
 import { localUrl } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
-import type { Command } from "../arguments/arguments.js";
+import type { ConfigSource } from "../arguments/remote.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
 import { loadConfigs } from "../load-config.js";
 
 const PATIENCE_MS = 2000;
 
 /** Asks `/healthz` of every venue that is named. */
-export async function health(
-  { source, url }: Extract<Command, { name: "health" }>,
-  context: CommandContext,
-): Promise<number> {
+export async function health(source: ConfigSource, url: string | undefined, context: CommandContext): Promise<number> {
   const targets =
     url === undefined ? loadConfigs(source, context.cwd).map(targetOf) : [new URL("healthz", withTrailingSlash(url))];
   const faults = (await Promise.all(targets.map(ask))).filter((fault) => fault !== undefined);

@@ -3,8 +3,10 @@
 import type { VenueConfig } from "../../config/types.js";
 import type { OwnerDrives } from "../../drive/engine/owner-drives.js";
 import type { DriveStore } from "../../venue/start/drives.js";
-import type { DriveUser } from "../arguments/commands/drives.js";
 import type { CommandContext } from "../context.js";
+
+/** Owner of the drives, by DID or by key. */
+export type DriveUser = { readonly did: string } | { readonly key: string };
 
 /** Context of a drive command. */
 export interface DriveWork {

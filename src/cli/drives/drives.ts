@@ -8,61 +8,49 @@ import type { Access } from "../../venue/identity/access.js";
 import { openOwnAccess } from "../../venue/identity/own-access.js";
 import { openDriveStore } from "../../venue/start/drives.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import type { DriveCommand, DriveUser } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
 import { shortDid } from "../output/did.js";
 import { jsonText } from "../output/json.js";
 import { keyPlace, openSigningKey, readSeed } from "../tokens/signing-key.js";
-import { checkTokenOutput, putToken } from "../tokens/token-output.js";
-import type { DriveWork } from "./context.js";
-import { checkExport, exportDrives, importDrives } from "./move.js";
-import { collectDrives, listDrives, upgradeDrives, verifyDrives } from "./store.js";
+import { putToken } from "../tokens/token-output.js";
+import type { DriveUser, DriveWork } from "./context.js";
 
-/** `venue-files drive …`: works on the drives of a configuration; whoever can read its key has full access. */
-export async function drive(command: DriveCommand, context: CommandContext): Promise<number> {
-  if (command.name === "drive export-key") checkTokenOutput(command.out, context, "key");
-  if (command.name === "drive export") checkExport(command, context);
-  const config = loadOneConfig({ file: command.config, roots: [] }, context.cwd);
+export { checkTokenOutput } from "../tokens/token-output.js";
+export { checkExport, exportDrives, importDrives, mergeDrives } from "./move.js";
+export { collectDrives, listDrives, upgradeDrives, verifyDrives } from "./store.js";
+
+/** Which drives a command works on. */
+interface DriveTarget {
+  readonly config: string;
+  readonly user?: DriveUser | undefined;
+  readonly drive?: string | undefined;
+  /** Failures are told as JSON. */
+  readonly json?: boolean;
+}
+
+/** Opens the drives of a configuration; whoever can read its key has full access. @param verb told in failures */
+export async function withDrives(
+  verb: string,
+  { target, context }: { readonly target: DriveTarget; readonly context: CommandContext },
+  run: (work: DriveWork) => Promise<number>,
+): Promise<number> {
+  const config = loadOneConfig({ file: target.config, roots: [] }, context.cwd);
   const log = openConfiguredLog(config, context.stderr);
   const access = openOwnAccess(config, { env: context.env, log });
   const didOf = (user: DriveUser) => didOfUser(user, { context, config, access });
-  if ("user" in command && command.user !== undefined) didOf(toUser(command.user));
+  if (target.user !== undefined) didOf(target.user);
   const drives = await openDriveStore(config, { env: context.env, log, key: access.key });
   try {
     const of = (user: DriveUser) => drives.engine.owner(didOf(user));
-    return await run(command, { context, config, drives, didOf, of });
+    return await run({ context, config, drives, didOf, of });
   } catch (error) {
-    return reportFailure(command, error, context);
+    return reportFailure(error, { verb, ...target }, context);
   } finally {
     await drives.close();
   }
 }
-
-function run(command: DriveCommand, work: DriveWork): Promise<number> {
-  switch (command.name) {
-    case "drive ls":
-      return listDrives(command, work);
-    case "drive export":
-      return exportDrives(command, work);
-    case "drive import":
-    case "drive merge":
-      return importDrives(command, work);
-    case "drive verify":
-      return verifyDrives(command, work);
-    case "drive gc":
-      return collectDrives(command, work);
-    case "drive upgrade":
-      return upgradeDrives(command, work);
-    case "drive export-key":
-      return exportKey(command, work);
-    case "drive import-key":
-      return importKey(command, work);
-  }
-}
-
-const toUser = (user: DriveUser | string): DriveUser => (typeof user === "string" ? { did: user } : user);
 
 interface Surroundings {
   readonly context: CommandContext;
@@ -81,23 +69,22 @@ function didOfUser(user: DriveUser, { context, config, access }: Surroundings): 
 }
 
 /** Reports a failed operation. Rethrows other errors. */
-function reportFailure(command: DriveCommand, error: unknown, { stderr }: CommandContext): number {
-  const drive = "drive" in command ? (command.drive ?? "") : "";
-  const verb = command.name.replace(/^drive (merge|import)$/, "import").replace(/^drive /, "");
+function reportFailure(
+  error: unknown,
+  { verb, drive = "", json }: { readonly verb: string } & Pick<DriveTarget, "drive" | "json">,
+  { stderr }: CommandContext,
+): number {
   const known = toCallerError(error, { place: { root: drive, path: "" }, drive, verb });
   if (!(known instanceof FileAdapterError)) throw error;
   const { message, code, data } = known;
-  const isJson = "json" in command && command.json;
-  stderr.write(isJson ? `${jsonText({ error: message, errorCode: code, errorData: data })}\n` : `${message}\n`);
+  stderr.write(json === true ? `${jsonText({ error: message, errorCode: code, errorData: data })}\n` : `${message}\n`);
   return EXIT.failed;
 }
 
 // The commands `drive export-key` and `drive import-key`.
 
-type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
-
 /** `venue-files drive export-key`: prints the key that signs a user's drives, for moving them to another venue. */
-export async function exportKey({ user, out }: CommandOf<"drive export-key">, work: DriveWork): Promise<number> {
+export async function exportKey(user: string, out: string | undefined, work: DriveWork): Promise<number> {
   const { context, drives } = work;
   const did = work.didOf({ did: user });
   const seed = await drives.keys.export(did);
@@ -113,7 +100,7 @@ export async function exportKey({ user, out }: CommandOf<"drive export-key">, wo
 }
 
 /** `venue-files drive import-key`: lets a user own drives here that were signed by an imported key. */
-export async function importKey({ user, file }: CommandOf<"drive import-key">, work: DriveWork): Promise<number> {
+export async function importKey(user: string, file: string, work: DriveWork): Promise<number> {
   const { context, config, drives } = work;
   const did = work.didOf({ did: user });
   const seed = readSeed(file, keyPlace(config, context));

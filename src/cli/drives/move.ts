@@ -11,25 +11,42 @@ import { counted } from "../../core/errors/wording.js";
 import type { DriveMaker } from "../../core/ports/changes/change.js";
 import { viaOf } from "../../dispatch/call/changes.js";
 import type { ExportPiece } from "../../drive/engine/engine.js";
-import type { DriveCommand } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, codeOf, EXIT, print, STREAM } from "../context.js";
 import { jsonText } from "../output/json.js";
 import { type NewFile, openNewFile } from "../output/new-file.js";
 import { createProgress } from "../progress.js";
-import type { DriveWork } from "./context.js";
+import type { DriveUser, DriveWork } from "./context.js";
 
-type ExportCommand = Extract<DriveCommand, { name: "drive export" }>;
-type ImportCommand = Extract<DriveCommand, { name: "drive import" | "drive merge" }>;
+interface ExportTask {
+  readonly user: DriveUser;
+  /** `-`: standard output. */
+  readonly file: string;
+  readonly drive: string | undefined;
+  readonly top: "signed" | "drive" | "owners" | "region";
+  readonly region: "dlfs" | "fs" | undefined;
+  readonly partBytes: number | undefined;
+  readonly json: boolean;
+}
+
+interface ImportTask {
+  readonly user: DriveUser;
+  /** All parts of one export, in order; `-`: standard input. */
+  readonly files: readonly string[];
+  readonly drive: string | undefined;
+  readonly from: string | undefined;
+  readonly source: "reference" | undefined;
+  readonly json: boolean;
+}
 
 /** @throws UsageError if binary output would go to a terminal */
-export function checkExport({ file }: ExportCommand, { stdout }: Pick<CommandContext, "stdout">): void {
+export function checkExport(file: string, { stdout }: Pick<CommandContext, "stdout">): void {
   if (file !== STREAM || stdout.isTTY !== true) return;
   throw new UsageError("The export would be shown on this terminal. Name a file, or pipe it");
 }
 
 /** `venue-files drive export`: writes all drives of a user, or one, to files. */
-export async function exportDrives(command: ExportCommand, work: DriveWork): Promise<number> {
+export async function exportDrives(command: ExportTask, work: DriveWork): Promise<number> {
   const { file, drive, top, region, partBytes, json, user } = command;
   const { context } = work;
   const progress = createProgress(context);
@@ -63,13 +80,17 @@ const onStdout = (context: Pick<CommandContext, "stdout">): ExportFiles => ({
   discard: async () => {},
 });
 
-/** `venue-files drive import` and `merge`: imports the files of one export, all or nothing. */
-export async function importDrives(command: ImportCommand, work: DriveWork): Promise<number> {
-  const { files, drive, from, source, user, json } = command;
+/** `venue-files drive merge`: imports into a drive that is there. */
+export async function mergeDrives(task: ImportTask & { readonly drive: string }, work: DriveWork): Promise<number> {
+  if (!(await work.of(task.user).list()).includes(task.drive)) throw nothingToMerge(task.drive);
+  return importDrives("merge", task, work);
+}
+
+/** `venue-files drive import`: imports the files of one export, all or nothing. @param verb of the log of the drives */
+export async function importDrives(verb: "import" | "merge", task: ImportTask, work: DriveWork): Promise<number> {
+  const { files, drive, from, source, user, json } = task;
   const { context } = work;
   const owner = work.of(user);
-  if (command.name === "drive merge" && !(await owner.list()).includes(command.drive))
-    throw nothingToMerge(command.drive);
   const progress = createProgress(context);
   const options = {
     ...(drive === undefined ? {} : { drive }),
@@ -78,7 +99,7 @@ export async function importDrives(command: ImportCommand, work: DriveWork): Pro
   };
   try {
     const read = files.map((name) => progress.through(readFileOf(name, context)));
-    const report = await owner.importDrive(read, options, operatorFor(command.name.slice("drive ".length)));
+    const report = await owner.importDrive(read, options, operatorFor(verb));
     progress.end();
     const { drives, cells, bytes, refused } = report;
     const into = drives.map(escapeText).join(", ");

@@ -4,20 +4,20 @@ import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import type { DriveCheck } from "../../core/ports/drive-shelf.js";
-import type { DriveCommand } from "../arguments/commands/drives.js";
 import { EXIT, print } from "../context.js";
 import { jsonText } from "../output/json.js";
 import { table } from "../output/table.js";
 import { createProgress } from "../progress.js";
-import type { DriveWork } from "./context.js";
-
-type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
+import type { DriveUser, DriveWork } from "./context.js";
 
 /** Cells younger than this may belong to a change in progress, so collecting them is unsafe. */
 const SAFE_GRACE_SECONDS = 3600;
 
 /** `venue-files drive ls`: lists the drives of one user, or of all users. */
-export async function listDrives({ user, json }: CommandOf<"drive ls">, work: DriveWork): Promise<number> {
+export async function listDrives(
+  { user, json }: { readonly user: DriveUser | undefined; readonly json: boolean },
+  work: DriveWork,
+): Promise<number> {
   const { drives, context } = work;
   const dids = user === undefined ? await usersOf(work) : [work.didOf(user)];
   const rows: string[][] = [];
@@ -37,8 +37,15 @@ async function usersOf({ drives }: DriveWork): Promise<string[]> {
   return dids.sort();
 }
 
+interface VerifyTask {
+  readonly user: DriveUser;
+  readonly drive: string | undefined;
+  readonly clampTimes: boolean;
+  readonly json: boolean;
+}
+
 /** `venue-files drive verify`: reads everything. Exit status 1 if anything is damaged. */
-export async function verifyDrives(command: CommandOf<"drive verify">, work: DriveWork): Promise<number> {
+export async function verifyDrives(command: VerifyTask, work: DriveWork): Promise<number> {
   const { context } = work;
   const owner = work.of(command.user);
   await warnOfOlderVenues(work, work.didOf(command.user));
@@ -110,9 +117,17 @@ function describe(
 const noDrive = (drive: string): Error =>
   adapterError("NOT_FOUND", `There is no drive '${escapeText(drive)}'`, { root: drive, path: "" });
 
+interface CollectTask {
+  readonly graceSeconds: number;
+  readonly dryRun: boolean;
+  readonly json: boolean;
+}
+
 /** `venue-files drive gc`: removes unreferenced cells. Exit status 1, removing nothing, if the store is damaged. */
-export async function collectDrives(command: CommandOf<"drive gc">, { drives, context }: DriveWork): Promise<number> {
-  const { graceSeconds, dryRun, json } = command;
+export async function collectDrives(
+  { graceSeconds, dryRun, json }: CollectTask,
+  { drives, context }: DriveWork,
+): Promise<number> {
   if (graceSeconds < SAFE_GRACE_SECONDS && !dryRun)
     context.stderr.write(
       "Warning: with so short a --grace, stop the venue first: changes under way could be damaged\n",
@@ -135,10 +150,7 @@ export async function collectDrives(command: CommandOf<"drive gc">, { drives, co
 const ONLY_FORMAT = { from: 1, to: 1 };
 
 /** `venue-files drive upgrade`: raises the format of the store. */
-export async function upgradeDrives(
-  { json }: CommandOf<"drive upgrade">,
-  { drives, context }: DriveWork,
-): Promise<number> {
+export async function upgradeDrives(json: boolean, { drives, context }: DriveWork): Promise<number> {
   const { from, to } = (await drives.store.upgrade?.()) ?? ONLY_FORMAT;
   const text =
     from === to

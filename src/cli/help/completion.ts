@@ -1,9 +1,8 @@
 // Completion scripts for shells, made from the tables that command lines are read by. Roots and paths in them come from
 // `venue-files __complete`.
 
-import { SHELLS, type Shell } from "../arguments/command-name.js";
 import { FILE_COMMANDS, FILE_OPTIONS } from "../arguments/files/options.js";
-import { COMMANDS, OPTIONS, type OptionName } from "../arguments/options.js";
+import type { Commands } from "../commands/command.js";
 import { CLIENTS } from "../init/clients.js";
 import { powershellScript } from "./powershell.js";
 
@@ -21,32 +20,32 @@ interface Tables {
 
 const toOptions = (names: readonly string[]): string[] => names.map((name) => `--${name}`);
 
-function tables(): Tables {
+function tables(commands: Commands): Tables {
   const second = new Map<string, string[]>();
   const options = new Map<string, readonly string[]>();
-  for (const [name, given] of Object.entries(COMMANDS)) {
+  for (const [name, { options: own }] of Object.entries(commands)) {
     const [one = "", two] = name.split(" ");
     if (two !== undefined) second.set(one, [...(second.get(one) ?? []), two]);
-    options.set(name, toOptions([...given, "help"]));
+    options.set(name, toOptions([...Object.keys(own), "help"]));
   }
-  second.set("completion", [...SHELLS]);
+  second.set("completion", Object.keys(SCRIPTS));
   const onPaths = Object.keys(FILE_COMMANDS);
   for (const [name, own] of Object.entries(FILE_COMMANDS)) {
     options.set(name, toOptions([...Object.keys(own), ...Object.keys(FILE_OPTIONS)]));
   }
-  const singles = Object.keys(COMMANDS).filter((name) => !name.includes(" "));
+  const singles = Object.keys(commands).filter((name) => !name.includes(" "));
   return { first: [...singles, ...second.keys(), ...onPaths, "help"].filter(isFirst), second, options, onPaths };
 }
 
 const isFirst = (name: string, index: number, all: readonly string[]): boolean => all.indexOf(name) === index;
 
 /** Options whose value is a file or folder of this machine. */
-const FILE_VALUES: readonly OptionName[] = ["config", "root", "caps", "proof", "out", "token", "within"];
-const fileValues = toOptions(FILE_VALUES.filter((name) => OPTIONS[name].type === "string"));
+const FILE_VALUES = ["config", "root", "caps", "proof", "out", "token", "within"];
+const fileValues = toOptions(FILE_VALUES);
 
 /** The script that a shell evaluates: `eval "$(venue-files completion bash)"`. */
-export function completionScript(shell: Shell): string {
-  return { bash: bashScript, zsh: zshScript, fish: fishScript, powershell }[shell](tables());
+export function completionScript(shell: Shell, commands: Commands): string {
+  return SCRIPTS[shell](tables(commands));
 }
 
 const powershell = (all: Tables): string => powershellScript({ ...all, clients: Object.keys(CLIENTS), fileValues });
@@ -162,3 +161,7 @@ const fishScript = (all: Tables): string => {
   after(all.onPaths, `-F -a '${candidates}'`);
   return `${lines.join("\n")}\n`;
 };
+
+const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript, powershell };
+
+export type Shell = keyof typeof SCRIPTS;

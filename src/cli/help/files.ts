@@ -2,7 +2,7 @@
 
 import type { FileCommandName } from "../arguments/files/options.js";
 
-export const GUARD_OPTIONS = `  --read-only             no root may be changed
+const GUARD_OPTIONS = `  --read-only             no root may be changed
   --deny GLOB             hides names in every root; --protect GLOB keeps them from changes: globs, @secrets, @git,
                           @clients, @instructions; may be repeated. --no-protect: else .git and settings of MCP
                           clients in FOLDER and --root may not be changed`;

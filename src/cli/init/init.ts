@@ -13,7 +13,6 @@ import { compileDeny } from "../../path/deny.js";
 import { FOLDER_SETS } from "../../path/pattern-sets.js";
 import { namesBelow, realPath } from "../../process/host-path.js";
 import { createLineAsker, type LineAsker } from "../acp/line-asker.js";
-import type { InitCommand } from "../arguments/commands/init.js";
 import { parseRootArguments } from "../arguments/root.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
 import { loadConfigs } from "../load-config.js";
@@ -30,6 +29,21 @@ const CONFIG = "venue.json5";
 /** Name of the entry in clients' files; in files for all projects with the project's name after it. */
 const ENTRY = "files";
 const MOST_OF_A_NAME = 40;
+
+interface InitCommand {
+  /** `undefined`: the current directory. */
+  readonly folder: string | undefined;
+  /** As given to `--root`. */
+  readonly roots: readonly string[];
+  /** Names of {@link CLIENTS}. */
+  readonly clients: readonly string[];
+  /** Name of the entry in clients' files. */
+  readonly entry: string | undefined;
+  readonly port: number | undefined;
+  readonly yes: boolean;
+  readonly print: boolean;
+  readonly force: boolean;
+}
 
 export async function init(command: InitCommand, context: CommandContext): Promise<number> {
   const asker = createLineAsker(context);

@@ -12,15 +12,21 @@ import { serveMcpStdio } from "../../surfaces/mcp/stdio.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
 import { rootsWithSecrets, touchesSecrets } from "../../venue/start/state/secrets.js";
-import type { Command } from "../arguments/arguments.js";
-import { type ConfigSource, namesRoots } from "../arguments/remote.js";
+import { type ConfigSource, namesRoots, type OwnCalls } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadCaps, loadOneConfig, warn } from "../load-config.js";
 import { ownCaller } from "../own-caller.js";
 import { withProfile } from "../profile.js";
 import { maxHeldBytes, maxMessageBytes } from "./message-size.js";
 
-type McpCommand = Extract<Command, { name: "mcp" }>;
+interface McpCommand extends OwnCalls {
+  /** `undefined`: as configured. */
+  readonly tools: "default" | "full" | undefined;
+  /** Offer only the tools of this profile. */
+  readonly profile: string | undefined;
+  /** Folders below which roots of the client are served. Absent: the client is not asked. */
+  readonly within?: readonly string[];
+}
 
 /** Time a client gets to tell its roots: some ask their user first. */
 const ROOTS_ANSWER_MS = 20_000;

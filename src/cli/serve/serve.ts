@@ -16,18 +16,16 @@ import { announceRunning, runningFile } from "../../venue/start/state/running.js
 import { servesWorkspace } from "../../venue/start/workspace.js";
 import type { OpenLog } from "../../venue/telemetry/log.js";
 import { packageVersion } from "../../version.js";
-import type { Command } from "../arguments/arguments.js";
+import type { ConfigSource } from "../arguments/remote.js";
 import { type CommandContext, codeOf, EXIT, isSystemError, print, Unavailable } from "../context.js";
 import { loadConfigs, locateProblems, warn } from "../load-config.js";
 import { banner, quote } from "../output/banner.js";
 import { listenFailure } from "./listen-failure.js";
 import { createSupervisor } from "./supervisor.js";
 
-type Serve = Extract<Command, { name: "serve" }>;
-
 /** `venue-files serve`: serves every venue of the configuration until stopped. None starts unless all of them can. */
-export async function serve(command: Serve, context: CommandContext): Promise<number> {
-  const configs = configsOf(command, context);
+export async function serve(source: ConfigSource, context: CommandContext): Promise<number> {
+  const configs = configsOf(source, context);
   const stopped = context.untilStopped();
   const logs = configs.map((config) => openConfiguredLog(config, context.stderr));
   const venues = await openAll(configs, logs, context);
@@ -41,7 +39,7 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
       for (const venue of venues) venue.lookForAudit();
       reloaded = reloaded.then(async () => {
         await supervisor.reloading();
-        await reload(venues, command, context);
+        await reload(venues, source, context);
         await supervisor.ready(summaryOf(venues));
       });
     });
@@ -69,8 +67,8 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
 
 const summaryOf = (venues: readonly OpenVenue[]): string => `Serving ${venues.map(({ host }) => host.url).join(", ")}`;
 
-function configsOf(command: Serve, { cwd, env }: CommandContext): readonly VenueConfig[] {
-  const configs = loadConfigs(command.source, cwd);
+function configsOf(source: ConfigSource, { cwd, env }: CommandContext): readonly VenueConfig[] {
+  const configs = loadConfigs(source, cwd);
   const refusals = configs.map(checkListener).filter((refusal) => refusal !== undefined);
   if (refusals.length > 0) throw new ConfigError(refusals, EXIT.config);
   return withOwnStateDirs(configs, env);
@@ -187,10 +185,10 @@ function bannerOf(venue: OpenVenue, port: number | undefined, context: CommandCo
 }
 
 /** Applies a changed configuration file to all venues, or to none if it has a problem. */
-async function reload(venues: readonly OpenVenue[], command: Serve, context: CommandContext): Promise<void> {
+async function reload(venues: readonly OpenVenue[], source: ConfigSource, context: CommandContext): Promise<void> {
   const prepared: PreparedReload[] = [];
   try {
-    const configs = configsOf(command, context);
+    const configs = configsOf(source, context);
     if (configs.length !== venues.length) throw new ConfigError(["venues cannot come or go without a new start"], 78);
     for (const [index, config] of configs.entries()) {
       const change = venues[index]?.prepareReload(config);
@@ -198,12 +196,12 @@ async function reload(venues: readonly OpenVenue[], command: Serve, context: Com
     }
   } catch (err) {
     await Promise.all(prepared.map((change) => change.discard()));
-    const located = locateProblems(err, command.source.file);
+    const located = locateProblems(err, source.file);
     venues[0]?.log.error(
-      { err, at: placesIn(located, command) },
+      { err, at: placesIn(located, source) },
       "configuration not reloaded: the old one stays in force",
     );
-    printReloadFailure(located, command, context);
+    printReloadFailure(located, source, context);
     return;
   }
   for (const [index, { log, adapter }] of venues.entries()) {
@@ -214,7 +212,7 @@ async function reload(venues: readonly OpenVenue[], command: Serve, context: Com
 }
 
 /** Where the mistakes are, as `venue.json5:3:9`; the log leaves out the folder. */
-function placesIn(error: unknown, { source: { file = "" } }: Serve): readonly string[] {
+function placesIn(error: unknown, { file = "" }: ConfigSource): readonly string[] {
   if (!(error instanceof ConfigError)) return [];
   const start = escapeText(file);
   const places = error.problems.filter((text) => text.startsWith(`${start}:`)).map((text) => text.slice(start.length));
@@ -222,7 +220,7 @@ function placesIn(error: unknown, { source: { file = "" } }: Serve): readonly st
 }
 
 /** Tells whoever sits at the terminal why a reload failed; the log may go elsewhere, and leaves out paths. */
-function printReloadFailure(error: unknown, { source }: Serve, { stderr }: CommandContext): void {
+function printReloadFailure(error: unknown, source: ConfigSource, { stderr }: CommandContext): void {
   if (stderr.isTTY !== true || !(error instanceof ConfigError)) return;
   const file = source.file === undefined ? "" : ` of ${escapeText(source.file)}`;
   stderr.write(`The configuration${file} was not reloaded, the old one stays in force:\n${error.message}\n`);

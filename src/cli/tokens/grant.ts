@@ -11,7 +11,6 @@ import { MintError } from "../../ucan/mint/error.js";
 import { type Minted, type MintRules, mint } from "../../ucan/mint/mint.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import { otherDidKey } from "../../ucan/token/key-types.js";
-import type { GrantCommand } from "../arguments/commands/grant.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT } from "../context.js";
@@ -21,6 +20,20 @@ import { type VenueView, viewVenue } from "./inspect.js";
 import { keyPlace, openSigningKey } from "./signing-key.js";
 import { readTokens } from "./token-files.js";
 import { checkTokenOutput, putToken } from "./token-output.js";
+
+/** What is given, to whom, and by whom; keys and tokens are not read yet. */
+interface GrantCommand {
+  readonly to: string;
+  readonly capabilities: readonly Capability[];
+  /** `undefined`: the default lifetime. */
+  readonly lifetimeSeconds: number | undefined;
+  readonly key: string | undefined;
+  readonly config: string | undefined;
+  readonly proofs: readonly string[];
+  readonly profile: "covia" | "ucan-0.8";
+  /** A path; `-`: standard output. */
+  readonly out: string | undefined;
+}
 
 /** `venue-files grant`: signs a UCAN, and describes it on standard error. */
 export async function grant(command: GrantCommand, context: CommandContext): Promise<number> {

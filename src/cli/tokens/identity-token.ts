@@ -2,7 +2,6 @@
 
 import { systemClock } from "../../core/clock.js";
 import { mintIdentity } from "../../ucan/mint/claims.js";
-import type { Command } from "../arguments/arguments.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadOptionalConfig } from "../load-config.js";
@@ -18,7 +17,13 @@ const DEFAULT_MAX_SECONDS = 3600;
 
 /** `venue-files token identity`: mints the bearer token that authenticates the holder of a key to a venue. */
 export async function tokenIdentity(
-  command: Extract<Command, { name: "token identity" }>,
+  command: {
+    readonly to: string;
+    readonly key: string;
+    readonly lifetimeSeconds: number | undefined;
+    readonly config: string | undefined;
+    readonly out: string | undefined;
+  },
   context: CommandContext,
 ): Promise<number> {
   const { to, lifetimeSeconds = LIFETIME_SECONDS, out } = command;

@@ -7,6 +7,7 @@ import type { LinkReport, TokenReport } from "../../authz/token-report.js";
 import { parseConfig } from "../../config/load.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
+import type { Capability } from "../../core/call/capability.js";
 import { systemClock } from "../../core/clock.js";
 import { silentLog } from "../../core/ports/log.js";
 import { type DecodedToken, decodeToken } from "../../ucan/token/decode.js";
@@ -17,7 +18,6 @@ import type { UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import type { Access } from "../../venue/identity/access.js";
 import { openOwnAccess } from "../../venue/identity/own-access.js";
-import type { Command } from "../arguments/arguments.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOptionalConfig } from "../load-config.js";
 import { describeIdentity, describeToken, type RootRights } from "../output/describe-token.js";
@@ -28,7 +28,15 @@ import { readTokensOrStdin } from "./token-files.js";
 
 /** `venue-files token inspect`: reports what tokens grant. Exit status 1 unless all are valid. */
 export async function tokenInspect(
-  command: Extract<Command, { name: "token inspect" }>,
+  command: {
+    /** A path, `env:NAME`, or `-`. */
+    readonly token: string;
+    readonly config: string | undefined;
+    readonly key: string | undefined;
+    /** Capability to check the token for. */
+    readonly wanted: Capability | undefined;
+    readonly json: boolean;
+  },
   context: CommandContext,
 ): Promise<number> {
   const config = loadOptionalConfig(command.config, context.cwd);
@@ -112,7 +120,7 @@ function likelyOwner(unproven: readonly UcanToken<Grant>[], root: string | undef
 
 /** Context of an inspection. */
 export interface Inspection {
-  readonly wanted: Extract<Command, { name: "token inspect" }>["wanted"];
+  readonly wanted: Capability | undefined;
   /** Absent: owners are unknown. */
   readonly view: VenueView | undefined;
   readonly verifier: UcanVerifier<Grant>;

@@ -6,7 +6,6 @@ import { escapeText } from "../../core/errors/texts.js";
 import { newSeed, signingKeyFromSeed } from "../../ucan/mint/signing-key.js";
 import { openState } from "../../venue/start/state/place.js";
 import { openStateDir } from "../../venue/start/state/state-dir.js";
-import type { Command } from "../arguments/arguments.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, codeOf, EXIT, print } from "../context.js";
 import { parseVariable } from "../environment-reference.js";
@@ -19,18 +18,18 @@ import { makeNewFile } from "./token-output.js";
 const MAX_LISTED = 1000;
 
 /** `venue-files key new`: creates a key, and prints only its DID. */
-export async function keyNew(command: Extract<Command, { name: "key new" }>, context: CommandContext): Promise<number> {
-  const place = keyPlace(loadOptionalConfig(command.config, context.cwd), context);
-  if (parseVariable(command.key) !== undefined) {
+export async function keyNew(key: string, config: string | undefined, context: CommandContext): Promise<number> {
+  const place = keyPlace(loadOptionalConfig(config, context.cwd), context);
+  if (parseVariable(key) !== undefined) {
     throw new UsageError("'key new' makes a file: give it a name or a path, not a variable");
   }
-  const { path, name } = keyFile(command.key, place);
+  const { path, name } = keyFile(key, place);
   if (name !== undefined) {
     openState(place, place.env, "key new");
     openStateDir(keyDirectory(place));
   }
   const seed = newSeed();
-  makeNewFile(path, `${Buffer.from(seed).toString("hex")}\n`, `Key '${escapeText(command.key)}'`);
+  makeNewFile(path, `${Buffer.from(seed).toString("hex")}\n`, `Key '${escapeText(key)}'`);
   context.stderr.write(`The key is in ${escapeText(path)}. Whoever can read that file is this DID:\n`);
   await print(context, `${signingKeyFromSeed(seed).did}\n`);
   return EXIT.ok;
@@ -38,12 +37,13 @@ export async function keyNew(command: Extract<Command, { name: "key new" }>, con
 
 /** `venue-files key show`: prints the DID of a key, or a list of all named keys. */
 export async function keyShow(
-  command: Extract<Command, { name: "key show" }>,
+  key: string | undefined,
+  config: string | undefined,
   context: CommandContext,
 ): Promise<number> {
-  const place = keyPlace(loadOptionalConfig(command.config, context.cwd), context);
-  if (command.key !== undefined) {
-    await print(context, `${openSigningKey(command.key, place).did}\n`);
+  const place = keyPlace(loadOptionalConfig(config, context.cwd), context);
+  if (key !== undefined) {
+    await print(context, `${openSigningKey(key, place).did}\n`);
     return EXIT.ok;
   }
   const names = listNames(keyDirectory(place));

@@ -10,14 +10,23 @@ import { isRevocable } from "../../ucan/verify/revocation-list.js";
 import { revocationPlace } from "../../venue/identity/revocation-place.js";
 import { acceptRevocations, openRevocations } from "../../venue/identity/revocations.js";
 import { openState } from "../../venue/start/state/place.js";
-import type { Command } from "../arguments/arguments.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
 import { readTokens } from "./token-files.js";
 
 /** `venue-files revoke`: adds to the revocation list of a configuration; a running venue applies it immediately. */
-export async function revoke(command: Extract<Command, { name: "revoke" }>, context: CommandContext): Promise<number> {
+export async function revoke(
+  command: {
+    /** Token ids or DIDs. */
+    readonly entries: readonly string[];
+    readonly token: string | undefined;
+    /** Takes the list as it is. */
+    readonly acceptList: boolean;
+    readonly config: string;
+  },
+  context: CommandContext,
+): Promise<number> {
   for (const entry of command.entries) checkEntry(entry);
   const config = loadOneConfig({ file: command.config, roots: [] }, context.cwd);
   const ofTokens = command.token === undefined ? [] : readTokens([command.token], context).map(idOf);

@@ -2,18 +2,31 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { parseCommandLine } from "../../../src/cli/arguments/arguments.js";
+import { parseFileLine } from "../../../src/cli/arguments/files/options.js";
+import { findCommand } from "../../../src/cli/arguments/find-command.js";
+import { readLine } from "../../../src/cli/arguments/read.js";
+import type { ConfigSource } from "../../../src/cli/arguments/remote.js";
+import { checkTypes } from "../../../src/cli/commands/command.js";
+import { SOURCE, sourceOf } from "../../../src/cli/commands/shared.js";
 import { loadOneConfig } from "../../../src/cli/load-config.js";
 import { cleanUp, makeFolder, run } from "../process.js";
 
 afterAll(cleanUp);
 
-const rootsOf = (cwd: string, ...argv: string[]) => {
-  const command = parseCommandLine(argv);
-  if (!("source" in command) || typeof command.source !== "object")
-    throw new Error("a command with roots was expected");
-  return loadOneConfig(command.source, cwd).file.roots;
-};
+function sourceIn(argv: readonly string[]): ConfigSource {
+  const onFiles = parseFileLine(argv);
+  if (onFiles?.name === "file") return onFiles.source;
+  const found = findCommand(argv);
+  const line = readLine(found.args, found);
+  if (typeof line === "string") throw new Error("a command with roots was expected");
+  checkTypes(line.values, SOURCE);
+  return {
+    ...sourceOf(line.values),
+    ...(found.name === "mcp" && line.words.length > 0 ? { folders: line.words } : {}),
+  };
+}
+
+const rootsOf = (cwd: string, ...argv: string[]) => loadOneConfig(sourceIn(argv), cwd).file.roots;
 
 describe("the folders of mcp", () => {
   test("are roots named like them, numbered when alike, and protect .git and settings of clients", () => {

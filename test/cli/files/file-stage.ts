@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { afterAll, beforeEach, expect } from "@jest/globals";
-import { parseCommandLine } from "../../../src/cli/arguments/arguments.js";
+import { parseFileLine } from "../../../src/cli/arguments/files/options.js";
 import { UsageError } from "../../../src/cli/arguments/options.js";
 import { type CommandContext, Unavailable } from "../../../src/cli/context.js";
 import { file } from "../../../src/cli/files/files.js";
@@ -39,8 +39,8 @@ const runOn = (folder: string, args: readonly string[], more?: Stage) =>
 /** Runs a file command, as the process does. */
 export async function runFileLine(folder: string, args: readonly string[], more?: Stage) {
   const { context, out, err } = stage(folder, more);
-  const command = parseCommandLine(args);
-  if (command.name !== "file") throw new Error(`It is '${command.name}'`);
+  const command = parseFileLine(args);
+  if (command?.name !== "file") throw new Error(`It is '${command?.name}'`);
   const status = await file(command, context).catch((error: unknown) => {
     if (error instanceof UsageError) return 64;
     if (error instanceof Unavailable) {

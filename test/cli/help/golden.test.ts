@@ -38,7 +38,7 @@ test("every command has its page among them", async () => {
   expect(stdout).toContain("venue-files help grant");
 });
 
-test.each(["bash", "zsh", "fish"])("completion of %s", async (shell) => {
+test.each(["bash", "zsh", "fish", "powershell"])("completion of %s", async (shell) => {
   expect((await runHere(["completion", shell])).stdout).toBe(read(`completion.${shell}`));
 });
 

@@ -3,12 +3,11 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { parseCommandLine } from "../../../src/cli/arguments/arguments.js";
-import { UsageError } from "../../../src/cli/arguments/options.js";
 import { checkOpened, foldersOfClient, realFolders, rootsForClient } from "../../../src/cli/mcp/client-roots.js";
 import { parseConfig } from "../../../src/config/load.js";
 import { touchesSecrets } from "../../../src/venue/start/state/secrets.js";
 import { startRaw } from "../../surfaces/mcp/raw.js";
+import { runHere } from "../in-process.js";
 import { cleanUp, makeFolder, type Running, start } from "../process.js";
 
 afterAll(cleanUp);
@@ -134,8 +133,8 @@ describe("--within", () => {
     ],
     ["serve --client-roots --within /a", "'serve' has no option --client-roots"],
     ["mcp /a --url http://h", "'mcp' has no option --url"],
-  ])("%s", (line, message) => {
-    expect(() => parseCommandLine(line.split(" "))).toThrow(new UsageError(message));
+  ])("%s", async (line, message) => {
+    expect((await runHere(line.split(" "))).stderr).toBe(`${message}\nSee: venue-files help ${line.split(" ")[0]}\n`);
   });
 });
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { FILE_COMMANDS, type FileCommandName } from "../../../src/cli/arguments/files/options.js";
-import { COMMANDS, type CommandName } from "../../../src/cli/arguments/options.js";
+import { COMMANDS } from "../../../src/cli/commands/all.js";
 import { fileHelp } from "../../../src/cli/help/files.js";
 import { helpText } from "../../../src/cli/help/help.js";
 import { wrapText } from "../../../src/cli/output/wrap.js";
 
 const topics = [
-  ["--help", helpText()],
-  ...(Object.keys(COMMANDS) as CommandName[]).map((name) => [name, helpText(name)]),
+  ["--help", helpText([], true)],
+  ...Object.keys(COMMANDS).map((name) => [name, helpText(name.split(" "), true)]),
   ...(Object.keys(FILE_COMMANDS) as FileCommandName[]).map((name) => [name, fileHelp(name)]),
 ] as [string, string][];
 

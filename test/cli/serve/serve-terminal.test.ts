@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, expect, test } from "@jest/globals";
-import { parseCommandLine } from "../../../src/cli/arguments/arguments.js";
 import type { CommandContext } from "../../../src/cli/context.js";
 import { serve } from "../../../src/cli/serve/serve.js";
 import { cleanUp, makeFolder } from "../process.js";
@@ -38,10 +37,8 @@ async function serveOn(folder: string, isTTY: boolean) {
       reload = callback;
     },
   } as unknown as CommandContext;
-  const command = parseCommandLine(["serve", "--port", "0", "--config", join(folder, "venue.json5")]);
-  if (command.name !== "serve") throw new Error(`It is '${command.name}'`);
   const [out, err] = [listenTo(stdout), listenTo(stderr)];
-  const status = serve(command, context);
+  const status = serve({ file: join(folder, "venue.json5"), roots: [], listener: { port: 0 } }, context);
   await out.until("Stop with Ctrl-C");
   return { out, err, status, stop: () => stop(), reload: () => reload() };
 }

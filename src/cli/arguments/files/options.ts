@@ -3,7 +3,7 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { escapeText } from "../../../core/errors/texts.js";
 import { nearestName } from "../../../schema/nearest.js";
-import { checkArgument, GUARDS, looksSecret, secretRefusal, UsageError } from "../options.js";
+import { checkArgument, looksSecret, secretRefusal, UsageError } from "../options.js";
 import { type OwnCalls, reachOf } from "../remote.js";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
@@ -13,6 +13,8 @@ const VALUE = { type: "string" } as const;
 /** `-h` is human sizes where the namesake has it; help is `--help` there. */
 const HUMAN = { ...FLAG, short: "h" } as const;
 const MANY = { type: "string", multiple: true } as const;
+
+const GUARDS = ["deny", "protect", "no-protect", "read-only"] as const;
 
 /** Options of every file command. */
 export const FILE_OPTIONS = {
@@ -87,7 +89,7 @@ export interface FileCommand {
   readonly json: boolean;
 }
 
-const isFileCommand = (name: string | undefined): name is FileCommandName =>
+export const isFileCommand = (name: string | undefined): name is FileCommandName =>
   name !== undefined && Object.hasOwn(FILE_COMMANDS, name);
 
 /** Parses a file command's options. @param argv after the command @returns `"help"` for `--help` @throws UsageError */

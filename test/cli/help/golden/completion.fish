@@ -18,10 +18,10 @@ complete -c venue-files -n '__fish_seen_subcommand_from init' -l print
 complete -c venue-files -n '__fish_seen_subcommand_from init get rm' -l force
 complete -c venue-files -n '__fish_seen_subcommand_from init serve check mcp doctor health completion call acp key grant link token approvals lock revoke audit backup drive $__venue_files_paths' -l help
 complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp health call acp key grant link token approvals lock revoke audit backup drive $__venue_files_paths' -l config -r -F
+complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp call acp $__venue_files_paths' -l read-only
 complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp call acp $__venue_files_paths' -l deny
 complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp call acp $__venue_files_paths' -l protect
 complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp call acp $__venue_files_paths' -l no-protect
-complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp call acp $__venue_files_paths' -l read-only
 complete -c venue-files -n '__fish_seen_subcommand_from serve check health' -l host
 complete -c venue-files -n '__fish_seen_subcommand_from mcp' -l client-roots
 complete -c venue-files -n '__fish_seen_subcommand_from mcp' -l within -r -F
@@ -58,8 +58,8 @@ complete -c venue-files -n '__fish_seen_subcommand_from drive' -l part-bytes
 complete -c venue-files -n '__fish_seen_subcommand_from drive' -l from
 complete -c venue-files -n '__fish_seen_subcommand_from drive' -l source
 complete -c venue-files -n '__fish_seen_subcommand_from drive' -l clamp-times
-complete -c venue-files -n '__fish_seen_subcommand_from drive' -l grace
 complete -c venue-files -n '__fish_seen_subcommand_from drive edit patch undo' -l dry-run
+complete -c venue-files -n '__fish_seen_subcommand_from drive' -l grace
 complete -c venue-files -n '__fish_seen_subcommand_from ls' -l long
 complete -c venue-files -n '__fish_seen_subcommand_from ls du edit' -l all
 complete -c venue-files -n '__fish_seen_subcommand_from ls' -l one
