@@ -113,7 +113,7 @@ describe("a deny pattern", () => {
     expect(denies("@git", path.replace("git", "g\u200cit"), true)).toBe(true);
   });
 
-  const HOME = { home: "/home/ann", env: {} };
+  const HOME = { home: "/home/ann", env: {}, isFolder: () => true };
   test.each(["linux", "darwin", "win32"] as const)("@clients denies all that init writes on %s", (system) => {
     for (const [name, client] of Object.entries(CLIENTS)) {
       const file = client.file("/home/ann/project", { ...HOME, system }).replaceAll("\\", "/");

@@ -8,6 +8,7 @@ export interface Platform {
   /** The user's home, absolute. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  isFolder(path: string): boolean;
 }
 
 /** The command that a client starts. */
@@ -54,6 +55,14 @@ function settings(name: string, platform: Platform): string {
   return join(env["XDG_CONFIG_HOME"] ?? join(home, ".config"), name);
 }
 
+/** Windows keeps what it installs as a package apart from other programs: there nothing else is read. */
+function claudeSettings(platform: Platform): string {
+  const { system, home, env, isFolder } = platform;
+  const local = env["LOCALAPPDATA"] ?? win32.join(home, "AppData", "Local");
+  const ofPackage = win32.join(local, "Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming", "Claude");
+  return system === "win32" && isFolder(ofPackage) ? ofPackage : settings("Claude", platform);
+}
+
 /** Clients by the name that `--for` takes. */
 export const CLIENTS: Readonly<Record<string, Client>> = {
   "claude-code": {
@@ -69,8 +78,7 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
     format: "json",
     isShared: true,
     keys: ["mcpServers"],
-    file: (_folder, platform) =>
-      paths(platform.system).join(settings("Claude", platform), "claude_desktop_config.json"),
+    file: (_folder, platform) => paths(platform.system).join(claudeSettings(platform), "claude_desktop_config.json"),
     entry: commandEntry,
     afterwards: "quit Claude Desktop and start it again",
   },

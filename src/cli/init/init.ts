@@ -8,7 +8,7 @@ import { createTwoFilesPatch } from "diff";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { packageFile } from "../../core/package-files.js";
-import { systemName } from "../../core/system.js";
+import { isWindows, systemName } from "../../core/system.js";
 import { compileDeny } from "../../path/deny.js";
 import { FOLDER_SETS } from "../../path/pattern-sets.js";
 import { namesBelow, realPath } from "../../process/host-path.js";
@@ -137,7 +137,7 @@ async function chooseRoots(command: InitCommand, folder: string, session: Sessio
 function settingsIn(root: string, folder: string, { env }: CommandContext): readonly string[] {
   const depth = namesBelow(realPath(folder), realPath(root));
   if (depth === undefined) return [];
-  const platform: Platform = { system: systemName(), home: env["HOME"] ?? homedir(), env };
+  const platform = platformOf(env);
   const inside = Object.values(CLIENTS).flatMap(
     (client) => namesBelow(client.file(folder, platform), folder)?.join("/") ?? [],
   );
@@ -151,6 +151,12 @@ function settingsIn(root: string, folder: string, { env }: CommandContext): read
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+const platformOf = (env: CommandContext["env"]): Platform => {
+  // On Windows HOME is set by shells alone, and clients do not heed it.
+  const home = env[isWindows() ? "USERPROFILE" : "HOME"] ?? homedir();
+  return { system: systemName(), home, env, isFolder };
+};
 
 /** The schema, for editors: that of the package in the folder, else that of this one. */
 function schemaFor(folder: string): string {
@@ -179,7 +185,7 @@ interface Task {
 /** Shows what changes in a client's file, and writes it once that is allowed. @returns whether the entry stands there */
 async function addTo(client: Client, { folder, config, command, session }: Task): Promise<boolean> {
   const say = (text: string) => session.stdout.write(`${text}\n`);
-  const platform: Platform = { system: systemName(), home: session.env["HOME"] ?? homedir(), env: session.env };
+  const platform = platformOf(session.env);
   const named = client.file(folder, platform);
   const shown = `${client.title} (${escapeText(named)})`;
   const file = await ClientFile.open(named, shown, [folder, platform.home]);

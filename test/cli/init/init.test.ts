@@ -168,9 +168,19 @@ test.each([
   ["darwin", {}, "/h/Library/Application Support/Claude/claude_desktop_config.json", "/p/.zed/settings.json"],
   ["win32", { APPDATA: "C:\\R" }, "C:\\R\\Claude\\claude_desktop_config.json", "\\p\\.zed\\settings.json"],
 ] as const)("on %s the files of programs with windows are where those look", (system, env, claude, zed) => {
-  const platform: Platform = { system, home: "/h", env };
+  const platform: Platform = { system, home: "/h", env, isFolder: () => false };
   expect(CLIENTS["claude-desktop"]?.file("/p", platform)).toBe(claude);
   expect(CLIENTS["zed"]?.file("/p", platform)).toBe(zed);
+});
+
+test("on Windows Claude Desktop, where it was installed as a package, looks nowhere but there", () => {
+  const own = "C:\\L\\Packages\\Claude_pzs8sxrjxfjjc\\LocalCache\\Roaming\\Claude";
+  const env = { APPDATA: "C:\\R", LOCALAPPDATA: "C:\\L" };
+  const fileOn = (system: NodeJS.Platform, isFolder: (path: string) => boolean) =>
+    CLIENTS["claude-desktop"]?.file("/p", { system, home: "/h", env, isFolder });
+  expect(fileOn("win32", (path) => path === own)).toBe(`${own}\\claude_desktop_config.json`);
+  expect(fileOn("win32", () => false)).toBe("C:\\R\\Claude\\claude_desktop_config.json");
+  expect(fileOn("linux", () => true)).toBe("/h/.config/Claude/claude_desktop_config.json");
 });
 
 describe("venue-files init", () => {
@@ -246,7 +256,7 @@ describe("venue-files init", () => {
     expect(JSON.stringify(result)).toContain("hello");
     // An agent that could change these would choose what it may do, or what its client runs, from the next start on.
     const inProject = Object.values(CLIENTS).filter(({ isShared }) => isShared !== true);
-    const platform = { system: process.platform, home: folder, env: {} };
+    const platform = { system: process.platform, home: folder, env: {}, isFolder: () => false };
     const files = inProject.map((one) => relative(folder, one.file(folder, platform)));
     expect(files).toEqual(expect.arrayContaining([".mcp.json", ".agents/mcp_config.json", ".github/mcp.json"]));
     for (const path of ["venue.json5", ...files]) {
