@@ -10,10 +10,12 @@ export interface DenyOptions {
   readonly foldsCase: boolean;
 }
 
+type DenyGlob = Pick<GlobMatcher, "matches" | "covers">;
+
 interface PathPattern {
-  readonly glob: GlobMatcher;
+  readonly glob: DenyGlob;
   /** The pattern without a trailing `/**`: matches the topmost denied entry only. */
-  readonly top: GlobMatcher;
+  readonly top: DenyGlob;
   readonly anchors: Anchors;
 }
 
@@ -66,25 +68,27 @@ const hasCase = (name: string): boolean => name.toLowerCase() !== name || name.t
 
 function compile(patterns: readonly string[], fold: (name: string) => string): PathPolicy {
   const plainNames = new Set<string>();
-  const names: GlobMatcher[] = [];
+  const names: DenyGlob[] = [];
   const paths: PathPattern[] = [];
   // The sets have many patterns, nearly all of which end in a plain name: an entry is compared with those of its own.
   const byName = new Map<string, PathPattern[]>();
   const others: PathPattern[] = [];
+  const read = (glob: string, pattern: string): DenyGlob =>
+    patterns.includes(pattern) ? matcherOf(glob, pattern) : atFirstUse(() => matcherOf(glob, pattern));
   for (const pattern of patterns.flatMap(patternsOf)) {
     // As in ignore files, a trailing slash only marks a directory.
     const plain = pattern.replace(/\/+$/, "");
     const rooted = plain.replace(/^(?:\.?\/)+/, "");
     if (!plain.includes("/")) {
-      const glob = matcherOf(fold(rooted), pattern);
+      const glob = read(fold(rooted), pattern);
       if (isPlain(rooted)) plainNames.add(fold(rooted));
       else names.push(glob);
       continue;
     }
     // A directory is denied first, and everything below through it.
     const whole = rooted.replace(/\/\*\*$/, "");
-    const glob = matcherOf(fold(rooted), pattern);
-    const top = whole === rooted ? glob : matcherOf(fold(whole), pattern);
+    const glob = read(fold(rooted), pattern);
+    const top = whole === rooted ? glob : read(fold(whole), pattern);
     const path = { glob, top, anchors: anchorsOf(whole) };
     paths.push(path);
     const last = rooted.split("/").at(-1) ?? "";
@@ -130,7 +134,17 @@ const NO_PATTERNS: readonly PathPattern[] = [];
 /** Whether a text stands for itself alone. */
 const isPlain = (text: string): boolean => !/[*?[\]{}()!+@|\\]/.test(text);
 
-function matcherOf(glob: string, pattern: string): GlobMatcher {
+/** The patterns of the sets are sound, and most are never asked: each is read at its first match. */
+function atFirstUse(make: () => DenyGlob): DenyGlob {
+  let made: DenyGlob | undefined;
+  const matcher = (): DenyGlob => {
+    made ??= make();
+    return made;
+  };
+  return { matches: (text) => matcher().matches(text), covers: (path) => matcher().covers(path) };
+}
+
+function matcherOf(glob: string, pattern: string): DenyGlob {
   if (pattern.startsWith("!")) throw new Error("it cannot begin with '!'");
   if (glob === "") throw new Error("nothing can have that name");
   if (glob.split("/").some((part) => part === "" || part === "." || part === "..")) {

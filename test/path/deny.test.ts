@@ -3,6 +3,7 @@ import fc from "fast-check";
 import picomatch from "picomatch";
 import { CLIENTS } from "../../src/cli/init/clients.js";
 import { compileDeny } from "../../src/path/deny.js";
+import { patternsOf } from "../../src/path/pattern-sets.js";
 
 const denies = (patterns: string | readonly string[], path: string, foldsCase = false): boolean =>
   compileDeny([patterns].flat(), { foldsCase }).denies(path.split("/"));
@@ -413,4 +414,9 @@ test("an entry is judged the same by itself as by its whole path, whatever its p
       },
     ),
   );
+});
+
+test.each(["@secrets", "@git", "@clients", "@instructions"])("every pattern of %s is sound: it is read late", (set) => {
+  expect(patternsOf(set).length).toBeGreaterThan(0);
+  for (const pattern of patternsOf(set)) expect(() => compileDeny([pattern], { foldsCase: false })).not.toThrow();
 });
