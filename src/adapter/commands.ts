@@ -8,11 +8,12 @@ import type { Dispatcher } from "../dispatch/dispatch.js";
 import type { ExecOutput } from "../ops/exec.js";
 
 /** What the command is told of denied entries that it has left, and of too many protected ones. */
-function noticeOf({ removed, returned, tooManyProtected }: ExecOutput): Uint8Array | undefined {
+function noticeOf({ removed, returned, tooManyProtected, hint }: ExecOutput): Uint8Array | undefined {
   const lines: string[] = [];
   if (removed > 0) lines.push(deniedRemoved(removed));
   if (returned > 0) lines.push(deniedReturned(returned));
   if (tooManyProtected > 0) lines.push(readOnlyForProtected(tooManyProtected));
+  if (hint !== undefined) lines.push(hint);
   return lines.length === 0 ? undefined : Buffer.from(lines.map((line) => `${line}\n`).join(""));
 }
 

@@ -34,6 +34,8 @@ export interface AuditRecord {
   readonly others?: readonly string[];
   /** `OK` or an error code. */
   readonly outcome: string;
+  /** The change was made before the call failed. */
+  readonly made?: true;
   /** File bytes read or written. */
   readonly bytes: number;
   /** Duration in milliseconds, with microsecond precision. */

@@ -155,7 +155,7 @@ export class Dispatcher {
     const scope = scopeOf(operation, { given, context, cancellation }, this.#options);
     const authoriser = this.#authoriser(name, context);
     progress.authoriser = authoriser;
-    const onFault = (error: unknown): void => void this.#unforeseen(error);
+    const onFault = (error: unknown) => this.#unforeseen(error);
     const changes = changesOf(operation, context, { options: this.#options, scheme: this.#scheme, onFault });
     const { approvals: desk } = this.#options;
     const gate = new ApprovalGate({ name, given, context, desk, approval: approval ?? context.approval, progress });
@@ -169,7 +169,7 @@ export class Dispatcher {
 
   #perform(operation: AnyOperation, state: Preparing): Awaitable<unknown> {
     const { context, scope, progress } = state;
-    const explain = (error: unknown) => this.#explain(error, operation, state);
+    const explain = (error: unknown) => this.#explain(state.changes.tellMade(error, scope), operation, state);
     let output: Awaitable<unknown>;
     try {
       const work = this.#prepare(operation, state);
@@ -181,7 +181,7 @@ export class Dispatcher {
       return explain(error);
     }
     if (isPending(output)) output = output.catch(explain);
-    return after(output, (answer) => state.changes.tellLost(noteBytes(operation, answer, progress)));
+    return after(output, (answer) => state.changes.tell(noteBytes(operation, answer, progress)));
   }
 
   #performOnce(operation: AnyOperation, state: Preparing): Promise<unknown> {

@@ -1,5 +1,6 @@
 import { DRIVE_NEEDS_THREADS, noSandbox } from "../core/errors/sandbox-texts.js";
 import { invalidInput, quotaExceeded } from "../core/errors/texts.js";
+import { COMMAND_RAN } from "../core/errors/undo-texts.js";
 import type { MountedDirectory } from "../core/ports/mount.js";
 import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/ports/sandbox.js";
@@ -25,6 +26,8 @@ export interface ExecOutput {
   readonly returned: number;
   /** Protected entries that were too many to mount read-only one by one, so that it could change nothing. */
   readonly tooManyProtected: number;
+  /** What failed when the command had ended. */
+  readonly hint?: string;
 }
 
 /** `exec`: runs a command in a sandbox that mounts whole roots or directories in them. Lasts until it exits. */
@@ -62,7 +65,8 @@ export const exec: Operation<ExecInput, ExecOutput> = {
       ended = { exit, sent: process.output().combined.length };
     } finally {
       for (const { mount, directory } of shown) {
-        const settled = mayHaveRun && mount.writable ? await directory?.settle() : undefined;
+        const looking = mayHaveRun && mount.writable ? directory?.settle() : undefined;
+        const settled = await looking?.catch(() => void places[0]?.at.access.behind?.(COMMAND_RAN));
         noted.removed += settled?.removed ?? 0;
         noted.returned += settled?.returned ?? 0;
         noted.tooManyProtected += directory?.tooManyProtected ?? 0;

@@ -1,4 +1,5 @@
 import { conflict, invalidInput } from "../core/errors/texts.js";
+import { SOURCE_STAYS } from "../core/errors/undo-texts.js";
 import { type Expected, hashText } from "../core/etag.js";
 import type { Copied, PlaceOptions } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
@@ -56,14 +57,23 @@ async function moveByCopy(
       const expected = sha256 === undefined || recursive ? undefined : { content: hashText(sha256) };
       await from.root.backend.remove(from.path, { recursive, expected }, access);
     } catch (error) {
-      // The replaced entry cannot be restored, so the copy stays.
-      if (options.replaces !== true || !copied.overwritten) {
-        await to.root.backend.remove(to.path, { recursive: true, discards: true }, to.access);
-      }
+      if (await takeBack(places, options.replaces === true && copied.overwritten)) access.scope.retract();
+      else access.behind?.(SOURCE_STAYS);
       throw error;
     }
     return copied;
   } finally {
     source.close();
+  }
+}
+
+/** Removes the copy. One that has replaced something stays: that cannot be restored. @returns whether it is gone */
+async function takeBack({ to }: TwoPlaces, hasReplaced: boolean): Promise<boolean> {
+  if (hasReplaced) return false;
+  try {
+    await to.root.backend.remove(to.path, { recursive: true, discards: true }, to.access);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,6 +1,6 @@
 import { FileAdapterError } from "../core/errors/errors.js";
 import { invalidInput } from "../core/errors/texts.js";
-import { type Blocked, undoBlocked, unkeptText } from "../core/errors/undo-texts.js";
+import { type Blocked, UNTOLD, undoBlocked, unkeptText } from "../core/errors/undo-texts.js";
 import { counted } from "../core/errors/wording.js";
 import { etagOf, type Sha256 } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
@@ -109,8 +109,13 @@ async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "dif
     }
     done.push(plan);
   }
-  const key = await undoEntryId(plans, first);
-  for (const plan of plans) await noteUndone(plan, Object.values(key)[0]);
+  let key: { group?: string; id?: string } = {};
+  try {
+    key = await undoEntryId(plans, first);
+    for (const plan of plans) await noteUndone(plan, Object.values(key)[0]);
+  } catch {
+    first?.access.behind?.(UNTOLD);
+  }
   return { ...answerOf(plans, hashes), ...key };
 }
 
@@ -170,9 +175,9 @@ function render(output: UndoOutput): Rendering {
   const key = output.group ?? output.id;
   const blocked = (output.blocked ?? []).map(({ path, by }) => `blocked: ${path} changed since, by ${by}\n`);
   const files = output.files.map(({ path, etag }) => `${etag === null ? "gone" : (etag ?? "back")} ${path}\n`);
-  const unkept = unkeptText(output);
+  const more = [unkeptText(output), output.hint].map((one) => (one === undefined ? "" : `; ${one}`)).join("");
   const note = output.dryRun
     ? `Dry run: would undo ${count}${blocked.length > 0 ? `, but ${blocked.length} blocked` : ""}`
-    : `Undone: ${count}${key === undefined ? "" : `. To redo: id "${key}"`}${unkept === undefined ? "" : `; ${unkept}`}`;
+    : `Undone: ${count}${key === undefined ? "" : `. To redo: id "${key}"`}${more}`;
   return { kind: "text", text: [...blocked, ...files, diff].join(""), rest, note };
 }

@@ -329,6 +329,7 @@ export interface RestoreOutput {
   etag?: string;
   kept?: false;
   reason?: string;
+  hint?: string;
   operationId?: string;
 }
 
@@ -422,6 +423,7 @@ export interface UndoOutput {
   }[];
   kept?: false;
   reason?: string;
+  hint?: string;
   operationId?: string;
 }
 

@@ -82,7 +82,10 @@ export async function changeAllInDrive(
     for (const { access, noted } of all) addNote(tree, access, noted);
     return effects;
   });
-  for (const { access, noted } of all) report(access, noted);
+  for (const { access, noted } of all) {
+    access.scope.settle();
+    report(access, noted);
+  }
   return done;
 }
 

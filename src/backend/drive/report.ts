@@ -47,6 +47,7 @@ export async function withReports<T>(
     }
     return result;
   });
+  access.scope.settle();
   for (const noted of all) {
     if (drive.keepReport === undefined) report(access, noted);
     else drive.keepReport(access, noted);

@@ -1,6 +1,7 @@
 // Mounts a directory of the host for commands, and cleans up after them.
 
 import { notSupportedByRoot } from "../../core/errors/texts.js";
+import { COMMAND_RAN } from "../../core/errors/undo-texts.js";
 import { type Io, isPending, runIo, wait } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { MountedDirectory, MountOptions, Settled } from "../../core/ports/mount.js";
@@ -133,10 +134,10 @@ class Mounted implements MountedDirectory {
   }
 
   async settle(): Promise<Settled> {
-    const { rules } = this.#mounting;
+    const { rules, access } = this.#mounting;
     const { jail, directory, changes, made } = this.#held;
     this.#isClean = directory === undefined;
-    const seen = changes && (await runIo(finishWithReserve(changes.look())));
+    const seen = changes && (await runIo(finishWithReserve(quietly(changes.look()))));
     const run = { jail, since: this.#since, seen: seen?.isThorough === true && !seen.hasSetId ? seen : undefined };
     const bits = directory === undefined ? 0 : await runIo(finishWithReserve(quietly(clearSetIds(run, directory))));
     this.#isClean = bits !== undefined;
@@ -144,8 +145,11 @@ class Mounted implements MountedDirectory {
     const returned = cleared?.returned ?? new Set();
     const settled = { removed: cleared?.removed ?? 0, returned: returned.size };
     const isAsSeen = bits === 0 && (made === undefined || cleared === NOTHING_CLEARED);
-    if (changes !== undefined)
-      await runIo(finishWithReserve(succeeds(changes.record(isAsSeen ? seen : undefined, returned))));
+    const record = changes?.record(isAsSeen ? seen : undefined, returned);
+    if (record !== undefined && !(await runIo(finishWithReserve(succeeds(record))))) {
+      changes?.addPlace();
+      access.behind?.(COMMAND_RAN);
+    }
     // If the root has been deleted and recreated, it has been counted since.
     if (rules.usage === undefined || jail.isClosing) return settled;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());

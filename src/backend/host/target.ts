@@ -9,6 +9,7 @@ import {
   parentMissing,
   symlinkEscape,
 } from "../../core/errors/texts.js";
+import { UNFLUSHED } from "../../core/errors/undo-texts.js";
 import { type Awaitable, type Io, isPending } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
@@ -17,7 +18,7 @@ import { below, identity, type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";
 import { flushDirectories } from "../../jail/staging/flush.js";
-import { errnoOf, quietly } from "../../jail/sys.js";
+import { errnoOf, quietly, succeeds } from "../../jail/sys.js";
 import type { Walk } from "../../jail/walk/walk.js";
 import type { Found } from "../../jail/walk/walk-result.js";
 import type { Usage } from "../quota.js";
@@ -129,7 +130,7 @@ export function* makeOne(change: Change, name: string): Io<boolean> {
     if (errnoOf(error) === "EEXIST") return false;
     throw error;
   }
-  yield* finishWithReserve(giveNewDirectory(change.jail, parent, name));
+  yield* quietly(finishWithReserve(giveNewDirectory(change.jail, parent, name)));
   yield* flushDirectory(change, parent);
   return true;
 }
@@ -175,10 +176,11 @@ export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Tu
   return { stale: jail.locks.turn !== walk.since, release: () => lock.release() };
 }
 
-/** Makes directory changes survive a power failure, if the root requires that. */
-export function* flushDirectory(change: Change, directory: Pinned): Io<void> {
-  if (!change.rules.durable) return;
-  yield* finishWithReserve(flushDirectories(change.jail, [directory]));
+/** Makes directory changes survive a power failure, if the root requires that. They are made: a failure is told with the answer. */
+export function* flushDirectory({ rules, jail, access }: Change, directory: Pinned): Io<void> {
+  if (!rules.durable) return;
+  const isFlushed = yield* succeeds(finishWithReserve(flushDirectories(jail, [directory])));
+  if (!isFlushed) access.behind?.(UNFLUSHED);
 }
 
 /** The place named by the first `count` requested segments. */

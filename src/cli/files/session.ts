@@ -3,6 +3,7 @@
 import { DEFAULT_ROOT } from "../../config/parse-file.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { UNFLUSHED } from "../../core/errors/undo-texts.js";
 import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
 import { fieldsOf } from "../../core/unknown.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
@@ -107,7 +108,8 @@ export async function withFileSession(
 
 /** Says on standard error what cannot be taken back. @returns the output */
 function told<T extends object>(output: T, input: object, { command }: FileRun, { stderr }: CommandContext): T {
-  const { trashed, kept, reason } = fieldsOf(output);
+  const { trashed, kept, reason, hint } = fieldsOf(output);
+  if (!command.json && String(hint).includes(UNFLUSHED)) stderr.write(`venue-files: ${UNFLUSHED}\n`);
   // What `put` removes again is its own.
   const isOwn = trashed === false && command.name === "put";
   if (command.json || isOwn || (trashed !== false && kept !== false)) return output;

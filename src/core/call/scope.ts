@@ -33,6 +33,7 @@ export class CallScope implements WaitScope {
   #breathedAt: number;
   #renewals = 0;
   #committed = false;
+  #made = false;
   /** The error the caller was answered with while the work was still running. */
   #answered: Error | undefined;
 
@@ -68,6 +69,16 @@ export class CallScope implements WaitScope {
   /** The deciding side effect was refused: the call goes on in another way, which a deadline may still end. */
   retract(): void {
     this.#committed = false;
+    this.#made = false;
+  }
+
+  /** The deciding side effect, if there was one, has happened: what fails from now on fails behind it. */
+  settle(): void {
+    this.#made = this.#committed;
+  }
+
+  get isMade(): boolean {
+    return this.#made;
   }
 
   /** Whether the deciding side effect may have happened. */

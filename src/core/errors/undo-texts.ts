@@ -126,6 +126,16 @@ export const unkeptText = ({
   readonly reason?: string;
 }): string | undefined => (kept === false ? `what was there is not kept: ${reason}` : undefined);
 
+/** Behind a commit: what the disk did not confirm. */
+export const UNFLUSHED = "It is made, but could not be flushed to the disk: a power failure may take it back";
+export const PARENTS_STAY = "Directories that were made for it stay";
+export const IN_PART = "A part of it was made and stays";
+export const UNTOLD = "It is undone, but the history could not be told so";
+export const SOURCE_STAYS = "The copy is made, and the source is still there";
+export const COMMAND_RAN = "The command has run, but what it changed could not be looked at";
+/** A step behind it failed. */
+export const MADE = "The change itself was made before this failed: look before you repeat it";
+
 /** The root keeps everything that is deleted, and this cannot be kept. */
 export const cannotBeTrashed = ({ root, path }: Place, reason: NotUndoable): FileAdapterError =>
   adapterError(

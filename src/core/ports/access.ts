@@ -52,6 +52,11 @@ export interface Access {
   readonly changed?: ((change: EntryChange) => void) | undefined;
   /** Notes that what a change has replaced is not kept, though the root keeps what it can. Absent: nobody is told. */
   lost?(reason: NotUndoable): void;
+  /**
+   * Tells of what failed behind a commit. The change is made, so the call does not fail for it: its answer has this sentence, and so
+   * has its error where a later step fails. Absent: nobody is told.
+   */
+  behind?(fault: string): void;
   /** Makes all changes that this call reports from now on members of one group. Absent: nobody listens. */
   beginGroup?(): void;
 }

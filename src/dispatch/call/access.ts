@@ -135,6 +135,10 @@ export class CallAccess implements Access {
     this.#changes.noteLost(reason);
   }
 
+  behind(fault: string): void {
+    this.#changes.noteBehind(fault);
+  }
+
   pin(real: readonly string[] | undefined): void {
     this.#pinned = real;
   }

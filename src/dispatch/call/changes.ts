@@ -1,7 +1,10 @@
 // Reports the changes of one call: adds who made them and by what, and passes them to the sinks.
 
 import { randomBytes } from "node:crypto";
+import type { CallScope } from "../../core/call/scope.js";
 import { newGroupId } from "../../core/entry-id.js";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { MADE } from "../../core/errors/undo-texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ChangeOrigin, ChangeRecord, ChangeSink, EntryChange } from "../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
@@ -9,6 +12,7 @@ import type { RootFacts } from "../../core/ports/operation.js";
 import { isObject } from "../../core/unknown.js";
 import { tokenId } from "../../ucan/token/id.js";
 import type { DispatchOptions } from "../options.js";
+import { addRemark } from "../preconditions.js";
 
 /** Names this process where neither a credential nor a session does. */
 const PROCESS_ID = `p${randomBytes(8).toString("hex")}`;
@@ -23,7 +27,7 @@ export interface ReportParts {
   readonly actorOf: (context: SurfaceContext) => string;
   readonly nowMs: () => number;
   /** Told of a sink that throws against its contract: the change has been made, so the call goes on. */
-  readonly onFault: (error: unknown) => void;
+  readonly onFault: (error: unknown) => FileAdapterError;
 }
 
 /** The changes of one call, which may be in several roots. */
@@ -31,6 +35,7 @@ export class CallChanges {
   readonly #parts: ReportParts;
   #group: string | undefined;
   #lost: NotUndoable | undefined;
+  readonly #behind = new Set<string>();
   readonly #origins = new Map<string, ChangeOrigin>();
 
   constructor(parts: ReportParts) {
@@ -81,10 +86,24 @@ export class CallChanges {
     this.#lost ??= reason;
   }
 
-  /** The output of the call, with what it has to tell of {@link noteLost}; a deletion tells it itself. */
-  tellLost(output: unknown): unknown {
-    if (this.#lost === undefined || !isObject(output) || "trashed" in output) return output;
-    return { ...output, kept: false, reason: this.#lost };
+  /** Something failed behind a commit. */
+  noteBehind(fault: string): void {
+    this.#behind.add(fault);
+  }
+
+  /** The output of the call, with what was noted; what is not kept a deletion tells itself. */
+  tell(output: unknown): unknown {
+    const told = this.#behind.size === 0 ? output : addRemark(output, [...this.#behind].join(". "));
+    if (this.#lost === undefined || !isObject(told) || "trashed" in told) return told;
+    return { ...told, kept: false, reason: this.#lost };
+  }
+
+  /** The error of a call that has changed something before it failed says so: to repeat it may do that twice. */
+  tellMade(error: unknown, { isMade }: Pick<CallScope, "isMade">): unknown {
+    if (!isMade && this.#behind.size === 0) return error;
+    const { code, sentence, data } = error instanceof FileAdapterError ? error : this.#parts.onFault(error);
+    const hints = [data["hint"], ...this.#behind, ...(isMade ? [MADE] : [])].filter((one) => one !== undefined);
+    return adapterError(code, sentence, { ...data, ...(isMade ? { made: true } : {}), hint: hints.join(". ") });
   }
 
   report(origin: ChangeOrigin, change: EntryChange): void {

@@ -77,6 +77,7 @@ export function recordOf(end: CallEnd, scheme: Scheme): AuditRecord {
     ...(context.jobId === undefined ? {} : { job: context.jobId }),
     via: viaOf(context),
     ...deniedBy(failure),
+    ...(failure?.data["made"] === true ? { made: true as const } : {}),
     ...commandOf(context),
     ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
     ...(approvedBy === undefined ? {} : { approvedBy }),

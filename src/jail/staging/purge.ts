@@ -44,11 +44,8 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<s
     }
     let isGone = false;
     try {
-      for (let round = 1; round <= ROUNDS; round++) {
-        yield* emptying.empty(directory);
-        const large = directory.stat.size > LARGE_BYTES;
-        isGone = yield* succeeds(large ? tools.sys.rmdirLarge(path) : tools.sys.rmdir(path));
-        if (isGone) break;
+      for (let round = 1; round <= ROUNDS && !isGone; round++) {
+        isGone = yield* succeeds(emptyAndRemove(tools.sys, emptying, { directory, path }));
       }
     } finally {
       release(directory);
@@ -56,6 +53,17 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<s
     if (!isGone && (yield* isThere(tools, path))) left.push(next);
   }
   return left;
+}
+
+/** Fails as long as others add entries, or a call on it fails. */
+function* emptyAndRemove(sys: Sys, emptying: Emptying, { directory, path }: EmptiedDirectory): Io<void> {
+  yield* emptying.empty(directory);
+  yield* directory.stat.size > LARGE_BYTES ? sys.rmdirLarge(path) : sys.rmdir(path);
+}
+
+interface EmptiedDirectory {
+  readonly directory: Pinned;
+  readonly path: string;
 }
 
 /** Looks before it enters: most entries are files, and an error takes Node longer than a stat. */

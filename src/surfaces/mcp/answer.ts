@@ -44,7 +44,7 @@ export function answer(
     const structuredContent = isObject(value) && !isWrapped(tool.output) ? value : { result: value };
     return { content: [text(json)], structuredContent, _meta: metaOf(call) };
   }
-  const rendering = tool.render(output, call.input);
+  const rendering = rendered(tool.render, output, call.input);
   // Some hosts refuse an empty text, and a model would not know what it means: the note stands alone then.
   const isEmpty = rendering.kind === "text" && rendering.text === "" && tool.isVerbatim !== true;
   const content = isEmpty ? [] : [body(rendering)];
@@ -55,6 +55,15 @@ export function answer(
   if (note !== undefined) content.push(text(note));
   const isMore = Object.keys(rendering.rest).length > 0;
   return { content, _meta: isMore ? metaOf(call, RESULT, rendering.rest) : metaOf(call) };
+}
+
+/** The call is done: an answer that cannot be rendered is shown as it is. */
+function rendered(render: NonNullable<OperationMetadata["render"]>, output: unknown, input: unknown): Rendering {
+  try {
+    return render(output, input);
+  } catch {
+    return { kind: "json", value: output, rest: {} };
+  }
 }
 
 /**

@@ -1,11 +1,12 @@
 // Appends to a file of the host.
 
 import { hardLinked, ioError } from "../../../core/errors/texts.js";
+import { IN_PART } from "../../../core/errors/undo-texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
-import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { closeNow, errnoOf, succeeds } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
 import { noteAppend, reportAppended } from "../history/append-note.js";
@@ -139,7 +140,7 @@ function* createNow(change: Change, path: string, { name, data, writeBytes, whol
     size = yield* writeAdded(change, { fd, size: 0, data, writeBytes, whole });
     yield* reportAppended(change, { name, fd, data, sum, keeping });
   } catch (error) {
-    yield* quietly(finishWithReserve(undoCreate(change, fd, name)));
+    if (!(yield* succeeds(finishWithReserve(undoCreate(change, fd, name))))) change.access.behind?.(IN_PART);
     yield* dropNote(change);
     throw error;
   } finally {

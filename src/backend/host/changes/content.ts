@@ -1,6 +1,7 @@
 // Writes streamed or complete content to a file, hashing it.
 
 import { createHash } from "node:crypto";
+import { IN_PART, UNFLUSHED } from "../../../core/errors/undo-texts.js";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
 import { quietly, succeeds } from "../../../jail/sys.js";
@@ -96,12 +97,14 @@ export function* writeAdded(change: Change, added: Added): Io<number> {
     try {
       yield* writeParts(change, added, progress);
       if (change.rules.durable) yield* sys.fsync(fd);
-      return (yield* sys.fstat(fd)).size;
+      return (yield* quietly(sys.fstat(fd)))?.size ?? size + data.length;
     } catch (error) {
       const { written } = progress;
       const now = yield* quietly(sys.fstat(fd));
       // What others have added since stays, and so does a part of this.
       const isTakenBack = now?.size === size + written && (yield* succeeds(sys.ftruncate(fd, size)));
+      if (!isTakenBack && written > 0) change.access.behind?.(written === data.length ? UNFLUSHED : IN_PART);
+      if (!isTakenBack && written === data.length) return now?.size ?? size + written;
       if (!isTakenBack || written === data.length) throw error;
       yield* room.make(error, Math.max(whole - size, data.length) - written);
     }

@@ -7,6 +7,7 @@ import type { OpenFile } from "../../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
 import { below, CREATE, entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
+import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
@@ -14,7 +15,7 @@ import { isReservedName } from "../../../path/grammar.js";
 import { refusalOf } from "../../path-policy.js";
 import type { Held } from "../../quota.js";
 import { reserve } from "../quota.js";
-import { type Change, flushDirectory, giveDirectoryToOwner, locate, type Reached } from "../target.js";
+import { type Change, giveDirectoryToOwner, locate, type Reached } from "../target.js";
 import { ContentCopy } from "./content-copy.js";
 import { checkTarget, installCopy, refuseInside } from "./put.js";
 import { purge } from "./removal.js";
@@ -149,7 +150,7 @@ class Copying {
       yield* this.#add(descent, entry);
     }
     yield* this.#closeTo(descent, 1);
-    yield* flushDirectory(this.#change, directory);
+    if (this.#change.rules.durable) yield* flushDirectories(this.#change.jail, [directory]);
     return { files: this.#content.files, bytes: this.#content.bytes };
   }
 
@@ -221,7 +222,7 @@ class Copying {
       yield* access.scope.breathe();
       const mode = this.#modes.pop();
       const left = yield* descent.leave(function* (directory) {
-        yield* flushDirectory(change, directory);
+        if (change.rules.durable) yield* flushDirectories(jail, [directory]);
         yield* giveDirectoryToOwner(jail, directory);
         if (mode !== undefined) yield* jail.sys.chmod(directory.path, mode);
       });

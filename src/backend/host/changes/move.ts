@@ -172,6 +172,7 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
         yield* reportMove(move, object, { old: replaced, sha256, keeping });
         yield* flushDirectory(to, to.walk.directory);
         yield* flushDirectory(from, from.walk.directory);
+        to.access.scope.settle();
         return { overwritten, ...(sha256 === undefined ? {} : { sha256 }), ...(isFile ? stampPart(object.stat) : {}) };
       } finally {
         if (old !== undefined) release(old);

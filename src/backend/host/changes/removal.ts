@@ -78,7 +78,7 @@ export function* removeEntry(change: Change, found: Reached, options: RemoveOpti
 /** Tells of a removal. @returns its answer */
 function* reportRemoval(change: Change, name: string, { stat, binned, reason, keeping }: Taken): Io<Removed> {
   if (isReported(change)) yield* report(change, binned?.planned ?? removalOf(change, name, stat), keeping);
-  if (binned !== undefined && stat.isDirectory()) yield* freeTree(change, binned.stage.directory, binned.name);
+  if (binned !== undefined && stat.isDirectory()) yield* quietly(freeTree(change, binned.stage.directory, binned.name));
   binned?.stage.release();
   if (binned !== undefined) return { existed: true, trashed: true, id: binned.keeping.id };
   return reason === undefined || reason === "off" ? { existed: true } : { existed: true, trashed: false, reason };
@@ -247,7 +247,7 @@ export function* purge(change: Change, hidden: Hidden): Io<void> {
 
 function* purgeAndRelease(change: Change, { stage, name }: Hidden): Io<void> {
   try {
-    yield* freeTree(change, stage.directory, name);
+    yield* quietly(freeTree(change, stage.directory, name));
     const { report } = change.access.scope;
     const progress = (entries: number): void =>
       report?.(entries, undefined, () => `${countText(entries, "entry", "entries")} deleted`);

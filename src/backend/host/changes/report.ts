@@ -1,5 +1,6 @@
 // Reports the committed changes of a host root.
 
+import { PARENTS_STAY } from "../../../core/errors/undo-texts.js";
 import type { Io } from "../../../core/io.js";
 import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { isChosen } from "../../../core/ports/changes/journal.js";
@@ -68,8 +69,9 @@ export const plannedState = (placed: Stat, sha256?: string): EntryState => ({
 type Reporting = Pick<Change, "access" | "journal" | "made" | "id"> & Partial<Pick<Change, "jail" | "walk">>;
 
 /** An undo is a group of changes, and those go by renames within one file system. */
-const isOnOtherDevice = ({ jail, walk }: Reporting): boolean =>
-  jail !== undefined && walk !== undefined && walk.directory.stat.device !== jail.top.stat.device;
+function* isOnOtherDevice({ jail, walk }: Reporting): Io<boolean> {
+  return jail !== undefined && walk !== undefined && walk.directory.stat.device !== jail.top.stat.device;
+}
 
 /** Whether anybody keeps or hears the change, or has to be told that it is not kept. */
 export const isReported = ({ access, journal, rules }: Pick<Change, "access" | "journal" | "rules">): boolean =>
@@ -96,11 +98,8 @@ export function* report(change: Reporting, made: EntryChange, keeping?: Keeping)
   const id = keeping?.id ?? idOf(change, journal);
   const kept = keeping && (yield* keeping.done());
   if (id === change.id) change.id = undefined;
-  const isAdded = journal.add(
-    recordOf(change, reported, id),
-    kept,
-    isOnOtherDevice(change) ? "other_device" : undefined,
-  );
+  const isElsewhere = yield* quietly(isOnOtherDevice(change));
+  const isAdded = journal.add(recordOf(change, reported, id), kept, isElsewhere ? "other_device" : undefined);
   const lost = kept?.in === "nothing" ? kept.reason : isAdded ? undefined : "not_kept";
   const isReplaced = made.before !== null && made.addition === undefined;
   if (lost !== undefined && isReplaced && !isChosen(lost)) access.lost?.(lost);
@@ -110,7 +109,12 @@ export function* report(change: Reporting, made: EntryChange, keeping?: Keeping)
 /** Runs a change. Directories that were made for it stay when it fails, so they are told of by themselves. */
 export function* withReport<T>(change: Change, work: (change: Change) => Io<T>): Io<T> {
   try {
-    return yield* work(change);
+    const done = yield* work(change);
+    change.access.scope.settle();
+    return done;
+  } catch (error) {
+    if (change.made.length > 0) change.access.behind?.(PARENTS_STAY);
+    throw error;
   } finally {
     const path = change.made.pop();
     if (path !== undefined) yield* report(change, newDirectory(path));

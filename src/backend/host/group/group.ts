@@ -1,6 +1,7 @@
 // Makes a group of changes on the host: all of them, or none.
 
 import { notPutBack } from "../../../core/errors/patch-texts.js";
+import { UNFLUSHED } from "../../../core/errors/undo-texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { Access, GroupChange, GroupEffect } from "../../../core/ports/backend.js";
 import { identity, type Pinned } from "../../../jail/handles.js";
@@ -117,6 +118,7 @@ class Group {
       throw error;
     }
     intent.end(this.#isSettled);
+    scope.settle();
     return this.#effects;
   }
 
@@ -178,7 +180,7 @@ class Group {
         current = batch;
         yield* this.#makeBatch(intent, { jail, batch, guard });
       }
-      yield* intent.settle();
+      if (!(yield* intent.settle())) this.#access.behind?.(UNFLUSHED);
       this.#isSettled = true;
     } catch (error) {
       throw yield* this.#undo(intent, { jail, batch: current, error });
@@ -246,7 +248,7 @@ class Group {
     this.#isSettled = left.length === 0;
     if (left.length === 0) {
       for (const member of this.#members) yield* member.forget();
-      yield* intent.settle();
+      yield* quietly(intent.settle());
       return error;
     }
     // Entries that others have changed meanwhile are not restored; their former content stays for the operator. The next

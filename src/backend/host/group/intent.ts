@@ -177,13 +177,14 @@ export class Intent {
     }
   }
 
-  /** The group is done, or undone: from here on nobody undoes it. */
-  *settle(): Io<void> {
+  /** The group is done, or undone: from here on nobody undoes it. @returns whether that survives a power failure */
+  *settle(): Io<boolean> {
     const { jail, durable } = this.#ground;
-    if (this.#batches === 0) return;
+    if (this.#batches === 0) return true;
     yield* jail.sys.unlink(this.pathOf(recordName(0)));
-    if (durable) yield* flushDirectories(jail, [this.folder]);
+    const isFlushed = !durable || (yield* succeeds(flushDirectories(jail, [this.folder])));
     this.#ground.register?.remove(this.#name);
+    return isFlushed;
   }
 
   /** Some of the group stays done: what was kept is left for the operator. If that fails, the next start goes on. */

@@ -4,6 +4,7 @@ import type { Sha256 } from "../../../core/etag.js";
 import { type Awaitable, type Io, isPending, wait } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { Stat } from "../../../jail/stat.js";
+import { quietly } from "../../../jail/sys.js";
 import { isReported, realPath, report, stateOf } from "../changes/report.js";
 import type { Change } from "../target.js";
 import { type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
@@ -42,11 +43,12 @@ export function* reportAppended(
 ): Io<void> {
   const { name, fd, data, old } = what;
   if (!isReported(change)) return;
-  const now = yield* change.jail.sys.fstat(fd);
   const offset = old?.size ?? 0;
   const sha256 = yield* wait(what.sum);
+  const now = yield* quietly(change.jail.sys.fstat(fd));
+  const size = offset + data.length;
   // Otherwise another process has appended too, and nobody knows where the data went.
-  const isOurs = now.size === offset + data.length;
+  const isOurs = now === undefined || now.size === size;
   const isShared = !isOurs && old !== undefined;
   const keeping = isShared && what.keeping ? settledKeeping(what.keeping.id, keepsNothing("concurrent")) : what.keeping;
   const made: EntryChange = {
@@ -54,7 +56,10 @@ export function* reportAppended(
     kind: "file",
     path: realPath(change, name),
     before: old === undefined ? null : stateOf(old),
-    after: stateOf(now, old === undefined && isOurs ? sha256 : undefined),
+    after:
+      now === undefined
+        ? { size, modified: Date.now() }
+        : stateOf(now, old === undefined && isOurs ? sha256 : undefined),
     ...(isOurs && old !== undefined ? { addition: { offset, ...(sha256 === undefined ? {} : { sha256 }) } } : {}),
   };
   yield* report(change, made, keeping);

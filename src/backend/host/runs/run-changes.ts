@@ -98,7 +98,7 @@ export class RunChanges {
       if (index % TURN === TURN - 1) yield yieldToLoop();
       this.#add(one, id, kept === undefined ? { in: "nothing", reason: "visited" } : kept.get(id));
     }
-    if (!isComplete) this.#addPlace();
+    if (!isComplete) this.addPlace();
   }
 
   #add({ path, from, was: _, before, after, ...rest }: Difference, id: string, kept: Kept | undefined): void {
@@ -113,7 +113,7 @@ export class RunChanges {
   }
 
   /** Not everything was looked at: this entry says so, and keeps the group from being undone as a whole. */
-  #addPlace(): void {
+  addPlace(): void {
     const { journal } = this.#place;
     journal.add(recordOf(this.#place, placeOf(this.#place), journal.newId()), NOT_SEEN);
   }

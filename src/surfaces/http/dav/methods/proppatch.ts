@@ -51,7 +51,11 @@ export async function proppatch(call: DavCall): Promise<FastifyReply> {
   let isRefused = all.some(({ refused }) => refused !== undefined);
   const modified = all.findLast((one) => one.modified !== undefined)?.modified;
   await call.run("touch", target, isRefused || modified === undefined ? {} : { modified });
-  if (!isRefused && !(await properties.change(spot, isCollection, dead))) [all, isRefused] = [refuse(), true];
+  if (!isRefused && !(await properties.change(spot, isCollection, dead))) {
+    [all, isRefused] = [refuse(), true];
+    // None or all of them are done.
+    if (modified !== undefined) await call.run("touch", target, { modified: found.modified });
+  }
   const response = element("D:response", [
     element("D:href", call.hrefOf(target, isCollection)),
     ...propstats(all, isRefused),

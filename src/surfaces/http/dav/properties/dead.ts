@@ -1,7 +1,7 @@
 // Dead properties: what clients store beside resources. Kept by tree and path, never inside a root or drive.
 
 import type { JsonObject } from "../../../../core/ports/adapter.js";
-import { fieldsOf, isFull } from "../../../../core/unknown.js";
+import { fieldsOf } from "../../../../core/unknown.js";
 import type { DavFile } from "../../host.js";
 import type { Spot } from "../locks/locks.js";
 
@@ -63,7 +63,7 @@ export class DeadProperties {
     return isEachSmall && own <= MAX_RESOURCE_BYTES && after.size <= MAX_PROPERTIES && total <= MAX_BYTES;
   }
 
-  /** @returns `false`: the disk is full, and nothing was changed @throws the system's error; then too */
+  /** @returns `false`: they cannot be kept, and none was changed */
   async change(spot: Spot, isCollection: boolean, changes: PropertyChanges): Promise<boolean> {
     if (changes.size === 0) return true;
     const before = this.of(spot, isCollection);
@@ -73,10 +73,9 @@ export class DeadProperties {
     try {
       await this.#save();
       return true;
-    } catch (error) {
+    } catch {
       const present = this.#trees.get(spot.tree)?.get(path);
       if (present === undefined || present === kept) this.#put(spot.tree, path, { isCollection, properties: before });
-      if (!isFull(error)) throw error;
       return false;
     }
   }

@@ -1,0 +1,284 @@
+// An error behind a commit is never told as if nothing had happened: every system call of every change fails once.
+import fs from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { HostBackend } from "../../../src/backend/host/host.js";
+import { FileAdapterError } from "../../../src/core/errors/errors.js";
+import { ioError } from "../../../src/core/errors/texts.js";
+import { IN_PART, MADE, PARENTS_STAY, SOURCE_STAYS, UNFLUSHED } from "../../../src/core/errors/undo-texts.js";
+import { RecentContents } from "../../../src/core/etag-cache.js";
+import type { OperationMetadata } from "../../../src/core/ports/adapter.js";
+import { NativeSource } from "../../../src/jail/native/calls.js";
+import { pool } from "../../../src/jail/pool.js";
+import { answer } from "../../../src/surfaces/mcp/answer.js";
+import { entriesBelow, failureOf, type Ground, useGround } from "../ground.js";
+
+const LARGE = "x".repeat(100_000);
+
+interface Row {
+  readonly name: string;
+  readonly op: string;
+  /** @param at folder of the try */
+  readonly input: (at: string) => object;
+  readonly before?: (ground: Ground, at: string) => Promise<unknown>;
+  /** `false`: it changes no name, or is a group, which puts back what was there when a name cannot be flushed. */
+  readonly flushesNames?: false;
+}
+
+const addFiles = (...paths: string[]): string =>
+  ["*** Begin Patch", ...paths.flatMap((path) => [`*** Add File: ${path}`, "+x"]), "*** End Patch", ""].join("\n");
+const change = (ground: Ground, at: string) =>
+  ground.run("edit", { path: `${at}/a.txt`, oldText: "one", newText: "two" });
+
+const ROWS: readonly Row[] = [
+  { name: "write of a new file", op: "write", input: (at) => ({ path: `${at}/n.txt`, content: "n" }) },
+  {
+    name: "write with parents",
+    op: "write",
+    input: (at) => ({ path: `${at}/p/q/n.txt`, content: "n", parents: true }),
+  },
+  { name: "write over a file", op: "write", input: (at) => ({ path: `${at}/a.txt`, content: "n" }) },
+  { name: "write over a large file", op: "write", input: (at) => ({ path: `${at}/large.txt`, content: "n" }) },
+  { name: "append", op: "append", flushesNames: false, input: (at) => ({ path: `${at}/a.txt`, content: "n" }) },
+  { name: "append to a new file", op: "append", input: (at) => ({ path: `${at}/n.txt`, content: "n" }) },
+  { name: "append to a linked file", op: "append", input: (at) => ({ path: `${at}/linked.txt`, content: "n" }) },
+  { name: "edit", op: "edit", input: (at) => ({ path: `${at}/a.txt`, oldText: "one", newText: "two" }) },
+  { name: "mkdir with parents", op: "mkdir", input: (at) => ({ path: `${at}/m/n`, parents: true }) },
+  { name: "move", op: "move", input: (at) => ({ path: `${at}/a.txt`, to: `${at}/d/moved.txt` }) },
+  {
+    name: "move over a file",
+    op: "move",
+    input: (at) => ({ path: `${at}/a.txt`, to: `${at}/large.txt`, overwrite: true }),
+  },
+  {
+    name: "move of a folder",
+    op: "move",
+    input: (at) => ({ path: `${at}/d`, to: `${at}/f/e`, parents: true }),
+  },
+  { name: "copy", op: "copy", input: (at) => ({ path: `${at}/a.txt`, to: `${at}/c.txt` }) },
+  {
+    name: "copy over a file",
+    op: "copy",
+    input: (at) => ({ path: `${at}/a.txt`, to: `${at}/large.txt`, overwrite: true }),
+  },
+  { name: "copy of a folder", op: "copy", input: (at) => ({ path: `${at}/d`, to: `${at}/e`, recursive: true }) },
+  { name: "delete", op: "delete", input: (at) => ({ path: `${at}/a.txt` }) },
+  { name: "delete for good", op: "delete", input: (at) => ({ path: `${at}/a.txt`, permanent: true }) },
+  { name: "delete of a folder", op: "delete", input: (at) => ({ path: `${at}/d`, recursive: true }) },
+  {
+    name: "delete of a folder for good",
+    op: "delete",
+    input: (at) => ({ path: `${at}/d`, recursive: true, permanent: true }),
+  },
+  { name: "delete of an empty folder", op: "delete", input: (at) => ({ path: `${at}/empty` }) },
+  { name: "patch", op: "patch", flushesNames: false, input: (at) => ({ patch: addFiles(`${at}/n1`, `${at}/p/n2`) }) },
+  { name: "undo", op: "undo", flushesNames: false, before: change, input: () => ({ last: 1 }) },
+  {
+    name: "undo of a deletion",
+    op: "undo",
+    flushesNames: false,
+    before: (ground, at) => ground.run("delete", { path: `${at}/d`, recursive: true }),
+    input: () => ({ last: 1 }),
+  },
+];
+
+/** System calls that are made to fail; closing one that is only read does not fail. */
+const SYNC = [
+  ...["openSync", "fstatSync", "lstatSync", "readlinkSync", "readdirSync", "readSync", "writeSync", "mkdirSync"],
+  ...["unlinkSync", "rmdirSync", "renameSync", "linkSync", "ftruncateSync", "fchmodSync", "chmodSync", "accessSync"],
+] as const;
+/** A lock file that could not be removed is waited for by the next call. */
+const LOCKS = /lock-(file|holder)\.ts/;
+
+interface Fault {
+  /** The call that failed; `undefined`: there are fewer. */
+  readonly at: string | undefined;
+  /** Whether a directory was flushed, or opened to be. */
+  readonly isFlush: boolean;
+}
+
+type Calls = Record<string, (...args: unknown[]) => unknown>;
+
+/** One call, counted from 1, fails while `work` runs. */
+async function withFault(when: number, work: () => Promise<unknown>): Promise<Fault> {
+  let count = 0;
+  let at: string | undefined;
+  let isFlush = false;
+  const restore: (() => void)[] = [];
+  const breakCall = (calls: Calls, name: string, answer: (error: Error) => unknown): void => {
+    const original = calls[name];
+    if (original === undefined) return;
+    calls[name] = (...args) => {
+      const { stack = "" } = new Error();
+      if (LOCKS.test(stack) || ++count !== when) return original.apply(calls, args);
+      at = name;
+      isFlush = stack.includes("flush.ts");
+      return answer(Object.assign(new Error("injected"), { code: "EIO", syscall: name }));
+    };
+    restore.push(() => {
+      calls[name] = original;
+    });
+  };
+  const fail = (error: Error): never => {
+    throw error;
+  };
+  for (const name of SYNC) breakCall(fs as unknown as Calls, name, fail);
+  for (const name of Object.keys(pool))
+    if (name !== "close") breakCall(pool as unknown as Calls, name, (error) => Promise.reject(error));
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 25;
+  try {
+    await work();
+  } finally {
+    Error.stackTraceLimit = limit;
+    for (const one of restore) one();
+  }
+  return { at, isFlush };
+}
+
+const stateOf = (ground: Ground, at: string): string =>
+  entriesBelow(join(ground.dir, at))
+    .map((name) =>
+      name.endsWith("/") ? name : `${name} ${fs.readFileSync(join(ground.dir, at, name), "utf8").slice(0, 20)}`,
+    )
+    .join("\n");
+
+/** What a failed call may leave, as its error says. */
+const IN_PARTS = [PARENTS_STAY, IN_PART];
+
+/** Whatever the root keeps and flushes, the order of steps is the same in the others. */
+const FEW = /parents|append|for good|move of a folder/;
+
+describe.each([
+  { journal: true, durability: "flush", rows: ROWS },
+  { journal: false, durability: "flush", rows: ROWS.filter(({ name }) => FEW.test(name)) },
+  { journal: true, durability: "none", rows: ROWS.filter(({ name }) => FEW.test(name)) },
+])("journal: $journal, durability: $durability", ({ journal, durability, rows }) => {
+  const ground = useGround({ journal, root: { durability } });
+  let tries = 0;
+
+  beforeEach(() => {
+    jest.spyOn(NativeSource.prototype, "calls", "get").mockReturnValue(undefined);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const entriesOf = async (at: string): Promise<number> =>
+    journal ? (await ground.run("history", { path: at, limit: 500 })).entries.length : 0;
+
+  test.each(rows)(
+    "$name",
+    async (row) => {
+      const wrong: string[] = [];
+      let unflushed = 0;
+      for (let when = 1; ; when++) {
+        const at = `try-${++tries}`;
+        const files = { "a.txt": "one\n", "large.txt": LARGE, "d/x": "x", "d/deep/y": "y", "linked.txt": "h" };
+        for (const [name, content] of Object.entries(files)) ground.put(`${at}/${name}`, content);
+        ground.mkdir(`${at}/empty`);
+        fs.linkSync(join(ground.dir, at, "linked.txt"), join(ground.outside, at));
+        await row.before?.(ground, at);
+        const [before, entries] = [stateOf(ground, at), await entriesOf(at)];
+        ground.audit.length = 0;
+        let hint: unknown;
+        let code = "OK";
+        const invoke = () => ground.adapter.invoke(`file:${row.op}`, { root: "r", ...row.input(at) });
+        const fault = await withFault(when, async () => {
+          try {
+            hint = ((await invoke()) as { hint?: unknown }).hint;
+          } catch (error) {
+            if (!(error instanceof FileAdapterError)) throw error;
+            code = error.code;
+            hint = error.data["hint"];
+          }
+        });
+        const isChanged = stateOf(ground, at) !== before;
+        const told = `${when} ${fault.at}: ${code}, ${hint}`;
+        if (code === "OK" && !isChanged) wrong.push(`${told}: nothing was made`);
+        if (code !== "OK" && isChanged && !IN_PARTS.some((one) => String(hint).includes(one)))
+          wrong.push(`${told}: it was made`);
+        if (ground.audit.at(-1)?.outcome !== code)
+          wrong.push(`${told}: the audit says ${ground.audit.at(-1)?.outcome}`);
+        if (journal && isChanged !== (await entriesOf(at)) > entries) wrong.push(`${told}: the history says otherwise`);
+        if (ground.internal.length > 0) wrong.push(`${told}: ${ground.internal.splice(0)[0]?.error}`);
+        if (code === "OK" && fault.isFlush) {
+          unflushed++;
+          if (hint !== UNFLUSHED) wrong.push(`${told}: what is not sure is not told`);
+        }
+        if (fault.at === undefined) break;
+      }
+      expect(wrong).toEqual([]);
+      if (row.flushesNames !== false) expect(unflushed > 0).toBe(durability === "flush");
+    },
+    60_000,
+  );
+});
+
+describe("a step of the call itself fails behind the commit", () => {
+  const ground = useGround({ journal: true });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  test("the error and the audit say that it was made, and a repeated call does it once", async () => {
+    ground.put("a.txt", "one\n");
+    jest.spyOn(RecentContents.prototype, "keep").mockImplementation(() => {
+      throw new TypeError("injected");
+    });
+    const input = { root: "r", path: "a.txt", oldText: "one", newText: "one one", operationId: "once" };
+    const call = () => failureOf(ground.adapter.invoke("file:edit", input, {}));
+    expect(await call()).toMatchObject({ code: "INTERNAL", data: { made: true, hint: MADE } });
+    expect(await call()).toMatchObject({ code: "INTERNAL", data: { made: true, hint: MADE } });
+    expect(ground.get("a.txt").toString()).toBe("one one\n");
+    expect(ground.audit.map(({ outcome, made }) => [outcome, made])).toEqual([
+      ["INTERNAL", true],
+      ["INTERNAL", true],
+    ]);
+  });
+
+  test("one before it says nothing of that", async () => {
+    ground.put("a.txt", "one\n");
+    const { data } = await ground.fail("edit", { path: "a.txt", oldText: "two", newText: "x" });
+    expect(data).not.toHaveProperty("made");
+    expect(ground.audit.at(-1)).not.toHaveProperty("made");
+  });
+});
+
+describe("a move to another root", () => {
+  const ground = useGround({ journal: true, roots: { other: { temp: true } } });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const isThere = async (): Promise<boolean> =>
+    (await ground.adapter.invoke("file:stat", { root: "other", path: "d" })).exists === true;
+  const moveAway = () => ground.fail("move", { path: "d", to: "d", toRoot: "other" });
+
+  test("takes its copy back where the source cannot be removed, and tells nothing as made", async () => {
+    ground.put("d/x", "x");
+    jest.spyOn(HostBackend.prototype, "remove").mockRejectedValueOnce(ioError({ root: "r", path: "d" }, "EIO"));
+    const { code, data } = await moveAway();
+    expect([code, data["made"], data["hint"]]).toEqual(["IO_ERROR", undefined, undefined]);
+    expect([await isThere(), ground.names()]).toEqual([false, ["d"]]);
+  });
+
+  test("says that the copy stays where that fails too", async () => {
+    ground.put("d/x", "x");
+    jest.spyOn(HostBackend.prototype, "remove").mockRejectedValue(ioError({ root: "r", path: "d" }, "EIO"));
+    const { code, data } = await moveAway();
+    expect([code, data["made"], data["hint"]]).toEqual(["IO_ERROR", true, `${SOURCE_STAYS}. ${MADE}`]);
+    expect([await isThere(), ground.names()]).toEqual([true, ["d"]]);
+  });
+});
+
+test("an answer that cannot be rendered is shown as it is", () => {
+  const fail = (): never => {
+    throw new TypeError("injected");
+  };
+  const tool = { name: "file:edit", output: { type: "object" }, render: fail } as unknown as OperationMetadata;
+  const { content, isError } = answer(tool, { path: "a.txt", size: 3 }, { jobId: "1", input: {} });
+  expect([content, isError]).toEqual([[{ type: "text", text: '{"path":"a.txt","size":3}' }], undefined]);
+});
