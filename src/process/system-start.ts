@@ -1,9 +1,10 @@
-// Runs of the system, for leftovers of processes: Linux has an id for each, other systems only the time that it was started.
+// Runs of the system and processes in them, for leftovers of processes: Linux has an id for each, other systems only the time that it was started.
 
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { attempt } from "../core/io.js";
 import { isLinux } from "../core/system.js";
+import { codeOf } from "../core/unknown.js";
 
 /** Clocks are set right while a system runs. */
 const TOLERANCE_S = 600;
@@ -14,6 +15,17 @@ export const readProc = (path: string): string | undefined =>
 
 /** Id of this run of the system; `undefined` where it has none. */
 export const bootId = (): string | undefined => readProc("/proc/sys/kernel/random/boot_id")?.trim();
+
+/** Whether a process has this number. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It runs as another user, or with more rights.
+    return codeOf(error) === "EPERM";
+  }
+}
 
 /** When the system was started, in seconds. */
 export const systemStart = (): number => Math.round(Date.now() / 1000 - uptime());

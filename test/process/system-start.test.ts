@@ -1,9 +1,9 @@
 import { uptime } from "node:os";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { simulateSystem } from "../../src/core/system.js";
 import { mayRun } from "../../src/drive/store/embedded/process-token.js";
 import { isDead, NO_BOOT_ID, type ProcessIdentity } from "../../src/jail/staging/process-identity.js";
-import { bootId, isEarlierRun, readProc, systemStart } from "../../src/process/system-start.js";
+import { bootId, isEarlierRun, isRunning, readProc, systemStart } from "../../src/process/system-start.js";
 
 let restore = () => {};
 afterEach(() => restore());
@@ -29,6 +29,16 @@ describe.each(["win32", "darwin"] as const)("on %s, which has no id of a run of 
     restore = simulateSystem(system);
     expect([bootId(), readProc("/proc/self/stat")]).toEqual([undefined, undefined]);
   });
+});
+
+test("a process of another user runs, what is no number does not", () => {
+  const kill = jest.spyOn(process, "kill").mockImplementation(() => {
+    throw Object.assign(new Error("refused"), { code: "EPERM" });
+  });
+  restore = simulateSystem("win32");
+  expect([isRunning(4), mayRun(`- - 4 ${systemStart()}`)]).toEqual([true, true]);
+  kill.mockRestore();
+  expect([isRunning(process.pid), isRunning(Number.NaN), isRunning(4_999_999)]).toEqual([true, false, false]);
 });
 
 test("elsewhere an id decides, whatever the clock says", () => {

@@ -2,8 +2,7 @@
 
 import { readlinkSync } from "node:fs";
 import { isLinux } from "../../core/system.js";
-import { bootId, isEarlierRun, readProc, systemStart } from "../../process/system-start.js";
-import { errnoOf } from "../sys.js";
+import { bootId, isEarlierRun, isRunning, readProc, systemStart } from "../../process/system-start.js";
 
 /** Where the system has no boot id. */
 export const NO_BOOT_ID = "00000000";
@@ -67,16 +66,6 @@ export const isElsewhere = (other: ProcessIdentity, own: ProcessIdentity): boole
 
 /** Whether a process has ended, zombies included. */
 export const isOver = (pid: number): boolean => !isRunning(pid) || statusOf(pid)?.isOver === true;
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it runs as another user.
-    return errnoOf(error) !== "ESRCH";
-  }
-}
 
 function pidNamespace(): number {
   if (!isLinux()) return 0;

@@ -3,7 +3,7 @@
 import { readlinkSync } from "node:fs";
 import { attempt } from "../../../core/io.js";
 import { isLinux } from "../../../core/system.js";
-import { bootId, isEarlierRun, readProc, systemStart } from "../../../process/system-start.js";
+import { bootId, isEarlierRun, isRunning, readProc, systemStart } from "../../../process/system-start.js";
 
 /** Start time is field 22 of /proc/<pid>/stat, the 20th after the process name, which may contain spaces. */
 const START_FIELD = 19;
@@ -19,7 +19,7 @@ export function mayRun(token: string): boolean {
   if (boot !== ownBoot) return false;
   if (space !== ownSpace) return true;
   const found = startOf(Number(pid));
-  return found === undefined ? isThere(Number(pid)) && !isEarlierRun(Number(start)) : found === start;
+  return found === undefined ? isRunning(Number(pid)) && !isEarlierRun(Number(start)) : found === start;
 }
 
 const hostPart = (): string =>
@@ -28,8 +28,4 @@ const hostPart = (): string =>
 function startOf(pid: number): string | undefined {
   const status = readProc(`/proc/${pid}/stat`);
   return status?.slice(status.lastIndexOf(")") + 2).split(" ")[START_FIELD];
-}
-
-function isThere(pid: number): boolean {
-  return attempt(() => process.kill(pid, 0)) === true;
 }

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { ConfigError } from "../../../config/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
 import { errnoOf } from "../../../jail/sys.js";
+import { isRunning } from "../../../process/system-start.js";
 import { folderOf } from "./venue-folder.js";
 
 const NAME = "running.json";
@@ -59,7 +60,7 @@ export function runningVenues(base: string): ReadonlyMap<string, RunningVenue> {
   const found = new Map<string, RunningVenue>();
   for (const folder of names(base)) {
     const running = parse(read(join(base, folder, NAME)));
-    if (running !== undefined && isAlive(running.pid)) found.set(folder, running);
+    if (running !== undefined && isRunning(running.pid)) found.set(folder, running);
   }
   return found;
 }
@@ -89,13 +90,5 @@ function parse(text: string | undefined): RunningVenue | undefined {
     return Number.isSafeInteger(value.pid) && typeof value.did === "string" ? value : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return errnoOf(error) === "EPERM";
   }
 }

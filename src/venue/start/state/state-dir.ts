@@ -6,6 +6,7 @@ import { homedir, userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../../../config/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
+import { attempt } from "../../../core/io.js";
 import { isWindows } from "../../../core/system.js";
 import { makeFolder } from "../../../drive/store/embedded/make-folder.js";
 import { fileErrno, folderErrno } from "../../../jail/creatable.js";
@@ -160,7 +161,7 @@ export function openStateDir(path: string): string {
 /** Takes a new directory back that others may use. @throws ConfigError 78 */
 function requirePrivate(directory: string): void {
   if (!letsOthersIn(directory)) return;
-  rmdirSync(directory);
+  attempt(() => rmdirSync(directory));
   const command = `icacls "${directory}" /inheritance:r /grant:r "${userInfo().username}:(OI)(CI)F"`;
   const advice = `Choose a folder in your own profile, or make this one yourself and run: ${command}`;
   throw unusableDir(directory, { fault: "other users of this computer could use it", exitStatus: 78, advice });
