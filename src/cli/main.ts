@@ -3,7 +3,7 @@
 import { ConfigError } from "../config/errors.js";
 import { describeError } from "../core/errors/describe-error.js";
 import { packageVersion } from "../version.js";
-import { parseFileLine } from "./arguments/files/options.js";
+import { type FileRun, findFileCommand, readFileLine } from "./arguments/files/line.js";
 import { UsageError } from "./arguments/options.js";
 import { type CommandContext, EXIT, OutputClosed, Unavailable } from "./context.js";
 
@@ -18,11 +18,8 @@ export async function main(argv: readonly string[], context: CommandContext): Pr
 
 async function runLine(argv: readonly string[], context: CommandContext): Promise<number> {
   if (argv[0] === COMPLETE) return (await import("./files/complete.js")).complete(argv.slice(1), context);
-  const onFiles = parseFileLine(argv);
-  if (onFiles?.name === "file") {
-    const { file } = onFiles.source;
-    return (await import("./files/files.js")).file(onFiles, context).catch((error: unknown) => locate(error, file));
-  }
+  const onFiles = await findFileCommand(argv);
+  if (onFiles !== undefined) return runOnFiles(readFileLine(onFiles.name, onFiles.args), onFiles.name, context);
   if (argv.length === 0) return writeHelp((await import("./help/help.js")).START, context);
   const { COMMANDS } = await import("./commands/all.js");
   const { findCommand } = await import("./arguments/find-command.js");
@@ -45,6 +42,12 @@ async function runLine(argv: readonly string[], context: CommandContext): Promis
     const { config } = line.values;
     return locate(error, command.locates === true && typeof config === "string" ? config : undefined);
   }
+}
+
+async function runOnFiles(run: FileRun | "help", name: string, context: CommandContext): Promise<number> {
+  if (run === "help") return writeHelp((await import("./help/help.js")).helpText([name], true), context);
+  const { file } = run.calls.source;
+  return (await import("./files/files.js")).file(run, context).catch((error: unknown) => locate(error, file));
 }
 
 /** The command that completion scripts call. */

@@ -37,7 +37,7 @@ export function findCommand(argv: readonly string[]): Found {
 }
 
 /** The index of the first word that is neither an option nor its value. */
-function firstWord(argv: readonly string[]): number {
+export function firstWord(argv: readonly string[]): number {
   let at = 0;
   while (argv[at]?.startsWith("-") === true) at += takesValue(argv[at], OPTIONS) ? 2 : 1;
   return at;

@@ -10,39 +10,39 @@ import { textOfFile } from "./local.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";
 
 /** `mkdir` */
-export async function mkdir(session: FileSession): Promise<number> {
-  const { command } = session;
-  const parents = command.flags.has("parents");
-  return forEachItem(placesOf(command), session, async (place) => {
+export async function mkdir(session: FileSession<"mkdir">): Promise<number> {
+  const { values } = session;
+  const parents = values.parents;
+  return forEachItem(placesOf(session), session, async (place) => {
     const output = await session.invoke("file:mkdir", { ...place, parents });
-    if (command.json) await printJson(session, output);
+    if (session.json) await printJson(session, output);
     if (!output.created && !parents) throw alreadyExists(place);
   });
 }
 
 /** `rm` */
-export async function rm(session: FileSession): Promise<number> {
-  const { command } = session;
-  const recursive = command.flags.has("recursive");
-  return forEachItem(placesOf(command), session, async (place) => {
+export async function rm(session: FileSession<"rm">): Promise<number> {
+  const { values } = session;
+  const recursive = values.recursive;
+  return forEachItem(placesOf(session), session, async (place) => {
     const output = await session.invoke("file:delete", { ...place, recursive });
-    if (command.json) await printJson(session, output);
-    if (!output.existed && !command.flags.has("force")) throw notFound(place);
+    if (session.json) await printJson(session, output);
+    if (!output.existed && !values.force) throw notFound(place);
   });
 }
 
 type EditInput = FileInputs["file:edit"];
 
 /** `edit` */
-export async function edit(session: FileSession): Promise<number> {
-  const { command } = session;
-  const [word = ""] = wordsOf(command, "ROOT:PATH");
-  const encoding = command.values.get("encoding");
-  const ifMatch = command.values.get("if-match");
+export async function edit(session: FileSession<"edit">): Promise<number> {
+  const { values } = session;
+  const [word = ""] = wordsOf(session, "ROOT:PATH");
+  const encoding = values.encoding;
+  const ifMatch = values["if-match"];
   const output = await session.invoke("file:edit", {
     ...placeOf(word),
     ...(await editsOf(session)),
-    ...(command.flags.has("dry-run") ? { dryRun: true } : {}),
+    ...(values["dry-run"] ? { dryRun: true } : {}),
     ...(encoding === undefined ? {} : { encoding }),
     ...(ifMatch === undefined ? {} : { ifMatch }),
   });
@@ -50,17 +50,17 @@ export async function edit(session: FileSession): Promise<number> {
 }
 
 /** `patch` */
-export async function patch(session: FileSession): Promise<number> {
-  const { command } = session;
-  const [file = ""] = wordsOf(command, "FILE");
-  const folder = command.values.get("in");
-  const encoding = command.values.get("encoding");
+export async function patch(session: FileSession<"patch">): Promise<number> {
+  const { values } = session;
+  const [file = ""] = wordsOf(session, "FILE");
+  const folder = values.in;
+  const encoding = values.encoding;
   if (folder === undefined) throw new UsageError("'patch' needs --in ROOT:[PATH], the folder that its paths are in");
   const output = await session.invoke("file:patch", {
     ...placeOf(folder),
     patch: await textOfFile(file, session.context, encoding),
     ...(encoding === undefined ? {} : { encoding }),
-    ...(command.flags.has("dry-run") ? { dryRun: true } : {}),
+    ...(values["dry-run"] ? { dryRun: true } : {}),
   });
   return showDifference(session, output);
 }
@@ -69,7 +69,7 @@ async function showDifference(
   session: FileSession,
   output: { readonly diff?: string; readonly diffTruncated?: boolean },
 ): Promise<number> {
-  if (session.command.json) await printJson(session, output);
+  if (session.json) await printJson(session, output);
   else await session.out(diffLines(output.diff ?? "", session));
   if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
   return 0;
@@ -77,20 +77,20 @@ async function showDifference(
 
 /** @throws UsageError, ConfigError */
 async function editsOf({
-  command,
+  values,
   context,
-}: FileSession): Promise<Pick<EditInput, "edits" | "oldText" | "newText" | "expect" | "replaceAll">> {
-  const file = command.values.get("edits");
-  const [oldText, newText] = [command.values.get("old"), command.values.get("new")];
-  const expect = numberOf(command, "expect");
+}: FileSession<"edit">): Promise<Pick<EditInput, "edits" | "oldText" | "newText" | "expect" | "replaceAll">> {
+  const file = values.edits;
+  const [oldText, newText] = [values.old, values.new];
+  const expect = numberOf("expect", values.expect);
   if (file === undefined) {
     if (oldText === undefined || newText === undefined) {
       throw new UsageError("'edit' needs --old and --new, or --edits FILE");
     }
-    const all = command.flags.has("all") ? { replaceAll: true } : {};
+    const all = values.all ? { replaceAll: true } : {};
     return { oldText, newText, ...(expect === undefined ? {} : { expect }), ...all };
   }
-  if (oldText !== undefined || newText !== undefined || expect !== undefined || command.flags.has("all")) {
+  if (oldText !== undefined || newText !== undefined || expect !== undefined || values.all) {
     throw new UsageError("'edit' takes either --edits, or --old and --new");
   }
   return { edits: parseEdits(await textOfFile(file, context)) };

@@ -1,7 +1,7 @@
 // `venue-files __complete WORD…`: what the last word of a file command may go on with, a line each. Called by completion scripts.
 
 import type { FileOutputs } from "../../schema/types.js";
-import { parseFileLine } from "../arguments/files/options.js";
+import { findFileCommand, readFileLine } from "../arguments/files/line.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { type FileSession, withFileSession } from "./session.js";
 
@@ -16,8 +16,9 @@ export async function complete(words: readonly string[], context: CommandContext
   const current = words.at(-1) ?? "";
   const silent = { ...context, stderr: { ...context.stderr, write: () => true } as unknown as NodeJS.WriteStream };
   try {
-    const run = parseFileLine(words.slice(1, -1));
-    if (run?.name !== "file") return EXIT.ok;
+    const found = await findFileCommand(words.slice(1, -1));
+    const run = found && readFileLine(found.name, found.args);
+    if (run === undefined || run === "help") return EXIT.ok;
     return await withFileSession(run, silent, async (session) => {
       const found = await candidates(session, current);
       await session.out(found.map((name) => `${name}\n`).join(""));

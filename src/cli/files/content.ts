@@ -41,12 +41,12 @@ async function pieceOf(place: FilePlace, range: { offset: number; length: number
 }
 
 /** `cat` */
-export async function cat(session: FileSession): Promise<number> {
-  const { command } = session;
-  const isNumbered = command.flags.has("number");
+export async function cat(session: FileSession<"cat">): Promise<number> {
+  const { values } = session;
+  const isNumbered = values.number;
   const numbered = createLineNumbering();
-  return forEachItem(placesOf(session.command), session, async (place) => {
-    if (command.json) return printJson(session, await session.invoke("file:read", place));
+  return forEachItem(placesOf(session), session, async (place) => {
+    if (session.json) return printJson(session, await session.invoke("file:read", place));
     for await (const bytes of contentOf(place, session)) await session.out(isNumbered ? numbered(bytes) : bytes);
   });
 }
@@ -70,10 +70,10 @@ function createLineNumbering(): (bytes: Buffer) => Buffer {
 }
 
 /** `head` */
-export async function head(session: FileSession): Promise<number> {
-  const lines = numberOf(session.command, "lines") ?? DEFAULT_LINES;
+export async function head(session: FileSession<"head">): Promise<number> {
+  const lines = numberOf("lines", session.values.lines) ?? DEFAULT_LINES;
   return showWithTitles(session, async (place) => {
-    if (session.command.json) return printJson(session, await session.invoke("file:read", { ...place, head: lines }));
+    if (session.json) return printJson(session, await session.invoke("file:read", { ...place, head: lines }));
     let left = lines;
     for await (const bytes of left === 0 ? [] : contentOf(place, session)) {
       const end = endOfLine(bytes, left);
@@ -96,14 +96,14 @@ function endOfLine(bytes: Buffer, lines: number): { at: number; left: number } {
 }
 
 /** `tail` */
-export async function tail(session: FileSession): Promise<number> {
-  const lines = numberOf(session.command, "lines") ?? DEFAULT_LINES;
-  const follows = session.command.flags.has("follow");
-  if (follows && (session.command.json || session.command.words.length > 1)) {
+export async function tail(session: FileSession<"tail">): Promise<number> {
+  const lines = numberOf("lines", session.values.lines) ?? DEFAULT_LINES;
+  const follows = session.values.follow;
+  if (follows && (session.json || session.words.length > 1)) {
     throw new UsageError("'tail -f' follows one file, without --json");
   }
   return showWithTitles(session, async (place) => {
-    if (session.command.json) return printJson(session, await session.invoke("file:read", { ...place, tail: lines }));
+    if (session.json) return printJson(session, await session.invoke("file:read", { ...place, tail: lines }));
     const end = await showFrom(place, await startOfTail(place, lines, session), session);
     if (follows) await follow(place, end, session);
   });
@@ -173,9 +173,9 @@ async function startOfTail(place: FilePlace, lines: number, session: FileSession
 
 /** Prints a title line before each file if there are several. */
 function showWithTitles(session: FileSession, show: (place: FilePlace) => Promise<void>): Promise<number> {
-  const places = placesOf(session.command);
+  const places = placesOf(session);
   return forEachItem(places, session, async (place) => {
-    if (places.length > 1 && !session.command.json) {
+    if (places.length > 1 && !session.json) {
       await session.out(`${place === places[0] ? "" : "\n"}==> ${placeText(place)} <==\n`);
     }
     await show(place);

@@ -1,6 +1,7 @@
 // Runs the file commands.
 
-import type { FileCommandName, FileRun } from "../arguments/files/options.js";
+import type { FileRun } from "../arguments/files/line.js";
+import type { FileCommandName } from "../commands/files.js";
 import type { CommandContext } from "../context.js";
 import { edit, mkdir, patch, rm } from "./change.js";
 import { cat, head, tail } from "./content.js";
@@ -14,11 +15,11 @@ import { get, put } from "./transfer.js";
 import { purge, trash, undo } from "./undo.js";
 import { watch } from "./watch.js";
 
-const RUNS: Readonly<Record<FileCommandName, (session: FileSession) => Promise<number>>> = {
+const RUNS: { readonly [N in FileCommandName]: (session: FileSession<N>) => Promise<number> } = {
   ...{ ls, tree, stat, watch, cat, head, tail, grep, find, du, edit, patch, mkdir, rm, mv, cp, put, get },
   ...{ history, diff, undo, restore, trash, purge },
 };
 
 /** `venue-files ls`, `cat` and the other file commands. @returns the exit status */
-export const file = (run: FileRun, context: CommandContext): Promise<number> =>
-  withFileSession(run, context, RUNS[run.command.name]);
+export const file = <N extends FileCommandName>(run: FileRun<N>, context: CommandContext): Promise<number> =>
+  withFileSession(run, context, RUNS[run.name]);

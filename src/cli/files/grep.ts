@@ -16,9 +16,9 @@ const STATUS = { found: 0, nothing: 1, failed: 2 } as const;
 type GrepRequest = Omit<FileInputs["file:grep"], "root" | "path" | "cursor">;
 
 /** `grep` */
-export async function grep(session: FileSession): Promise<number> {
-  const { values, words } = session.command;
-  const given = values.get("regexp");
+export async function grep(session: FileSession<"grep">): Promise<number> {
+  const { values, words } = session;
+  const given = values.regexp;
   const [pattern = "", ...rest] = given === undefined ? words : [given, ...words];
   if (pattern === "" || rest.length === 0) {
     throw new UsageError("'grep' takes PATTERN and ROOT:PATH: venue-files grep PATTERN ROOT:PATH");
@@ -32,18 +32,17 @@ export async function grep(session: FileSession): Promise<number> {
   return status === 0 ? (isFound ? STATUS.found : STATUS.nothing) : STATUS.failed;
 }
 
-function parseRequest({ command }: FileSession, pattern: string): GrepRequest {
-  const { flags, lists } = command;
-  const lines = (name: string): number | undefined => numberOf(command, name);
-  const [before, after, context] = [lines("before-context"), lines("after-context"), lines("context")];
-  const globs = (name: string): string[] => (lists.get(name) ?? []).map(anyDepthGlob);
-  const [glob, exclude] = [globs("include"), globs("exclude")];
-  const output = flags.has("files-with-matches") ? "files" : flags.has("count") ? "count" : "lines";
+function parseRequest({ values }: FileSession<"grep">, pattern: string): GrepRequest {
+  const before = numberOf("before-context", values["before-context"]);
+  const after = numberOf("after-context", values["after-context"]);
+  const context = numberOf("context", values.context);
+  const [glob, exclude] = [values.include.map(anyDepthGlob), values.exclude.map(anyDepthGlob)];
+  const output = values["files-with-matches"] ? "files" : values.count ? "count" : "lines";
   return {
     ...{ pattern, output, limit: PAGE, timeoutMs: MAX_MS },
-    ...(flags.has("fixed-strings") ? { literal: true } : {}),
-    ...(flags.has("ignore-case") ? { ignoreCase: true } : {}),
-    ...(flags.has("no-ignore") ? { ignore: "none" as const } : {}),
+    ...(values["fixed-strings"] ? { literal: true } : {}),
+    ...(values["ignore-case"] ? { ignoreCase: true } : {}),
+    ...(values["no-ignore"] ? { ignore: "none" as const } : {}),
     ...(before === undefined ? {} : { before }),
     ...(after === undefined ? {} : { after }),
     ...(context === undefined ? {} : { context }),
@@ -55,10 +54,10 @@ function parseRequest({ command }: FileSession, pattern: string): GrepRequest {
 /** A glob without a slash matches names at any depth. */
 const anyDepthGlob = (glob: string): string => (glob.includes("/") ? glob : `**/${glob}`);
 
-async function lookOf({ command, paint }: FileSession, wish: GrepRequest): Promise<GrepLook> {
+async function lookOf({ values, paint }: FileSession<"grep">, wish: GrepRequest): Promise<GrepLook> {
   const context = [wish.before, wish.after, wish.context].some((lines) => lines !== undefined && lines > 0);
   const mark = paint === plain ? escapeMatch : await createMarker(wish, (text) => paint(text, "match"));
-  return { paint, numbers: command.flags.has("line-number"), context, mark };
+  return { paint, numbers: values["line-number"], context, mark };
 }
 
 /** Highlights matches, using the same engine as the search. */
@@ -106,7 +105,7 @@ async function search(
     last = await showPage(session, page, { place, look, last });
     if (page.nextCursor === undefined || page.nextCursor === cursor) {
       if (!page.complete) warnIncomplete(session, place, page);
-      if (binary > 0 && !session.command.json) {
+      if (binary > 0 && !session.json) {
         session.context.stderr.write(`venue-files: ${placeText(place)}: left out: ${binary} binary\n`);
       }
       return isFound;
@@ -120,7 +119,7 @@ async function showPage(
   page: FileOutputs["file:grep"],
   { place: { root }, look, last }: { place: FilePlace; look: GrepLook; last: GrepEnd | undefined },
 ): Promise<GrepEnd | undefined> {
-  if (session.command.json) {
+  if (session.json) {
     await printJson(session, page);
     return undefined;
   }

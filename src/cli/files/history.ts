@@ -16,16 +16,16 @@ const FAULTS: Readonly<Record<string, string>> = {
 const DIFF_CHARS = 10_000_000;
 
 /** `history` */
-export async function history(session: FileSession): Promise<number> {
-  const { command, context, paint } = session;
-  const [place] = command.words.length === 0 ? [] : placesIn(session);
-  const limit = numberOf(command, "lines");
+export async function history(session: FileSession<"history">): Promise<number> {
+  const { values, context, paint } = session;
+  const [place] = session.words.length === 0 ? [] : placesIn(session);
+  const limit = numberOf("lines", values.lines);
   const output = await session.invoke("file:history", {
     ...(place === undefined ? {} : { root: place.root, ...(place.path === "" ? {} : { path: place.path }) }),
     ...(limit === undefined ? {} : { limit }),
     ...(await filterOf(session)),
   });
-  if (command.json) {
+  if (session.json) {
     await printJson(session, output);
     return 0;
   }
@@ -43,19 +43,18 @@ export async function history(session: FileSession): Promise<number> {
   return 0;
 }
 
-function placesIn({ command }: FileSession): readonly FilePlace[] {
-  return wordsOf(command, "ROOT:PATH").map(placeOf);
+function placesIn(session: FileSession): readonly FilePlace[] {
+  return wordsOf(session, "ROOT:PATH").map(placeOf);
 }
 
 /** `diff`: what a change made, what was changed between two, or what the last change made. */
-export async function diff(session: FileSession): Promise<number> {
-  const { command } = session;
-  const [word, range = ""] = command.words.length === 2 ? command.words : wordsOf(command, "ROOT:PATH");
+export async function diff(session: FileSession<"diff">): Promise<number> {
+  const [word, range = ""] = session.words.length === 2 ? session.words : wordsOf(session, "ROOT:PATH");
   const place = placeOf(word ?? "");
   const [from, to] = range === "" ? await newest(place, session) : sidesOf(range);
   const [old, next] = [await textAt(place, from, session), await textAt(place, to, session)];
   const text = textDiff(old, next, { path: place.path, maxChars: DIFF_CHARS }).diff;
-  if (command.json) await printJson(session, { path: place.path, from, to, diff: text });
+  if (session.json) await printJson(session, { path: place.path, from, to, diff: text });
   else await session.out(diffLines(text, session));
   return 0;
 }
@@ -96,15 +95,15 @@ async function entryOf({ root, path }: FilePlace, id: string, session: FileSessi
 }
 
 /** `restore` */
-export async function restore(session: FileSession): Promise<number> {
-  const { command } = session;
-  const [word = "", to = ""] = wordsOf(command, "ROOT:PATH", "ID");
-  const ifMatch = command.values.get("if-match");
+export async function restore(session: FileSession<"restore">): Promise<number> {
+  const { values } = session;
+  const [word = "", to = ""] = wordsOf(session, "ROOT:PATH", "ID");
+  const ifMatch = values["if-match"];
   const output = await session.invoke("file:restore", {
     ...placeOf(word),
     to,
     ...(ifMatch === undefined ? {} : { ifMatch }),
   });
-  if (command.json) await printJson(session, output);
+  if (session.json) await printJson(session, output);
   return 0;
 }

@@ -13,9 +13,9 @@ const PAGE = 500;
 const MOST = 20_000;
 
 /** The filter that the options ask for. @throws UsageError for a name that means nobody, or several */
-export async function filterOf(session: FileSession): Promise<Filter> {
-  const { values } = session.command;
-  const [actor, via, since] = [values.get("actor"), values.get("via"), sinceOf(values.get("since"))];
+export async function filterOf(session: FileSession<"history" | "undo">): Promise<Filter> {
+  const { values } = session;
+  const [actor, via, since] = [values.actor, values.via, sinceOf(values.since)];
   const time = since === undefined ? {} : { since };
   if (actor === undefined && via === undefined) return time;
   const [callers, changes] = [await session.callers(), await changesOf(time, session)];

@@ -6,14 +6,12 @@ import { isDirectory } from "./change.js";
 import { type FileSession, printJson } from "./session.js";
 
 /** `mv` */
-export const mv = (session: FileSession): Promise<number> =>
+export const mv = (session: FileSession<"mv">): Promise<number> =>
   transfer(session, (input) => session.invoke("file:move", input));
 
 /** `cp` */
-export const cp = (session: FileSession): Promise<number> =>
-  transfer(session, (input) =>
-    session.invoke("file:copy", { ...input, recursive: session.command.flags.has("recursive") }),
-  );
+export const cp = (session: FileSession<"cp">): Promise<number> =>
+  transfer(session, (input) => session.invoke("file:copy", { ...input, recursive: session.values.recursive }));
 
 interface Transfer {
   readonly root: string;
@@ -25,19 +23,22 @@ interface Transfer {
 }
 
 /** As mv(1) and cp(1): an existing file is replaced; an existing directory becomes the parent of the target. */
-async function transfer(session: FileSession, run: (input: Transfer) => Promise<unknown>): Promise<number> {
-  const { command } = session;
-  const [from = "", to = ""] = wordsOf(command, "ROOT:PATH", "ROOT:PATH");
+async function transfer(
+  session: FileSession<"mv" | "cp">,
+  run: (input: Transfer) => Promise<unknown>,
+): Promise<number> {
+  const { values } = session;
+  const [from = "", to = ""] = wordsOf(session, "ROOT:PATH", "ROOT:PATH");
   const source = placeOf(from);
   const target = placeOf(to);
   const output = await run({
     ...source,
     to: await pathAt(target, source, session),
     toRoot: target.root,
-    overwrite: !command.flags.has("no-clobber"),
-    parents: command.flags.has("parents"),
+    overwrite: !values["no-clobber"],
+    parents: values.parents,
   });
-  if (command.json) await printJson(session, output);
+  if (session.json) await printJson(session, output);
   return 0;
 }
 

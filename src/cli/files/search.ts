@@ -24,16 +24,16 @@ interface Incompleteness {
 }
 
 /** `find` */
-export async function find(session: FileSession): Promise<number> {
-  const { values, lists } = session.command;
-  const type = values.get("type");
+export async function find(session: FileSession<"find">): Promise<number> {
+  const { values } = session;
+  const type = values.type;
   if (type !== undefined && TYPES[type] === undefined) throw new UsageError("-type takes f or d");
   const pattern = findGlobs({
-    names: [...(lists.get("name") ?? []), ...(lists.get("iname") ?? []).map(ignoreCaseGlob)],
-    paths: lists.get("path") ?? [],
-    maxDepth: numberOf(session.command, "maxdepth"),
+    names: [...values.name, ...values.iname.map(ignoreCaseGlob)],
+    paths: values.path,
+    maxDepth: numberOf("maxdepth", session.values.maxdepth),
   });
-  const places = placesOf(session.command);
+  const places = placesOf(session);
   if (pattern === undefined) return 0;
   const wish = { pattern: [...pattern], type: TYPES[type ?? ""] ?? ("any" as const), ignore: "none" as const };
   return forEachItem(places, session, async (place) => {
@@ -55,7 +55,7 @@ export async function find(session: FileSession): Promise<number> {
 }
 
 async function showPage(session: FileSession, { root }: FilePlace, page: { paths: readonly string[] }): Promise<void> {
-  if (session.command.json) return printJson(session, page);
+  if (session.json) return printJson(session, page);
   const lines = page.paths.map((path) => {
     const text = placeText({ root, path: path.replace(/\/$/, "") });
     return `${path.endsWith("/") ? session.paint(text, "directory") : text}\n`;
@@ -64,17 +64,17 @@ async function showPage(session: FileSession, { root }: FilePlace, page: { paths
 }
 
 /** `du` */
-export async function du(session: FileSession): Promise<number> {
-  const { command, isTerminal } = session;
-  const isHuman = command.flags.has("human-readable") || (isTerminal && !command.flags.has("bytes"));
+export async function du(session: FileSession<"du">): Promise<number> {
+  const { values, isTerminal } = session;
+  const isHuman = values["human-readable"] || (isTerminal && !values.bytes);
   const shown = (bytes: number): string => (isHuman ? humanSize(bytes) : String(bytes));
-  const depth = command.flags.has("summarize") ? 0 : (numberOf(command, "max-depth") ?? 1);
-  return forEachItem(placesOf(session.command), session, async (place) => {
+  const depth = values.summarize ? 0 : (numberOf("max-depth", values["max-depth"]) ?? 1);
+  return forEachItem(placesOf(session), session, async (place) => {
     const input = { ...place, depth, limit: MAX_SUMS, timeoutMs: MAX_MS };
     const output = await session.invoke("file:du", input);
-    if (command.json) await printJson(session, output);
+    if (session.json) await printJson(session, output);
     else {
-      const children = output.children.filter(({ path }) => command.flags.has("all") || path.endsWith("/"));
+      const children = output.children.filter(({ path }) => values.all || path.endsWith("/"));
       // As du(1): contents first, the total last.
       const lines = children.map(({ path, bytes }) => {
         const text = placeText({ root: place.root, path: path.replace(/\/$/, "") });

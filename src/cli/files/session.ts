@@ -8,10 +8,11 @@ import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.j
 import { fieldsOf } from "../../core/unknown.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import type { FileCommand, FileRun } from "../arguments/files/options.js";
-import { namesRoots, type RemoteVenue } from "../arguments/remote.js";
+import type { FileRun } from "../arguments/files/line.js";
+import { namesRoots, type OwnCalls, type RemoteVenue } from "../arguments/remote.js";
 import { Callers, type LabelledToken, tokensHere, tokensThere } from "../calls/callers.js";
 import type { FileCalls } from "../calls/venue-calls.js";
+import type { FileCommandName, FileValues } from "../commands/files.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load-config.js";
 import { jsonText } from "../output/json.js";
@@ -28,10 +29,10 @@ const FIELDS: Readonly<Record<string, string>> = { encoding: "--encoding", to: "
 /** A file of edits has the fields themselves. */
 const FIELDS_OF_EDIT: Readonly<Record<string, string>> = { ...FIELDS, oldText: "--old", replaceAll: "--all" };
 
-const wordingOf = ({ values }: FileCommand): Wording => ({
+const wordingOf = ({ values }: FileRun): Wording => ({
   tool: (name) => `venue-files ${COMMANDS[name] ?? name}`,
   option: (name) => FLAGS[name] ?? PLAIN_WORDING.option(name),
-  field: (name) => (values.has("edits") ? FIELDS : FIELDS_OF_EDIT)[name] ?? name,
+  field: (name) => ("edits" in values && values.edits !== undefined ? FIELDS : FIELDS_OF_EDIT)[name] ?? name,
 });
 
 /** Interactive transfers have no deadline; the user can interrupt them. */
@@ -45,9 +46,10 @@ const NO_ROOTS = `venue-files: without --config, --root or --url there is only '
 type Operation = keyof FileInputs & keyof FileOutputs;
 
 /** Context of a file command. */
-export interface FileSession {
+export interface FileSession<N extends FileCommandName = FileCommandName> extends Omit<FileRun<N>, "calls"> {
   readonly context: CommandContext;
-  readonly command: FileCommand;
+  /** Answers are printed as JSON. */
+  readonly json: boolean;
   readonly isTerminal: boolean;
   /** Width of the terminal in characters. */
   readonly width: number;
@@ -69,25 +71,26 @@ export interface FileSession {
 }
 
 /** Runs a file command on the roots of a configuration, or of a venue elsewhere. @returns its exit status */
-export async function withFileSession(
-  run: FileRun,
+export async function withFileSession<N extends FileCommandName>(
+  run: FileRun<N>,
   context: CommandContext,
-  work: (session: FileSession) => Promise<number>,
+  work: (session: FileSession<N>) => Promise<number>,
 ): Promise<number> {
-  const { command } = run;
+  const { name, values, words, calls: own } = run;
+  const { json, color }: FileValues<FileCommandName> = values;
   const progress = createProgress(context);
   const stop = new AbortController();
   void context.untilStopped().then(() => stop.abort());
-  const { calls, maxReadBytes, tokens } = await openCalls(run, context, stop.signal);
+  const { calls, maxReadBytes, tokens } = await openCalls(own, context, stop.signal);
   let callers: Promise<Callers> | undefined;
-  if (run.remote === undefined && !command.json && !namesRoots(run.source)) context.stderr.write(NO_ROOTS);
+  if (own.remote === undefined && !json && !namesRoots(own.source)) context.stderr.write(NO_ROOTS);
   const { stdout } = context;
   const isTerminal = stdout.isTTY === true;
   try {
     return await work({
-      ...{ context, command, isTerminal, progress, maxReadBytes, signal: stop.signal },
+      ...{ context, name, values, words, json, isTerminal, progress, maxReadBytes, signal: stop.signal },
       width: stdout.columns ?? COLUMNS,
-      paint: paintFor(context, command.values.get("color")),
+      paint: paintFor(context, color),
       invoke: async (operation, input) => told(parseOutput(await calls.run(operation, input)), input, run, context),
       callers: () => {
         callers ??= tokens().then((found) => new Callers(found));
@@ -95,10 +98,10 @@ export async function withFileSession(
       },
       upload: async (input, content) => told(await calls.upload(input, content), input, run, context),
       out: (text) => print(context, text),
-      failed: (error) => printFailure(error, command, context),
+      failed: (error) => printFailure(error, run, context),
     });
   } catch (error) {
-    printFailure(error, command, context);
+    printFailure(error, run, context);
     return EXIT.failed;
   } finally {
     progress.end();
@@ -107,12 +110,12 @@ export async function withFileSession(
 }
 
 /** Says on standard error what cannot be taken back. @returns the output */
-function told<T extends object>(output: T, input: object, { command }: FileRun, { stderr }: CommandContext): T {
+function told<T extends object>(output: T, input: object, { name, values }: FileRun, { stderr }: CommandContext): T {
   const { trashed, kept, reason, hint } = fieldsOf(output);
-  if (!command.json && String(hint).includes(UNFLUSHED)) stderr.write(`venue-files: ${UNFLUSHED}\n`);
+  if (!values.json && String(hint).includes(UNFLUSHED)) stderr.write(`venue-files: ${UNFLUSHED}\n`);
   // What `put` removes again is its own.
-  const isOwn = trashed === false && command.name === "put";
-  if (command.json || isOwn || (trashed !== false && kept !== false)) return output;
+  const isOwn = trashed === false && name === "put";
+  if (values.json || isOwn || (trashed !== false && kept !== false)) return output;
   const end = trashed === false ? "is deleted for good" : "was overwritten for good";
   stderr.write(`venue-files: ${escapeText(`${lostPlace(output, input)} ${end}`)} (${escapeText(String(reason))})\n`);
   return output;
@@ -132,7 +135,7 @@ interface OpenCalls {
   readonly maxReadBytes: number;
 }
 
-async function openCalls({ source, capsFile, caller, remote }: FileRun, context: CommandContext, signal: AbortSignal) {
+async function openCalls({ source, capsFile, caller, remote }: OwnCalls, context: CommandContext, signal: AbortSignal) {
   const caps = loadCaps(capsFile);
   return remote === undefined
     ? openLocal({ source, caller }, context, { caps, signal })
@@ -145,7 +148,7 @@ interface Narrowing {
 }
 
 async function openLocal(
-  { source, caller }: Pick<FileRun, "source" | "caller">,
+  { source, caller }: Pick<OwnCalls, "source" | "caller">,
   context: CommandContext,
   narrowing: Narrowing,
 ): Promise<OpenCalls> {
@@ -171,12 +174,12 @@ function parseOutput<O extends Operation>(output: unknown): FileOutputs[O] {
   return output as FileOutputs[O];
 }
 
-function printFailure(error: unknown, command: FileCommand, { stderr }: CommandContext): void {
+function printFailure(error: unknown, run: FileRun, { stderr }: CommandContext): void {
   if (!(error instanceof FileAdapterError)) throw error;
   const { message, code, data } = error;
-  const text = command.json
+  const text = run.values.json
     ? jsonText({ error: message, errorCode: code, errorData: data })
-    : `venue-files: ${failureText(error, wordingOf(command))}`;
+    : `venue-files: ${failureText(error, wordingOf(run))}`;
   stderr.write(`${text}\n`);
 }
 

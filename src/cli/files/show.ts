@@ -15,33 +15,32 @@ const DEEPEST = 10;
 const MAX_ENTRIES = 5_000;
 
 /** `ls` */
-export async function ls(session: FileSession): Promise<number> {
-  const { command } = session;
-  if (command.words.length === 0) return listRoots(session);
-  const places = command.words.map(placeOf);
+export async function ls(session: FileSession<"ls">): Promise<number> {
+  if (session.words.length === 0) return listRoots(session);
+  const places = session.words.map(placeOf);
   return forEachItem(places, session, async (place) => {
     const entries = await entriesOf(place, session);
-    if (places.length > 1 && !command.json) {
+    if (places.length > 1 && !session.json) {
       await session.out(`${place === places[0] ? "" : "\n"}${placeText(place)}:\n`);
     }
-    if (!command.json) await session.out(formatEntries(entries, session));
+    if (!session.json) await session.out(formatEntries(entries, session));
   });
 }
 
 async function listRoots(session: FileSession): Promise<number> {
   const output = await session.invoke("file:roots", {});
-  if (session.command.json) await printJson(session, output);
+  if (session.json) await printJson(session, output);
   else await session.out(output.roots.map(({ name }) => `${escapeText(name)}:\n`).join(""));
   return 0;
 }
 
 /** All entries of a directory, or the entry itself if it is not one. */
-async function entriesOf(place: FilePlace, session: FileSession): Promise<readonly ShownEntry[]> {
+async function entriesOf(place: FilePlace, session: FileSession<"ls">): Promise<readonly ShownEntry[]> {
   const entries: ShownEntry[] = [];
   try {
     for (let after: string | undefined; ; ) {
       const page = await session.invoke("file:list", { ...place, limit: PAGE, ...(after !== undefined && { after }) });
-      if (session.command.json) await printJson(session, page);
+      if (session.json) await printJson(session, page);
       else entries.push(...page.entries);
       after = page.entries.at(-1)?.name;
       if (!page.truncated || after === undefined) break;
@@ -49,35 +48,38 @@ async function entriesOf(place: FilePlace, session: FileSession): Promise<readon
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "NOT_A_DIRECTORY") throw error;
     const stat = await session.invoke("file:stat", place);
-    if (session.command.json) await printJson(session, stat);
+    if (session.json) await printJson(session, stat);
     const { type = "file", size = 0, modified = 0 } = stat;
     return [{ name: place.path, type, size, modified }];
   }
-  const { flags } = session.command;
-  const visible = flags.has("all") ? entries : entries.filter(({ name }) => !name.startsWith("."));
-  return flags.has("time") ? visible.toSorted((one, other) => other.modified - one.modified) : visible;
+  const { values } = session;
+  const visible = values.all ? entries : entries.filter(({ name }) => !name.startsWith("."));
+  return values.time ? visible.toSorted((one, other) => other.modified - one.modified) : visible;
 }
 
-function formatEntries(entries: readonly ShownEntry[], { command, isTerminal, width, paint }: FileSession): string {
-  if (command.flags.has("long")) {
-    return longLines(entries, paint, command.flags.has("human-readable") ? humanSize : String);
+function formatEntries(
+  entries: readonly ShownEntry[],
+  { values, isTerminal, width, paint }: FileSession<"ls">,
+): string {
+  if (values.long) {
+    return longLines(entries, paint, values["human-readable"] ? humanSize : String);
   }
-  return isTerminal && !command.flags.has("one") ? columnLines(entries, width, paint) : nameLines(entries, paint);
+  return isTerminal && !values.one ? columnLines(entries, width, paint) : nameLines(entries, paint);
 }
 
 /** `tree` */
-export async function tree(session: FileSession): Promise<number> {
-  const { command } = session;
-  const [word = ""] = wordsOf(command, "ROOT:PATH");
-  const level = numberOf(command, "level");
+export async function tree(session: FileSession<"tree">): Promise<number> {
+  const { values } = session;
+  const [word = ""] = wordsOf(session, "ROOT:PATH");
+  const level = numberOf("level", values.level);
   if (level !== undefined && (level < 1 || level > DEEPEST)) throw new UsageError(`-L takes 1 to ${DEEPEST}`);
   const output = await session.invoke("file:tree", {
     ...placeOf(word),
     maxEntries: MAX_ENTRIES,
     ...(level === undefined ? {} : { maxDepth: level }),
-    ...(command.flags.has("size") || command.flags.has("human-readable") ? { info: "size" as const } : {}),
+    ...(values.size || values["human-readable"] ? { info: "size" as const } : {}),
   });
-  if (command.json) await printJson(session, output);
+  if (session.json) await printJson(session, output);
   else await session.out(treeLines(escapeLines(output.tree), session.paint));
   const { stderr } = session.context;
   if (output.truncated) stderr.write(`venue-files: cut at ${output.entries} entries; name a deeper path\n`);
@@ -94,12 +96,12 @@ export async function tree(session: FileSession): Promise<number> {
 const escapeLines = (tree: string): string => tree.split("\n").map(escapeLine).join("\n");
 
 /** `stat` */
-export async function stat(session: FileSession): Promise<number> {
-  const places = session.command.words.length === 0 ? wordsOf(session.command, "ROOT:PATH") : session.command.words;
+export async function stat(session: FileSession<"stat">): Promise<number> {
+  const places = session.words.length === 0 ? wordsOf(session, "ROOT:PATH") : session.words;
   let isMissing = false;
   const status = await forEachItem(places.map(placeOf), session, async (place) => {
     const output = await session.invoke("file:stat", place);
-    if (session.command.json) return printJson(session, output);
+    if (session.json) return printJson(session, output);
     const { exists, type = "", size = 0, modified = 0, readOnly, symlink, mime } = output;
     if (!exists) {
       isMissing = true;

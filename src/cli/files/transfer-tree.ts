@@ -42,9 +42,9 @@ const placeBelow = ({ root, path }: FilePlace, name: string): FilePlace => ({
 });
 
 /** Copies a local directory into a root. Links are left out, since what they name may lie anywhere. */
-export async function putTree(local: string, place: FilePlace, session: FileSession): Promise<number> {
-  const { command, context } = session;
-  const { created } = await session.invoke("file:mkdir", { ...place, parents: command.flags.has("parents") });
+export async function putTree(local: string, place: FilePlace, session: FileSession<"put">): Promise<number> {
+  const { values, context } = session;
+  const { created } = await session.invoke("file:mkdir", { ...place, parents: values.parents });
   const marker = await markRemote(place, session);
   let listed: Listing;
   try {
@@ -66,9 +66,9 @@ export async function putTree(local: string, place: FilePlace, session: FileSess
 async function putAll(
   entries: readonly Listed[],
   [local, place]: readonly [string, FilePlace],
-  session: FileSession,
+  session: FileSession<"put">,
 ): Promise<number> {
-  const { command, context } = session;
+  const { values, context } = session;
   return forEachEntry(entries, session, async ({ name, type, entries: inside }) => {
     const [from, to] = [join(local, name), placeBelow(place, name)];
     if (type === "directory") {
@@ -76,13 +76,13 @@ async function putAll(
       return putAll(inside, [from, to], session);
     }
     if (type !== "file") return warnLeftOut(from, session);
-    const condition = command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {};
+    const condition = values["no-clobber"] ? { ifNoneMatch: "*" } : {};
     const output = await session.upload(
       { ...to, ...condition },
       session.progress.through(contentOfFile(from, context)),
     );
     session.progress.file();
-    if (command.json) await printJson(session, output);
+    if (session.json) await printJson(session, output);
     return EXIT.ok;
   });
 }
@@ -91,7 +91,7 @@ async function putAll(
 export async function getTree(
   place: FilePlace,
   [parent, name]: readonly [HeldFolder, string],
-  session: FileSession,
+  session: FileSession<"get">,
 ): Promise<number> {
   const before = await parent.enter(name, false);
   before?.close();
@@ -123,9 +123,9 @@ export async function getTree(
 async function getAll(
   entries: readonly Listed[],
   [place, folder]: readonly [FilePlace, HeldFolder],
-  session: FileSession,
+  session: FileSession<"get">,
 ): Promise<number> {
-  const { command } = session;
+  const { values } = session;
   return forEachEntry(entries, session, async ({ name, type, entries: inside }) => {
     // A venue elsewhere is not trusted with where files are written here.
     if (!isPlainName(name)) return warnLeftOut(`${placeText(place)}/${escapeText(name)}`, session);
@@ -141,9 +141,9 @@ async function getAll(
     if (type !== "file") return warnLeftOut(placeText(from), session);
     const content = session.progress.through(contentOf(from, session));
     const to = join(folder.shown, name);
-    await saveFile(to, content, { path: join(folder.path, name), replace: command.flags.has("force") });
+    await saveFile(to, content, { path: join(folder.path, name), replace: values.force });
     session.progress.file();
-    if (command.json) await printJson(session, { path: from.path, file: to });
+    if (session.json) await printJson(session, { path: from.path, file: to });
     return EXIT.ok;
   });
 }

@@ -15,12 +15,12 @@ import { type FileSession, forEachItem, printJson } from "./session.js";
 import { getTree, putTree, treeName } from "./transfer-tree.js";
 
 /** `put`: each file is a single write, whatever its size, so that it appears atomically. */
-export async function put(session: FileSession): Promise<number> {
-  const { command, context, progress } = session;
-  const files = command.words.slice(0, -1);
+export async function put(session: FileSession<"put">): Promise<number> {
+  const { values, context, progress } = session;
+  const files = session.words.slice(0, -1);
   if (files.length === 0) throw new UsageError("'put' takes FILE… and ROOT:PATH: venue-files put a.txt docs:a.txt");
-  const target = placeOf(command.words.at(-1) ?? "");
-  const recursive = command.flags.has("recursive");
+  const target = placeOf(session.words.at(-1) ?? "");
+  const recursive = values.recursive;
   const isTree = async (file: string) => recursive && file !== STREAM && (await isLocalDirectory(file, context));
   for (const file of files) if (!(await isTree(file))) await checkFile(file, context);
   const into = target.path === "" || target.path.endsWith("/") || (await isDirectory(target, session));
@@ -33,10 +33,10 @@ export async function put(session: FileSession): Promise<number> {
       return;
     }
     const content = progress.through(contentOfFile(file, context));
-    const parents = command.flags.has("parents");
-    const condition = command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {};
+    const parents = values.parents;
+    const condition = values["no-clobber"] ? { ifNoneMatch: "*" } : {};
     const output = await session.upload({ ...place, parents, ...condition }, content);
-    if (command.json) await printJson(session, output);
+    if (session.json) await printJson(session, output);
   });
   return Math.max(status, inTrees);
 }
@@ -48,12 +48,12 @@ function fileInside(directory: FilePlace, file: string): FilePlace {
 }
 
 /** `get` */
-export async function get(session: FileSession): Promise<number> {
-  const { command, context, progress } = session;
-  const { places, local } = parseGetWords(command.words);
+export async function get(session: FileSession<"get">): Promise<number> {
+  const { values, context, progress } = session;
+  const { places, local } = parseGetWords(session.words);
   let inTrees: number = EXIT.ok;
   const status = await forEachItem(places, session, async (place) => {
-    if (command.flags.has("recursive") && (await isDirectory(place, session))) {
+    if (values.recursive && (await isDirectory(place, session))) {
       if (local === STREAM) throw new UsageError("'get -r' writes directories, not standard output");
       const into = local === undefined || (await isLocalDirectory(local, context));
       const { dir, base } = into ? { dir: local ?? ".", base: treeName(place) } : parse(local);
@@ -71,8 +71,8 @@ export async function get(session: FileSession): Promise<number> {
       return;
     }
     const target = await localTarget(local ?? ".", place.path, context);
-    await saveFile(target, content, { path: resolve(context.cwd, target), replace: command.flags.has("force") });
-    if (command.json) await printJson(session, { path: place.path, file: target });
+    await saveFile(target, content, { path: resolve(context.cwd, target), replace: values.force });
+    if (session.json) await printJson(session, { path: place.path, file: target });
   });
   return Math.max(status, inTrees);
 }

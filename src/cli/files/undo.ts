@@ -24,16 +24,16 @@ const PAGE = 500;
 const MAX_IDS = 500;
 
 /** `undo` */
-export async function undo(session: FileSession): Promise<number> {
-  const { command } = session;
-  const isDry = command.flags.has("dry-run");
+export async function undo(session: FileSession<"undo">): Promise<number> {
+  const { values } = session;
+  const isDry = values["dry-run"];
   const inputs = await inputsOf(session);
   let status: number = EXIT.ok;
   for (const input of inputs) {
-    const mustConfirm = !isDry && input.id === undefined && !command.flags.has("yes");
+    const mustConfirm = !isDry && input.id === undefined && !values.yes;
     if (mustConfirm && !(await isConfirmed(input, session))) return EXIT.failed;
     const undone = await session.invoke("file:undo", { ...input, ...(isDry ? { dryRun: true } : {}) });
-    if (command.json) await printJson(session, undone);
+    if (session.json) await printJson(session, undone);
     else await session.out(resultText(undone, session, (await session.callers()).nameOf));
     if ((undone.blocked ?? []).length > 0) status = EXIT.failed;
   }
@@ -41,23 +41,26 @@ export async function undo(session: FileSession): Promise<number> {
 }
 
 /** @throws UsageError */
-async function inputsOf(session: FileSession): Promise<readonly UndoInput[]> {
-  const { command } = session;
-  const { words, flags, values } = command;
-  const isSession = flags.has("session");
-  const isFiltered = ["actor", "via", "since"].some((name) => values.has(name));
+async function inputsOf(session: FileSession<"undo">): Promise<readonly UndoInput[]> {
+  const { values, words } = session;
+  const isSession = values.session;
+  const isFiltered = [values.actor, values.via, values.since].some((one) => one !== undefined);
   const isById = words.length > 0 && !isSession;
-  if (isById ? isFiltered || values.has("last") : isSession && (values.has("last") || values.has("since"))) {
+  if (
+    isById
+      ? isFiltered || values.last !== undefined
+      : isSession && (values.last !== undefined || values.since !== undefined)
+  ) {
     throw new UsageError("'undo' takes ids; or --session; or --last or --since, and whose with --actor or --via");
   }
   if (words.length === 1 && isById) return [{ id: words[0] ?? "" }];
   if (isById) return [{ ids: [...words] }];
   if (isSession) return sessionInputs(session);
-  const last = numberOf(command, "last");
+  const last = numberOf("last", values.last);
   if (!isFiltered) return newestInputs(session, last ?? 1);
   return unitInputs(
     await standingChanges(await filterOf(session), session),
-    last ?? (values.has("since") ? Infinity : 1),
+    last ?? (values.since !== undefined ? Infinity : 1),
   );
 }
 
@@ -83,8 +86,8 @@ function unitInputs(standing: readonly Change[], last: number): readonly UndoInp
 const unitOf = ({ group, id }: Change): string => group ?? id;
 
 /** The newest session, of whom a name means or of all: changes of one actor through one credential, without a long pause. */
-async function sessionInputs(session: FileSession): Promise<readonly UndoInput[]> {
-  const [name, ...more] = session.command.words;
+async function sessionInputs(session: FileSession<"undo">): Promise<readonly UndoInput[]> {
+  const [name, ...more] = session.words;
   if (more.length > 0) throw new UsageError("--session takes one caller: undo --session claude");
   const all = await standingChanges(await filterOf(session), session);
   const callers = await session.callers();
@@ -187,9 +190,8 @@ const blockedLines = ({ blocked = [] }: Undone, nameOf: NameOf): string =>
     .join("");
 
 /** `trash ls` and `trash empty` */
-export async function trash(session: FileSession): Promise<number> {
-  const { command } = session;
-  const [what, word, ...more] = command.words;
+export async function trash(session: FileSession<"trash">): Promise<number> {
+  const [what, word, ...more] = session.words;
   if ((what !== "ls" && what !== "empty") || more.length > 0) {
     throw new UsageError("'trash' takes ls or empty, and a root: venue-files trash ls [ROOT:]");
   }
@@ -223,7 +225,7 @@ async function listTrash(place: FileInputs["file:trash"], session: FileSession):
   for await (const entry of trashEntries(place, session)) {
     const { id, path, kind, deleted, by } = entry;
     const mark = kind === "directory" ? "/" : "";
-    if (session.command.json) await printJson(session, entry);
+    if (session.json) await printJson(session, entry);
     else {
       const what = `${session.paint(escapeText(id), "place")}  ${nameOf(by)}  ${escapeText(`${place.root}:${path}`)}`;
       await session.out(`${timeText(deleted)}  ${what}${mark}\n`);
@@ -232,7 +234,7 @@ async function listTrash(place: FileInputs["file:trash"], session: FileSession):
   return EXIT.ok;
 }
 
-async function emptyTrash(place: FileInputs["file:trash"], session: FileSession): Promise<number> {
+async function emptyTrash(place: FileInputs["file:trash"], session: FileSession<"trash">): Promise<number> {
   const ids: string[] = [];
   for await (const { id } of trashEntries(place, session)) ids.push(id);
   if (ids.length === 0) return EXIT.ok;
@@ -240,29 +242,28 @@ async function emptyTrash(place: FileInputs["file:trash"], session: FileSession)
   if (!(await mayRemove(question, session))) return EXIT.failed;
   for (let start = 0; start < ids.length; start += MAX_IDS) {
     const output = await session.invoke("file:purge", { root: place.root, ids: ids.slice(start, start + MAX_IDS) });
-    if (session.command.json) await printJson(session, output);
+    if (session.json) await printJson(session, output);
   }
   return EXIT.ok;
 }
 
-async function mayRemove(question: string, session: FileSession): Promise<boolean> {
-  const { command, context, isTerminal } = session;
-  if (command.flags.has("yes")) return true;
+async function mayRemove(question: string, session: FileSession<"trash" | "purge">): Promise<boolean> {
+  const { values, context, isTerminal } = session;
+  if (values.yes) return true;
   if (context.stdin.isTTY === true && isTerminal) return askToConfirm(question, session);
   context.stderr.write("venue-files: what is removed cannot be brought back: pass -y to go on\n");
   return false;
 }
 
 /** `purge` */
-export async function purge(session: FileSession): Promise<number> {
-  const { command } = session;
-  const [word = "", ...ids] = command.words;
+export async function purge(session: FileSession<"purge">): Promise<number> {
+  const [word = "", ...ids] = session.words;
   const { root, path } = placeOf(word);
   const input = ids.length > 0 ? { root, ids } : path === "" ? { root, all: true as const } : { root, path };
   const what = ids.length > 0 ? counted(ids.length, "change") : path === "" ? `all of ${root}` : `${root}:${path}`;
   if (!(await mayRemove(`Remove what was kept of ${what} for good? [y/N] `, session))) return EXIT.failed;
   const output = await session.invoke("file:purge", input);
-  if (command.json) await printJson(session, output);
+  if (session.json) await printJson(session, output);
   else await session.out(`${counted(output.purged, "content")} removed\n`);
   return EXIT.ok;
 }

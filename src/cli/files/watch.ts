@@ -24,9 +24,9 @@ const MARKS = {
 } as const;
 
 /** `watch` */
-export async function watch(session: FileSession): Promise<number> {
-  const { command, signal, context } = session;
-  const [word = ""] = wordsOf(command, "ROOT:PATH");
+export async function watch(session: FileSession<"watch">): Promise<number> {
+  const { signal, context } = session;
+  const [word = ""] = wordsOf(session, "ROOT:PATH");
   const place = placeOf(word);
   let { cursor, complete } = await session.invoke("file:watch", place);
   if (!complete) context.stderr.write("venue-files: changes by other programs are not seen everywhere here\n");
@@ -35,11 +35,11 @@ export async function watch(session: FileSession): Promise<number> {
     if (answer === undefined) break;
     ({ cursor } = answer);
     if (answer.overflow) {
-      if (command.json) await printJson(session, { type: "overflow" });
+      if (session.json) await printJson(session, { type: "overflow" });
       context.stderr.write("venue-files: changes were missed; look at what is there\n");
     }
     for (const change of answer.events) {
-      if (command.json) await printJson(session, change);
+      if (session.json) await printJson(session, change);
       else await session.out(lineOf(change, session.paint));
     }
   }

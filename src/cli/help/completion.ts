@@ -1,8 +1,8 @@
 // Completion scripts for shells, made from the tables that command lines are read by. Roots and paths in them come from
 // `venue-files __complete`.
 
-import { FILE_COMMANDS, FILE_OPTIONS } from "../arguments/files/options.js";
 import type { Commands } from "../commands/command.js";
+import { FILE_COMMANDS, fileOptions, isFileCommand } from "../commands/files.js";
 import { CLIENTS } from "../init/clients.js";
 import { powershellScript } from "./powershell.js";
 
@@ -29,10 +29,8 @@ function tables(commands: Commands): Tables {
     options.set(name, toOptions([...Object.keys(own), "help"]));
   }
   second.set("completion", Object.keys(SCRIPTS));
-  const onPaths = Object.keys(FILE_COMMANDS);
-  for (const [name, own] of Object.entries(FILE_COMMANDS)) {
-    options.set(name, toOptions([...Object.keys(own), ...Object.keys(FILE_OPTIONS)]));
-  }
+  const onPaths = Object.keys(FILE_COMMANDS).filter(isFileCommand);
+  for (const name of onPaths) options.set(name, toOptions([...Object.keys(fileOptions(name)), "help"]));
   const singles = Object.keys(commands).filter((name) => !name.includes(" "));
   return { first: [...singles, ...second.keys(), ...onPaths, "help"].filter(isFirst), second, options, onPaths };
 }

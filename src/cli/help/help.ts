@@ -2,12 +2,12 @@
 
 import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
-import { FILE_COMMANDS, isFileCommand } from "../arguments/files/options.js";
 import { checkArgument, UsageError } from "../arguments/options.js";
 import { COMMANDS, commandOf, commandsOf } from "../commands/all.js";
 import { DRIVES_HELP } from "../commands/drives.js";
+import { FILE_OPTIONS } from "../commands/file-options.js";
+import { FILE_COMMANDS, filePage, isFileCommand } from "../commands/files.js";
 import { CALLER, SOURCE } from "../commands/shared.js";
-import { FILES, fileHelp } from "./files.js";
 import { optionLines, pageOf } from "./page.js";
 
 const GENERAL = `venue-files: file access for agents, over HTTP, MCP and ACP, and for people
@@ -80,6 +80,21 @@ Keys and tokens are never given as arguments, which others on this machine can s
 More about a command, with all its options: venue-files help grant
 `;
 
+/** Help for the file commands as a whole. */
+const FILES = `venue-files <command> ROOT:PATH…
+
+Works on files in roots, with the flags of the commands of the same names, and with the rights of whoever calls.
+
+${Object.values(FILE_COMMANDS)
+  .map(({ usage }) => `  venue-files ${usage}`)
+  .join("\n")}
+
+${optionLines(FILE_OPTIONS)}
+
+Example: venue-files grep -n TODO docs: --root docs=./docs
+More about one: venue-files help grep
+`;
+
 /** Help text for a call without arguments. */
 export const START = `venue-files gives agents files: named folders ("roots"), and no more of them than you say.
 
@@ -110,7 +125,7 @@ export function helpText(words: readonly string[], strict: boolean): string {
 function topic(word: string): string | undefined {
   if (word === "files") return FILES;
   if (word === "drive") return DRIVES_HELP;
-  if (isFileCommand(word)) return fileHelp(word);
+  if (isFileCommand(word)) return pageOf(filePage(word));
   const own = commandOf(word);
   if (own !== undefined) return pageOf(own);
   const group = commandsOf(word).flatMap((name) => commandOf(name) ?? []);

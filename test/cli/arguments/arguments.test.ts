@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseDuration, printDuration, printTime } from "../../../src/cli/arguments/duration.js";
-import { FILE_COMMANDS } from "../../../src/cli/arguments/files/options.js";
 import { findCommand } from "../../../src/cli/arguments/find-command.js";
 import { readLine } from "../../../src/cli/arguments/read.js";
 import { COMMANDS } from "../../../src/cli/commands/all.js";
+import { FILE_COMMANDS } from "../../../src/cli/commands/files.js";
 import { helpText, START } from "../../../src/cli/help/help.js";
 import { runHere } from "../in-process.js";
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { ignoreCaseGlob } from "../../../src/cli/arguments/files/find-globs.js";
-import { parseFileLine } from "../../../src/cli/arguments/files/options.js";
+import { readFileLine } from "../../../src/cli/arguments/files/line.js";
 import { UsageError } from "../../../src/cli/arguments/options.js";
 import { runFileLine, type Stage } from "../files/file-stage.js";
 import { cleanUp, makeFolder, start } from "../process.js";
@@ -78,16 +78,16 @@ test("--color decides over the terminal, and that over NO_COLOR", async () => {
   expect(await isColoured(["--color"], { env: { NO_COLOR: "1" } })).toBe(true);
   expect(await isColoured(["--color=auto"], { tty: true })).toBe(true);
   expect(await isColoured(["--color=never"], { tty: true })).toBe(false);
-  expect(() => parseFileLine(["ls", "--color=blue"])).toThrow(
+  expect(() => readFileLine("ls", ["--color=blue"])).toThrow(
     new UsageError("--color takes always, auto or never, not 'blue'"),
   );
 });
 
 test("-h is help only where no namesake has it", () => {
-  expect(parseFileLine(["cat", "-h"])).toMatchObject({ name: "file help" });
-  for (const command of ["ls", "du", "tree"]) {
-    expect(parseFileLine([command, "-h", "d:"])).toMatchObject({ name: "file" });
-    expect(parseFileLine([command, "--help"])).toMatchObject({ name: "file help" });
+  expect(readFileLine("cat", ["-h"])).toBe("help");
+  for (const command of ["ls", "du", "tree"] as const) {
+    expect(readFileLine(command, ["-h", "d:"])).toMatchObject({ values: { "human-readable": true } });
+    expect(readFileLine(command, ["--help"])).toBe("help");
   }
 });
 

@@ -1,41 +1,37 @@
 import { describe, expect, test } from "@jest/globals";
-import {
-  FILE_COMMANDS,
-  type FileCommandName,
-  parseFileLine,
-  placeOf,
-} from "../../../src/cli/arguments/files/options.js";
-import { fileHelp } from "../../../src/cli/help/files.js";
+import { findFileCommand, readFileLine } from "../../../src/cli/arguments/files/line.js";
+import { placeOf } from "../../../src/cli/arguments/files/options.js";
+import { FILE_COMMANDS, fileOptions, isFileCommand } from "../../../src/cli/commands/files.js";
 import { helpText } from "../../../src/cli/help/help.js";
 
-const parse = (...argv: string[]) => parseFileLine(argv);
-const command = (...argv: string[]) => {
-  const parsed = parse(...argv);
-  if (parsed?.name !== "file") throw new Error(`It is '${parsed?.name}'`);
-  return parsed;
-};
-const NAMES = Object.keys(FILE_COMMANDS) as FileCommandName[];
+async function command(...argv: string[]) {
+  const found = await findFileCommand(argv);
+  const run = found && readFileLine(found.name, found.args);
+  if (run === undefined) throw new Error("It is no command on files");
+  return run;
+}
+const NAMES = Object.keys(FILE_COMMANDS).filter(isFileCommand);
 
 describe("a command line on files", () => {
-  test("has the short options of its namesake, together too", () => {
-    expect([...command("ls", "-la1", "d:").command.flags]).toEqual(["long", "all", "one"]);
-    expect(command("head", "-n", "5", "d:a").command.values.get("lines")).toBe("5");
-    expect(command("head", "-n5", "d:a").command.values.get("lines")).toBe("5");
+  test("has the short options of its namesake, together too", async () => {
+    const short = { long: true, all: true, one: true, time: false, "human-readable": false };
+    expect(await command("ls", "-la1", "d:")).toMatchObject({ name: "ls", values: short, words: ["d:"] });
+    expect(await command("head", "-n", "5", "d:a")).toMatchObject({ values: { lines: "5" } });
+    expect(await command("head", "-n5", "d:a")).toMatchObject({ values: { lines: "5" } });
   });
 
-  test("takes the options of 'call', before the command and behind it", () => {
-    const expected = { source: { file: "v.json5", roots: ["a=b", "c=d:ro"] }, capsFile: "c.json5" };
+  test("takes the options of 'call', before the command and behind it", async () => {
+    const calls = { source: { file: "v.json5", roots: ["a=b", "c=d:ro"] }, capsFile: "c.json5" };
     const options = ["--config", "v.json5", "--root", "a=b", "--root=c=d:ro", "--caps", "c.json5"];
-    expect(command("ls", ...options, "a:")).toMatchObject(expected);
-    expect(command(...options, "ls", "a:")).toMatchObject({ ...expected, command: { words: ["a:"] } });
-    expect(command("ls", "--key", "alice", "--proof", "a.ucan")).toMatchObject({
-      caller: { key: "alice", proofs: ["a.ucan"] },
-    });
+    expect(await command("ls", ...options, "a:")).toMatchObject({ calls, words: ["a:"] });
+    expect(await command(...options, "ls", "a:")).toMatchObject({ calls, words: ["a:"] });
+    const caller = { key: "alice", proofs: ["a.ucan"] };
+    expect(await command("ls", "--key", "alice", "--proof", "a.ucan")).toMatchObject({ calls: { caller } });
   });
 
-  test("takes any text for an edit", () => {
-    const { values } = command("edit", "d:a", "--old", "--x", "--new", "").command;
-    expect([values.get("old"), values.get("new")]).toEqual(["--x", ""]);
+  test("takes any text for an edit", async () => {
+    const edit = await command("edit", "d:a", "--old", "--x", "--new", "");
+    expect(edit).toMatchObject({ values: { old: "--x", new: "" } });
   });
 
   test.each([
@@ -46,32 +42,27 @@ describe("a command line on files", () => {
     [["head", "-n", "-3", "d:a"], "-n needs a value"],
     [["edit", "--expect", "1", "--expect", "2"], "--expect is given more than once"],
     [["ls", "--proof", "a.ucan"], "--proof needs --key: without it the caller is the operator, who needs no proof"],
-  ])("%j is refused: %s", (argv, message) => {
-    expect(() => parse(...argv)).toThrow(message);
+  ])("%j is refused: %s", async (argv, message) => {
+    await expect(command(...argv)).rejects.toThrow(message);
   });
 
-  test("shows no token", () => {
+  test("shows no token", async () => {
     const token = `eyJ${"a".repeat(20)}.${"b".repeat(20)}.${"c".repeat(20)}`;
     for (const argv of [
       ["ls", token],
       ["ls", "--key", token],
       ["head", "-n", token, "d:a"],
     ]) {
-      expect(() => parse(...argv)).toThrow(/seems to be a token or a key itself/);
+      await expect(command(...argv)).rejects.toThrow(/seems to be a token or a key itself/);
     }
   });
 
-  test.each(NAMES)("has help: %s", (name) => {
-    const help = fileHelp(name);
-    for (const argv of [
-      ["help", name],
-      [name, "--help"],
-      [name, "--wrong", "--help"],
-    ]) {
-      expect(parse(...argv)).toEqual({ name: "file help", topic: name });
-    }
+  test.each(NAMES)("has help: %s", async (name) => {
+    const help = helpText([name], true);
+    expect(await command(name, "--help")).toBe("help");
+    expect(await command(name, "--wrong", "--help")).toBe("help");
     expect(help.startsWith(`venue-files ${name}`)).toBe(true);
-    for (const option of Object.keys(FILE_COMMANDS[name])) expect(help).toMatch(new RegExp(`--?${option}\\b`));
+    for (const option of Object.keys(fileOptions(name))) expect(help).toMatch(new RegExp(`--?${option}\\b`));
     expect(help.split("\n").every((line) => line.length <= 120)).toBe(true);
     expect(helpText(["files"], true)).toContain(`venue-files ${name} `);
   });

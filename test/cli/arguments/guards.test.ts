@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { parseFileLine } from "../../../src/cli/arguments/files/options.js";
+import { readFileLine } from "../../../src/cli/arguments/files/line.js";
 import { findCommand } from "../../../src/cli/arguments/find-command.js";
 import { readLine } from "../../../src/cli/arguments/read.js";
 import type { ConfigSource } from "../../../src/cli/arguments/remote.js";
@@ -14,8 +14,10 @@ import { cleanUp, makeFolder, run } from "../process.js";
 afterAll(cleanUp);
 
 function sourceIn(argv: readonly string[]): ConfigSource {
-  const onFiles = parseFileLine(argv);
-  if (onFiles?.name === "file") return onFiles.source;
+  if (argv[0] === "ls") {
+    const run = readFileLine("ls", argv.slice(1));
+    if (run !== "help") return run.calls.source;
+  }
   const found = findCommand(argv);
   const line = readLine(found.args, found);
   if (typeof line === "string") throw new Error("a command with roots was expected");

@@ -1,11 +1,8 @@
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { afterAll, beforeEach, expect } from "@jest/globals";
-import { parseFileLine } from "../../../src/cli/arguments/files/options.js";
-import { UsageError } from "../../../src/cli/arguments/options.js";
-import { type CommandContext, Unavailable } from "../../../src/cli/context.js";
-import { file } from "../../../src/cli/files/files.js";
-import { ConfigError } from "../../../src/config/errors.js";
+import type { CommandContext } from "../../../src/cli/context.js";
+import { main } from "../../../src/cli/main.js";
 import { cleanUp, makeFolder } from "../process.js";
 
 export interface Stage {
@@ -39,18 +36,7 @@ const runOn = (folder: string, args: readonly string[], more?: Stage) =>
 /** Runs a file command, as the process does. */
 export async function runFileLine(folder: string, args: readonly string[], more?: Stage) {
   const { context, out, err } = stage(folder, more);
-  const command = parseFileLine(args);
-  if (command?.name !== "file") throw new Error(`It is '${command?.name}'`);
-  const status = await file(command, context).catch((error: unknown) => {
-    if (error instanceof UsageError) return 64;
-    if (error instanceof Unavailable) {
-      context.stderr.write(`${error.message}\n`);
-      return 69;
-    }
-    if (!(error instanceof ConfigError)) throw error;
-    context.stderr.write(`${error.message}\n`);
-    return error.exitStatus;
-  });
+  const status = await main(args, context);
   return { status, stdout: out(), stderr: err() };
 }
 

@@ -1,14 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
-import { FILE_COMMANDS, type FileCommandName } from "../../../src/cli/arguments/files/options.js";
 import { COMMANDS } from "../../../src/cli/commands/all.js";
-import { fileHelp } from "../../../src/cli/help/files.js";
+import { FILE_COMMANDS } from "../../../src/cli/commands/files.js";
 import { helpText } from "../../../src/cli/help/help.js";
 import { wrapText } from "../../../src/cli/output/wrap.js";
 
 const topics = [
   ["--help", helpText([], true)],
-  ...Object.keys(COMMANDS).map((name) => [name, helpText(name.split(" "), true)]),
-  ...(Object.keys(FILE_COMMANDS) as FileCommandName[]).map((name) => [name, fileHelp(name)]),
+  ...[...Object.keys(COMMANDS), ...Object.keys(FILE_COMMANDS)].map((name) => [name, helpText(name.split(" "), true)]),
 ] as [string, string][];
 
 describe("help on a narrow terminal", () => {

@@ -39,35 +39,35 @@ _venue_files_words() {
     "drive upgrade") options="--config --json --help";;
     "drive export-key") options="--config --user --out --help";;
     "drive import-key") options="--config --user --help";;
-    "ls") options="--long --all --one --human-readable --time --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "tree") options="--level --size --human-readable --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "cat") options="--number --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "head") options="--lines --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "tail") options="--lines --follow --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "stat"|"watch"|"diff") options="--deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "grep") options="--ignore-case --fixed-strings --line-number --files-with-matches --count --recursive --no-ignore --after-context --before-context --context --include --exclude --regexp --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "find") options="--name --iname --path --type --maxdepth --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "du") options="--all --bytes --summarize --max-depth --human-readable --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "edit") options="--old --new --expect --all --edits --encoding --if-match --dry-run --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "patch") options="--in --encoding --dry-run --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "put"|"cp") options="--recursive --no-clobber --parents --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "get"|"rm") options="--recursive --force --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "history") options="--lines --since --actor --via --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "undo") options="--last --session --since --actor --via --dry-run --yes --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "restore") options="--if-match --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "trash"|"purge") options="--yes --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "mkdir") options="--parents --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
-    "mv") options="--no-clobber --parents --deny --protect --no-protect --read-only --config --root --caps --key --proof --url --token --json --color --help";;
+    "ls") options="--long --human-readable --all --time --one --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "tree") options="--level --size --human-readable --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "cat") options="--number --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "head") options="--lines --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "tail") options="--lines --follow --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "watch"|"stat"|"diff") options="--config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "grep") options="--fixed-strings --ignore-case --line-number --files-with-matches --count --after-context --before-context --context --regexp --recursive --include --exclude --no-ignore --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "find") options="--name --iname --path --type --maxdepth --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "du") options="--all --bytes --human-readable --summarize --max-depth --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "edit") options="--old --new --expect --all --edits --encoding --if-match --dry-run --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "patch") options="--in --encoding --dry-run --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "put"|"cp") options="--recursive --no-clobber --parents --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "get"|"rm") options="--recursive --force --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "history") options="--lines --since --actor --via --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "undo") options="--last --since --actor --via --session --dry-run --yes --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "restore") options="--if-match --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "trash"|"purge") options="--yes --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "mkdir") options="--parents --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "mv") options="--no-clobber --parents --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
   esac
   case "$before" in
     --config|--root|--caps|--proof|--out|--token|--within) files=1; return 0;;
     --for) [ "$one" = init ] && candidates="claude-code claude-desktop cursor vscode zed codex gemini antigravity copilot kiro windsurf goose opencode";;
-    *) [ $at -eq 1 ] && candidates="init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat head tail stat watch grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help";;
+    *) [ $at -eq 1 ] && candidates="init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help";;
   esac
   case "$current" in -*) candidates=$options;; esac
   if [ -z "$candidates" ]; then
     case "$one" in
-      ls|tree|cat|head|tail|stat|watch|grep|find|du|edit|patch|put|get|history|diff|undo|restore|trash|purge|mkdir|rm|mv|cp) asked=1 candidates=$(venue-files __complete "${words[@]}" 2>/dev/null);;
+      ls|tree|cat|head|tail|watch|stat|grep|find|du|edit|patch|put|get|history|diff|undo|restore|trash|purge|mkdir|rm|mv|cp) asked=1 candidates=$(venue-files __complete "${words[@]}" 2>/dev/null);;
     esac
     files=1
   fi
