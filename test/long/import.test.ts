@@ -57,7 +57,7 @@ function watched(store: CellStore): { store: CellStore; watch(): Watch } {
       return store.getMany(hashes);
     },
     batch,
-    roots: (owner) => store.roots(owner),
+    root: (owner) => store.root(owner),
     swapRoot: (...args) => store.swapRoot(...args),
     owners: () => store.owners(),
     pin: (owner) => store.pin(owner),

@@ -48,7 +48,6 @@ interface VerifyTask {
 export async function verifyDrives(command: VerifyTask, work: DriveWork): Promise<number> {
   const { context } = work;
   const owner = work.of(command.user);
-  await warnOfOlderVenues(work, work.didOf(command.user));
   const all = await owner.list();
   if (command.drive !== undefined && !all.includes(command.drive)) throw noDrive(command.drive);
   const clamped = command.clampTimes ? await owner.clampTimes(command.drive) : undefined;
@@ -69,20 +68,6 @@ export async function verifyDrives(command: VerifyTask, work: DriveWork): Promis
     progress.end();
   }
   return damaged === 0 ? EXIT.ok : EXIT.failed;
-}
-
-/**
- * Warns if an older venue wrote with a root of its own: the consistency guarantees between venues hold only among those
- * that share one root.
- */
-async function warnOfOlderVenues({ drives: { store, keys }, context }: DriveWork, did: string): Promise<void> {
-  const times: number[] = [];
-  for (const account of await keys.accounts(did)) times.push(...((await store.lateRoots?.(account)) ?? []));
-  if (times.length === 0) return;
-  const last = new Date(Math.max(...times)).toISOString();
-  context.stderr.write(
-    `Warning: an older venue wrote on its own, last found at ${last}, after others had begun to share one root. What it wrote is merged: of a file that both changed, the later one stays. Stop venues of older versions on this bucket\n`,
-  );
 }
 
 const clampedPart = (clamped: ReadonlyMap<string, number> | undefined, drive: string) =>

@@ -1,19 +1,16 @@
 // The engine of drives: owners, their queues, start-up checks.
 
 import type { Clock } from "../../core/clock.js";
-import { describeError } from "../../core/errors/describe-error.js";
 import type { Log } from "../../core/ports/log.js";
-import { codeOf } from "../../core/unknown.js";
-import { sameBytes, toHex } from "../cad3/ref.js";
 import type { OwnerKeys } from "../keys/owner-keys.js";
-import type { CellStore, RootRecord } from "../store/cell-store.js";
+import type { CellStore } from "../store/cell-store.js";
 import { createCellPool } from "./cells.js";
 import { DEFAULT_DRIVE_LIMITS, DEFAULT_LOG_QUOTA, type DriveLimits, type LogQuota } from "./drives.js";
 import { storeUnavailable } from "./fault.js";
 import { createOwnerDrives, type OwnerDrives } from "./owner-drives.js";
 import { type EngineParts, OwnerQueue } from "./owner-queue.js";
 import { createUsage } from "./quota.js";
-import { loadState, signedDrives } from "./state.js";
+import { signedDrives } from "./state.js";
 
 export type {
   DriveChange,
@@ -37,8 +34,6 @@ export type { OwnerDrives } from "./owner-drives.js";
 export interface DriveEngineOptions {
   /** Closed by its opener, after the engine. */
   readonly store: CellStore;
-  /** Id under which the store keeps this venue's roots; absent if the store has one root for all writers. */
-  readonly writer?: string | undefined;
   readonly keys: OwnerKeys;
   readonly clock: Clock;
   readonly limits?: Partial<DriveLimits> | undefined;
@@ -61,8 +56,6 @@ export interface DriveEngine {
   owner(did: string): OwnerDrives;
   /** Checks the root of every owner, as at start-up, until closed. Damaged roots are logged and left unchanged. */
   check(): Promise<{ readonly owners: number; readonly damaged: number }>;
-  /** Merges the roots several writers left of an owner into one, where one of them includes all others. */
-  tidy(): Promise<void>;
   /** Waits for running changes and refuses new ones. */
   close(): Promise<void>;
 }
@@ -72,12 +65,12 @@ const DEFAULT_CACHE_BYTES = 32 * 2 ** 20;
 const MAX_IDLE_OWNERS = 1000;
 
 export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
-  const { store, writer, keys, clock, staleMs = 0, verifyReads = false, log } = options;
+  const { store, keys, clock, staleMs = 0, verifyReads = false, log } = options;
   const pool = createCellPool({ store, verifyReads, cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES });
   const limits = { ...DEFAULT_DRIVE_LIMITS, ...options.limits };
   const usage = createUsage(pool);
   const { logQuota = DEFAULT_LOG_QUOTA } = options;
-  const parts: EngineParts = { store, writer, pool, usage, keys, clock, limits, staleMs, logQuota, log };
+  const parts: EngineParts = { store, pool, usage, keys, clock, limits, staleMs, logQuota, log };
   const queues = new Map<string, OwnerQueue>();
   let isOpen = true;
 
@@ -97,7 +90,6 @@ export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
   return {
     owner: (did) => createOwnerDrives(did, () => queueOf(did), parts),
     check: () => checkRoots(parts, () => isOpen),
-    tidy: () => tidyRoots(parts, () => isOpen),
     async close() {
       isOpen = false;
       await Promise.all(Array.from(queues.values(), (queue) => queue.drain()));
@@ -115,58 +107,12 @@ async function checkRoots(
     if (!isOpen()) break;
     owners += 1;
     try {
-      for (const { bytes } of await store.roots(owner)) signedDrives(bytes, owner);
+      const root = await store.root(owner);
+      if (root !== undefined) signedDrives(root.bytes, owner);
     } catch {
       damaged += 1;
       log.error({ owner }, "The root of an owner's drives is damaged");
     }
   }
   return { owners, damaged };
-}
-
-// Reduces the roots that several writers left to one per owner.
-
-/**
- * For each owner, takes over the root that includes all others, so that roots of former writers can be removed. If none
- * includes all, the owner's next change merges them, since signing needs the key.
- *
- * @param isOpen false once the store is being closed
- */
-export async function tidyRoots(parts: EngineParts, isOpen: () => boolean): Promise<void> {
-  const { store, log } = parts;
-  if (store.retire === undefined) return;
-  for await (const owner of store.owners()) {
-    if (!isOpen()) return;
-    try {
-      await tidyOwner(owner, parts);
-    } catch (error) {
-      if (codeOf(error) === "STORE_UNAVAILABLE") throw error;
-      log.warn({ event: "drive.tidy", error: describeError(error) }, "The roots of an owner's drives stay apart");
-    }
-  }
-}
-
-async function tidyOwner(owner: string, { store, pool }: EngineParts): Promise<void> {
-  const { state, release } = await loadState([owner], { store, pool }, undefined);
-  try {
-    const roots = state.roots.get(owner) ?? [];
-    const own = roots.find(({ writer }) => writer === store.writer);
-    const others = roots.filter((root) => root !== own);
-    if (others.length === 0 || state.drives === undefined) return;
-    const { drives } = state;
-    const hasAll = ({ bytes }: RootRecord): boolean => sameBytes(signedDrives(bytes, owner), drives);
-    const whole = own !== undefined && hasAll(own) ? own : roots.find(hasAll);
-    if (whole === undefined) return;
-    // If each writer has its own root, a single root serves as ours.
-    if (roots.length === 1 && store.sharesRoots !== true) return;
-    // The owner's next change brings several logs together.
-    const logs = new Set(roots.flatMap(({ log }) => (log === undefined ? [] : [toHex(log)])));
-    if (logs.size > 1) return;
-    const kept = own?.log === undefined && whole.log !== undefined ? { log: whole.log } : {};
-    const isOurs = whole === own && store.sharesRoots !== true;
-    const taken = isOurs ? own : await store.swapRoot(owner, own ?? null, whole.bytes, { ...kept, includes: others });
-    if (taken !== "conflict") store.retire?.(owner, others);
-  } finally {
-    release();
-  }
 }

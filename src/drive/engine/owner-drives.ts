@@ -237,7 +237,7 @@ async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Pr
       const ref = cellOf(root ?? createDrive(null, { at: 0 })).ref;
       const report = await verifyTree(ref, { store, overlay, onStep });
       const step = (): void => onStep?.(report);
-      return { ...report, history: await verifyLog(drive, [...state.roots.values()].flat(), { store, overlay, step }) };
+      return { ...report, history: await verifyLog(drive, [...state.roots.values()], { store, overlay, step }) };
     } finally {
       release();
     }

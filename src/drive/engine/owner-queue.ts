@@ -10,7 +10,7 @@ import type { CellStore, RootRecord } from "../store/cell-store.js";
 import { type CellPool, createScope } from "./cells.js";
 import type { DriveLimits, LogQuota } from "./drives.js";
 import { explain, quotaExceeded, storeUnavailable } from "./fault.js";
-import { appendToLog, type LogChange, type LogGround } from "./log/append.js";
+import { appendToLog, type LogChange } from "./log/append.js";
 import type { Noted } from "./log/entry.js";
 import {
   cellsOf,
@@ -30,8 +30,6 @@ import { createWriteSet, type WriteSet } from "./write-set.js";
 /** Parts shared by all owners. */
 export interface EngineParts {
   readonly store: CellStore;
-  /** Identifies this venue's root of an owner; absent if the store has one root for all writers. */
-  readonly writer: string | undefined;
   readonly pool: CellPool;
   readonly usage: Usage;
   readonly keys: OwnerKeys;
@@ -243,10 +241,9 @@ export class OwnerQueue {
         await base.writes.putTree(cellsOf(state.merged));
         await putNew(drives, base);
         const bytes = encode(key.sign(drives));
-        const expected = this.#ownRoot(state, key.publicKey);
-        const includes = (state.roots.get(key.publicKey) ?? []).filter((root) => root !== expected);
-        const log = (await this.#logged(made, state, { base, own: expected, others: includes }))?.bytes;
-        const record = await base.writes.commit(key.publicKey, expected, bytes, { usedBytes, includes, log });
+        const own = state.roots.get(key.publicKey) ?? null;
+        const log = (await this.#logged(made, state, base, own))?.bytes;
+        const record = await base.writes.commit(key.publicKey, own, bytes, { usedBytes, log });
         if (record !== "conflict") {
           for (const [hash, cell] of base.writes.smallChange()) this.#parts.pool.keep(hash, cell);
           this.#committed(state, key.publicKey, { record, drives });
@@ -270,18 +267,11 @@ export class OwnerQueue {
   #logged(
     made: Made,
     { roots }: OwnerState,
-    { base: { scope, writes }, ...root }: { readonly base: DraftBase } & Pick<LogGround, "own" | "others">,
+    { scope, writes }: DraftBase,
+    own: RootRecord | null,
   ): Promise<Cell | undefined> {
-    const all = [...roots.values()].flat();
     const { logQuota: quota, clock } = this.#parts;
-    return appendToLog(made, { ...root, all, scope, writes, quota, nowMs: clock.nowMs() });
-  }
-
-  #ownRoot({ roots }: OwnerState, account: string): RootRecord | null {
-    const { store } = this.#parts;
-    const writer = this.#parts.writer ?? store.writer;
-    const records = roots.get(account) ?? [];
-    return (writer === undefined ? records[0] : records.find((record) => record.writer === writer)) ?? null;
+    return appendToLog(made, { own, all: [...roots.values()], scope, writes, quota, nowMs: clock.nowMs() });
   }
 
   #committed(
@@ -289,12 +279,8 @@ export class OwnerQueue {
     account: string,
     { record, drives }: { readonly record: RootRecord; readonly drives: CadMap },
   ): void {
-    const others = (state.roots.get(account) ?? []).filter(({ writer }) => writer !== record.writer);
-    const records = [...others, record].sort((one, other) => (one.writer < other.writer ? -1 : 1));
-    const roots = new Map(state.roots).set(account, records);
+    const roots = new Map(state.roots).set(account, record);
     this.#commits += 1;
-    // Their content is included in the new root, since every root read before was merged.
-    this.#parts.store.retire?.(account, others);
     this.#know({ stamp: stampOf(roots), roots, drives: cellOf(drives).ref, merged: new Map() });
   }
 }

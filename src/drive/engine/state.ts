@@ -1,4 +1,4 @@
-// The current state of an owner: the merged roots of all writers.
+// The current state of an owner: the roots of all accounts, merged.
 
 import { cellOf } from "../cad3/encoding/cell.js";
 import { decode } from "../cad3/encoding/multi-cell.js";
@@ -15,12 +15,12 @@ import { type CellPool, type CellScope, callStore, createScope } from "./cells.j
 import { newCells } from "./new-cells.js";
 import { createTurn } from "./turns.js";
 
-/** The drives of an owner, merged from the roots of all writers. */
+/** The drives of an owner, merged from the roots of all accounts. */
 export interface OwnerState {
-  /** Identifies the roots: accounts, writers and versions. */
+  /** Identifies the roots: accounts and versions. */
   readonly stamp: string;
-  /** Roots by account key. */
-  readonly roots: ReadonlyMap<string, readonly RootRecord[]>;
+  /** By account key. */
+  readonly roots: ReadonlyMap<string, RootRecord>;
   /** Ref of the map of drives; `undefined` if there is none. */
   readonly drives: Uint8Array | undefined;
   /** Cells of the map that are in no store because it was merged here. */
@@ -55,11 +55,11 @@ export async function loadState(
     for (const pin of pins) pin.release();
   };
   try {
-    const roots = new Map<string, readonly RootRecord[]>();
+    const roots = new Map<string, RootRecord>();
     for (const account of accounts) {
       const pin = await callStore(() => source.store.pin(account));
       pins.push(pin);
-      roots.set(account, pin.roots);
+      if (pin.root !== undefined) roots.set(account, pin.root);
     }
     const stamp = stampOf(roots);
     const state = known?.stamp === stamp ? known : { stamp, roots, ...(await mergeRoots(roots, source.pool)) };
@@ -71,27 +71,25 @@ export async function loadState(
 }
 
 export const stampOf = (roots: OwnerState["roots"]): string =>
-  JSON.stringify([...roots].map(([account, records]) => [account, records.map((root) => [root.writer, root.version])]));
+  JSON.stringify(Array.from(roots, ([account, { version }]) => [account, version]));
 
 async function mergeRoots(roots: OwnerState["roots"], pool: CellPool): Promise<Pick<OwnerState, "drives" | "merged">> {
   const merged = new Map<string, Uint8Array>();
   let drives: Uint8Array | undefined;
-  for (const [account, records] of roots) {
-    for (const { bytes } of records) {
-      const other = signedDrives(bytes, account);
-      if (drives === undefined || sameBytes(drives, other)) {
-        drives = other;
-        continue;
-      }
-      const scope = createScope(pool, { find: (hash) => merged.get(hash) });
-      const both = await mergeRefs(drives, other, scope);
-      const turn = createTurn();
-      for (const cell of newCells(both, scope.has)) {
-        merged.set(cell.hash, cell.bytes);
-        await turn();
-      }
-      drives = cellOf(both).ref;
+  for (const [account, { bytes }] of roots) {
+    const other = signedDrives(bytes, account);
+    if (drives === undefined || sameBytes(drives, other)) {
+      drives = other;
+      continue;
     }
+    const scope = createScope(pool, { find: (hash) => merged.get(hash) });
+    const both = await mergeRefs(drives, other, scope);
+    const turn = createTurn();
+    for (const cell of newCells(both, scope.has)) {
+      merged.set(cell.hash, cell.bytes);
+      await turn();
+    }
+    drives = cellOf(both).ref;
   }
   return { drives, merged };
 }

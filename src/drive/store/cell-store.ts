@@ -12,13 +12,8 @@ import type { ReadLease } from "./read-lease.js";
  */
 export interface CellStore {
   /**
-   * This process's writer id, in stores where each process has its own roots. It may change between swaps; the first
-   * swap under a new id expects `null`.
-   */
-  readonly writer?: string;
-  /**
    * The encoding with this hash, verified; `undefined` if the store has none. Sees everything flushed through this
-   * store, and everything below roots returned by `roots` or `pin`.
+   * store, and everything below roots returned by `root` or `pin`.
    */
   get(hash: Uint8Array): Promise<Uint8Array | undefined>;
   /**
@@ -28,36 +23,25 @@ export interface CellStore {
    */
   getMany(hashes: readonly Uint8Array[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]>;
   batch(): CellBatch;
-  /** One root per writer, ordered by writer id. @param owner the account key, 64 hex digits */
-  roots(owner: string): Promise<readonly RootRecord[]>;
+  /** The root that all processes swap; `undefined` for none. @param owner the account key, 64 hex digits */
+  root(owner: string): Promise<RootRecord | undefined>;
   /**
-   * Makes `bytes` this writer's root; durable when resolved. All cells it references must already be flushed.
+   * Makes `bytes` the owner's root; durable when resolved. All cells it references must already be flushed.
    *
-   * @param expected this writer's root as returned by `roots`; `null` for none
+   * @param expected the root that it replaces, as returned by `root`; `null` for none
    * @param bytes encoding of Signed(drives)
    */
   swapRoot(
     owner: string,
     expected: RootRecord | null,
     bytes: Uint8Array,
-    hint?: SwapHint,
+    hint?: RootHint,
   ): Promise<RootRecord | "conflict">;
-  /**
-   * Reports that this writer's root for an owner includes these roots, so that they can be removed once their writers
-   * are gone.
-   */
-  retire?(owner: string, records: readonly RootRecord[]): void;
-  /** Whether all processes share the root of `writer`; roots put by single processes are then to be merged into it. */
+  /** Whether venues on other machines may swap the same roots, so often that a swap takes many tries. */
   readonly sharesRoots?: boolean;
-  /**
-   * Times (ms since 1970) at which processes unaware of a shared root put a root beside it; their concurrent changes
-   * have been merged or will be.
-   */
-  lateRoots?(owner: string): Promise<readonly number[]>;
   owners(): AsyncIterable<string>;
   /**
-   * Protects the trees of an owner's roots from garbage collection. Readers and writers pin first, then work on
-   * `roots`.
+   * Protects the tree of an owner's root from garbage collection. Readers and writers pin first, then work on `root`.
    */
   pin(owner: string): Promise<Pin>;
   /** Removes cells that no root needs. Concurrent collections are harmless; an interrupted one can be restarted. */
@@ -86,7 +70,7 @@ export interface CellBatch {
     owner: string,
     expected: RootRecord | null,
     bytes: Uint8Array,
-    hint?: SwapHint,
+    hint?: RootHint,
   ): Promise<RootRecord | "conflict">;
   /**
    * Begins another try of the change: forgets cells that have not been written. Those that have been cost nothing when
@@ -106,22 +90,15 @@ export interface RootHint {
   readonly log?: Uint8Array | undefined;
 }
 
-export interface SwapHint extends RootHint {
-  /** Roots of other writers that this root includes. */
-  readonly includes?: readonly RootRecord[] | undefined;
-}
-
 export interface RootRecord extends RootHint {
-  /** The writer of the root. A store for one machine has a single root shared by all processes. */
-  readonly writer: string;
   /** Changes with every swap. */
   readonly version: string;
   readonly bytes: Uint8Array;
 }
 
 export interface Pin {
-  /** The pinned roots. */
-  readonly roots: readonly RootRecord[];
+  /** The pinned root. */
+  readonly root: RootRecord | undefined;
   /** Idempotent. */
   release(): void;
 }
@@ -156,8 +133,7 @@ export interface KeyRecords {
   /**
    * Durable when resolved. Replaces the record with the same public key.
    *
-   * @param options `onlyFirst`: does nothing if the user already has a key. The decision is atomic if processes share
-   * the store in transactions or conditional puts; otherwise two processes may both find none and both put theirs.
+   * @param options `onlyFirst`: does nothing if the user already has a key; of several processes one decides.
    */
   put(did: string, record: KeyRecord, options?: { readonly onlyFirst: boolean }): Promise<void>;
   /** Each DID once, in no particular order. */

@@ -9,6 +9,7 @@ import type {
   CollectReport,
   KeyRecord,
   KeyRecords,
+  Pin,
   RootRecord,
 } from "./cell-store.js";
 import { checkCell, checkHash, checkKeyRecord, checkOpen, checkOwner, checkRoot } from "./checks.js";
@@ -26,8 +27,7 @@ export interface MemoryOptions {
 /** State shared by several in-memory stores. */
 export interface Memory {
   readonly cells: Map<HashText, MemoryCell>;
-  /** Roots by owner, then by writer. */
-  readonly roots: Map<string, Map<string, RootRecord>>;
+  readonly roots: Map<string, RootRecord>;
   readonly keys: Map<string, Map<string, Uint8Array>>;
   readonly batches: LiveBatches;
   readonly pins: Pins;
@@ -50,25 +50,18 @@ export function createMemory({ maxBytes = DEFAULT_MAX_BYTES, now = Date.now }: M
   return { cells: new Map(), roots: new Map(), keys: new Map(), batches, pins, maxBytes, now, usedBytes: 0, swaps: 0 };
 }
 
-/**
- * A store that lasts as long as the process.
- *
- * @param options.memory shared by several stores, each with its own root, as machines share object storage
- */
-export function createMemoryStore(options: MemoryOptions & { memory?: Memory; writer?: string } = {}): CellStore {
-  const { memory = createMemory(options), writer = "memory" } = options;
-  return new MemoryStore(memory, writer);
+/** A store that lasts as long as the process. */
+export function createMemoryStore(options: MemoryOptions & { memory?: Memory } = {}): CellStore {
+  return new MemoryStore(options.memory ?? createMemory(options));
 }
 
 class MemoryStore implements CellStore {
   readonly keys: KeyRecords;
   readonly #memory: Memory;
-  readonly #writer: string;
   #isOpen = true;
 
-  constructor(memory: Memory, writer: string) {
+  constructor(memory: Memory) {
     this.#memory = memory;
-    this.#writer = writer;
     this.keys = createMemoryKeys(memory.keys);
   }
 
@@ -117,10 +110,10 @@ class MemoryStore implements CellStore {
     memory.usedBytes += bytes.length;
   }
 
-  async roots(owner: string): Promise<readonly RootRecord[]> {
+  async root(owner: string): Promise<RootRecord | undefined> {
     checkOpen(this.#isOpen);
     checkOwner(owner);
-    return rootsOf(this.#memory, owner);
+    return this.#memory.roots.get(owner);
   }
 
   async swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict"> {
@@ -136,16 +129,15 @@ class MemoryStore implements CellStore {
     checkOwner(owner);
     checkRoot(bytes);
     const memory = this.#memory;
-    const roots = memory.roots.get(owner) ?? new Map<string, RootRecord>();
-    const present = roots.get(this.#writer);
+    const present = memory.roots.get(owner);
     if (present?.version !== expected?.version) return "conflict";
     if (present !== undefined && sameBytes(present.bytes, bytes) && log === undefined) return present;
     memory.swaps += 1;
     const record = {
-      ...{ writer: this.#writer, version: String(memory.swaps), bytes: new Uint8Array(bytes), usedBytes },
+      ...{ version: String(memory.swaps), bytes: new Uint8Array(bytes), usedBytes },
       log: log === undefined ? present?.log : new Uint8Array(log),
     };
-    memory.roots.set(owner, roots.set(this.#writer, record));
+    memory.roots.set(owner, record);
     return record;
   }
 
@@ -154,8 +146,8 @@ class MemoryStore implements CellStore {
     yield* [...this.#memory.roots.keys()];
   }
 
-  async pin(owner: string): Promise<{ roots: readonly RootRecord[]; release(): void }> {
-    return this.#memory.pins.add(await this.roots(owner));
+  async pin(owner: string): Promise<Pin> {
+    return this.#memory.pins.add(await this.root(owner));
   }
 
   async collect(options: CollectOptions): Promise<CollectReport> {
@@ -168,16 +160,10 @@ class MemoryStore implements CellStore {
   }
 }
 
-/** Each writer has one root per owner; writers are the stores that share the memory. */
-function rootsOf(memory: Memory, owner: string): RootRecord[] {
-  const roots = [...(memory.roots.get(owner)?.values() ?? [])];
-  return roots.sort((one, other) => (one.writer < other.writer ? -1 : 1));
-}
-
 async function collectMemory(memory: Memory, { graceMs, dryRun = false }: CollectOptions): Promise<CollectReport> {
   const marks = new Set<HashText>();
   const before = Math.min(memory.now() - graceMs, memory.batches.oldestStart());
-  const current = [...memory.roots.values()].flatMap((roots) => [...roots.values()]);
+  const current = [...memory.roots.values()];
   const needed = [...current, ...memory.pins.roots()].map(({ bytes }) => bytes);
   const load = (hash: HashText): Uint8Array | "leaf" | undefined => {
     const bytes = memory.cells.get(hash)?.bytes;

@@ -3,7 +3,7 @@
 import type { Pin, RootRecord } from "./cell-store.js";
 
 export interface Pins {
-  add(roots: readonly RootRecord[]): Pin;
+  add(root: RootRecord | undefined): Pin;
   /** All pinned roots. */
   roots(): RootRecord[];
 }
@@ -11,11 +11,11 @@ export interface Pins {
 export function createPins(): Pins {
   const held = new Set<Pin>();
   return {
-    add(roots) {
-      const pin: Pin = { roots, release: () => void held.delete(pin) };
+    add(root) {
+      const pin: Pin = { root, release: () => void held.delete(pin) };
       held.add(pin);
       return pin;
     },
-    roots: () => [...held].flatMap((pin) => pin.roots),
+    roots: () => [...held].flatMap(({ root }) => root ?? []),
   };
 }

@@ -115,14 +115,7 @@ export const packState = (row: Buffer): PackState => ({
   writer: row.toString("utf8", 1 + TIME_BYTES),
 });
 
-/** Writer id of the single root that all processes share. */
-export const EMBEDDED_WRITER = "embedded";
-
-export const rootRecord = (row: Buffer): RootRecord => ({
-  writer: EMBEDDED_WRITER,
-  version: String(uint(row)),
-  bytes: unstamped(row),
-});
+export const rootRecord = (row: Buffer): RootRecord => ({ version: String(uint(row)), bytes: unstamped(row) });
 
 /** Key of the row that holds the size of the files of a root. */
 export const usedKey = (owner: Buffer): Buffer => Buffer.concat([Buffer.from("used"), owner]);

@@ -180,7 +180,6 @@ function withUpkeep({ engine, store, keys }: Opened, log: Log): Opened {
   const failed = (error: unknown) => log.error({ reason: reasonOf(error) }, "drives could not be tended");
   const checking = engine.check().catch(failed);
   const collect = async () => {
-    await engine.tidy();
     const { removed, removedBytes, missing } = await store.collect({ graceMs: GRACE_MS });
     if (removed > 0 || missing > 0) log.info({ removed, removedBytes, missing }, "drives collected");
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DriveChange } from "../../../src/drive/engine/engine.js";
-import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
+import { createMemoryStore } from "../../../src/drive/store/memory.js";
 import { ALICE, BOB, inPieces, openEngine, rejection, tapped, textOf } from "./engines.js";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -385,27 +385,6 @@ describe("two engines", () => {
     expect(count).toBe(8);
     first.tap.beforeCommit = undefined;
     expect((await (await one.owner(ALICE).read("d")).entries([])).map(({ name }) => name)).not.toContain("a");
-  });
-
-  test("with a root each see what the other does, and come to the same", async () => {
-    const memory = createMemory();
-    const engines = ["a", "b"].map((writer) => openEngine({ store: createMemoryStore({ memory, writer }), writer }));
-    const owners = engines.map((engine) => engine.owner(ALICE));
-    await Promise.all(
-      owners.map((owner, place) => owner.change("d", (drive) => drive.writeFile([`f${place}`], bytes("x")))),
-    );
-    await Promise.all(
-      owners.map((owner, place) => owner.change("d", (drive) => drive.writeFile(["same"], bytes(String(place))))),
-    );
-    await owners[0]?.change("d", (drive) => drive.remove(["f1"], { recursive: false }));
-    const seen = await Promise.all(
-      engines.map(async (engine) => ({
-        names: (await (await engine.owner(ALICE).read("d")).entries([])).map(({ name }) => name),
-        same: await textOf(engine, ALICE, "d", ["same"]),
-      })),
-    );
-    expect(seen[0]).toEqual(seen[1]);
-    expect(seen[0]?.names).toEqual(["f0", "same"]);
   });
 });
 

@@ -81,7 +81,7 @@ export function tapped(store: CellStore): { store: CellStore; tap: Tap } {
       return found.map((bytes, place) => (read(hashes[place] ?? new Uint8Array()) === undefined ? undefined : bytes));
     },
     batch,
-    roots: (owner) => store.roots(owner),
+    root: (owner) => store.root(owner),
     swapRoot: (owner, expected, bytes) => store.swapRoot(owner, expected, bytes),
     owners: () => store.owners(),
     async pin(owner) {

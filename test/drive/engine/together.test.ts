@@ -132,7 +132,8 @@ describe("what an owner has used", () => {
       ...bound(store),
       pin: async (owner) => {
         const pin = await store.pin(owner);
-        return { ...pin, roots: pin.roots.map(({ writer, version, bytes }) => ({ writer, version, bytes })) };
+        const { version, bytes } = pin.root ?? {};
+        return { ...pin, root: version === undefined || bytes === undefined ? undefined : { version, bytes } };
       },
     };
     const limits = { ...DEFAULT_DRIVE_LIMITS, maxDriveBytes: 250_000 };

@@ -47,7 +47,7 @@ async function rootOf(store: ReturnType<typeof createMemoryStore>, cells: Readon
   const byHash = new Map<string, Uint8Array>();
   for (const { bytes } of cells.values()) byHash.set(hashHex(bytes), bytes);
   for await (const owner of store.owners()) {
-    const [record] = await store.roots(owner);
+    const record = await store.root(owner);
     const signed: Value = openValue(decode(record?.bytes ?? new Uint8Array(), (hash) => byHash.get(hash)));
     const drives = signed instanceof Signed ? signed.value : null;
     if (drives instanceof CadMap) return drives.get("d");

@@ -30,7 +30,7 @@ async function bytesBelow(tree: DriveSnapshot, path: readonly string[]): Promise
 }
 
 async function recorded(store: CellStore): Promise<number | undefined> {
-  for await (const owner of store.owners()) return (await store.roots(owner))[0]?.usedBytes;
+  for await (const owner of store.owners()) return (await store.root(owner))?.usedBytes;
   return undefined;
 }
 

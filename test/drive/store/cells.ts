@@ -52,7 +52,7 @@ export async function publish(store: CellStore, value: Value, owner = OWNER): Pr
   const { root, cells } = treeOf(value);
   const batch = store.batch();
   for (const { hash, bytes } of cells) await batch.put(hash, bytes);
-  const [before = null] = await store.roots(owner);
+  const before = (await store.root(owner)) ?? null;
   const record = await batch.commit(owner, before, root);
   if (record === "conflict") throw new Error("A conflict that was not expected");
   return record;

@@ -79,7 +79,7 @@ async function count(times: number): Promise<void> {
   for (let done = 0; done < times; ) {
     const { cells } = treeOf(bytesOf(9000, process.pid * 1000 + done));
     await putAll(opened, cells);
-    const [present = null] = await opened.roots(OWNER);
+    const present = (await opened.root(OWNER)) ?? null;
     const before = present === null ? undefined : decode(present.bytes);
     const sum = before instanceof Signed && typeof before.value === "bigint" ? before.value : 0n;
     const result = await opened.swapRoot(OWNER, present, encode(sign(sum + 1n, SEED)));

@@ -43,7 +43,7 @@ function start(what: string, number = ""): Child {
 async function expectIntact(acknowledged: number): Promise<void> {
   const store = await openEmbeddedStore({ path, packBytes: PACK_BYTES, flush: true });
   try {
-    const [root] = await store.roots(OWNER);
+    const root = await store.root(OWNER);
     const found = [acknowledged, acknowledged + 1].find((at) => at >= 0 && isRoot(root?.bytes, at));
     if (acknowledged >= 0) expect(found).toBeDefined();
     if (found !== undefined) expect(await missingOf(store, treeOf(committedValue(found)).cells)).toBe(0);
@@ -97,7 +97,7 @@ test("several processes use one store at once", async () => {
   expect(await Promise.all(children.map(({ ended }) => ended))).toEqual(children.map(() => [0, null]));
   const store = await openEmbeddedStore({ path });
   try {
-    const [root] = await store.roots(OWNER);
+    const root = await store.root(OWNER);
     const value = decode(root?.bytes ?? new Uint8Array());
     expect(value instanceof Signed && value.value).toBe(BigInt(times * processes));
     for (const child of children) {

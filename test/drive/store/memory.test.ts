@@ -1,20 +1,11 @@
 import { expect, test } from "@jest/globals";
-import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
-import { bytesOf, OWNER, treeOf } from "./cells.js";
+import { createMemoryStore } from "../../../src/drive/store/memory.js";
+import { bytesOf, treeOf } from "./cells.js";
 import { storeSuite } from "./suite.js";
 
 storeSuite("memory", async (now) => {
   const store = createMemoryStore({ now });
   return { store, dispose: () => store.close() };
-});
-
-test("stores that share a memory have a root each", async () => {
-  const memory = createMemory();
-  const [one, other] = [createMemoryStore({ memory, writer: "b" }), createMemoryStore({ memory, writer: "a" })];
-  const { root } = treeOf([1n]);
-  await one.swapRoot(OWNER, null, root);
-  await other.swapRoot(OWNER, null, root);
-  expect((await one.roots(OWNER)).map(({ writer }) => writer)).toEqual(["a", "b"]);
 });
 
 test("a memory that is full refuses more, and has room again after a collection", async () => {

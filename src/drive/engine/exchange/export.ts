@@ -86,13 +86,11 @@ async function topOf(source: ExportSource, options: ExportOptions, scope: CellSc
 async function signedOf({ did, state, parts: { keys } }: ExportSource, scope: CellScope): Promise<Signed> {
   if (state.drives === undefined) throw driveError("NOT_FOUND", "There are no drives to export");
   const drives = await scope.open(state.drives);
-  for (const [account, records] of state.roots) {
-    for (const { bytes } of records) {
-      if (!sameBytes(signedDrives(bytes, account), state.drives)) continue;
-      const cell = parseCell(bytes);
-      if (cell.kind !== "signed") throw notANode("a root is signed");
-      return new Signed(new Uint8Array(cell.publicKey), new Uint8Array(cell.signature), drives);
-    }
+  for (const [account, { bytes }] of state.roots) {
+    if (!sameBytes(signedDrives(bytes, account), state.drives)) continue;
+    const cell = parseCell(bytes);
+    if (cell.kind !== "signed") throw notANode("a root is signed");
+    return new Signed(new Uint8Array(cell.publicKey), new Uint8Array(cell.signature), drives);
   }
   return (await keys.create(did)).sign(drives);
 }

@@ -1,15 +1,13 @@
 // The log of an owner's drives with the entries of one swap added.
 
 import { newEntryId, timeOfId } from "../../../core/entry-id.js";
-import { cellOf } from "../../cad3/encoding/cell.js";
-import { type Cell, hashOfRef, isBranch, sameBytes, toHex } from "../../cad3/ref.js";
-import { lazyRef } from "../../dlfs/open.js";
+import type { Cell } from "../../cad3/ref.js";
 import type { RootRecord } from "../../store/cell-store.js";
 import type { CellScope } from "../cells.js";
 import type { LogQuota } from "../drives.js";
 import { undefinedIfDamaged } from "../fault.js";
 import type { WriteSet } from "../write-set.js";
-import { indexOf, LogEdit, logValue, openBook } from "./book.js";
+import { LogEdit, openBook } from "./book.js";
 import { allBooks, findItem } from "./books.js";
 import type { LogItem, Noted } from "./entry.js";
 
@@ -23,9 +21,7 @@ export interface LogChange {
 export interface LogGround {
   /** The root that is replaced. */
   readonly own: RootRecord | null;
-  /** Roots of other writers that the new one includes. */
-  readonly others: readonly RootRecord[];
-  /** Every root of the owner. */
+  /** The roots of all accounts of the owner. */
   readonly all: readonly RootRecord[];
   readonly scope: CellScope;
   readonly writes: WriteSet;
@@ -38,14 +34,12 @@ export interface LogGround {
  * @returns `undefined` if the log stays as it is
  */
 export async function appendToLog({ notes, edits }: LogChange, ground: LogGround): Promise<Cell | undefined> {
-  const { own, others, scope, quota, nowMs, writes } = ground;
-  const logs = others.filter(({ log }) => log !== undefined);
-  if (notes.length === 0 && edits.length === 0 && logs.length === 0) return undefined;
+  const { own, scope, quota, nowMs, writes } = ground;
+  if (notes.length === 0 && edits.length === 0) return undefined;
   // A log that cannot be read any more stops no change: a new one begins.
   const book = (await undefinedIfDamaged(() => openBook(own?.log, scope))) ?? (await openBook(undefined, scope));
   const edit = new LogEdit(book, { scope, writes, quota });
   const before = edit.book;
-  for (const root of logs) await link(edit, root, ground);
   for (const one of edits) await one(edit);
   for (const { note, ticket } of assignIds(notes, { last: book.facts.l, nowMs })) {
     if (note.undoes !== undefined) await markUndone(edit, note.undoes, { by: note.group ?? ticket.id ?? "", ground });
@@ -81,17 +75,6 @@ function itemOf({ note, drive, before, after, kept, reason, ticket }: Noted, edi
     reason,
   });
   return { entry, before, after };
-}
-
-/** A linked log has no mark, so that no store takes it for the log of the root. */
-async function link(edit: LogEdit, { writer, log }: RootRecord, { scope, writes }: LogGround): Promise<void> {
-  if (log === undefined) return;
-  const [, ...parts] = logValue(await openBook(log, scope));
-  const { ref, bytes } = cellOf([null, ...parts]);
-  const known = await scope.run(() => indexOf(edit.book.linked).get(writer));
-  if (known !== undefined && sameBytes(cellOf(known).ref, ref)) return;
-  if (isBranch(ref)) await writes.putTree([{ hash: toHex(hashOfRef(ref)), bytes }]);
-  await scope.run(() => edit.link(writer, lazyRef(ref, scope.source)));
 }
 
 /** Entries that an undone undo had undone are in force again. */

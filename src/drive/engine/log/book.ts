@@ -32,7 +32,7 @@ export interface LogBook {
   readonly facts: LogFacts;
   /** Index, perhaps unread: id of its first entry → record. */
   readonly old: CadIndex | LazyValue;
-  /** Index, perhaps unread: writer → log of a writer whose root has been merged. */
+  /** Index, perhaps unread: name → log of a venue whose root an earlier version has merged. */
   readonly linked: CadIndex | LazyValue;
   /** Records newer than `old`, oldest first. */
   readonly recent: readonly Value[];
@@ -180,7 +180,7 @@ export class LogEdit {
     return bytes > this.#quota.bytes / 2;
   }
 
-  /** Replaces an entry. @param other the entry, where the log of another writer has it */
+  /** Replaces an entry. @param other the entry, where another log has it */
   async update(id: string, change: (item: LogItem) => LogItem, other?: LogItem): Promise<boolean> {
     const found = await findRecord(this.book, id, this.#scope);
     if (found === undefined) {
@@ -199,11 +199,6 @@ export class LogEdit {
     const { facts } = this.book;
     if (freed !== 0) this.book = { ...this.book, facts: { ...facts, b: Math.max(0, facts.b - freed) } };
     return true;
-  }
-
-  /** Adds the log of a writer that will be gone. Synchronous, to be run by the scope. */
-  link(writer: string, log: Value): void {
-    this.book = { ...this.book, linked: indexOf(this.book.linked).with(writer, log) };
   }
 
   /** Puts the cells of a record, each encoded once. @returns the record by its Ref */

@@ -1,4 +1,4 @@
-// All logs of an owner read as one: those of the roots of all writers, and those linked from them.
+// All logs of an owner read as one: those of the roots of all accounts, and those linked from them.
 
 import { cellOf } from "../../cad3/encoding/cell.js";
 import type { LazyValue } from "../../cad3/lazy.js";

@@ -37,9 +37,9 @@ export const REPEATABLE = { isRepeatable: true } as const;
 export const tooManyTries = (): Error =>
   adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
 
-/** As counted by the writer of the root; only if there is a single root, since merged ones are not counted. */
+/** As counted when the root was put; only if there is a single root, since merged ones are not counted. */
 export function usedBytesOf({ roots }: OwnerState): number | undefined {
-  const [first, ...others] = [...roots.values()].flat();
+  const [first, ...others] = roots.values();
   return others.length === 0 ? first?.usedBytes : undefined;
 }
 

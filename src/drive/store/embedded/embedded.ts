@@ -177,15 +177,15 @@ class EmbeddedStore implements CellStore {
     };
   }
 
-  roots(owner: string): Promise<readonly RootRecord[]> {
+  root(owner: string): Promise<RootRecord | undefined> {
     return this.#run(async () => {
       checkOwner(owner);
       const { env, roots, meta } = this.#parts.tables;
       env.resetReadTxn();
       const key = Buffer.from(owner, "hex");
       const row = roots.get(key);
-      if (row === undefined) return [];
-      return [{ ...rootRecord(row), ...usedOf(meta.get(usedKey(key)), row), ...logOf(meta.get(logKey(key))) }];
+      if (row === undefined) return undefined;
+      return { ...rootRecord(row), ...usedOf(meta.get(usedKey(key)), row), ...logOf(meta.get(logKey(key))) };
     });
   }
 
@@ -230,7 +230,7 @@ class EmbeddedStore implements CellStore {
   }
 
   async pin(owner: string): Promise<Pin> {
-    return this.#pins.add(await this.roots(owner));
+    return this.#pins.add(await this.root(owner));
   }
 
   /** Collections run one at a time. */

@@ -1,53 +1,41 @@
-// How a bucket is used: one root per owner with conditional puts, or one root per process.
+// What a bucket must be for venues to share it: conditional puts, and the record that all use them.
 
 import { randomBytes } from "node:crypto";
 import { storeUnavailable } from "../store-error.js";
 import type { PutIfResult, S3Client } from "./client/s3-client.js";
-import { writerKey } from "./roots/writer-id.js";
+import { singleRootsFound } from "./roots/single-roots.js";
 
-/** `conditional`: an owner has one root, swapped by conditional puts. `merge`: each process has its own root. */
-export type BucketMode = "conditional" | "merge";
-
+/** Tells venues of earlier versions, which know another way too, how the bucket is used. */
 const MODE_KEY = "mode";
+const MODE = "conditional";
 const MAX_MODE_BYTES = 64;
 const RACERS = 4;
 const MAX_PROBES = 4;
 const SOME_ETAG = `"${"0".repeat(32)}"`;
 
-/** The mode of a bucket; `undefined` if none has been recorded. @throws STORE_UNAVAILABLE */
-export async function readMode(client: S3Client): Promise<BucketMode | "unknown" | undefined> {
-  const found = await client.get(MODE_KEY, MAX_MODE_BYTES);
-  const text = found?.bytes.toString().trim();
-  return text === undefined || text === "conditional" || text === "merge" ? text : "unknown";
+/** Objects with which a start tries the bucket; a collection removes what killed starts have left. */
+export const PROBES = "writers/";
+export const newProbeKey = (): string => `${PROBES}${randomBytes(16).toString("hex")}`;
+
+/** @throws STORE_UNAVAILABLE where venues could not share the bucket, or share it in another way */
+export async function checkMode(client: S3Client): Promise<void> {
+  const isNew = !(await hasMode(client));
+  if (!(await probeConditional(client)))
+    throw storeUnavailable(
+      "the object storage does not keep the conditions of puts (If-Match, If-None-Match: *), without which venues overwrite each other's changes: use one that does, and reach the object storage without what ignores them",
+    );
+  if (!isNew) return;
+  await client.putIf(MODE_KEY, Buffer.from(`${MODE}\n`), null);
+  if (!(await hasMode(client))) throw storeUnavailable("the object storage does not show at once what was put");
 }
 
-/**
- * The mode of a bucket. The first process to open it records the mode permanently: all must use the same one, or each
- * would put roots that the others do not read.
- *
- * @throws STORE_UNAVAILABLE if this process cannot use the recorded mode
- */
-export async function agreeOnMode(client: S3Client): Promise<BucketMode> {
-  const present = await readMode(client);
-  if (present === "merge") return present;
-  if (present === "unknown")
+/** @returns false if the bucket has none */
+async function hasMode(client: S3Client): Promise<boolean> {
+  const text = (await client.get(MODE_KEY, MAX_MODE_BYTES))?.bytes.toString().trim();
+  if (text === "merge") throw singleRootsFound();
+  if (text !== undefined && text !== MODE)
     throw storeUnavailable("the bucket is used in a way that only a newer version knows: update this venue");
-  const canDo = await probeConditional(client);
-  if (present === undefined) {
-    const mode = Buffer.from(canDo ? "conditional\n" : "merge\n");
-    // On servers that ignore conditions, another process that also found no mode may overwrite this one.
-    const { isDone } = await client.putIf(MODE_KEY, mode, null);
-    // Some servers reject any conditional put.
-    if (!isDone && !canDo && (await readMode(client)) === undefined) await client.put(MODE_KEY, mode);
-  }
-  const agreed = present ?? (await readMode(client));
-  if (agreed === undefined || agreed === "unknown")
-    throw storeUnavailable("the object storage does not show at once what was put");
-  if (agreed === "conditional" && !canDo)
-    throw storeUnavailable(
-      "the bucket is used with conditional requests, and here they are not kept: reach the object storage without what ignores them",
-    );
-  return agreed;
+  return text !== undefined;
 }
 
 async function probeConditional(client: S3Client): Promise<boolean> {
@@ -64,7 +52,7 @@ async function probeConditional(client: S3Client): Promise<boolean> {
  */
 async function isConditional(client: S3Client): Promise<boolean | undefined> {
   let isUnsure = false;
-  const key = writerKey(randomBytes(16).toString("hex"));
+  const key = newProbeKey();
   let puts = 0;
   const put = async (etag: string | null): Promise<PutIfResult> => {
     puts += 1;

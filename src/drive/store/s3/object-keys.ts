@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import type { KeyRecord, KeyRecords } from "../cell-store.js";
 import { checkKeyRecord } from "../checks.js";
 import { storeDamaged } from "../store-error.js";
-import type { BucketMode } from "./bucket-mode.js";
 import { inParallel } from "./client/parallel.js";
 import type { S3Client } from "./client/s3-client.js";
 
@@ -24,14 +23,14 @@ interface Kept {
 }
 
 /**
- * Object that names a user's first key, where that can be decided: the public key and, until it is re-sealed, the
+ * Object that names a user's first key: the public key and, until it is re-sealed, the
  * record to be written.
  */
 const FIRST = "first";
 const PUBLIC_KEY_BYTES = 32;
 
 /** Sealed keys as objects `keys/<SHA-256 of the DID>/<public key>`: length of the DID, DID, record. */
-export function createObjectKeys(client: S3Client, mode: BucketMode): KeyRecords {
+export function createObjectKeys(client: S3Client): KeyRecords {
   const kept = new Map<string, Kept>();
   const folderOf = (did: string): string => `keys/${createHash("sha256").update(did).digest("hex")}/`;
   const read = async (key: string, etag: string): Promise<Kept | undefined> => {
@@ -76,7 +75,7 @@ export function createObjectKeys(client: S3Client, mode: BucketMode): KeyRecords
     async list(did) {
       const folder = folderOf(did);
       let { listed, hasFirst } = await keysIn(folder);
-      if (mode === "conditional" && hasFirst && listed.length === 0) {
+      if (hasFirst && listed.length === 0) {
         await keepFirst(folder);
         listed = (await keysIn(folder)).listed;
       }
@@ -96,7 +95,7 @@ export function createObjectKeys(client: S3Client, mode: BucketMode): KeyRecords
       const length = Buffer.alloc(LENGTH_BYTES);
       length.writeUInt16BE(name.length);
       const object = Buffer.concat([length, name, bytes]);
-      if (options?.onlyFirst !== true || mode === "merge") {
+      if (options?.onlyFirst !== true) {
         await client.put(`${folder}${publicKey}`, object);
         return replaceFirst(folder, publicKey);
       }

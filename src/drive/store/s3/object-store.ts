@@ -9,34 +9,24 @@ import type {
   CollectReport,
   KeyRecords,
   Pin,
+  RootHint,
   RootRecord,
-  SwapHint,
 } from "../cell-store.js";
 import { checkHash, checkOpen, checkOwner, checkRoot } from "../checks.js";
 import { type HashText, textOfHash } from "../mark.js";
 import { createPins } from "../pins.js";
-import { storeUnavailable } from "../store-error.js";
-import { type BucketMode, readMode } from "./bucket-mode.js";
 import { createObjectKeys } from "./object-keys.js";
 import { createObjectBatch } from "./packs/batch.js";
 import { collectObjects, type ObjectCollectParts } from "./packs/collect.js";
 import { type CompactParts, compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./packs/compact.js";
-import type { LoadedRoot } from "./roots/root-reader.js";
 import type { RootChange } from "./roots/root-swap.js";
 import type { Views } from "./roots/views.js";
-import { HEARTBEAT_MS } from "./roots/writer-id.js";
 import { withStoreErrors } from "./store-errors.js";
 
 /** The parts of an object store. */
 export interface ObjectStoreParts
-  extends Pick<
-    ObjectCollectParts,
-    "roots" | "source" | "uploads" | "writer" | "swaps" | "retired" | "client" | "cache" | "folder" | "now"
-  > {
+  extends Pick<ObjectCollectParts, "roots" | "source" | "uploads" | "swaps" | "client" | "cache" | "folder" | "now"> {
   readonly views: Views;
-  readonly mode: BucketMode;
-  /** In stores with shared roots: times at which other roots were put beside an owner's. */
-  readonly late: ((owner: string) => Promise<readonly number[]>) | undefined;
   readonly log: Log;
 }
 
@@ -47,14 +37,12 @@ export class ObjectStore implements CellStore {
   readonly #pins = createPins();
   readonly #background = new Set<Promise<void>>();
   readonly #merging = new Set<string>();
-  readonly #timer: NodeJS.Timeout;
   #isOpen = true;
-  #isAgreed = true;
   #collecting: Promise<CollectReport> | undefined;
 
   constructor(parts: ObjectStoreParts) {
     this.#parts = parts;
-    const keys = createObjectKeys(parts.client, parts.mode);
+    const keys = createObjectKeys(parts.client);
     const open = (): void => checkOpen(this.#isOpen);
     this.keys = {
       list: (did) => this.#run(() => keys.list(did)),
@@ -64,33 +52,10 @@ export class ObjectStore implements CellStore {
         yield* keys.dids();
       },
     };
-    this.#timer = setInterval(() => this.#runInBackground(() => this.#maintain()), HEARTBEAT_MS).unref();
-  }
-
-  /** Processes that disagree on the mode would not see each other's roots, so writes are refused. */
-  async #maintain(): Promise<void> {
-    const { client, mode, retired } = this.#parts;
-    this.#isAgreed = (await readMode(client)) === mode;
-    if (this.#isAgreed) await retired.sweep();
-  }
-
-  #checkAgreed(): void {
-    if (!this.#isAgreed) throw storeUnavailable("the bucket is used in another way now: start the venue again");
   }
 
   get sharesRoots(): boolean {
-    return this.#parts.mode === "conditional";
-  }
-
-  lateRoots(owner: string): Promise<readonly number[]> {
-    return this.#run(async () => {
-      checkOwner(owner);
-      return (await this.#parts.late?.(owner)) ?? [];
-    });
-  }
-
-  get writer(): string {
-    return this.#parts.writer.current();
+    return true;
   }
 
   async get(hash: Uint8Array): Promise<Uint8Array | undefined> {
@@ -138,10 +103,9 @@ export class ObjectStore implements CellStore {
 
   async #swap(owner: string, expected: RootRecord | null, change: RootChange): Promise<RootRecord | "conflict"> {
     const { swaps, roots } = this.#parts;
-    this.#checkAgreed();
     const record = await swaps.swap(owner, expected, change);
-    const own = roots.known(owner)?.find((root) => root.record === record);
-    if (own !== undefined && smallPacks(own.packs).length >= MANY_SMALL_PACKS) this.#merge(owner);
+    const own = roots.known(owner);
+    if (own?.record === record && smallPacks(own.packs).length >= MANY_SMALL_PACKS) this.#merge(owner);
     return record;
   }
 
@@ -158,11 +122,6 @@ export class ObjectStore implements CellStore {
     });
   }
 
-  #checkGoesOn(): void {
-    checkOpen(this.#isOpen);
-    this.#checkAgreed();
-  }
-
   #runInBackground(work: () => Promise<void>): void {
     const { log } = this.#parts;
     const failed = (error: unknown): void =>
@@ -174,14 +133,14 @@ export class ObjectStore implements CellStore {
   }
 
   #compactParts(): CompactParts {
-    const { roots, source, uploads, writer, swaps, retired } = this.#parts;
-    return { roots, source, uploads, writer, swaps, retired, checkGoesOn: () => this.#checkGoesOn() };
+    const { roots, source, uploads, swaps } = this.#parts;
+    return { roots, source, uploads, swaps, checkGoesOn: () => checkOpen(this.#isOpen) };
   }
 
-  roots(owner: string): Promise<readonly RootRecord[]> {
+  root(owner: string): Promise<RootRecord | undefined> {
     return this.#run(async () => {
       checkOwner(owner);
-      return (await this.#parts.roots.load(owner)).map(({ record }) => record);
+      return (await this.#parts.roots.load(owner))?.record;
     });
   }
 
@@ -189,7 +148,7 @@ export class ObjectStore implements CellStore {
     owner: string,
     expected: RootRecord | null,
     bytes: Uint8Array,
-    hint?: SwapHint,
+    hint?: RootHint,
   ): Promise<RootRecord | "conflict"> {
     return this.#run(async () => {
       checkOwner(owner);
@@ -197,10 +156,6 @@ export class ObjectStore implements CellStore {
       const packs = this.#parts.uploads.group().neededBy([bytes]);
       return this.#swap(owner, expected, { ...hint, bytes, packs, cells: new Map() });
     });
-  }
-
-  retire(owner: string, records: readonly RootRecord[]): void {
-    this.#parts.retired.add(owner, records);
   }
 
   async *owners(): AsyncIterable<string> {
@@ -214,14 +169,14 @@ export class ObjectStore implements CellStore {
   pin(owner: string): Promise<Pin> {
     return this.#run(async () => {
       checkOwner(owner);
-      const roots: LoadedRoot[] = await this.#parts.roots.load(owner);
-      const releases = roots.map((root) => this.#parts.views.add(root));
-      const pin = this.#pins.add(roots.map(({ record }) => record));
+      const root = await this.#parts.roots.load(owner);
+      const release = root && this.#parts.views.add(root);
+      const pin = this.#pins.add(root?.record);
       return {
-        roots: pin.roots,
+        root: pin.root,
         release() {
           pin.release();
-          for (const release of releases) release();
+          release?.();
         },
       };
     });
@@ -232,8 +187,6 @@ export class ObjectStore implements CellStore {
     const before = this.#collecting?.catch(() => undefined);
     const running = this.#run(async () => {
       await before;
-      await this.#maintain();
-      this.#checkAgreed();
       return collectObjects(this.#collectParts(), options);
     });
     this.#collecting = running;
@@ -255,13 +208,10 @@ export class ObjectStore implements CellStore {
   async close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    clearInterval(this.#timer);
     await this.#collecting?.catch(() => undefined);
     await Promise.all(this.#background);
-    const { uploads, retired, writer, cache } = this.#parts;
+    const { uploads, cache } = this.#parts;
     await uploads.idle();
-    await retired.sweepMany();
-    await writer.close(retired.isDone());
     await cache.close();
   }
 

@@ -1,26 +1,21 @@
 // Opens a cell store in an S3 bucket.
 
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { type Log, silentLog } from "../../../core/ports/log.js";
 import type { CellStore } from "../cell-store.js";
 import { makeFolder } from "../embedded/make-folder.js";
 import { storeUnavailable } from "../store-error.js";
-import { agreeOnMode } from "./bucket-mode.js";
+import { checkMode, newProbeKey } from "./bucket-mode.js";
 import { createS3Client, type S3Client, type S3Credentials, type S3Patience } from "./client/s3-client.js";
-import { ObjectStore, type ObjectStoreParts } from "./object-store.js";
+import { ObjectStore } from "./object-store.js";
 import { openLocalCache } from "./packs/local-cache.js";
 import { createPackSource } from "./packs/source.js";
-import { createUploads, type Uploads } from "./packs/uploads.js";
-import { createHeadSwap } from "./roots/head-swap.js";
-import { createOwnerHeads } from "./roots/owner-heads.js";
+import { createUploads } from "./packs/uploads.js";
 import { createOwnerRoots } from "./roots/owner-roots.js";
-import { createRetiredRoots } from "./roots/retired-roots.js";
-import { createRootMemory, type RootMemory } from "./roots/root-memory.js";
-import { createRootReader, isDigest, type RootReader } from "./roots/root-reader.js";
+import { createRootReader, isDigest } from "./roots/root-reader.js";
 import { createRootSwap } from "./roots/root-swap.js";
+import { rootsIn } from "./roots/single-roots.js";
 import { createViews } from "./roots/views.js";
-import { createWriterId, sharedWriter, writerKey } from "./roots/writer-id.js";
 import { withStoreErrors } from "./store-errors.js";
 
 export interface ObjectStoreOptions {
@@ -48,60 +43,35 @@ const UPLOADS_AT_ONCE = 4;
 const MEET_MS = 8000;
 
 /**
- * Opens a store in a bucket shared by any number of processes. The bucket must offer read-after-write and
- * list-after-write consistency. With conditional puts each owner has one root that all processes swap; without them
- * each process has its own root, and readers merge them.
+ * Opens a store in a bucket shared by any number of processes. The bucket must offer conditional puts, and read-after-write
+ * and list-after-write consistency. Each owner has one root that all processes swap.
  *
- * @throws STORE_UNAVAILABLE, with advice for the operator, if the bucket cannot be listed and written or is used in
- * another mode
+ * @throws STORE_UNAVAILABLE, with advice for the operator, if the bucket cannot be used, or was used in a way that this
+ * version does not know
  */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<CellStore> {
   const { log = silentLog, now = Date.now, cachePath, cacheBytes = DEFAULT_CACHE_BYTES } = options;
   return withStoreErrors(log, async () => {
     const client = createS3Client({ ...placeOf(options), ...optionsOf(options), log });
     await meet(options, log);
-    const hasDigests = await probe(client, writerKey(randomBytes(16).toString("hex")));
-    const mode = await agreeOnMode(client);
+    const hasDigests = await probe(client, newProbeKey());
     makeFolder(cachePath);
     const cache = openLocalCache(join(cachePath, "read"), cacheBytes);
     const views = createViews();
     const source = createPackSource({ client, cache, views });
     const uploads = createUploads({ client, source, views, atOnce: UPLOADS_AT_ONCE, now, log });
-    const [reader, memory] = [createRootReader({ client, cache, hasDigests }), createRootMemory(views)];
-    const common = { client, uploads, now, log };
-    const rooted =
-      mode === "conditional"
-        ? openSharedRoots({ ...common, reader, memory })
-        : openSeparateRoots({ ...common, reader, memory });
-    const retired = createRetiredRoots({ ...common, ...rooted });
-    const parts = { ...common, ...rooted, cache, views, source, retired, mode, folder: cachePath };
-    return new ObjectStore(parts);
+    const roots = createOwnerRoots(createRootReader({ client, cache, hasDigests }), views);
+    try {
+      // Fails where an owner's root does not include one of a single venue.
+      for await (const { owner, isShared } of rootsIn(client, "roots/")) if (!isShared) await roots.load(owner);
+      await checkMode(client);
+    } catch (error) {
+      await cache.close();
+      throw error;
+    }
+    const swaps = createRootSwap({ client, roots, uploads, now });
+    return new ObjectStore({ client, uploads, now, log, roots, swaps, cache, views, source, folder: cachePath });
   });
-}
-
-interface RootParts {
-  readonly client: S3Client;
-  readonly uploads: Uploads;
-  readonly reader: RootReader;
-  readonly memory: RootMemory;
-  readonly now: () => number;
-  readonly log: Log;
-}
-
-type Rooted = Pick<ObjectStoreParts, "roots" | "swaps" | "writer" | "late">;
-
-/** One root per owner. */
-function openSharedRoots({ client, uploads, reader, memory, now }: RootParts): Rooted {
-  const roots = createOwnerHeads({ reader, memory });
-  const swaps = createHeadSwap({ client, roots, uploads, now });
-  return { roots, swaps, writer: sharedWriter, late: (owner) => roots.late(owner) };
-}
-
-/** One root per owner and process. */
-function openSeparateRoots({ client, uploads, reader, memory, now, log }: RootParts): Rooted {
-  const writer = createWriterId({ client, now, log });
-  const roots = createOwnerRoots({ reader, memory, writer });
-  return { roots, swaps: createRootSwap({ client, roots, uploads, writer }), writer, late: undefined };
 }
 
 /** AWS buckets use virtual-hosted-style URLs; other servers, and names that TLS forbids, use path-style. */

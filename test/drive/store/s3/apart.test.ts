@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { systemClock } from "../../../../src/core/clock.js";
+import { encodeRootObject, parseRootObject } from "../../../../src/drive/store/s3/roots/root-object.js";
+import { ALICE } from "../../engine/engines.js";
 import { appendAtOnce } from "./append-at-once.js";
 import { append, type Bucket, openBucket, type Venue } from "./bucket.js";
 import { type RoughProxy, startRoughProxy } from "./rough-proxy.js";
@@ -44,7 +46,7 @@ describe("roots that change all the time", () => {
     })();
     const reading = Array.from({ length: 80 }, async (_, at) => {
       await delay(15 * at);
-      return far.store.roots(account);
+      return far.store.root(account);
     });
     const read = await Promise.allSettled(reading);
     isOver = true;
@@ -52,60 +54,62 @@ describe("roots that change all the time", () => {
     expect(read.filter(({ status }) => status === "rejected")).toEqual([]);
   });
 
-  test.each([
-    ["of a bucket with conditional puts", true],
-    ["of one without", false],
-  ])(
-    "%s are no damage when each is gone before it is read, but are when one stays and cannot be read",
-    async (_, is) => {
-      bucket.fake.isConditional = is;
-      const venue = await bucket.venue({ now: Date.now }, systemClock);
-      const forms: Buffer[] = [];
-      for (const text of ["one", "two"]) {
-        await append(venue, text);
-        const [key = ""] = bucket.keysOf("roots/");
-        forms.push(bucket.fake.objects.get(key)?.bytes ?? Buffer.alloc(0));
-      }
-      const account = await owner(venue);
+  test("are no damage when their manifest is gone before it is read, but are when one stays and cannot be read", async () => {
+    const venue = await bucket.venue({ now: Date.now }, systemClock);
+    const forms: Buffer[] = [];
+    const content = (seed: number): Uint8Array => new Uint8Array(90_000).map((_, at) => (at * seed) % 251);
+    for (const seed of [3, 5]) {
+      await venue.engine.owner(ALICE).change("notes", (draft) => draft.writeFile(["large"], content(seed)));
       const [key = ""] = bucket.keysOf("roots/");
-      const other = await bucket.venue({ now: Date.now }, systemClock);
-      let gone = 0;
-      // Replaced while it is listed, and gone when it is asked for.
-      bucket.fake.fault = (request) => {
-        if (request.method !== "GET" || gone === 12) return undefined;
-        if (request.key === "") bucket.fake.objects.set(key, { bytes: forms[gone % 2] as Buffer, at: Date.now() });
-        if (request.key === key) {
-          gone += 1;
-          if (gone < 12) bucket.fake.objects.delete(key);
+      forms.push(bucket.fake.objects.get(key)?.bytes ?? Buffer.alloc(0));
+    }
+    const account = await owner(venue);
+    const [key = ""] = bucket.keysOf("roots/");
+    const manifests = bucket.keysOf("manifests/").map((name) => [name, bucket.fake.objects.get(name)] as const);
+    const other = await bucket.venue({ now: Date.now }, systemClock);
+    let gone = 0;
+    // Replaced, and its manifest collected, as soon as it was asked for.
+    bucket.fake.fault = (request) => {
+      if (request.method !== "GET" || gone === 12) return undefined;
+      if (request.key === key) bucket.fake.objects.set(key, { bytes: forms[gone % 2] as Buffer, at: Date.now() });
+      if (request.key.startsWith("manifests/")) {
+        gone += 1;
+        for (const [name, object] of manifests) {
+          if (gone < 12) bucket.fake.objects.delete(name);
+          else if (object !== undefined) bucket.fake.objects.set(name, object);
         }
-        return undefined;
-      };
-      expect(await other.store.roots(account)).toHaveLength(1);
-      expect(gone).toBe(12);
-      bucket.fake.fault = undefined;
-      for (const manifest of bucket.keysOf("manifests/")) bucket.fake.objects.delete(manifest);
-      const third = await bucket.venue({ now: Date.now }, systemClock);
-      await expect(third.store.roots(account)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
-    },
-  );
+      }
+      return undefined;
+    };
+    expect(await other.store.root(account)).toBeDefined();
+    expect(gone).toBe(12);
+    bucket.fake.fault = undefined;
+    for (const manifest of bucket.keysOf("manifests/")) bucket.fake.objects.delete(manifest);
+    const third = await bucket.venue({ now: Date.now }, systemClock);
+    await expect(third.store.root(account)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+  });
 
-  test("without end are said to change, and are no damage", async () => {
+  test("without end are said to change, and are no damage; one that is gone is", async () => {
     const venue = await bucket.venue({ now: Date.now }, systemClock);
     await append(venue, "one");
     const account = await owner(venue);
     const [key = ""] = bucket.keysOf("roots/");
     const { bytes = Buffer.alloc(0) } = bucket.fake.objects.get(key) ?? {};
+    const object = parseRootObject(bytes);
     let count = 0;
     bucket.fake.fault = (request) => {
-      if (request.key === "") bucket.fake.objects.set(key, { bytes: Buffer.from(`${++count}`), at: Date.now() });
-      if (request.key === key) bucket.fake.objects.delete(key);
+      const manifest = (++count).toString(16).padStart(64, "0");
+      if (request.key === key)
+        bucket.fake.objects.set(key, { bytes: encodeRootObject({ ...object, manifest }), at: Date.now() });
       return undefined;
     };
     const other = await bucket.venue({ now: Date.now }, systemClock);
-    await expect(other.store.roots(account)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(other.store.root(account)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     bucket.fake.fault = undefined;
     bucket.fake.objects.set(key, { bytes, at: Date.now() });
-    expect(await other.store.roots(account)).toHaveLength(1);
+    expect(await other.store.root(account)).toBeDefined();
+    bucket.fake.objects.delete(key);
+    await expect(other.store.root(account)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { S3Client } from "../../../../src/drive/store/s3/client/s3-client.js";
 import { type Contention, createContention, waitingKey } from "../../../../src/drive/store/s3/roots/contention.js";
-import { createHeadSwap } from "../../../../src/drive/store/s3/roots/head-swap.js";
+import { createRootSwap } from "../../../../src/drive/store/s3/roots/root-swap.js";
 
 /** One bucket, and time that passes only while a venue waits or is told to. */
 function ground() {
@@ -65,10 +65,10 @@ describe("between attempts on a root that others swap", () => {
 
   test("is what a swap does that finds another root in place", async () => {
     const { waited, ...contention } = ground().venue({ random: () => 1 });
-    const known = { record: { writer: "w", version: "2", bytes: new Uint8Array(), usedBytes: undefined } };
-    const parts = { client: {} as S3Client, roots: { known: () => [known] }, uploads: {}, now: () => 0, contention };
-    const { swap } = createHeadSwap(parts as unknown as Parameters<typeof createHeadSwap>[0]);
-    const expected = { ...known.record, version: "1" } as unknown as Parameters<typeof swap>[1];
+    const known = { record: { version: "2", bytes: new Uint8Array() }, object: { puts: new Map() } };
+    const parts = { client: {} as S3Client, roots: { known: () => known }, uploads: {}, now: () => 0, contention };
+    const { swap } = createRootSwap(parts as unknown as Parameters<typeof createRootSwap>[0]);
+    const expected = { ...known.record, version: "1" };
     const change = { bytes: new Uint8Array(), packs: [], cells: new Map() };
     for (let at = 0; at < 3; at += 1) expect(await swap("alice", expected, change)).toBe("conflict");
     expect(waited).toEqual([10, 20, 40]);

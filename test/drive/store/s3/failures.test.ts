@@ -2,7 +2,6 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Log } from "../../../../src/core/ports/log.js";
-import type { CellStore } from "../../../../src/drive/store/cell-store.js";
 import { filesOf, missingOf, OWNER, publish, treeOf } from "../cells.js";
 import { CREDENTIALS, type FakeS3, startFakeS3 } from "./fake-s3.js";
 import { type Stores, storesOn } from "./stores.js";
@@ -97,10 +96,10 @@ describe("a bucket that cannot be used", () => {
     await publish(store, filesOf(2, 1));
     const reader = await stores.open();
     fake.fault = () => ({ page: PAGE });
-    await expect(reader.roots(OWNER)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(reader.root(OWNER)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     await expect(publish(store, filesOf(2, 2))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     fake.fault = undefined;
-    expect(await reader.roots(OWNER)).toHaveLength(1);
+    expect(await reader.root(OWNER)).toBeDefined();
     expect(await missingOf(reader, treeOf(filesOf(2, 1)).cells)).toBe(0);
   });
 
@@ -130,40 +129,7 @@ describe("a bucket that cannot be used", () => {
     fake.fault = () => "lost";
     await expect(publish(store, filesOf(1, 2))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     fake.fault = undefined;
-    expect((await store.roots(OWNER)).map(({ bytes }) => Buffer.from(bytes))).toEqual([
-      Buffer.from(treeOf(filesOf(1, 1)).root),
-    ]);
-  });
-});
-
-describe("a root of which no answer came", () => {
-  const roots = (): string[] => [...fake.objects.keys()].filter((key) => key.startsWith("roots/"));
-  const failOnce = (fault: "lost" | "unheard"): void => {
-    fake.fault = ({ method, key }) => {
-      if (method !== "PUT" || !key.startsWith("roots/")) return undefined;
-      fake.fault = undefined;
-      return fault;
-    };
-  };
-  let store: CellStore;
-  beforeEach(async () => {
-    fake.isConditional = false;
-    store = await stores.open();
-  });
-
-  test("is read back, and not put again when it is there", async () => {
-    failOnce("unheard");
-    const record = await publish(store, filesOf(1, 1));
-    expect(roots()).toEqual([`roots/${OWNER}/${record.writer}`]);
-    expect(fake.requests.filter(({ method, key }) => method === "PUT" && key.startsWith("roots/"))).toHaveLength(1);
-  });
-
-  test("is put under another name when it is not, since the first may still come", async () => {
-    const before = store.writer;
-    failOnce("lost");
-    const record = await publish(store, filesOf(1, 1));
-    expect(record.writer).not.toBe(before);
-    expect(roots()).toEqual([`roots/${OWNER}/${record.writer}`]);
+    expect(Buffer.from((await store.root(OWNER))?.bytes ?? [])).toEqual(Buffer.from(treeOf(filesOf(1, 1)).root));
   });
 });
 
@@ -177,7 +143,7 @@ describe("what is damaged in the bucket", () => {
       fake.objects.set(key, { ...object, bytes });
     }
     const other = await stores.open();
-    await other.roots(OWNER);
+    await other.root(OWNER);
     const found = await refusal(missingOf(other, treeOf(filesOf(20, 1)).cells));
     expect(found).toMatchObject({ code: "STORE_DAMAGED" });
   });
@@ -187,6 +153,6 @@ describe("what is damaged in the bucket", () => {
     for (const [key, object] of fake.objects) {
       if (key.startsWith("roots/")) fake.objects.set(key, { ...object, bytes: object.bytes.subarray(0, 60) });
     }
-    await expect((await stores.open()).roots(OWNER)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+    await expect((await stores.open()).root(OWNER)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
   });
 });

@@ -49,8 +49,6 @@ async function contentOf(engine: DriveEngine, name: string): Promise<Buffer> {
   }
 }
 
-const rootsIn = (): string[] => [...fake.objects.keys()].filter((key) => key.startsWith("roots/"));
-
 beforeEach(async () => {
   fake = await startFakeS3();
   clock = clockAt(1_700_000_000_000);
@@ -68,11 +66,7 @@ afterEach(async () => {
 });
 
 describe("venues on one bucket", () => {
-  test.each([
-    ["that knows conditional requests", true],
-    ["that ignores them", false],
-  ])("%s keep what all of three write at once, under failures", async (_, isConditional) => {
-    fake.isConditional = isConditional;
+  test("keep what all of three write at once, under failures", async () => {
     const all = [await venue(), await venue(), await venue()];
     const faults: Fault[] = [
       "lost",
@@ -108,38 +102,6 @@ describe("venues on one bucket", () => {
     expect(await namesIn(one.engine)).toEqual(["large.bin", "small.txt"]);
   });
 
-  test("without conditional requests go on where one has gone without a word, and remove its root once its content is elsewhere", async () => {
-    fake.isConditional = false;
-    const [dead, living] = [await venue(), await venue()];
-    await write(dead.engine, "from-dead.txt", "kept");
-    await write(living.engine, "from-living.txt", "kept");
-    expect(rootsIn()).toHaveLength(2);
-    await living.store.collect({ graceMs: HOUR });
-    expect(rootsIn()).toHaveLength(2);
-    clock.now += 2 * HOUR;
-    // Heard of again, under another name; the other one is not.
-    await write(living.engine, "later.txt", "kept");
-    await living.store.collect({ graceMs: HOUR });
-    expect(rootsIn()).toHaveLength(1);
-    expect(await namesIn((await venue()).engine)).toEqual(["from-dead.txt", "from-living.txt", "later.txt"]);
-  });
-
-  test("without conditional requests never remove a root that was written after they had merged it", async () => {
-    fake.isConditional = false;
-    const [other, living] = [await venue(), await venue()];
-    await write(other.engine, "first.txt", "1");
-    await write(living.engine, "mine.txt", "1");
-    await write(other.engine, "second.txt", "2");
-    await other.engine.close();
-    await other.store.close();
-    await living.store.collect({ graceMs: HOUR });
-    expect(await namesIn((await venue()).engine)).toEqual(["first.txt", "mine.txt", "second.txt"]);
-    await living.engine.tidy();
-    await living.store.collect({ graceMs: HOUR });
-    expect(rootsIn()).toHaveLength(1);
-    expect(await namesIn((await venue()).engine)).toEqual(["first.txt", "mine.txt", "second.txt"]);
-  });
-
   test("read what another has packed anew while they held an older listing of it", async () => {
     const [one, other] = [await venue(), await venue()];
     const content = (seed: number): Uint8Array => new Uint8Array(70_000).map((_, at) => (at * seed) % 253);
@@ -147,7 +109,6 @@ describe("venues on one bucket", () => {
     expect(await namesIn(other.engine)).toHaveLength(3);
     for (let pass = 0; pass < 4; pass += 1) {
       clock.now += 2 * HOUR;
-      await one.engine.tidy();
       await one.store.collect({ graceMs: HOUR });
     }
     for (let at = 1; at <= 3; at += 1)
@@ -178,7 +139,6 @@ describe("venues on one bucket", () => {
     for (const at of [3, 4, 5]) expect(await contentOf(fresh.engine, `${at}.bin`)).toEqual(Buffer.alloc(80_000, at));
     for (let pass = 0; pass < 4; pass += 1) {
       clock.now += 2 * HOUR;
-      await collector.engine.tidy();
       await collector.store.collect({ graceMs: HOUR });
     }
     for (const at of [3, 4, 5]) expect(await contentOf(fresh.engine, `${at}.bin`)).toEqual(Buffer.alloc(80_000, at));

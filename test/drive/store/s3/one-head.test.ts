@@ -1,15 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { createOwnerKeys } from "../../../../src/drive/keys/owner-keys.js";
-import { MAX_PUTS, parseRootObject } from "../../../../src/drive/store/s3/roots/root-object.js";
-import { HEAD_ID } from "../../../../src/drive/store/s3/roots/writer-id.js";
+import { MAX_PUTS, parseRootObject, SHARED_NAME } from "../../../../src/drive/store/s3/roots/root-object.js";
 import { ALICE, rejection, VENUE_KEY } from "../../engine/engines.js";
 import { append, type Bucket, isRootPut, logOf, openBucket, type Venue } from "./bucket.js";
 import type { FakeRequest, Fault } from "./fake-s3.js";
 
 jest.setTimeout(120_000);
 
-const HOUR = 3_600_000;
 let bucket: Bucket;
 
 beforeEach(async () => {
@@ -21,17 +19,12 @@ afterEach(() => bucket.dispose());
 describe("the way a bucket is used", () => {
   const modeIn = (): string | undefined => bucket.fake.objects.get("mode")?.bytes.toString();
 
-  test.each([
-    [true, "conditional\n", [HEAD_ID]],
-    [false, "merge\n", [expect.not.stringContaining(HEAD_ID)]],
-  ])("is said by the first venue (conditional: %s), and is what all others do", async (isConditional, mode, names) => {
-    bucket.fake.isConditional = isConditional;
+  test("is said by the first venue, and is what all others do", async () => {
     await bucket.venue();
-    expect(modeIn()).toBe(mode);
-    bucket.fake.isConditional = true;
+    expect(modeIn()).toBe("conditional\n");
     await append(await bucket.venue(), "1");
-    expect(modeIn()).toBe(mode);
-    expect(bucket.rootNames()).toEqual(names);
+    expect(modeIn()).toBe("conditional\n");
+    expect(bucket.rootNames()).toEqual([SHARED_NAME]);
   });
 
   test("is said once, though many open it at the same time", async () => {
@@ -55,30 +48,14 @@ describe("the way a bucket is used", () => {
     await expect(bucket.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
-  test("is told by stores that refuse conditions, too", async () => {
-    const refusing = new Set<string>();
-    bucket.fake.fault = ({ method, key, isConditional }) => {
-      if (method !== "PUT" || !isConditional) return undefined;
-      refusing.add(key);
-      return { status: 501, code: "NotImplemented" };
-    };
-    await bucket.venue();
-    expect(refusing.size).toBe(2);
-    expect(modeIn()).toBe("merge\n");
+  test.each(["ignores", "refuses"])("is not open where the store %s conditions: nothing is written", async (how) => {
+    bucket.fake.isConditional = how === "refuses";
+    bucket.fake.fault = ({ method, isConditional }) =>
+      how === "refuses" && method === "PUT" && isConditional ? { status: 501, code: "NotImplemented" } : undefined;
+    const message = expect.stringContaining("does not keep the conditions of puts (If-Match, If-None-Match: *)");
+    await expect(bucket.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", message });
+    expect(bucket.keysOf("")).toEqual([]);
   });
-
-  test.each(["merge\n", "quorum\n", undefined])(
-    "ends all writing when it is another one suddenly: %j",
-    async (mode) => {
-      const one = await bucket.venue();
-      await append(one, "1");
-      if (mode === undefined) bucket.fake.objects.delete("mode");
-      else bucket.fake.objects.set("mode", { bytes: Buffer.from(mode), at: bucket.clock.now });
-      expect(await rejection(one.store.collect({ graceMs: HOUR }))).toBe("STORE_UNAVAILABLE");
-      expect(await rejection(append(one, "2"))).toBe("STORE_UNAVAILABLE");
-      expect(await logOf(one)).toBe("1");
-    },
-  );
 });
 
 describe("of changes that meet", () => {
@@ -94,7 +71,7 @@ describe("of changes that meet", () => {
     expect(results.filter(({ code }) => code !== undefined && code !== "CONFLICT")).toEqual([]);
     expect(kept.length).toBeGreaterThan(0);
     for (const one of venues) expect([...(await logOf(one))].sort()).toEqual(kept);
-    expect(bucket.rootNames()).toEqual([HEAD_ID]);
+    expect(bucket.rootNames()).toEqual([SHARED_NAME]);
   });
 
   test("one creates what must not be there", async () => {
@@ -169,8 +146,8 @@ describe("a put of which no answer came", () => {
     await second;
     expect(await logOf(one)).toBe("123");
     const [head] = bucket.keysOf("roots/");
-    const { head: part } = parseRootObject(bucket.fake.objects.get(head ?? "")?.bytes ?? Buffer.alloc(0));
-    expect([...(part?.puts.values() ?? [])]).toEqual([2, 1]);
+    const { puts: numbers } = parseRootObject(bucket.fake.objects.get(head ?? "")?.bytes ?? Buffer.alloc(0));
+    expect([...numbers.values()]).toEqual([2, 1]);
   });
 
   test("is no success, nor done again, where so many have gone on that nothing tells", async () => {

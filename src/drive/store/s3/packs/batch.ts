@@ -103,10 +103,10 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
       checkOwner(owner);
       checkRoot(bytes);
       const cells = await uploadLarge();
-      const { log, includes } = hint ?? {};
+      const log = hint?.log;
       const tops = log === undefined ? [bytes] : [bytes, log];
       const packs = [...listed.values(), ...uploads.neededBy([...tops, ...cells.values()])];
-      const record = await swap(owner, expected, { bytes, log, packs, cells, includes });
+      const record = await swap(owner, expected, { bytes, log, packs, cells });
       if (record === "conflict") return record;
       chunks = new PackBuilder();
       trees = new PackBuilder();

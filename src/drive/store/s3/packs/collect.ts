@@ -4,10 +4,12 @@
 import type { CollectOptions, CollectReport, RootRecord } from "../../cell-store.js";
 import { openScratch, removeLeftovers } from "../../embedded/collect.js";
 import { logsOf, type Marks, textOfHash } from "../../mark.js";
+import { PROBES } from "../bucket-mode.js";
 import type { ListedObject } from "../client/list-page.js";
 import type { S3Client } from "../client/s3-client.js";
+import { rootKey } from "../roots/root-object.js";
 import type { LoadedRoot } from "../roots/root-reader.js";
-import { GONE_MS, writerKey } from "../roots/writer-id.js";
+import { isIncluded, rootsIn } from "../roots/single-roots.js";
 import { type Candidates, readCandidates } from "./candidates.js";
 import { type CompactParts, compactOwner } from "./compact.js";
 import { footerEntries } from "./footer.js";
@@ -31,7 +33,7 @@ export interface ObjectCollectParts extends CompactParts {
 
 /** Packs and cells that the roots of all owners need. */
 interface Needed {
-  /** Number of roots that list a pack, by pack id. */
+  /** Number of owners whose roots list a pack, by pack id. */
   readonly packs: Map<string, number>;
   readonly manifests: Map<string, number>;
   /** Versions of the marked roots, with their owners. */
@@ -46,6 +48,8 @@ interface Counted {
   packs: number;
 }
 
+/** How long a start may take until its probes count as left behind. */
+const START_MS = 3_600_000;
 /** Servers report times in whole seconds. */
 const CLOCK_STEP_MS = 1000;
 const PACK_KEY = /^packs\/([0-9a-f]{64})\.pack$/;
@@ -74,11 +78,11 @@ export async function collectObjects(parts: ObjectCollectParts, options: Collect
     const pass: Pass = { parts, needed, objects, marks: scratch.marks, counted };
     if (dryRun) await countGarbage(pass);
     else {
+      await removeIncluded(parts);
       const candidates = await readCandidates(client, now);
       const gone = await sweep(pass, candidates, now() - graceMs);
       await compactAll(pass, candidates, gone);
-      await parts.retired.sweep();
-      await removeHeartbeats(parts, now() - graceMs - GONE_MS);
+      await removeProbes(client, before - START_MS);
     }
     return { live, missing, ...counted };
   } finally {
@@ -115,18 +119,13 @@ async function markOwner(
   { parts, marks, needed }: { parts: ObjectCollectParts; marks: Marks; needed: Needed },
 ): Promise<void> {
   parts.checkGoesOn();
-  const all = await parts.roots.all(owner);
-  const left = new Set(parts.roots.known(owner));
-  // Already merged, by a process that ended before removing them.
-  const merged = all.filter((root) => !left.has(root)).map(({ record }) => record);
-  if (merged.length > 0) parts.retired.add(owner, merged);
-  for (const root of all) {
-    needed.roots.add(`${owner} ${root.record.version}`);
-    countListed(root, needed, 1);
-    count(needed, await markRoot(root.record.bytes, marks, parts.marking));
-    // A log that has lost a part loses no drive.
-    for (const log of logsOf([root.record])) await markRoot(log, marks, parts.marking);
-  }
+  const root = await parts.roots.load(owner);
+  if (root === undefined) return;
+  needed.roots.add(`${owner} ${root.record.version}`);
+  countListed(root, needed, 1);
+  count(needed, await markRoot(root.record.bytes, marks, parts.marking));
+  // A log that has lost a part loses no drive.
+  for (const log of logsOf([root.record])) await markRoot(log, marks, parts.marking);
 }
 
 function countListed({ object, packs }: LoadedRoot, needed: Needed, times: 1 | -1): void {
@@ -201,13 +200,13 @@ async function compactAll(pass: Pass, candidates: Candidates, gone: ReadonlySet<
   const stay = new Set([...candidates.since.keys()].filter((key) => objects.has(key) && !isNeeded(key, pass)));
   for await (const owner of parts.owners()) {
     parts.checkGoesOn();
-    const before = ownRoot(owner, parts);
+    const before = parts.roots.known(owner);
     await compactOwner(owner, parts, {
       isLive: (text) => marks.has(text),
       mayReplace: ({ id }) => objects.has(packKeyOf(id)),
       isMarked: ({ record }) => needed.roots.has(`${owner} ${record.version}`),
     });
-    const after = ownRoot(owner, parts);
+    const after = parts.roots.known(owner);
     if (before === after) continue;
     if (before !== undefined) countListed(before, needed, -1);
     if (after !== undefined) countListed(after, needed, 1);
@@ -216,11 +215,15 @@ async function compactAll(pass: Pass, candidates: Candidates, gone: ReadonlySet<
   await candidates.update((key) => stay.has(key) && !gone.has(key), added);
 }
 
-const ownRoot = (owner: string, { roots, writer }: ObjectCollectParts): LoadedRoot | undefined =>
-  roots.known(owner)?.find(({ record }) => record.writer === writer.current());
-
-async function removeHeartbeats({ client, writer }: ObjectCollectParts, before: number): Promise<void> {
-  for await (const { key, modifiedAt } of client.objects("writers/")) {
-    if (modifiedAt < before && key !== writerKey(writer.current())) await client.remove(key);
+/** Roots of single venues that an earlier version included in the owner's root: their packs are not needed any more. */
+async function removeIncluded({ client, roots }: ObjectCollectParts): Promise<void> {
+  for await (const { owner, name, isShared } of rootsIn(client, "roots/")) {
+    if (isShared) continue;
+    const root = (await roots.load(owner))?.object;
+    if (await isIncluded(client, { owner, name, root })) await client.remove(rootKey(owner, name));
   }
+}
+
+async function removeProbes(client: S3Client, before: number): Promise<void> {
+  for await (const { key, modifiedAt } of client.objects(PROBES)) if (modifiedAt < before) await client.remove(key);
 }

@@ -1,13 +1,10 @@
 // Compaction of an owner's packs.
 
-import { sameBytes } from "../../../cad3/ref.js";
 import { type HashText, textOfHash } from "../../mark.js";
 import { storeDamaged } from "../../store-error.js";
 import type { OwnerRoots } from "../roots/owner-roots.js";
-import type { RetiredRoots } from "../roots/retired-roots.js";
 import type { LoadedRoot } from "../roots/root-reader.js";
 import type { RootSwap } from "../roots/root-swap.js";
-import type { WriterId } from "../roots/writer-id.js";
 import { PACK_CELL_BYTES, PackBuilder } from "./builder.js";
 import { footerEntries } from "./footer.js";
 import type { PackInfo, PackKind } from "./manifest.js";
@@ -18,9 +15,7 @@ export interface CompactParts {
   readonly roots: OwnerRoots;
   readonly source: PackSource;
   readonly uploads: Uploads;
-  readonly writer: WriterId;
   readonly swaps: RootSwap;
-  readonly retired: RetiredRoots;
   /** Throws if the store is being closed. */
   readonly checkGoesOn: () => void;
 }
@@ -49,9 +44,9 @@ export const mergeRules: CompactRules = { isLive: () => true, mayReplace: () => 
  * short ones, are copied. Packs no longer listed stay in the bucket until they are collected.
  */
 export async function compactOwner(owner: string, parts: CompactParts, rules: CompactRules): Promise<void> {
-  const root = chooseRoot(parts.roots.known(owner) ?? [], parts.writer.current());
+  const { roots, source, swaps } = parts;
+  const root = roots.known(owner);
   if (root === undefined || !rules.isMarked(root)) return;
-  const { source, swaps, retired } = parts;
   const small = smallPacks(root.packs);
   const kept: PackInfo[] = [];
   const copied: { pack: PackInfo; live: HashText[] }[] = [];
@@ -73,33 +68,12 @@ export async function compactOwner(owner: string, parts: CompactParts, rules: Co
   if (!isWorth) return;
   const packs = await copyCells(copied, parts);
   const all = [...new Map([...kept, ...packs].map((pack) => [pack.id, pack])).values()];
-  if (!(await swaps.move(owner, root, all))) return;
-  // Equal to our root, but they still list packs that we do not need.
-  const others = (parts.roots.known(owner) ?? []).filter(({ record }) => record.version === root.record.version);
-  retired.add(
-    owner,
-    others.map(({ record }) => record).filter(({ writer }) => writer !== parts.writer.current()),
-  );
+  await swaps.move(owner, root, all);
 }
 
 const isThin = ({ pack, live }: { pack: PackInfo; live: HashText[] }): boolean => 2 * live.length <= pack.count;
 const sum = (entries: readonly { readonly length: number }[]): number =>
   entries.reduce((bytes, { length }) => bytes + length, 0);
-
-/**
- * A root with the state on which all roots agree: ours, otherwise the one with the smallest packs. `undefined` if they
- * differ.
- */
-function chooseRoot(roots: readonly LoadedRoot[], own: string): LoadedRoot | undefined {
-  const [first] = roots;
-  if (first === undefined || !roots.every(({ record }) => sameBytes(record.bytes, first.record.bytes)))
-    return undefined;
-  const bytes = ({ packs }: LoadedRoot): number => packs.reduce((total, { size }) => total + size, 0);
-  const ours = roots.find(({ record }) => record.writer === own);
-  // Only our own root lists the packs of our log.
-  if (ours?.object.log !== undefined) return ours;
-  return roots.reduce((best, root) => (bytes(root) < bytes(best) ? root : best), ours ?? first);
-}
 
 async function copyCells(
   copied: readonly { pack: PackInfo; live: readonly HashText[] }[],

@@ -19,21 +19,17 @@ export interface PackInfo {
   readonly filter: Uint8Array;
 }
 
-const HEADER = Buffer.from("VFMF\x01\0\0\0", "latin1");
-const SALTED_HEADER = Buffer.from("VFMF\x02\0\0\0", "latin1");
+const HEADER = Buffer.from("VFMF\x02\0\0\0", "latin1");
 const SALT_BYTES = 16;
 const KINDS: readonly PackKind[] = ["tree", "chunk", "mixed"];
 const ENTRY_HEAD_BYTES = 32 + 1 + 4 + 6;
 export const MAX_MANIFEST_BYTES = 64 << 20;
 
-/** Makes a manifest unique even if another lists the same packs. */
-export const newSalt = (): Buffer => randomBytes(SALT_BYTES);
-
 /**
- * Format: `VFMF`, version, a salt (version 2 only), then for each pack: id, kind, count, size, Bloom filter of 10 bits
- * per cell.
+ * Format: `VFMF`, version, a salt that makes it unique even if another lists the same packs, then for each pack: id, kind,
+ * count, size, Bloom filter of 10 bits per cell.
  */
-export function encodeManifest(packs: readonly PackInfo[], salt?: Buffer): Buffer {
+export function encodeManifest(packs: readonly PackInfo[]): Buffer {
   const sorted = [...packs].sort((one, other) => (one.id < other.id ? -1 : 1));
   const parts = sorted.flatMap(({ id, kind, count, size, filter }) => {
     const head = Buffer.alloc(ENTRY_HEAD_BYTES);
@@ -43,16 +39,14 @@ export function encodeManifest(packs: readonly PackInfo[], salt?: Buffer): Buffe
     head.writeUIntBE(size, 37, 6);
     return [head, filter];
   });
-  return Buffer.concat([...(salt === undefined ? [HEADER] : [SALTED_HEADER, salt]), ...parts]);
+  return Buffer.concat([HEADER, randomBytes(SALT_BYTES), ...parts]);
 }
 
 /** @throws STORE_DAMAGED */
 export function parseManifest(bytes: Buffer): PackInfo[] {
-  const start = bytes.subarray(0, HEADER.length);
-  const isSalted = start.equals(SALTED_HEADER);
-  if (!isSalted && !start.equals(HEADER)) throw storeDamaged("a manifest has no beginning");
+  if (!bytes.subarray(0, HEADER.length).equals(HEADER)) throw storeDamaged("a manifest has no beginning");
   const packs: PackInfo[] = [];
-  for (let at = HEADER.length + (isSalted ? SALT_BYTES : 0); at < bytes.length; ) {
+  for (let at = HEADER.length + SALT_BYTES; at < bytes.length; ) {
     if (at + ENTRY_HEAD_BYTES > bytes.length) throw storeDamaged("a manifest is cut off");
     const kind = KINDS[bytes[at + 32] ?? KINDS.length];
     const [count, size] = [bytes.readUInt32BE(at + 33), bytes.readUIntBE(at + 37, 6)];
