@@ -246,6 +246,3 @@ export interface VenueConfigInput extends Partial<Omit<VenueConfig, Nested | "st
     readonly journalQuota?: Partial<JournalQuota>;
   };
 }
-
-/** Content of a config file. */
-export type ConfigFileInput = VenueConfigInput | { readonly venues: readonly VenueConfigInput[] };

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseConfig, parseConfigs } from "../../src/config/load.js";
-import type { ConfigFileInput } from "../../src/config/types.js";
+import type { VenueConfigInput } from "../../src/config/types.js";
 import { configErrorOf, configProblems, venueProblems } from "./problems.js";
 
-const parse = (value: ConfigFileInput) => parseConfigs(value, { baseDir: "/base" });
+const parse = (value: VenueConfigInput | { readonly venues: readonly VenueConfigInput[] }) =>
+  parseConfigs(value, { baseDir: "/base" });
 
 describe("a config", () => {
   test("of one venue gives that one", () => {

@@ -19,8 +19,8 @@ import type { Source } from "./archive.js";
 
 /** Folders in the state that are not its own: drives come with `--drives`, caches not at all. */
 const NOT_STATE = ["drives", "drive-cache"];
-/** What processes leave each other, what is being made, and copies from before a migration. */
-const NOT_KEPT = /^running\.json$|^format\.lock|^format-\d+\.bak$|\.(?:new|tmp|sock)$/;
+/** What processes leave each other, and what is being made. */
+const NOT_KEPT = /^running\.json$|\.(?:new|tmp|sock)$/;
 /** File names of a database. */
 const DATA = "data.mdb";
 const LOCKS = new Set(["lock.mdb", "gate.mdb", "gate.mdb-lock"]);

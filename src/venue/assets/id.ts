@@ -8,16 +8,14 @@ import type { JsonObject } from "../../core/ports/adapter.js";
 const REFERENCE = /^(?:\/?(?:(did:[a-z0-9]+:[^/\s]+)\/)?a\/|0[xX])?([0-9a-fA-F]{64})$/;
 
 /**
- * The id of an asset: hex SHA-256 of its metadata, byte for byte as registered. If the derivation ever changes, it
- * changes here, and assets with an earlier id must still be found by it.
+ * The id of an asset: hex SHA-256 of its metadata, byte for byte as registered.
  *
  * @param json metadata as JSON text
  */
 export const assetIdOf = (json: Uint8Array | string): string => createHash("sha256").update(json).digest("hex");
 
 /**
- * RFC 8785 canonical JSON. Earlier versions derived all ids from it, so their assets are kept in this form; so are the
- * assets of operations, which have no registered text.
+ * RFC 8785 canonical JSON, for the assets of operations, which have no registered text.
  *
  * @param metadata well-formed JSON, see `parseMetadata`
  */

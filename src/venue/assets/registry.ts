@@ -3,7 +3,6 @@
 import type { Page, Paged } from "../../core/call/page.js";
 import type { OwnAsset } from "../../core/ports/asset.js";
 import { isObject } from "../../core/unknown.js";
-import { assetIdOf, canonicalJson } from "./id.js";
 import { parseMetadata, readMetadata, summaryOf } from "./metadata.js";
 import type { AssetOwner, AssetRecord } from "./store.js";
 
@@ -145,10 +144,8 @@ export function parseRecord(id: string, text: string): AssetRecord | undefined {
     if (!isTime(registered) || !Array.isArray(owners) || !owners.every(isOwner) || !isObject(metadata))
       return undefined;
     const head = headOf({ registered, owners });
-    const kept = text.startsWith(head) && text.endsWith(TAIL) ? text.slice(head.length, -TAIL.length) : "";
-    // Earlier versions derived the id from canonical JSON and kept another text.
-    const json = assetIdOf(kept) === id ? kept : canonicalJson(metadata);
-    const parsed = parseMetadata(metadata, json);
+    if (!text.startsWith(head) || !text.endsWith(TAIL)) return undefined;
+    const parsed = parseMetadata(metadata, text.slice(head.length, -TAIL.length));
     return parsed.id === id ? { id, json: parsed.json, registered, owners } : undefined;
   } catch {
     return undefined;

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { VenueConfig } from "../../config/types.js";
-import { bringUpToDate } from "../start/state/format.js";
+import { checkFormat } from "../start/state/format.js";
 import { stateDirOf } from "../start/state/place.js";
 import { NoStateDir } from "../start/state/state-dir.js";
 
@@ -34,7 +34,7 @@ export function revocationPlace(
     throw new NoStateDir("There is no revocation list: 'stateDir' is false. Set 'auth.ucan.revocations' to a file");
   }
   const directory = stateDirOf(config, env);
-  bringUpToDate(directory);
+  checkFormat(directory);
   const { stateBase } = config;
   const shared = stateBase === undefined ? {} : { ofOneVenue: join(stateBase, LIST_NAME) };
   return { path: join(directory, LIST_NAME), isConfigured: false, guard: join(directory, GUARD), ...shared };

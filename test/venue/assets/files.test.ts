@@ -45,21 +45,6 @@ async function modes(path: string): Promise<Record<string, string>> {
 
 describeAssetStore("files", async () => open(await freshPath()));
 
-describe("a record of an earlier version", () => {
-  test("whose id is that of canonical JSON is found under it, with the text the id is of", async () => {
-    const path = await freshPath();
-    const canonical = '{"a":1,"b":{"c":"x"}}';
-    const id = sha256(canonical);
-    await (await open(path)).save({ ...record("other"), id });
-    const file = join(path, "metadata", id.slice(0, 2), `${id}.json`);
-    await writeFile(file, '{"registered":5,"owners":[{"did":"d","at":5}],"metadata":{"b":{"c":"x"},"a":1}}\n');
-    const [loaded] = await (await reopen(path)).load();
-    expect({ ...loaded, json: loaded?.json.toString() }).toEqual({
-      ...{ id, json: canonical, registered: 5, owners: [{ did: "d", at: 5 }] },
-    });
-  });
-});
-
 describe("the directory", () => {
   test("and all that is in it is the owner's only", async () => {
     const path = await freshPath();

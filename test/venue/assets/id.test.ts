@@ -16,7 +16,7 @@ describe("an id", () => {
     ["text as it is, with only the necessary escapes", { t: 'é"\\\n\u0001\u2028' }, '{"t":"é\\"\\\\\\n\\u0001\u2028"}'],
     ["own keys of any name", JSON.parse('{"__proto__":{"a":1},"toJSON":"x"}'), '{"__proto__":{"a":1},"toJSON":"x"}'],
     ["nothing", {}, "{}"],
-  ])("was that of canonical JSON: %s", (_name, metadata, canonical) => {
+  ])("of an operation is that of canonical JSON: %s", (_name, metadata, canonical) => {
     expect(canonicalJson(metadata)).toBe(canonical);
     expect(assetIdOf(canonicalJson(metadata))).toBe(sha256(canonical));
   });

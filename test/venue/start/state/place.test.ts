@@ -53,6 +53,7 @@ describe("the format of a state directory", () => {
 
   test.each([
     ["2\n", "it is of format 2, and this version knows 1. Use a newer version"],
+    ["1>2\n", "it is on the way to format 2, and this version knows 1. Use a newer version"],
     ["999999999", "it is of format 999999999, and this version knows 1. Use a newer version"],
     ["0\n", NO_NUMBER],
     ["1.5\n", NO_NUMBER],
