@@ -67,7 +67,7 @@ function bookIn(cell: ParsedCell, { source }: CellScope): LogBook {
   return { facts: JSON.parse(textOf(facts)) as LogFacts, old, linked, recent };
 }
 
-export const logValue = ({ facts, old, linked, recent }: LogBook): readonly Value[] => [
+const logValue = ({ facts, old, linked, recent }: LogBook): readonly Value[] => [
   LOG_MARK,
   JSON.stringify(facts),
   old,
