@@ -1,6 +1,6 @@
 // Maps errno codes to errors for callers.
 
-import { readOnlyFileSystem } from "../core/errors/edit-texts.js";
+import { inUse, readOnlyFileSystem } from "../core/errors/edit-texts.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import {
   invalidPath,
@@ -13,6 +13,7 @@ import {
   permissionDenied,
 } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
+import { isWindows } from "../core/system.js";
 import { errnoOf } from "../jail/sys.js";
 
 const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
@@ -34,6 +35,8 @@ export function* mapErrors<T>(place: Place, io: Io<T>): Io<T> {
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined) throw error;
+    // Elsewhere it is a mount point, or a device.
+    if (code === "EBUSY" && isWindows()) throw inUse(place);
     throw BY_ERRNO[code]?.(place) ?? ioError(place, code);
   }
 }

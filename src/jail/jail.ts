@@ -6,6 +6,7 @@ import type { PathRules, RelPath } from "../core/call/path.js";
 import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
 import type { SpellingRules } from "../core/ports/backend.js";
+import { isWindows } from "../core/system.js";
 import { settleWithin } from "../core/turns.js";
 import { realHostPath } from "../process/host-path.js";
 import { handlesFor, nativeFor } from "./engines.js";
@@ -14,6 +15,7 @@ import { type EngineName, type Handles, identity, type Pinned, type PinnedRoot, 
 import { LateClosing } from "./late-closing.js";
 import { isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { joinReserve, leaveReserve } from "./reserve.js";
+import { SharingSys } from "./sharing.js";
 import type { Locks } from "./staging/locks.js";
 import { SpareFiles } from "./staging/spare-files.js";
 import { Staging } from "./staging/staging.js";
@@ -101,7 +103,7 @@ export class Jail implements WalkRoot {
     const unfit = unfitAsRoot(this.realPath);
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
     const usePool = options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath));
-    this.sys = new Sys(usePool, nativeFor(options.engine));
+    this.sys = new (isWindows() ? SharingSys : Sys)(usePool, nativeFor(options.engine));
     this.handles = handlesFor(options.engine, this.sys);
     this.warnings = othersMayReplace(this.realPath, ownUid())
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]

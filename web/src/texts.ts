@@ -495,6 +495,7 @@ export const texts = {
     NOT_FOUND: "It was moved or deleted. Load the folder again.",
     OFFLINE: "Nothing was repeated. Try again when the venue is back.",
     NOT_EMPTY: "Delete what is in it first.",
+    BUSY: "Close it in the program that has it open, then try again.",
   } as Readonly<Record<string, string>>,
   /** Where the next step of an upload is another one. */
   uploadSteps: {

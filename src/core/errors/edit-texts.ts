@@ -24,6 +24,14 @@ export const readOnlyFileSystem = (place: Place): FileAdapterError =>
     at(place),
   );
 
+/** Windows: what another program has open is neither opened, renamed nor removed. */
+export const inUse = (place: Place): FileAdapterError =>
+  adapterError(
+    "BUSY",
+    `In use by another program: '${escapeText(place.root)}:${brief(place)}'. Try again, or have it closed there`,
+    at(place),
+  );
+
 /** Position of an edit among the edits of one call. */
 export interface EditPlace {
   /** 0-based. */

@@ -57,6 +57,7 @@ export const ERROR_CODES = {
   NOT_SUPPORTED: { http: 501, rpc: -32603, retry: false },
   TIMEOUT: { http: 504, rpc: -32603, retry: true },
   ABORTED: { http: 503, rpc: -32800, retry: true },
+  BUSY: { http: 503, rpc: -32603, retry: true },
   IO_ERROR: { http: 500, rpc: -32603, retry: true },
   INTERNAL: { http: 500, rpc: -32603, retry: false },
 } as const satisfies Record<string, { http: number; rpc: number; retry: boolean }>;

@@ -25,6 +25,7 @@ const ERRNOS: Readonly<Record<string, readonly [string, string]>> = {
   TOO_LARGE: ["EFBIG", "file too large"],
   INVALID_PATH: ["EINVAL", "invalid argument"],
   INVALID_INPUT: ["EINVAL", "invalid argument"],
+  BUSY: ["EBUSY", "resource busy or locked"],
   IO_ERROR: ["EIO", "input/output error"],
   INTERNAL: ["EIO", "input/output error"],
   TIMEOUT: ["ETIMEDOUT", "operation timed out"],

@@ -56,6 +56,7 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
   ["NOT_SUPPORTED", 501, -32603, false],
   ["TIMEOUT", 504, -32603, true],
   ["ABORTED", 503, -32800, true],
+  ["BUSY", 503, -32603, true],
   ["IO_ERROR", 500, -32603, true],
   ["INTERNAL", 500, -32603, false],
 ];

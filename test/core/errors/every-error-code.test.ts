@@ -9,6 +9,7 @@ import {
   storeDamaged,
   storeUnavailable,
 } from "../../../src/core/errors/drive-texts.js";
+import { inUse } from "../../../src/core/errors/edit-texts.js";
 import { adapterError, ERROR_CODES, type ErrorCode } from "../../../src/core/errors/errors.js";
 import {
   alreadyExists,
@@ -142,6 +143,7 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   STORE_DAMAGED: failing((place) => storeDamaged(place, "notes")),
   PERMISSION_DENIED: () => asNobody(ground.dir, fail("mkdir", { path: "new" })),
   NO_SPACE: failing(noSpace),
+  BUSY: failing(inUse),
   NOT_SUPPORTED: () => failureOf(issueWithoutKey()),
   TIMEOUT: () => {
     clock.stepMs = 600;
