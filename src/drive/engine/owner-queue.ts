@@ -10,7 +10,7 @@ import type { CellStore, RootRecord } from "../store/cell-store.js";
 import { type CellPool, createScope } from "./cells.js";
 import type { DriveLimits, LogQuota } from "./drives.js";
 import { explain, quotaExceeded, storeUnavailable } from "./fault.js";
-import { appendToLog, type LogChange } from "./log/append.js";
+import { appendToLog, type LogChange, type LogGround } from "./log/append.js";
 import type { Noted } from "./log/entry.js";
 import {
   cellsOf,
@@ -242,7 +242,7 @@ export class OwnerQueue {
         await putNew(drives, base);
         const bytes = encode(key.sign(drives));
         const own = state.roots.get(key.publicKey) ?? null;
-        const log = (await this.#logged(made, state, base, own))?.bytes;
+        const log = (await this.#logged(made, { own, all: [...state.roots.values()], ...base }))?.bytes;
         const record = await base.writes.commit(key.publicKey, own, bytes, { usedBytes, log });
         if (record !== "conflict") {
           for (const [hash, cell] of base.writes.smallChange()) this.#parts.pool.keep(hash, cell);
@@ -264,14 +264,9 @@ export class OwnerQueue {
     throw tooManyTries();
   }
 
-  #logged(
-    made: Made,
-    { roots }: OwnerState,
-    { scope, writes }: DraftBase,
-    own: RootRecord | null,
-  ): Promise<Cell | undefined> {
+  #logged(made: Made, ground: Omit<LogGround, "quota" | "nowMs">): Promise<Cell | undefined> {
     const { logQuota: quota, clock } = this.#parts;
-    return appendToLog(made, { own, all: [...roots.values()], scope, writes, quota, nowMs: clock.nowMs() });
+    return appendToLog(made, { ...ground, quota, nowMs: clock.nowMs() });
   }
 
   #committed(

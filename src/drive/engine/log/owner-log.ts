@@ -148,4 +148,4 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
   };
 }
 
-const rootsOf = ({ roots }: OwnerState) => [...roots.values()].flat();
+const rootsOf = ({ roots }: OwnerState) => [...roots.values()];

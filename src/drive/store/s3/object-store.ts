@@ -33,6 +33,7 @@ export interface ObjectStoreParts
 /** The cell store in object storage, opened by `openObjectStore`. */
 export class ObjectStore implements CellStore {
   readonly keys: KeyRecords;
+  readonly sharesRoots = true;
   readonly #parts: ObjectStoreParts;
   readonly #pins = createPins();
   readonly #background = new Set<Promise<void>>();
@@ -52,10 +53,6 @@ export class ObjectStore implements CellStore {
         yield* keys.dids();
       },
     };
-  }
-
-  get sharesRoots(): boolean {
-    return true;
   }
 
   async get(hash: Uint8Array): Promise<Uint8Array | undefined> {

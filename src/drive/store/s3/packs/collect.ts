@@ -1,9 +1,10 @@
 // Garbage collection of the object store, in two phases: unneeded objects are recorded, and deleted after a grace
 // period.
 
+import { branchHashes } from "../../cell-refs.js";
 import type { CollectOptions, CollectReport, RootRecord } from "../../cell-store.js";
 import { openScratch, removeLeftovers } from "../../embedded/collect.js";
-import { logsOf, type Marks, textOfHash } from "../../mark.js";
+import { type HashText, logsOf, type MarkCount, type Marks, textOfHash } from "../../mark.js";
 import { PROBES } from "../bucket-mode.js";
 import type { ListedObject } from "../client/list-page.js";
 import type { S3Client } from "../client/s3-client.js";
@@ -14,8 +15,13 @@ import { type Candidates, readCandidates } from "./candidates.js";
 import { type CompactParts, compactOwner } from "./compact.js";
 import { footerEntries } from "./footer.js";
 import type { LocalCache } from "./local-cache.js";
-import { type MarkSource, markRoot } from "./mark.js";
 import { packKeyOf } from "./source.js";
+
+interface MarkSource {
+  /** Those without branches, which need not be read. */
+  leaves(wanted: ReadonlySet<HashText>): Promise<ReadonlySet<HashText>>;
+  read(wanted: ReadonlySet<HashText>): Promise<ReadonlyMap<HashText, Uint8Array>>;
+}
 
 export interface ObjectCollectParts extends CompactParts {
   readonly client: S3Client;
@@ -48,6 +54,8 @@ interface Counted {
   packs: number;
 }
 
+/** Maximum cells looked up at once. */
+const MAX_TOGETHER = 512;
 /** How long a start may take until its probes count as left behind. */
 const START_MS = 3_600_000;
 /** Servers report times in whole seconds. */
@@ -126,6 +134,42 @@ async function markOwner(
   count(needed, await markRoot(root.record.bytes, marks, parts.marking));
   // A log that has lost a part loses no drive.
   for (const log of logsOf([root.record])) await markRoot(log, marks, parts.marking);
+}
+
+/** Marks every cell below a root, reading many at once. @throws STORE_UNAVAILABLE */
+async function markRoot(root: Uint8Array, marks: Marks, source: MarkSource): Promise<MarkCount> {
+  let [live, missing] = [0, 0];
+  const waiting = branchHashesOf(root);
+  if (waiting === undefined) return { live, missing: 1 };
+  while (waiting.length > 0) {
+    const wanted = new Set<HashText>();
+    for (const text of waiting.splice(-MAX_TOGETHER)) if (!marks.has(text)) wanted.add(text);
+    if (wanted.size === 0) continue;
+    for (const text of wanted) marks.add(text);
+    const leaves = await source.leaves(wanted);
+    live += leaves.size;
+    for (const text of leaves) wanted.delete(text);
+    const cells = await source.read(wanted);
+    for (const text of wanted) {
+      const cell = cells.get(text);
+      const branches = cell === undefined ? undefined : branchHashesOf(cell);
+      if (branches === undefined) missing += 1;
+      else {
+        live += 1;
+        for (const branch of branches) waiting.push(branch);
+      }
+    }
+  }
+  return { live, missing };
+}
+
+/** @returns `undefined` if it is not a cell */
+function branchHashesOf(cell: Uint8Array): HashText[] | undefined {
+  try {
+    return branchHashes(cell).map(textOfHash);
+  } catch {
+    return undefined;
+  }
 }
 
 function countListed({ object, packs }: LoadedRoot, needed: Needed, times: 1 | -1): void {

@@ -36,8 +36,7 @@ export const isDigest = ({ bytes, etag }: { readonly bytes: Uint8Array; readonly
 
 export function loadedRoot(etag: string, object: RootObject, packs: readonly PackInfo[]): LoadedRoot {
   const { bytes, log } = object;
-  const record = { version: versionOf(object), bytes, ...(log === undefined ? {} : { log }) };
-  return { record, etag, object, packs, carried: object.carried };
+  return { record: { version: versionOf(object), bytes, log }, etag, object, packs, carried: object.carried };
 }
 
 export interface RootReaderParts {
