@@ -1,13 +1,17 @@
 // An error behind a commit is never told as if nothing had happened: every system call of every change fails once.
 import fs from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { DriveBackend } from "../../../src/backend/drive/drive.js";
 import { HostBackend } from "../../../src/backend/host/host.js";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { ioError } from "../../../src/core/errors/texts.js";
 import { IN_PART, MADE, PARENTS_STAY, SOURCE_STAYS, UNFLUSHED } from "../../../src/core/errors/undo-texts.js";
 import { RecentContents } from "../../../src/core/etag-cache.js";
 import type { OperationMetadata } from "../../../src/core/ports/adapter.js";
+import { storeUnavailable } from "../../../src/drive/engine/fault.js";
+import { OwnerQueue } from "../../../src/drive/engine/owner-queue.js";
+import { createFileAdapter, type FileAdapter } from "../../../src/index.js";
 import { NativeSource } from "../../../src/jail/native/calls.js";
 import { pool } from "../../../src/jail/pool.js";
 import { answer } from "../../../src/surfaces/mcp/answer.js";
@@ -281,4 +285,50 @@ test("an answer that cannot be rendered is shown as it is", () => {
   const tool = { name: "file:edit", output: { type: "object" }, render: fail } as unknown as OperationMetadata;
   const { content, isError } = answer(tool, { path: "a.txt", size: 3 }, { jobId: "1", input: {} });
   expect([content, isError]).toEqual([[{ type: "text", text: '{"path":"a.txt","size":3}' }], undefined]);
+});
+
+describe("a later step on a drive fails behind the swap", () => {
+  const caller = { callerDID: "did:web:ada.example" };
+  let adapter: FileAdapter;
+
+  beforeAll(async () => {
+    adapter = await createFileAdapter({ roots: { mine: { dlfs: "notes" } } });
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+  afterAll(() => adapter.close());
+
+  test.each([
+    ["write", { content: "new" }],
+    ["append", { content: "new" }],
+    ["mkdir", {}],
+  ] as const)("%s: the error says that it was made", async (op, input) => {
+    const original = DriveBackend.prototype[op] as (...args: unknown[]) => Promise<never>;
+    const broken = jest.spyOn(DriveBackend.prototype, op).mockImplementation(async function (
+      this: DriveBackend,
+      ...args
+    ) {
+      await original.apply(this, args);
+      throw ioError({ root: "mine", path: op }, "EIO");
+    });
+    const call = { root: "mine", path: op, ...input };
+    const { code, data } = await failureOf(adapter.invoke(`file:${op}`, call, caller));
+    expect([code, data["made"], data["hint"]]).toEqual(["IO_ERROR", true, MADE]);
+    broken.mockRestore();
+    expect(await adapter.invoke("file:stat", { root: "mine", path: op }, caller)).toMatchObject({
+      exists: true,
+    });
+  });
+
+  test("one before the swap says nothing of that, and nothing is there", async () => {
+    jest.spyOn(OwnerQueue.prototype, "change").mockRejectedValue(storeUnavailable("notes"));
+    const write = { root: "mine", path: "n", content: "x" };
+    const { code, data } = await failureOf(adapter.invoke("file:write", write, caller));
+    expect([code, data["made"]]).toEqual(["STORE_UNAVAILABLE", undefined]);
+    jest.restoreAllMocks();
+    expect(await adapter.invoke("file:stat", { root: "mine", path: "n" }, caller)).toMatchObject({
+      exists: false,
+    });
+  });
 });
