@@ -23,7 +23,6 @@ export interface Made {
   readonly indexNode?: IndexNode | undefined;
 }
 
-/** A checked cell with its value. */
 export interface Built extends Checked {
   /** Its Ref, as a container holds it. */
   readonly ref: Uint8Array;

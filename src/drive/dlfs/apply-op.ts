@@ -31,7 +31,6 @@ export interface TreeChange {
   readonly limits?: Partial<TreeLimits> | undefined;
 }
 
-/** The slot that a change addresses. */
 interface Slot {
   readonly path: TreePath;
   readonly name: string;

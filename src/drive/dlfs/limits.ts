@@ -37,7 +37,6 @@ export const LAST_TIME = 2n ** 63n - 1n;
 export interface TreeLimits {
   /** Maximum names in a path. */
   readonly maxPathDepth: number;
-  /** Maximum bytes of one file. */
   readonly maxFileBytes: number;
   /** Maximum entries of one directory, including tombstones, which take as much space. */
   readonly maxEntries: number;

@@ -34,10 +34,8 @@ export interface MergeOptions {
   readonly importRule?: "parent-time" | undefined;
 }
 
-/** Options of a merge that runs in steps. */
 export interface MergeStepsOptions extends MergeOptions, Pick<Both, "settle"> {}
 
-/** A node of one side, and its Ref. */
 interface Side {
   readonly node: Value;
   readonly ref: Uint8Array;
@@ -47,7 +45,6 @@ interface ViewedSide extends Side {
   readonly view: NodeView;
 }
 
-/** State of one merge. */
 interface Task {
   readonly ties: "hash" | "own";
   readonly parentTime: boolean;
@@ -63,7 +60,6 @@ interface SidePair {
   readonly other: Side;
 }
 
-/** Two directories being merged. */
 interface DirectoryPair {
   readonly own: Directory;
   readonly other: Directory;

@@ -19,19 +19,16 @@ interface Stamped {
   readonly utime: bigint;
 }
 
-/** Directory view of a node. */
 export interface Directory extends Stamped {
   readonly kind: "directory";
   readonly entries: CadIndex;
 }
 
-/** File view of a node. */
 export interface FileNode extends Stamped {
   readonly kind: "file";
   readonly data: Uint8Array | LazyValue;
 }
 
-/** View of a node by its kind. */
 export type NodeView = Directory | FileNode | (Stamped & { readonly kind: "tombstone" });
 
 /**

@@ -6,7 +6,6 @@ import type { Value } from "../cad3/value.js";
 import { type CellLimits, DEFAULT_CELL_LIMITS, DEFAULT_TREE_LIMITS, type TreeLimits } from "../dlfs/limits.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
 
-/** One entry of a drive. */
 export interface DriveStat {
   readonly type: "file" | "directory";
   /** Bytes; 0 for a directory. */

@@ -45,7 +45,6 @@ export interface Draft extends DraftBase {
   drives: CadMap;
   /** Clock time in ms since the epoch. */
   readonly at: number;
-  /** Notes of the change for the log. */
   readonly notes: Noted[];
   /** Changes of entries of the log, in the same swap. */
   readonly edits: LogChange["edits"][number][];
@@ -180,7 +179,6 @@ export class OwnerQueue {
     }
   }
 
-  /** Makes the changes one by one. */
   async #make(
     jobs: readonly Job[],
     open: Set<Job>,

@@ -97,7 +97,6 @@ export interface RootRecord extends RootHint {
 }
 
 export interface Pin {
-  /** The pinned root. */
   readonly root: RootRecord | undefined;
   /** Idempotent. */
   release(): void;
@@ -118,7 +117,6 @@ export interface CollectReport {
   readonly live: number;
   /** Cells removed, or that would be. */
   readonly removed: number;
-  /** Size of those cells in bytes. */
   readonly removedBytes: number;
   /** Packs deleted, or copied because most of their content was garbage. */
   readonly packs: number;

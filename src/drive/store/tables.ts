@@ -50,7 +50,6 @@ export function openTables(folder: string, flush: boolean): Tables {
   return { env, cells, chunks, roots, retired: table("retired"), keys: table("keys"), packs: table("packs"), meta };
 }
 
-/** The format version of a store. */
 export const formatOf = (meta: Table): number => Number(meta.get(FORMAT));
 
 /** Only inside a transaction. */
@@ -76,7 +75,6 @@ export const uint = (bytes: Buffer): number => bytes.readUIntBE(0, TIME_BYTES);
 export const stamped = (at: number, bytes: Uint8Array): Buffer => Buffer.concat([uintBytes(at), bytes]);
 export const unstamped = (row: Buffer): Buffer => row.subarray(TIME_BYTES);
 
-/** Location of a chunk. */
 export interface Place {
   readonly pack: number;
   readonly offset: number;
@@ -128,13 +126,11 @@ export function usedOf(row: Buffer | undefined, root: Buffer): RootHint {
   return { usedBytes: uint(row.subarray(TIME_BYTES)) };
 }
 
-/** Key of the row that holds the log of an owner. */
 export const logKey = (owner: Buffer): Buffer => Buffer.concat([LOG, owner]);
 
 /** The log of an owner, as a part of a record. */
 export const logOf = (row: Buffer | undefined): RootHint => (row === undefined ? {} : { log: row });
 
-/** The logs of all owners. */
 export function* allLogs({ meta }: Pick<Tables, "meta">): Generator<Uint8Array> {
   for (const { key, value } of rows(meta)) if (key.length === LOG.length + 32 && key.indexOf(LOG) === 0) yield value;
 }

@@ -39,7 +39,6 @@ export function parseCell(bytes: Uint8Array): ParsedCell {
   return cell;
 }
 
-/** Parses the next cell. */
 export function takeCell(reader: Reader): ParsedCell {
   const start = reader.at;
   const first = takeByte(reader);

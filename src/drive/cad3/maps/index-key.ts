@@ -23,7 +23,6 @@ function keyBytes(key: IndexKey): Uint8Array {
 /** The significant bytes of a key. Keys with equal bytes share one slot. */
 export const slotOf = (key: IndexKey): Uint8Array => keyBytes(key).subarray(0, SLOT_BYTES);
 
-/** Number of digits in a slot. */
 export const digitsOf = (slot: Uint8Array): number => 2 * slot.length;
 
 /** Whether two keys have the same type and the same bytes. */

@@ -63,7 +63,6 @@ function leafNode(own: IndexEntry): IndexNode {
   return { count: 1, own, depth: digitsOf(own.slot), mask: 0, children: [] };
 }
 
-/** The entry in a slot. */
 export function findSlot(root: IndexNode | undefined, slot: Uint8Array): IndexEntry | undefined {
   const found = root === undefined ? undefined : nearest(root, slot);
   return isSlot(found, slot) ? found : undefined;

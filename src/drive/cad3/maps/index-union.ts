@@ -45,7 +45,6 @@ export function* unite(own: CadIndex, other: CadIndex, task: Both): Steps<CadInd
   return root === own.root ? own : new CadIndex(root);
 }
 
-/** Whether both have the same Ref. */
 export const isSame = (own: IndexChild, other: IndexChild): boolean => areEqual(knownRef(own), knownRef(other));
 
 /** Unknown Refs count as different. */

@@ -20,7 +20,6 @@ export type ContentReader = Pick<CellScope, "peek" | "content">;
 /** Maximum parts of a blob read at once. */
 const MAX_TOGETHER = 256;
 
-/** A part of a blob and its offset. */
 interface Part {
   readonly ref: Uint8Array;
   readonly start: number;

@@ -76,7 +76,6 @@ export interface LogItem extends EntryNodes {
   readonly entry: StoredEntry;
 }
 
-/** An entry as it is read. */
 export interface LogEntry {
   readonly entry: JournalEntry;
   readonly drive: string;
@@ -174,7 +173,6 @@ export const withNextRevision = ({ entry, ...nodes }: LogItem): LogItem => ({
   entry: { ...entry, rev: (entry.rev ?? 0) + 1 },
 });
 
-/** The entry without its nodes. */
 export function withoutNodes({ entry }: LogItem, reason: "pruned" | "purged"): LogItem {
   const { kept: _, apart: __, ...rest } = entry;
   const isNeeded = entry.before !== null && entry.addition === undefined && entry.action !== "moved";

@@ -10,7 +10,6 @@ const MAGIC = PACK_HEADER.subarray(0, 4);
 export const ENTRY_BYTES = 32 + 6 + 3;
 export const TRAILER_BYTES = 4 + 8 + 32 + 4;
 
-/** Position of a cell in a pack. */
 export interface PackEntry {
   readonly hash: Uint8Array;
   readonly offset: number;

@@ -79,7 +79,6 @@ export class PackReader {
     return fd;
   }
 
-  /** Closes a pack. */
   drop(pack: number): void {
     const fd = this.#open.get(pack);
     this.#open.delete(pack);

@@ -38,7 +38,6 @@ export const packKey = (number: number): Buffer => {
   return key;
 };
 
-/** Durable length of the current pack. */
 export interface DurableLength {
   readonly pack: number;
   readonly length: number;
@@ -47,7 +46,6 @@ export interface DurableLength {
 export interface PackWriterOptions {
   readonly folder: string;
   readonly tables: Tables;
-  /** Whether files are flushed to disk. */
   readonly flush: boolean;
   readonly rollBytes?: number;
 }
@@ -259,7 +257,6 @@ async function reopen(number: number, handle: FileHandle, length: number): Promi
   return pack;
 }
 
-/** Number of bytes that form whole cells. */
 function wholeCells(bytes: Buffer): number {
   let at = 0;
   for (;;) {

@@ -93,7 +93,6 @@ async function find(
   return found;
 }
 
-/** A chunk to be read. */
 interface Wanted extends Place {
   readonly at: number;
   /** It was not looked up, so it may lie elsewhere. */

@@ -23,7 +23,6 @@ import type { RootChange } from "./roots/root-swap.js";
 import type { Views } from "./roots/views.js";
 import { withStoreErrors } from "./store-errors.js";
 
-/** The parts of an object store. */
 export interface ObjectStoreParts
   extends Pick<ObjectCollectParts, "roots" | "source" | "uploads" | "swaps" | "client" | "cache" | "folder" | "now"> {
   readonly views: Views;

@@ -12,7 +12,6 @@ export interface PackInfo {
   /** SHA-256 of header, cells and footer, as hex digits. */
   readonly id: string;
   readonly kind: PackKind;
-  /** Number of cells. */
   readonly count: number;
   /** Size of the whole object in bytes. */
   readonly size: number;
@@ -59,5 +58,4 @@ export function parseManifest(bytes: Buffer): PackInfo[] {
   return packs;
 }
 
-/** Id of a manifest. */
 export const manifestId = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
