@@ -41,10 +41,7 @@ const RIGHTS = {
   can: WANTED.can,
   caps: { ...CAPS, text: "the same as a JSON5 list" },
   for: { ...FOR, text: "how long: a number and s, m, h or d" },
-  label: {
-    ...value("TEXT", '"indexer"'),
-    text: "what it is for, shown in lists",
-  },
+  label: value("TEXT", '"indexer"', "what it is for, shown in lists"),
   ...TARGET,
 } as const satisfies Options;
 

@@ -15,11 +15,12 @@ venue may be serving. Encrypted it can be read only with the passphrase; without
   options: {
     config: { ...CONFIG, required: true, text: "whose state it is" },
     drives: { ...FLAG, text: "drives on this machine too; those in a bucket have its versioning" },
-    roots: {
-      ...list("NAME", "docs"),
-      text: `all that is in this root too, what is denied as well; may be repeated. Links and names that
+    roots: list(
+      "NAME",
+      "docs",
+      `all that is in this root too, what is denied as well; may be repeated. Links and names that
 are not UTF-8 are left out, and named on standard error`,
-    },
+    ),
     passphrase: {
       ...PASSPHRASE,
       text: "encrypts it: 12 characters or more, the first line of a file; env:NAME too",
@@ -48,10 +49,11 @@ it, until you decide, then or later without FILE:`,
   options: {
     config: { ...CONFIG, required: true, text: "the venue; its stateDir, seedFile and so on are where it goes" },
     passphrase: { ...PASSPHRASE, text: "that of the backup; env:NAME too" },
-    revocations: {
-      ...value("FILE", "revocations"),
-      text: "a newer revocation list: what it names stays revoked, all other tokens are accepted",
-    },
+    revocations: value(
+      "FILE",
+      "revocations",
+      "a newer revocation list: what it names stays revoked, all other tokens are accepted",
+    ),
     "accept-old-tokens": { ...FLAG, text: "accept them as the backup has them" },
   },
   example: "venue-files backup restore venue.backup --passphrase env:PASSPHRASE --config venue.json5",

@@ -32,22 +32,25 @@ client, which then starts venue-files by itself. Each change of a client's file 
 stay, and what was there is kept beside it as .bak. Nothing is ever overwritten.`,
   words: { most: Infinity },
   options: {
-    root: {
-      ...list("[NAME=]PATH[:ro]", "docs=./docs"),
-      text: `a folder that agents get; may be repeated; ':ro' makes it read-only; default: FOLDER itself.
+    root: list(
+      "[NAME=]PATH[:ro]",
+      "docs=./docs",
+      `a folder that agents get; may be repeated; ':ro' makes it read-only; default: FOLDER itself.
 On a terminal you are asked`,
-    },
-    for: {
-      ...list("CLIENT", "1h"),
-      text: `${Object.keys(CLIENTS).slice(0, 5).join(", ")},
+    ),
+    for: list(
+      "CLIENT",
+      "1h",
+      `${Object.keys(CLIENTS).slice(0, 5).join(", ")},
 ${Object.keys(CLIENTS).slice(5, 11).join(", ")},
 ${Object.keys(CLIENTS).slice(11).join(", ")}; may be repeated`,
-    },
-    name: {
-      ...value("NAME", "files-shop"),
-      text: `of the entry: letters, digits, - and _; default: files, and files-FOLDER in a file that
+    ),
+    name: value(
+      "NAME",
+      "files-shop",
+      `of the entry: letters, digits, - and _; default: files, and files-FOLDER in a file that
 is the user's for all projects (${SHARED.map(({ title }) => title).join(", ")})`,
-    },
+    ),
     port: { type: "string", value: "N", example: "8080", text: "port of serve; default 8080" },
     yes: { ...FLAG, text: "do not ask" },
     print: { ...FLAG, text: "show everything, write nothing" },

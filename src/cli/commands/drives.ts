@@ -57,19 +57,14 @@ const EXPORT = {
   config: CONFIG,
   ...WHO,
   drive: { ...DRIVE, text: "this drive only, without a signature" },
-  top: {
-    ...value("TOP", "drive"),
-    text: `signed: all drives, with the signature that proves whose they are (default); owners, region:
+  top: value(
+    "TOP",
+    "drive",
+    `signed: all drives, with the signature that proves whose they are (default); owners, region:
 the same as peers keep it; drive: the one of --drive`,
-  },
-  region: {
-    ...value("dlfs|fs", "fs"),
-    text: "with --top region; fs is that of Convex",
-  },
-  "part-bytes": {
-    ...value("N", "50000000"),
-    text: "several files of at most N bytes, numbered; all are needed to read them",
-  },
+  ),
+  region: value("dlfs|fs", "fs", "with --top region; fs is that of Convex"),
+  "part-bytes": value("N", "50000000", "several files of at most N bytes, numbered; all are needed to read them"),
   json: JSON_OUT,
 } as const satisfies Options;
 

@@ -19,14 +19,8 @@ import {
 } from "./shared.js";
 
 const LISTEN = {
-  host: {
-    ...value("NAME", "127.0.0.1"),
-    text: "address to listen on, in place of that of the configuration; default localhost",
-  },
-  port: {
-    ...value("N", "8080"),
-    text: "port to listen on; 0 picks a free one; default 8080",
-  },
+  host: value("NAME", "127.0.0.1", "address to listen on, in place of that of the configuration; default localhost"),
+  port: value("N", "8080", "port to listen on; 0 picks a free one; default 8080"),
 } as const satisfies Options;
 
 /** `--host` and `--port`, if given. @throws UsageError */
@@ -84,14 +78,8 @@ const TOOLS = {
     text: `the folders that the client names at its start are roots too, client-<name>, like a FOLDER;
 later changes of its list are ignored. Clients of revision 2026-07-28 name none`,
   },
-  within: {
-    ...list("DIR", "~/src"),
-    text: "where they must lie, by real path; may be repeated; what lies elsewhere is left out",
-  },
-  tools: {
-    ...value("default|full", "full"),
-    text: "the 14 tools for every day, or all of them; else what the configuration says",
-  },
+  within: list("DIR", "~/src", "where they must lie, by real path; may be repeated; what lies elsewhere is left out"),
+  tools: value("default|full", "full", "the 14 tools for every day, or all of them; else what the configuration says"),
   profile: {
     ...PROFILE,
     text: `only the tools of this profile, as the other system names them; jettson and everruns need no
@@ -204,10 +192,11 @@ commands where there is a sandbox for them. Every request is shown; before a cha
 end come all modified files and the audit. The agent itself is a process of yours, which nothing confines.`,
   words: { most: Infinity, raw: true },
   options: {
-    prompt: {
-      ...value("TEXT", '"Fix the typos in README.md"'),
-      text: "what the agent is to do; else each line of standard input is a prompt",
-    },
+    prompt: value(
+      "TEXT",
+      '"Fix the typos in README.md"',
+      "what the agent is to do; else each line of standard input is a prompt",
+    ),
     yes: { ...FLAG, text: "allow everything, for scripts" },
     "deny-writes": { ...FLAG, text: "allow no change and no command, for scripts" },
     snapshot: {

@@ -9,40 +9,42 @@ import type { Line, Options, Values } from "./command.js";
 
 export const FLAG = { type: "boolean" } as const;
 
-/** An option with a value. @param name of the value in help */
-export const value = (name?: string, example?: string) => ({ type: "string", value: name, example }) as const;
+/** An option with a value. @param name of the value in help @param text help */
+export const value = (name?: string, example?: string, text?: string) =>
+  ({ type: "string", value: name, example, text }) as const;
 
 /** An option with a value that may be repeated. */
-export const list = (name?: string, example?: string) => ({ ...value(name, example), multiple: true }) as const;
+export const list = (name?: string, example?: string, text?: string) =>
+  ({ ...value(name, example, text), multiple: true }) as const;
 
-export const CONFIG = {
-  ...value("FILE", "venue.json5"),
-  text: "JSON5 configuration (see config.example.json5); none is searched for",
-} as const;
-const ROOT = {
-  ...list("[NAME=]PATH[:ro]", "docs=./docs"),
-  text: "a root, without any file, named like its folder unless you say; may be repeated; ':ro' makes\nit read-only",
-} as const;
+export const CONFIG = value(
+  "FILE",
+  "venue.json5",
+  "JSON5 configuration (see config.example.json5); none is searched for",
+);
+const ROOT = list(
+  "[NAME=]PATH[:ro]",
+  "docs=./docs",
+  "a root, without any file, named like its folder unless you say; may be repeated; ':ro' makes\nit read-only",
+);
 
 /** Where roots come from, and what narrows all of them. */
 export const SOURCE = {
   config: CONFIG,
   root: ROOT,
   "read-only": { ...FLAG, text: "no root may be changed" },
-  deny: {
-    ...list("GLOB", "@secrets"),
-    text: `hides names in every root; --protect GLOB keeps them from changes: globs, @secrets, @git,
+  deny: list(
+    "GLOB",
+    "@secrets",
+    `hides names in every root; --protect GLOB keeps them from changes: globs, @secrets, @git,
 @clients, @instructions; may be repeated. --no-protect: else .git and settings of MCP
 clients in FOLDER and --root may not be changed`,
-  },
+  ),
   protect: { type: "string", multiple: true, example: "@git" },
   "no-protect": FLAG,
 } as const satisfies Options;
 
-export const CAPS = {
-  ...value("FILE", "caps.json5"),
-  text: "JSON5 list of capabilities that narrows every call",
-} as const;
+export const CAPS = value("FILE", "caps.json5", "JSON5 list of capabilities that narrows every call");
 export const KEY = { type: "string", value: "KEY", example: "alice" } as const;
 export const PROOF = { type: "string", multiple: true, value: "FILE", example: "grant.ucan" } as const;
 export const URL_OPTION = { type: "string", value: "URL", example: "http://localhost:8080" } as const;

@@ -180,10 +180,7 @@ const auditVerify = command({
 to where it is intact, or which line is the first that was changed, removed, moved or added. Files are never altered.`,
   words: { most: Infinity },
   options: {
-    did: {
-      ...value("DID", "did:key:z6Mk…"),
-      text: "the did:key of the venue, which must have signed; without it, see who signed",
-    },
+    did: value("DID", "did:key:z6Mk…", "the did:key of the venue, which must have signed; without it, see who signed"),
     config: {
       ...CONFIG,
       text: `in place of FILE…: its 'audit.file' with all rotated ones; also its 'stateDir', which knows
