@@ -154,6 +154,7 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
     submit: (submission) => jobs.submit(submission),
     run: (submission) => jobs.run(submission),
     async listen() {
+      catalogue.registerAssets();
       const { createHttpSurface } = await import("../surfaces/http/surface.js");
       if (surface !== undefined || closing !== undefined)
         throw new Error("Cannot listen: the venue listens already or was closed");

@@ -8,7 +8,7 @@ import type { OperationListing } from "../../surfaces/http/host.js";
 export interface HostedOperation {
   /** Catalogue path, `v/ops/file/read`. */
   readonly path: string;
-  /** Id of the asset that describes the operation: 64 hex digits. */
+  /** Id of the asset that describes the operation: 64 hex digits. Registered when it is first asked for, since hashing takes time. */
   readonly asset: string;
   readonly adapter: Adapter;
   readonly metadata: OperationMetadata;
@@ -32,6 +32,8 @@ export interface Catalogue {
    * @throws Error when a name is taken or invalid, or an operation lacks its adapter's prefix; nothing is added then
    */
   add(adapter: Adapter): void;
+  /** Registers the assets of all operations, also of those that are added later: before anybody can ask for an asset. */
+  registerAssets(): void;
   /**
    * Resolves the reference to an operation: `v/ops/<adapter>/<op>`, `<adapter>:<op>`, `<venueDID>/v/ops/…`, or an asset
    * that describes an operation, each with an optional leading `/`. @returns `undefined` when it cannot be resolved
@@ -60,7 +62,13 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   const byPath = new Map<string, HostedOperation>();
   const adapters: Adapter[] = [];
   const ownPrefix = `${options.did}/`;
+  let isRegistered = false;
+  const registerAssets = (): void => {
+    isRegistered = true;
+    for (const operation of byName.values()) void operation.asset;
+  };
   const byAsset = (reference: string): ResolvedOperation | undefined => {
+    if (!isRegistered) registerAssets();
     const found = options.findAsset(reference);
     const name = found && adapterOf(found.metadata);
     const operation = name === undefined ? undefined : byName.get(name);
@@ -87,7 +95,9 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
         byPath.set(operation.path, operation);
       }
       adapters.push(adapter);
+      if (isRegistered) registerAssets();
     },
+    registerAssets,
     resolve(reference) {
       const plain = reference.startsWith("/") ? reference.slice(1) : reference;
       const local = plain.startsWith(ownPrefix) ? plain.slice(ownPrefix.length) : plain;
@@ -118,8 +128,24 @@ function host(adapter: Adapter, metadata: OperationMetadata, options: CatalogueO
   if (!OPERATION_NAME.test(name)) throw cannotHost(metadata.name, "names are letters, digits, _ and -");
   const path = `v/ops/${adapter.name}/${name}`;
   const { description, input, output } = metadata;
-  const asset = options.registerOperation(operationAsset(metadata));
-  return { path, asset, adapter, metadata, listing: { name: path, asset, description, input, output } };
+  let id: string | undefined;
+  const assetId = (): string => {
+    id ??= options.registerOperation(operationAsset(metadata));
+    return id;
+  };
+  return {
+    ...{ path, adapter, metadata },
+    get asset() {
+      return assetId();
+    },
+    listing: {
+      name: path,
+      get asset() {
+        return assetId();
+      },
+      ...{ description, input, output },
+    },
+  };
 }
 
 /**

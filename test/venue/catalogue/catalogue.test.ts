@@ -61,6 +61,20 @@ describe("an operation is found by", () => {
   });
 });
 
+test("assets of operations are hashed when one is asked for, and those of later adapters from then on", () => {
+  const before = assets.size;
+  const made = hosting(file, notes);
+  expect(made.resolve("file:read")?.operation.path).toBe("v/ops/file/read");
+  expect(assets.size).toBe(before);
+  expect(made.resolve("e".repeat(64))).toBeUndefined();
+  expect(assets.size).toBe(before + 3);
+  made.add(fakeAdapter({ mix: one }, "paint"));
+  expect(assets.size).toBe(before + 4);
+  const mixed = made.named("paint:mix");
+  expect(mixed?.listing.asset).toBe(mixed?.asset);
+  expect(assets.size).toBe(before + 4);
+});
+
 describe("no operation is found by", () => {
   test.each([
     "",
