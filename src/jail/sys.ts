@@ -2,6 +2,7 @@
 
 import fs, { type Dir, type Dirent } from "node:fs";
 import type { Io } from "../core/io.js";
+import { isLinux } from "../core/system.js";
 import type { NativeSource, OpenDirectory } from "./native/calls.js";
 import { type DirectoryEntry, fromDirent } from "./native/entries.js";
 import { type NameOptions, pool, pooledStat } from "./pool.js";
@@ -223,8 +224,10 @@ export class Sys {
     else fs.renameSync(from, to);
   }
 
-  /** Creates a hard link, to a link itself if `from` is one. */
+  /** Creates a hard link. Outside of Linux links get none: macOS would link to what they lead to, in the root or not. */
   *link(from: string | Buffer, to: string): Io<void> {
+    const isLink = !isLinux() && (yield* this.lstat(from))?.isSymbolicLink() === true;
+    if (isLink) throw Object.assign(new Error("a link has one name"), { code: "ENOTSUP", syscall: "link" });
     if (this.#pool) yield pool.link(from, to);
     else fs.linkSync(from, to);
   }
