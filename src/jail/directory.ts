@@ -5,7 +5,7 @@ import type { Io } from "../core/io.js";
 import type { Entry, EntryType } from "../core/ports/backend.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
 import { sortByName } from "../path/order.js";
-import { entryPath, identity, type Pinned } from "./handles.js";
+import { below, entryPath, identity, type Pinned } from "./handles.js";
 import type { DirectoryEntry } from "./native/entries.js";
 import type { EntryFacts } from "./native/statx.js";
 import { Stat } from "./stat.js";
@@ -176,6 +176,14 @@ export function* storedName(sys: Sys, directory: Pinned, used: string, object: P
 }
 
 const fold = (name: string): string => name.normalize("NFC").toLowerCase();
+
+/** Whether two names in a directory are one entry, since it does not tell them apart; else they are hard links, or two files. */
+export function* isOneEntry(sys: Sys, directory: Pinned, name: string, other: string): Io<boolean> {
+  const [own, same] = [yield* sys.lstat(below(directory, name)), yield* sys.lstat(below(directory, other))];
+  if (own === undefined || own.identity !== same?.identity) return false;
+  const names = (yield* sys.names(directory)).map((entry) => nameOf(entry).name);
+  return !(names.includes(name) && names.includes(other));
+}
 
 export const nameOf = (entry: DirectoryEntry): Name => (isName(entry) ? entry : parseName(entry.name, entry.type));
 

@@ -5,7 +5,7 @@ import { mkdirSync, opendirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Io } from "../core/io.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
-import { nameOf } from "./directory.js";
+import { isOneEntry } from "./directory.js";
 import { below, type Pinned, type PinnedRoot } from "./handles.js";
 import { foldsByType } from "./mounts.js";
 import { statOfName, statOfOpen } from "./stat.js";
@@ -75,11 +75,7 @@ function* foldsHere(
 /** Whether the other spelling of a name that is there is the same entry, and no second one of the same file. */
 function* isOneOf(sys: Sys, directory: Pinned, name: string): Io<boolean> {
   const swapped = swapCase(name);
-  if (swapped === name) return false;
-  const [own, other] = [yield* sys.lstat(below(directory, name)), yield* sys.lstat(below(directory, swapped))];
-  if (own === undefined || own.identity !== other?.identity) return false;
-  const names = (yield* sys.names(directory)).map((entry) => nameOf(entry).name);
-  return !(names.includes(name) && names.includes(swapped));
+  return swapped !== name && (yield* isOneEntry(sys, directory, name, swapped));
 }
 
 /** `false` where nothing can be made: then neither can what was asked about. */

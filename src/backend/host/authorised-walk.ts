@@ -22,7 +22,7 @@ export function* arrive(walk: Walk, path: RelPath, access: Access): Io<Reached> 
     throw error;
   }
   if (found.state !== "dangling") {
-    access.real(found.real);
+    access.real(found.real, walk.crossedLink);
     return found;
   }
   authoriseEnd(walk, path, access);

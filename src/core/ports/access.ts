@@ -18,9 +18,10 @@ export interface Access {
   readonly caller?: string | undefined;
   /**
    * Authorises the real path of the request. A backend calls it once, after resolving links and before any effect.
+   * @param crossedLink `false`: it differs from the request at most in the spelling of names, where those fold
    * @throws CAPABILITY_DENIED
    */
-  real(segments: readonly string[]): void;
+  real(segments: readonly string[], crossedLink?: boolean): void;
   /** The path that {@link real} was last asked for. Absent: the requested one. */
   readonly realPath?: readonly string[];
   /** From now on {@link real} takes no other path, and throws CONFLICT; `undefined`: any. */

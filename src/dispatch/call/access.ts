@@ -113,9 +113,9 @@ export class CallAccess implements Access {
       : undefined;
   }
 
-  real(segments: readonly string[]): void {
+  real(segments: readonly string[], crossedLink = true): void {
     const { segments: requested } = this.#path;
-    const only = this.#isReal ? requested : this.#pinned;
+    const only = this.#isReal && crossedLink ? requested : this.#pinned;
     if (only !== undefined && !isSamePath(segments, only)) {
       const expected = this.#isReal ? "no link on the way" : "links as they were";
       throw conflict(this.place, { verb: this.verb, expected });

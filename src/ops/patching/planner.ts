@@ -230,7 +230,7 @@ export class Planner {
       if (isFolder) throw movedIntoItself();
       return this.#moveBelowItself(placed, to);
     }
-    await this.#requireFree(to);
+    if (!isRespelling(call, to)) await this.#requireFree(to);
     this.#nodes.set(call.path.text, "gone");
     if (typeof node === "object" && node.kind !== "remove") return this.#put({ ...node, at: to }, node);
     if (isFolder) for (const [path] of this.#below(call.path.text)) this.#nodes.delete(path);
@@ -261,4 +261,10 @@ export class Planner {
       throw alreadyExists(to.access.place, [". Delete it first, or choose another name"]);
     }
   }
+}
+
+/** Whether a move may give a name nothing but another spelling: whether it does, the commit finds out. */
+function isRespelling(from: FileCall, to: FileCall): boolean {
+  const fold = ({ path }: FileCall): string => path.text.normalize("NFC").toLowerCase();
+  return to.root.backend.foldsCase === true && fold(from) === fold(to);
 }

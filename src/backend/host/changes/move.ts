@@ -5,7 +5,7 @@ import { namesStamp } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
 import type { Moved, MoveOptions } from "../../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
-import { nameOf } from "../../../jail/directory.js";
+import { isOneEntry } from "../../../jail/directory.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { requireExpected, requireStamp } from "../../preconditions.js";
@@ -80,20 +80,25 @@ export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Mov
 function* isSameEntry({ found: { real }, change: from }: End, { found, change: to }: End): Io<boolean> {
   if (found.state !== "found") return false;
   if (found.real.join("/") === real.join("/")) return true;
-  return yield* isOneEntry({ from, to, name: real.at(-1) ?? "", other: found.real.at(-1) ?? "" });
+  return yield* isRespelled({ from, to, name: real.at(-1) ?? "", other: found.real.at(-1) ?? "" });
 }
 
-/** Whether two names of one object are one entry; else they are hard links. */
-function* isOneEntry({ from, to, name, other }: Pick<Move, "from" | "to" | "name"> & { other: string }): Io<boolean> {
+/** Whether two names are one entry of one directory. */
+function* isRespelled({ from, to, name, other }: Pick<Move, "from" | "to" | "name"> & { other: string }): Io<boolean> {
   const { directory } = from.walk;
   if (name === other || identity(directory) !== identity(to.walk.directory)) return false;
-  if ((yield* identityAt(from, name)) !== (yield* identityAt(from, other))) return false;
-  const names = (yield* from.jail.sys.names(directory)).map((entry) => nameOf(entry).name);
-  return !(names.includes(name) && names.includes(other));
+  return yield* isOneEntry(from.jail.sys, directory, name, other);
 }
 
-function* identityAt({ jail, walk }: Change, name: string): Io<string | undefined> {
-  return (yield* jail.sys.lstat(below(walk.directory, name)))?.identity;
+/** The new spelling that a move gives the name of an entry; `undefined`: it gives another name. @param real path of the entry */
+export function* newSpelling(
+  from: Change,
+  real: readonly string[],
+  to: Change,
+  stored: string,
+): Io<string | undefined> {
+  const name = requestedName(to, stored);
+  return (yield* isRespelled({ from, to, name: real.at(-1) ?? "", other: name })) ? name : undefined;
 }
 
 /** A name that differs from the stored one only in spelling that the file system folds still is a new name. */
@@ -139,12 +144,12 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
       let isSwapped = false;
       try {
         const isSame = old !== undefined && identity(old) === identity(object);
-        const isRespelled = isSame && (yield* isOneEntry({ from, to, name, other: target.name }));
+        const isRespelling = isSame && (yield* isRespelled({ from, to, name, other: target.name }));
         const note = (): Keeping | undefined =>
           noteChange(to, describeMove(move, object, { old: undefined, after: plannedState(object.stat, sha256) }), {
             inode: inodeOf(object.stat),
           });
-        if (isRespelled) {
+        if (isRespelling) {
           yield* guard();
           to.access.scope.commit();
           keeping = note();
@@ -167,7 +172,7 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
             to.rules.usage?.free(freed);
           }
         }
-        const overwritten = old !== undefined && !isRespelled;
+        const overwritten = old !== undefined && !isRespelling;
         const replaced = overwritten && !isSwapped ? old : undefined;
         yield* reportMove(move, object, { old: replaced, sha256, keeping });
         yield* flushDirectory(to, to.walk.directory);

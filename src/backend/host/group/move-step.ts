@@ -8,7 +8,7 @@ import { below, identity, type Pinned, release } from "../../../jail/handles.js"
 import { whileMovable } from "../../../jail/staging/movable.js";
 import type { Stat } from "../../../jail/stat.js";
 import type { Amount } from "../../quota.js";
-import { checkSource } from "../changes/move.js";
+import { checkSource, newSpelling } from "../changes/move.js";
 import { checkTarget, refuseInside } from "../changes/put.js";
 import { isReported, kindOf, plannedState, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { checkVersion, type Guard } from "../guard.js";
@@ -40,6 +40,8 @@ class Goal {
   readonly end: End;
   readonly #before: string;
   #replaced: EntryState | null = null;
+  /** New spelling of the name, where it is the one that the entry has. */
+  #spelling: string | undefined;
 
   constructor(end: End, index: number) {
     this.end = end;
@@ -51,13 +53,20 @@ class Goal {
     return locate(this.end.change, this.end.found, options);
   }
 
+  /** Whether the entry at `from` gets nothing but a new spelling of its name. */
+  *isRespelling({ change, real }: End, stored: string): Io<boolean> {
+    this.#spelling = yield* newSpelling(change, real, this.end.change, stored);
+    return this.#spelling !== undefined;
+  }
+
   /** @returns what goes into the record, and what the replaced file frees */
-  *prepare(object: Pinned, options: PlaceOptions, intent: Intent) {
+  *prepare(object: Pinned, options: PlaceOptions, intent: Intent, from?: End) {
     const { change } = this.end;
     const target = this.target(options);
+    const isNew = target.parents.length > 0 || (from !== undefined && (yield* this.isRespelling(from, target.name)));
     refuseInside(change, identity(object));
     yield* requireAllAllowed(change, object);
-    const old = target.parents.length > 0 ? undefined : yield* pinCurrent(change, target.name);
+    const old = isNew ? undefined : yield* pinCurrent(change, target.name);
     try {
       if (old !== undefined && identity(old) === identity(object)) throw alreadyExists(change.access.place);
       yield* checkTarget(change, old, { ...options, isFile: object.stat.isFile() });
@@ -69,7 +78,7 @@ class Goal {
       return {
         freed: { bytes: -freed.bytes, files: -freed.files },
         made: madePaths(change, target.parents),
-        to: [...change.walk.names, ...target.parents, target.name],
+        to: [...change.walk.names, ...target.parents, this.#spelling ?? target.name],
         state: this.#replaced,
         before: old === undefined ? {} : { before: this.#before },
       };
@@ -86,16 +95,21 @@ class Goal {
   ): Io<Committed> {
     const { change } = this.end;
     const target = this.target(options);
+    const name = this.#spelling ?? target.name;
     yield* createParents(change, target.parents);
     const ready = { path, isDirectory: object.stat.isDirectory() };
     const existed = this.#replaced !== null;
     const how = { parents: false, overwrite: existed, expected: existed ? undefined : ("nothing" as const) };
-    yield* putInGroup(change, ready, { name: target.name, old: undefined, guard, options: how });
+    if (this.#spelling === undefined) yield* putInGroup(change, ready, { name, old: undefined, guard, options: how });
+    else {
+      yield* guard();
+      yield* change.jail.sys.rename(path, below(change.walk.directory, name));
+    }
     const effect = { existed };
     if (!isReported(change)) return { effect };
-    const after = yield* stateAfter(change, target.name, { placed: object.stat });
+    const after = yield* stateAfter(change, name, { placed: object.stat });
     const action = from === undefined ? ("created" as const) : ("moved" as const);
-    const what = { action, kind: kindOf(object.stat), path: realPath(change, target.name), ...(from && { from }) };
+    const what = { action, kind: kindOf(object.stat), path: realPath(change, name), ...(from && { from }) };
     return { effect, change: { ...what, ...madeFor(change), before: this.#replaced, after } };
   }
 }
@@ -134,10 +148,11 @@ export class MoveStep implements Step {
     const { change, found } = this.#from;
     if (found.state !== "found") throw notFound(change.access.place);
     requireTopDevice(change);
-    const { old } = this.#goal.target(this.#options);
+    const { old, name } = this.#goal.target(this.#options);
     const isFile = found.object.stat.isFile();
     refuseInside(this.#goal.end.change, identity(found.object));
-    yield* checkTarget(this.#goal.end.change, old, { ...this.#options, isFile });
+    if (!(yield* this.#goal.isRespelling(this.#from, name)))
+      yield* checkTarget(this.#goal.end.change, old, { ...this.#options, isFile });
   }
 
   *stage(): Io<void> {}
@@ -149,7 +164,7 @@ export class MoveStep implements Step {
       checkVersion(change, object, this.#options.version);
       const sha256 = yield* checkSource(change, object, this.#options);
       yield* requireAllAllowed(change, object);
-      const { freed, made, to, before, state } = yield* this.#goal.prepare(object, this.#options, intent);
+      const { freed, made, to, before, state } = yield* this.#goal.prepare(object, this.#options, intent, this.#from);
       const moved = { from: [...real], to, what: imageOf(object.stat, sha256), ...before };
       const planned = planOf(object.stat, { to, from: [...real], made, before: state });
       return { amount: freed, planned, inode: inodeOf(object.stat), record: { made, moved } };

@@ -2,7 +2,8 @@
 
 import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
-import { below, type Pinned, READ, release } from "../../../jail/handles.js";
+import { isOneEntry } from "../../../jail/directory.js";
+import { below, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { flushDirectories } from "../../../jail/staging/flush.js";
 import { TRASH } from "../../../jail/staging/folder.js";
@@ -116,7 +117,7 @@ function* undoMove(place: Place, moved: NonNullable<StepRecord["moved"]>): Io<bo
   return true;
 }
 
-function* moveBack({ ground, path, now }: Place, moved: NonNullable<StepRecord["moved"]>): Io<boolean> {
+function* moveBack({ ground, directory, path, now }: Place, moved: NonNullable<StepRecord["moved"]>): Io<boolean> {
   const { sys, handles } = ground.jail;
   const origin = yield* originOf(ground, moved);
   if (origin === undefined || now === undefined) return false;
@@ -128,6 +129,14 @@ function* moveBack({ ground, path, now }: Place, moved: NonNullable<StepRecord["
     if (other === undefined) return yield* whileMovable(sys, now, renameNoReplace(sys, ready, target));
     const isSame = other.stat.identity === now.stat.identity;
     release(other);
+    if (isSame && identity(directory) === identity(origin.directory)) {
+      // Both may be spellings of one name: removing one would remove the file.
+      const isOne = yield* isOneEntry(sys, directory, name, moved.to.at(-1) ?? "");
+      if (isOne) {
+        yield* sys.rename(path, target);
+        return true;
+      }
+    }
     // The move was interrupted between giving the new name and removing the old one.
     if (isSame) yield* sys.unlink(path);
     return isSame;
