@@ -11,6 +11,7 @@ const MAX_CHARS = 1000;
 
 const SYNTAX = { negation: false, groups: false } as const;
 // The most common globs, such as `**/*.ts`: a name suffix at any depth.
+const ASCII = /^[\0-\x7f]*$/;
 const ENDING = /^\*\*\/\*([\w.-]*)$/;
 
 interface Compiled extends Omit<GlobPattern, "nodes" | "text">, Pick<GlobMatcher, "matches" | "weight"> {
@@ -57,8 +58,10 @@ export class Globs {
   }
 }
 
+const isSameName = (one: string | undefined, name: string): boolean => one === name || one === name.normalize("NFC");
+
 const reachesBelow = ({ fixed, maxDepth }: Compiled, segments: readonly string[]): boolean =>
-  segments.length < maxDepth && segments.every((name, at) => at >= fixed.length || fixed[at] === name);
+  segments.length < maxDepth && segments.every((name, at) => at >= fixed.length || isSameName(fixed[at], name));
 
 /** Whether globs match an entry or a directory above it. @param segments below the base */
 export const excludes = (globs: Globs, segments: readonly string[], isDirectory: boolean): boolean =>
@@ -70,7 +73,7 @@ export const excludes = (globs: Globs, segments: readonly string[], isDirectory:
 /** Whether a glob names a directory above what it matches: by wildcards down to it, or by its name at any depth. */
 function isNamed({ segments, above }: Compiled, path: readonly string[]): boolean {
   const depth = path.length;
-  if (segments.slice(0, -1).includes(path.at(-1) ?? "")) return true;
+  if (segments.slice(0, -1).includes((path.at(-1) ?? "").normalize("NFC"))) return true;
   const first = segments.slice(0, depth);
   if (depth >= segments.length || first.some((one) => one.includes("**") || /[{(]/.test(one))) return false;
   above[depth] ??= compileGlob(readGlobNodes(first.join("/"), SYNTAX));
@@ -88,12 +91,14 @@ export function compileGlobs(patterns: string | readonly string[], field: string
       if (pattern.length > MAX_CHARS) {
         throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MAX_CHARS} characters`);
       }
-      const { nodes, text, ...rest } = readGlob(pattern);
+      const { nodes, text, ...rest } = readGlob(pattern.normalize("NFC"));
       const glob = { ...rest, segments: text.split("/"), above: [] };
       const ending = ENDING.exec(text)?.[1];
       if (ending !== undefined) return { ...glob, weight: 0, matches: (path) => path.endsWith(ending) };
       const { weight, matches } = compileGlob(nodes);
-      return { ...glob, weight, matches };
+      // What is typed is composed, what lies on a disk need not be.
+      const isAscii = ASCII.test(pattern);
+      return { ...glob, weight, matches: isAscii ? matches : (path) => matches(path.normalize("NFC")) };
     }),
   );
 }

@@ -18,6 +18,16 @@ export interface IgnoreRule {
   matches(text: string): boolean;
 }
 
+/**
+ * Text of a pattern or a path, as Git compares it where names fold (`core.ignoreCase`, `core.precomposeUnicode`): only ASCII letters
+ * lose their case.
+ */
+export const foldForGit = (text: string): string =>
+  text
+    .normalize("NFC")
+    .replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+    .replaceAll("[:upper:]", "[:lower:]");
+
 /** Plain names and name suffixes, the most common patterns. */
 const PLAIN = /^\*?[^*?[\\/]+$/;
 

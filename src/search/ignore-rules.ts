@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import { type Awaitable, type Io, wait } from "../core/io.js";
 import type { WalkContent } from "../core/ports/backend.js";
-import { type IgnoreRule, readIgnoreLine } from "./ignore-line.js";
+import { foldForGit, type IgnoreRule, readIgnoreLine } from "./ignore-line.js";
 import type { Pace } from "./match-budget.js";
 import { isWithin } from "./order.js";
 import { readIndex, type TrackedFiles } from "./tracked-files.js";
@@ -53,9 +53,12 @@ export class IgnoreRules {
   /** Ignored directories that are entered for what Git tracks in them, outermost first. */
   readonly #opened: (readonly string[])[] = [];
   readonly #readIndex: ReadIndex;
+  readonly #folds: boolean;
 
-  constructor(readIndex: ReadIndex = () => undefined) {
+  /** @param folds names that differ in case alone are one */
+  constructor(readIndex: ReadIndex = () => undefined, folds = false) {
     this.#readIndex = readIndex;
+    this.#folds = folds;
   }
 
   /** No rule is in force: nothing is ignored. */
@@ -81,7 +84,8 @@ export class IgnoreRules {
         unread++;
         return;
       }
-      const { rules, isWhole } = readRules(directory, content.toString("utf8"), this.#room());
+      const text = content.toString("utf8");
+      const { rules, isWhole } = readRules(directory, this.#folds ? foldForGit(text) : text, this.#room());
       if (!isWhole) unread++;
       if (rules.count > 0) stack.push(rules);
     });
@@ -104,7 +108,10 @@ export class IgnoreRules {
         const known = stack[at];
         if (known === undefined) continue;
         for (let end = known.directory.length + 1; end <= directory.length; end++) {
-          if ((yield* verdict(known, directory.slice(0, end), { isDirectory: true, pace })) !== "ignored") continue;
+          if (
+            (yield* verdict(known, this.#compared(directory.slice(0, end)), { isDirectory: true, pace })) !== "ignored"
+          )
+            continue;
           stack.splice(at, 1);
           break;
         }
@@ -115,13 +122,17 @@ export class IgnoreRules {
   /** Whether an entry is ignored; yields to other calls when it takes long. @throws TimeIsUp */
   *ignores(segments: readonly string[], isDirectory: boolean, pace: Pace): Io<boolean> {
     while (this.#opened.length > 0 && !isBelow(this.#opened.at(-1), segments)) this.#opened.pop();
-    const found = yield* this.#ruling(segments, isDirectory, pace);
+    const found = yield* this.#ruling(this.#compared(segments), isDirectory, pace);
     // Within an ignored directory Git knows no exceptions.
     const isOfGit = found === undefined || found.kind < KINDS_OF_GIT;
     const isIgnored = found?.says === "ignored" || (isOfGit && this.#opened.length > 0);
     if (!isIgnored || !isOfGit || !(yield* this.#isTracked(segments, isDirectory))) return isIgnored;
     if (isDirectory) this.#opened.push([...segments]);
     return false;
+  }
+
+  #compared(segments: readonly string[]): readonly string[] {
+    return this.#folds ? segments.map(foldForGit) : segments;
   }
 
   *#isTracked(segments: readonly string[], isDirectory: boolean): Io<boolean> {

@@ -221,7 +221,7 @@ export interface Body {
 }
 
 /** What a backend can tell of single entries. */
-export type ReadBackend = Pick<Backend, "stat" | "read" | "open"> & Partial<Pick<Backend, "list">>;
+export type ReadBackend = Pick<Backend, "stat" | "read" | "open"> & Partial<Pick<Backend, "list" | "foldsCase">>;
 
 /**
  * Storage of a root. The dispatcher has validated, normalised and authorised the request; a backend resolves the path,
@@ -229,6 +229,8 @@ export type ReadBackend = Pick<Backend, "stat" | "read" | "open"> & Partial<Pick
  * Failures are `FileAdapterError`s that name the requested place.
  */
 export interface Backend {
+  /** Names that differ in case, or in how they are composed, are one name. It may be found out late. */
+  readonly foldsCase?: boolean;
   /** Sorted entries; `offset` and `limit` count names. @throws NOT_FOUND, NOT_A_DIRECTORY */
   list(path: RelPath, page: ListedPart, access: Access): Awaitable<Listing>;
   /** Visits entries below a directory, depth first, sorted, not through links. @throws NOT_FOUND, NOT_A_DIRECTORY */

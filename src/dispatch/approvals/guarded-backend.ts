@@ -36,7 +36,18 @@ type Wrapped = Pick<
 /** Methods that change nothing are passed through. */
 type Untouched = Pick<
   Backend,
-  "list" | "walk" | "stat" | "state" | "onOneState" | "checkAll" | "read" | "open" | "touch" | "observe" | "close"
+  | "list"
+  | "walk"
+  | "stat"
+  | "state"
+  | "onOneState"
+  | "checkAll"
+  | "read"
+  | "open"
+  | "touch"
+  | "observe"
+  | "close"
+  | "foldsCase"
 >;
 
 /** A method that a backend gets later has to be put into one of the two. */
@@ -53,6 +64,9 @@ export function guardedBackend(inner: Backend, options: GuardOptions): Backend {
   const observe = inner.observe?.bind(inner);
   const checkAll = inner.checkAll?.bind(inner);
   return {
+    get foldsCase() {
+      return inner.foldsCase === true;
+    },
     list: (...args) => inner.list(...args),
     walk: (...args) => inner.walk(...args),
     stat: (...args) => inner.stat(...args),

@@ -39,7 +39,7 @@ export async function ignoreRules(
   const rules = new IgnoreRules(async (repository) => {
     const content = await readBeside([...repository, ".git", "index"], input.root, { call, maxBytes: MAX_INDEX_BYTES });
     return Buffer.isBuffer(content) ? content : undefined;
-  });
+  }, base.root.backend.foldsCase);
   let unread = 0;
   const { segments } = base.path;
   for (let depth = 0; depth < segments.length; depth++) {
