@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
 import { FileAdapterError } from "../../src/core/errors/errors.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
+import { isLinux } from "../../src/core/system.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
 import { createFileAdapter } from "../../src/index.js";
 import type { EngineName } from "../../src/jail/handles.js";
@@ -18,9 +19,12 @@ import { authorityOf } from "../authz/fixture.js";
 /** Name of the root in every test of the jail. */
 export const ROOT = "r";
 
+export type Engine = EngineName | "handle walk in the thread pool";
 /** The ways in which a call can get at the disk; the last one is that of systems without procfs. */
-export const ENGINES = ["handle walk", "handle walk in the thread pool", "openat2", "real-path check"] as const;
-export type Engine = (typeof ENGINES)[number];
+export const ENGINES: readonly Engine[] = isLinux()
+  ? ["handle walk", "handle walk in the thread pool", "openat2", "real-path check"]
+  : ["real-path check"];
+const [FIRST = "handle walk"] = ENGINES;
 
 export interface FilesOptions {
   readonly readOnly?: boolean;
@@ -43,11 +47,7 @@ export interface Files {
 export type Output = Readonly<Record<string, unknown>>;
 
 /** Opens a root with everything above the jail in place. */
-export async function openFiles(
-  path: string,
-  engine: Engine = "handle walk",
-  options: FilesOptions = {},
-): Promise<Files> {
+export async function openFiles(path: string, engine: Engine = FIRST, options: FilesOptions = {}): Promise<Files> {
   if (engine !== "handle walk in the thread pool") return openBy(engine, path, options);
   const { limits, ...root } = options;
   const adapter = await createFileAdapter({
@@ -104,7 +104,7 @@ export async function withFiles<T>(
   work: (files: Files) => Promise<T>,
   options: FilesOptions & { engine?: Engine } = {},
 ): Promise<T> {
-  const { engine = "handle walk", ...rest } = options;
+  const { engine = FIRST, ...rest } = options;
   const files = await openFiles(path, engine, rest);
   try {
     return await work(files);

@@ -140,3 +140,47 @@ describe("rules of what to ignore", () => {
     });
   });
 });
+
+describe("where names fold, rules are compared as Git does with core.ignoreCase:", () => {
+  const LINES = ["*.LOG", "Build/", "/Docs/*.PDF", "[A-C]y", "[[:upper:]]z", "!Keep.log", "Caf\u00e9", "\u00c4rger"];
+  const folding = (): IgnoreRules => {
+    const rules = new IgnoreRules(undefined, true);
+    rules.enter([], [undefined, Buffer.from(LINES.join("\n"))]);
+    return rules;
+  };
+  // Each as `git check-ignore` says of Git 2.39.
+  test.each([
+    ["a.log", true],
+    ["A.Log", true],
+    ["sub/b.LOG", true],
+    ["keep.LOG", false],
+    ["build/", true],
+    ["BUILD/", true],
+    ["build", false],
+    ["docs/a.pdf", true],
+    ["DOCS/a.Pdf", true],
+    ["sub/docs/a.pdf", false],
+    ["by", true],
+    ["By", true],
+    ["dy", false],
+    ["az", true],
+    ["Az", true],
+    ["1z", false],
+    ["cAF\u00e9", true],
+    ["CAF\u00c9", false],
+    ["cafe\u0301", true],
+    ["\u00e4rger", false],
+  ])("%j: %j", (path, isIgnored) => {
+    expect(ignores(folding(), path)).toBe(isIgnored);
+  });
+
+  test("elsewhere they are not", () => {
+    const rules = rulesOf(...LINES);
+    expect(["A.LOG", "a.log", "Build/", "build/"].map((path) => ignores(rules, path))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
+});
