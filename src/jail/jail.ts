@@ -12,20 +12,21 @@ import { realHostPath } from "../process/host-path.js";
 import { handlesFor, nativeFor } from "./engines.js";
 import { Folding } from "./folding.js";
 import { type EngineName, type Handles, identity, type Pinned, type PinnedRoot, release } from "./handles.js";
-import { LateClosing } from "./late-closing.js";
 import { isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
+import { pool } from "./pool.js";
 import { joinReserve, leaveReserve } from "./reserve.js";
 import { SharingSys } from "./sharing.js";
 import type { Locks } from "./staging/locks.js";
-import { SpareFiles } from "./staging/spare-files.js";
 import { Staging } from "./staging/staging.js";
 import { statOfName } from "./stat.js";
-import { Sys } from "./sys.js";
+import { closeNow, Sys } from "./sys.js";
 import { Walk } from "./walk/walk.js";
 import type { WalkOptions, WalkRoot } from "./walk/walk-options.js";
 
 /** Time (ms) that {@link Jail.close} waits for calls whose callers already have an answer. */
 const CLOSE_PATIENCE_MS = 5000;
+/** Handles of replaced files that the thread pool closes at one time; further ones are closed at once. */
+const MAX_CLOSING = 32;
 
 export interface JailOptions {
   /** Host directory, absolute. */
@@ -75,25 +76,19 @@ export class Jail implements WalkRoot {
   readonly crossDevice: boolean;
   readonly staging: Staging;
   readonly locks: Locks;
-  /** Replaced files for the next content. */
-  readonly spares: SpareFiles;
   /** Warnings for the operator about this root; they contain host paths. */
   readonly warnings: readonly string[];
   readonly #options: JailOptions;
   readonly #folding: Folding;
-  /** Closes the last handles of files whose names are gone. */
-  readonly lateClosing = new LateClosing((work) => this.trackBackground(work));
   readonly #background = new Set<Promise<unknown>>();
   #recovering: Promise<unknown> | undefined;
   #walks = 0;
-  /** How often the last walk has ended. */
-  #quietTimes = 0;
+  /** Handles that {@link closeReplaced} has given to the thread pool. */
+  #closingLate = 0;
   #closing: Promise<void> | undefined;
   #onIdle: () => void = () => {};
   readonly #onWalkClosed = () => {
-    if (--this.#walks > 0) return;
-    this.#quietTimes++;
-    this.#onIdle();
+    if (--this.#walks === 0) this.#onIdle();
   };
 
   /** @throws Error whose message completes "Root 'x' …" if the directory cannot be a root */
@@ -118,9 +113,7 @@ export class Jail implements WalkRoot {
     joinReserve();
     this.crossDevice = options.crossDevice;
     this.locks = locks;
-    const inBackground = (work: Awaitable<unknown>): void => this.trackBackground(work);
-    this.staging = new Staging(this, inBackground);
-    this.spares = new SpareFiles(this, { quietTimes: () => this.#quietTimes, inBackground });
+    this.staging = new Staging(this, (work) => this.trackBackground(work));
     if (!options.readOnly) this.#recovering = this.#start(runIo(this.#tidy()));
   }
 
@@ -208,6 +201,19 @@ export class Jail implements WalkRoot {
     return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
   }
 
+  /** Closes the last handle of a large replaced file in the thread pool: freeing its content may hold the loop. */
+  readonly closeReplaced = (fd: number): void => {
+    if (this.#closingLate >= MAX_CLOSING) closeNow(fd);
+    else this.trackBackground(this.#closeLate(fd));
+  };
+
+  async #closeLate(fd: number): Promise<void> {
+    this.#closingLate++;
+    await pool.close(fd).finally(() => {
+      this.#closingLate--;
+    });
+  }
+
   /** Makes {@link close} wait for this work. What it fails to do is left to the next sweep. */
   trackBackground(work: Awaitable<unknown>): void {
     if (!isPending(work)) return;
@@ -239,9 +245,7 @@ export class Jail implements WalkRoot {
   }
 
   async #end(): Promise<void> {
-    this.lateClosing.flush();
     await Promise.all(this.#background);
-    await runIo(this.spares.drop());
     if (!this.#options.readOnly) await runIo(this.staging.removeIfEmpty());
     release(this.top);
     leaveReserve();

@@ -41,15 +41,6 @@ const FOLDING = new Set([
   0xfe534d42,
 ]);
 
-/** Local file systems on which whoever opens a file opens the same inode, without another layer that opens it on its own. */
-const DIRECT = new Set([
-  0xef53, // ext2, ext3, ext4
-  0x58465342, // XFS
-  0x9123683e, // Btrfs
-  0xf2f52010, // F2FS
-  0x01021994, // tmpfs
-]);
-
 const typeOf = (path: string): number => statfsSync(path).type >>> 0;
 
 /** Whether `/proc/self/fd` is a real procfs, so that handles through it can be trusted. */
@@ -85,9 +76,6 @@ function isOnDeviceTree(realPath: string): boolean {
 export function isNetworkFileSystem(realPath: string): boolean {
   return isLinux() && NETWORK.has(typeOf(realPath));
 }
-
-/** Whether the kernel knows of everyone who has a file open. */
-export const knowsOpeners = (realPath: string): boolean => isLinux() && DIRECT.has(typeOf(realPath));
 
 /** Whether the file system type folds names. */
 export const foldsByType = (path: string): boolean => !isLinux() || FOLDING.has(typeOf(path));

@@ -238,7 +238,6 @@ export class RootJournal implements Journal, JournalWriter {
     const purged = ids === "all" ? [...every] : ids.filter((id) => every.has(id));
     if (purged.length > 0) await this.#purge(purged, by);
     // What was pruned before is gone then, too.
-    await this.#options.bin.dropSpares();
     await this.#store.overwriteRemoved();
     return { purged };
   }

@@ -268,8 +268,6 @@ export class HostBackend implements Backend {
   *#afterRecovery<T>(work: Io<T>): Io<T> {
     const { jail } = this.#root;
     if (!jail.isClosing && (yield* jail.staging.isLocked())) yield* jail.recover(false);
-    // Behind the walk it would give others time to change what was found.
-    yield* jail.lateClosing.waitForRoom();
     return yield* work;
   }
 

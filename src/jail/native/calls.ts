@@ -14,19 +14,16 @@ import { type EntryFacts, parseFacts, parseStat, STAT_BYTES } from "./statx.js";
 interface Numbers {
   readonly openat: number;
   readonly renameat: number;
-  readonly linkat: number;
   readonly statx: number;
   readonly getdents64: number;
   readonly copy_file_range: number;
-  readonly fcntl: number;
-  readonly flistxattr: number;
 }
 
-const X64 = { openat: 257, renameat: 264, linkat: 265, statx: 332, getdents64: 217, copy_file_range: 326 };
-const ARM64 = { openat: 56, renameat: 38, linkat: 37, statx: 291, getdents64: 61, copy_file_range: 285 };
+const X64 = { openat: 257, renameat: 264, statx: 332, getdents64: 217, copy_file_range: 326 };
+const ARM64 = { openat: 56, renameat: 38, statx: 291, getdents64: 61, copy_file_range: 285 };
 const NUMBERS: Readonly<Record<string, Numbers>> = {
-  x64: { ...X64, fcntl: 72, flistxattr: 196 },
-  arm64: { ...ARM64, fcntl: 25, flistxattr: 13 },
+  x64: X64,
+  arm64: ARM64,
 };
 /** Equal on all supported architectures. */
 const FACCESSAT2 = 439;
@@ -36,10 +33,6 @@ const O_PATH = 0x200000;
 /** Set by Node on its own descriptors; without it, child processes would inherit this one. */
 const O_CLOEXEC = 0x80000;
 const { ENOENT } = constants.errno;
-const F_SETSIG = 10;
-const F_SETLEASE = 1024;
-const F_GETLEASE = 1025;
-const F_WRLCK = 1;
 const AT_SYMLINK_NOFOLLOW = 0x100;
 const AT_EMPTY_PATH = 0x1000;
 /** STATX_BASIC_STATS and STATX_BTIME. */
@@ -80,15 +73,6 @@ export interface NativeCalls {
   reopen(handle: number): number | undefined;
   /** Renames a name of one directory to a name of another, and replaces what has that name. */
   rename(directory: number, name: string, to: number, toName: string): true | undefined;
-  /** Gives an entry of one directory another name in another; a link gets it itself. */
-  link(directory: number, name: string, to: number, toName: string): true | undefined;
-  /**
-   * `true`: nobody else has the file of a descriptor open or mapped; who opens it waits until the descriptor is closed, or gets
-   * EAGAIN. Only for its owner.
-   */
-  claim(fd: number): true | undefined;
-  /** `true`: a file has no extended attributes, and so no access list. */
-  isPlain(fd: number): true | undefined;
   /** Stats an open descriptor. */
   statOpen(fd: number): Stat | undefined;
   /** `true`: this process may write what a descriptor stands for. */
@@ -132,7 +116,7 @@ export class NativeSource {
 }
 
 /** @returns `undefined` where the calls cannot be made or trusted */
-export function loadCalls(): NativeCalls | undefined {
+function loadCalls(): NativeCalls | undefined {
   const [library, numbers] = [nativeLibrary(), NUMBERS[process.arch]];
   if (library === undefined || numbers === undefined) return undefined;
   const descriptors = ownDescriptors();
@@ -161,11 +145,6 @@ function callsOf(library: Library, numbers: Numbers, own: number): NativeCalls {
     "int, const char *, int, unsigned int, void *",
   );
   const renameat = library.declare<[number, number, string, number, string]>("int, const char *, int, const char *");
-  const linkat = library.declare<[number, number, string, number, string, number]>(
-    "int, const char *, int, const char *, int",
-  );
-  const fcntl = library.declare<[number, number, number, number]>("int, int, long");
-  const flistxattr = library.declare<[number, number, null, number]>("int, void *, size_t");
   const copyRange = library.declareAsync<[number, number, BigInt64Array, number, null, number, number]>(
     "int, void *, int, void *, size_t, unsigned int",
   );
@@ -200,18 +179,6 @@ function callsOf(library: Library, numbers: Numbers, own: number): NativeCalls {
       isSafe(directory, name) && isSafe(to, toName) && renameat(numbers.renameat, directory, name, to, toName) === 0
         ? true
         : undefined,
-    link: (directory, name, to, toName) =>
-      isSafe(directory, name) && isSafe(to, toName) && linkat(numbers.linkat, directory, name, to, toName, 0) === 0
-        ? true
-        : undefined,
-    claim: (fd) =>
-      // When another process waits, the kernel tells by this signal. By default it is SIGIO, which would end the process.
-      fcntl(numbers.fcntl, fd, F_SETSIG, constants.signals.SIGURG) === 0 &&
-      fcntl(numbers.fcntl, fd, F_SETLEASE, F_WRLCK) === 0 &&
-      fcntl(numbers.fcntl, fd, F_GETLEASE, 0) === F_WRLCK
-        ? true
-        : undefined,
-    isPlain: (fd) => (flistxattr(numbers.flistxattr, fd, null, 0) === 0 ? true : undefined),
     statOpen: (fd) =>
       statx(numbers.statx, fd, "", AT_EMPTY_PATH, ALL_FIELDS, statBytes) === 0 ? parseStat(stat) : undefined,
     mayWrite: (fd) =>

@@ -217,7 +217,7 @@ function* appendCopy(
   const content = Buffer.concat([yield* contentOf(change, old), data]);
   const size = content.length;
   if (found !== undefined && found.size + data.length !== size) return "raced";
-  return yield* withStagedFile(change, { old }, function* (file) {
+  return yield* withStagedFile(change, old, function* (file) {
     const later = Math.max(0, (whole ?? size) - size);
     const { sha256 } = yield* fill(change, file.fd, content, { later });
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);

@@ -11,7 +11,7 @@ import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { inodeOf } from "../group/intent.js";
 import type { Guard } from "../guard.js";
-import { keepReplaced, keepsFile } from "../history/keep.js";
+import { keepReplaced } from "../history/keep.js";
 import { commitKept } from "../history/note.js";
 import { reserve, withReservation } from "../quota.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
@@ -21,19 +21,17 @@ const PERMISSION_BITS = 0o777;
 const ALL_BITS = 0o7777;
 const SET_GID = 0o2000;
 const COPY_BYTES = 1_048_576;
+/** Size from which freeing a replaced file may take longer than handing its handle to the thread pool. */
+const LARGE_BYTES = 32_768;
 
-/** What a staged file is for. */
-interface StagedFor {
-  /** The file to be replaced: whoever may not read it must not be able to read the staged content. */
-  readonly old: Pinned | undefined;
-  /** Absent: what is written is not known from the start. */
-  readonly content?: { readonly name: string; readonly bytes: number } | undefined;
-}
-
-/** Runs `work` with a staged file, which is removed afterwards unless installed. */
-export function* withStagedFile<T>(change: Change, made: StagedFor, work: (file: StagedFile) => Io<T>): Io<T> {
+/**
+ * Runs `work` with a staged file, which is removed afterwards unless installed.
+ * @param old the file to be replaced: whoever may not read it must not be able to read the staged content
+ */
+export function* withStagedFile<T>(change: Change, old: Pinned | undefined, work: (file: StagedFile) => Io<T>): Io<T> {
   const { jail } = change;
-  const file = yield* makeStaged(change, made);
+  const mode = old === undefined ? undefined : old.stat.mode & PERMISSION_BITS;
+  const file = yield* jail.staging.create(change.walk.directory, mode);
   try {
     return yield* finishWithReserve(work(file));
   } catch (error) {
@@ -48,18 +46,6 @@ export function* withStagedFile<T>(change: Change, made: StagedFor, work: (file:
     file.stage.release();
   }
 }
-
-function* makeStaged(change: Change, { old, content }: StagedFor): Io<StagedFile> {
-  const { spares, staging } = change.jail;
-  const { directory } = change.walk;
-  if (old === undefined) return yield* staging.create(directory);
-  const isKnown = content !== undefined && usesSpares(change, old);
-  const spare = isKnown ? yield* spares.take({ directory, name: content.name, old }, content.bytes) : undefined;
-  return spare ?? (yield* staging.create(directory, old.stat.mode & PERMISSION_BITS));
-}
-
-/** Where content is flushed, that takes much longer than a file takes to make; and what stays in the trash stays as it is. */
-const usesSpares = (change: Change, old: Pinned): boolean => !change.rules.durable && !keepsFile(change, old);
 
 /** Target of a staged file. */
 export interface Installed {
@@ -88,19 +74,17 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   const added = { bytes: placed?.size ?? 0, files: 1 };
   const put = withReservation(reserve(change, added, target.old), putNow(change, file, target));
   const { old } = target;
-  const isSpare = old !== undefined && prepared !== undefined && usesSpares(change, old);
-  const replaced = isSpare ? { directory, name: target.name, old, placed: prepared } : undefined;
-  const commit = replaced === undefined ? put : change.jail.spares.replace(file, replaced, put);
-  const isTold = placed !== undefined && isReported(change);
-  const isOldLinked = isTold ? yield* commitReported(change, commit, { placed, target }) : (yield* commit) === true;
-  if (old !== undefined && !isOldLinked) old.closeLate = change.jail.lateClosing.closerOf(old.stat.size);
+  let isOldLinked = false;
+  if (placed !== undefined && isReported(change)) isOldLinked = yield* commitReported(change, put, { placed, target });
+  else yield* put;
+  if (old !== undefined && !isOldLinked && old.stat.size > LARGE_BYTES) old.closeLate = change.jail.closeReplaced;
   yield* flushDirectory(change, directory);
 }
 
 /** Keeps what is replaced, commits, and tells of it. @returns whether the old file has got another name */
 function* commitReported(
   change: Change,
-  commit: Io<unknown>,
+  commit: Io<void>,
   { placed, target }: { readonly placed: Stat; readonly target: Installed },
 ): Io<boolean> {
   const { name, old, sha256, addition } = target;
@@ -116,9 +100,9 @@ function* commitReported(
   const planned = (): EntryChange => made(plannedState(placed, sha256));
   const replaced = { old: addition === undefined ? old : undefined, name, inode: inodeOf(placed) };
   const keeping = yield* keepReplaced(change, replaced, planned);
-  const isSpare = (yield* commitKept(commit, keeping)) === true;
+  yield* commitKept(commit, keeping);
   yield* report(change, made(yield* stateAfter(change, name, { placed, sha256 })), keeping);
-  return isSpare || keeping?.isLinked === true;
+  return keeping?.isLinked === true;
 }
 
 function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> {

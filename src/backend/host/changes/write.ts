@@ -28,9 +28,7 @@ export function* replaceFile(change: Change, found: Reached, options: ReplaceOpt
   const instant =
     Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && !isConditional(options);
   const replacement = { target, options, content, mayBeStale: !instant };
-  const known = Buffer.isBuffer(content) ? { name: target.name, bytes: content.length } : undefined;
-  const made = { old: target.old, content: known };
-  return yield* withStagedFile(change, made, (file) => replaceBy(change, file, replacement));
+  return yield* withStagedFile(change, target.old, (file) => replaceBy(change, file, replacement));
 }
 
 /** A replacement whose target has been found. */

@@ -104,10 +104,6 @@ export class HostTrash implements TrashFolder {
     return runIo(removeItems(this.#current(), names));
   }
 
-  dropSpares(): Awaitable<void> {
-    return runIo(this.#current().spares.drop());
-  }
-
   async recover(): Promise<void> {
     const jail = this.#current();
     await jail.recovering;

@@ -105,8 +105,6 @@ export interface TrashFolder {
   look(name: string, below: readonly string[]): Awaitable<KeptState | undefined>;
   /** Of a file or of all files in a tree. @param onlyFreed those that removing it gives back to the disk */
   measure(name: string, onlyFreed?: boolean): Awaitable<{ readonly bytes: number; readonly files: number }>;
-  /** Removes replaced files whose place on the disk the next content was to take. */
-  dropSpares(): Awaitable<void>;
   /** Ends what dead processes have left half done in the root: only then tells {@link present} what they have done. */
   recover(): Awaitable<void>;
   /** What is at a real path. @param part of a file, to be hashed @returns `unknown`: it cannot be looked at */
