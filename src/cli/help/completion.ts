@@ -4,23 +4,11 @@
 import type { Commands } from "../commands/command.js";
 import { FILE_COMMANDS, fileOptions, isFileCommand } from "../commands/files.js";
 import { CLIENTS } from "../init/clients.js";
-import { powershellScript } from "./powershell.js";
-
-/** Completions by command of one or two words. */
-interface Tables {
-  /** First words. */
-  readonly first: readonly string[];
-  /** Second words by first one. */
-  readonly second: ReadonlyMap<string, readonly string[]>;
-  /** Long options by command. */
-  readonly options: ReadonlyMap<string, readonly string[]>;
-  /** Commands on `ROOT:PATH`. */
-  readonly onPaths: readonly string[];
-}
+import { type Completed, powershellScript } from "./powershell.js";
 
 const toOptions = (names: readonly string[]): string[] => names.map((name) => `--${name}`);
 
-function tables(commands: Commands): Tables {
+function tables(commands: Commands): Completed {
   const second = new Map<string, string[]>();
   const options = new Map<string, readonly string[]>();
   for (const [name, { options: own }] of Object.entries(commands)) {
@@ -32,7 +20,8 @@ function tables(commands: Commands): Tables {
   const onPaths = Object.keys(FILE_COMMANDS).filter(isFileCommand);
   for (const name of onPaths) options.set(name, toOptions([...Object.keys(fileOptions(name)), "help"]));
   const singles = Object.keys(commands).filter((name) => !name.includes(" "));
-  return { first: [...singles, ...second.keys(), ...onPaths, "help"].filter(isFirst), second, options, onPaths };
+  const first = [...singles, ...second.keys(), ...onPaths, "help"].filter(isFirst);
+  return { first, second, options, onPaths, clients: Object.keys(CLIENTS), fileValues };
 }
 
 const isFirst = (name: string, index: number, all: readonly string[]): boolean => all.indexOf(name) === index;
@@ -46,11 +35,9 @@ export function completionScript(shell: Shell, commands: Commands): string {
   return SCRIPTS[shell](tables(commands));
 }
 
-const powershell = (all: Tables): string => powershellScript({ ...all, clients: Object.keys(CLIENTS), fileValues });
-
 /** Commands with the same options share a line. */
 function caseLines(
-  { options }: Tables,
+  { options }: Completed,
   line: (names: readonly string[], options: readonly string[]) => string,
 ): string {
   const groups = new Map<string, string[]>();
@@ -59,7 +46,7 @@ function caseLines(
 }
 
 /** The common body of bash and zsh, which differ in how they hand words over and take candidates back. */
-const posixBody = (all: Tables): string => `  local one=\${words[1]} command=\${words[1]} options=
+const posixBody = (all: Completed): string => `  local one=\${words[1]} command=\${words[1]} options=
   case "$one" in
 ${[...all.second].map(([name, list]) => `    ${name}) command="$one \${words[2]}"; [ $at -eq 2 ] && candidates="${list.join(" ")}";;`).join("\n")}
   esac
@@ -68,7 +55,7 @@ ${caseLines(all, (names, list) => `    ${names.map((name) => `"${name}"`).join("
   esac
   case "$before" in
     ${fileValues.join("|")}) files=1; return 0;;
-    --for) [ "$one" = init ] && candidates="${Object.keys(CLIENTS).join(" ")}";;
+    --for) [ "$one" = init ] && candidates="${all.clients.join(" ")}";;
     *) [ $at -eq 1 ] && candidates="${all.first.join(" ")}";;
   esac
   case "$current" in -*) candidates=$options;; esac
@@ -80,7 +67,9 @@ ${caseLines(all, (names, list) => `    ${names.map((name) => `"${name}"`).join("
   fi`;
 
 /** Names of files come from anybody: they are compared and quoted, never expanded (`compgen -W` would run what they hold). */
-const bashScript = (all: Tables): string => `# Completion of venue-files for bash: eval "$(venue-files completion bash)"
+const bashScript = (
+  all: Completed,
+): string => `# Completion of venue-files for bash: eval "$(venue-files completion bash)"
 _venue_files() {
   local line=\${COMP_LINE:0:COMP_POINT} words at current before files= candidates= asked= IFS=$' \\t\\n'
   # Backslashes before blanks are taken away, as the shell will.
@@ -108,7 +97,7 @@ ${posixBody(all)}
 complete -F _venue_files venue-files
 `;
 
-const zshScript = (all: Tables): string => `#compdef venue-files
+const zshScript = (all: Completed): string => `#compdef venue-files
 # Completion of venue-files for zsh: eval "$(venue-files completion zsh)"
 _venue_files_words() {
 ${posixBody(all)}
@@ -131,7 +120,7 @@ _venue_files() {
 compdef _venue_files venue-files
 `;
 
-const fishScript = (all: Tables): string => {
+const fishScript = (all: Completed): string => {
   const lines = [
     "# Completion of venue-files for fish: venue-files completion fish | source",
     `set -g __venue_files_paths ${all.onPaths.join(" ")}`,
@@ -154,12 +143,12 @@ const fishScript = (all: Tables): string => {
     const rest = fileValues.includes(option) ? " -r -F" : option === "--for" ? " -x" : "";
     after([...names], `-l ${option.slice(2)}${rest}`);
   }
-  after(["init"], `-l for -x -a '${Object.keys(CLIENTS).join(" ")}'`);
+  after(["init"], `-l for -x -a '${all.clients.join(" ")}'`);
   const candidates = "(venue-files __complete (commandline -opc) (commandline -ct) 2>/dev/null)";
   after(all.onPaths, `-F -a '${candidates}'`);
   return `${lines.join("\n")}\n`;
 };
 
-const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript, powershell };
+const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript, powershell: powershellScript };
 
 export type Shell = keyof typeof SCRIPTS;

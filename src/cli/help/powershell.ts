@@ -1,11 +1,16 @@
 // The completion script for PowerShell, on Windows and elsewhere.
 
-/** What is completed; see `completion.ts`. */
+/** What is completed, for commands of one or two words. */
 export interface Completed {
+  /** First words. */
   readonly first: readonly string[];
+  /** Second words by first one. */
   readonly second: ReadonlyMap<string, readonly string[]>;
+  /** Long options by command. */
   readonly options: ReadonlyMap<string, readonly string[]>;
+  /** Commands on `ROOT:PATH`. */
   readonly onPaths: readonly string[];
+  /** Clients of `init`. */
   readonly clients: readonly string[];
   /** Options whose value is a file or folder of this machine, which PowerShell completes where nothing is offered. */
   readonly fileValues: readonly string[];
