@@ -11,6 +11,7 @@ import {
   notFound,
   type Place,
   permissionDenied,
+  symlinkEscape,
 } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
 import { isWindows } from "../core/system.js";
@@ -25,6 +26,8 @@ const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
   EROFS: readOnlyFileSystem,
   ENOSPC: noSpace,
   EDQUOT: noSpace,
+  // What was opened is not where the walk was: see `PlacedSys`.
+  ELOOP: symlinkEscape,
   ENAMETOOLONG: (place) => invalidPath(place, "too long"),
 };
 

@@ -7,6 +7,7 @@ import { isReachableName, isReservedName } from "../path/grammar.js";
 import { sortByName } from "../path/order.js";
 import { below, entryPath, identity, type Pinned } from "./handles.js";
 import type { DirectoryEntry } from "./native/entries.js";
+import { confirm, confirmed } from "./native/placed-sys.js";
 import type { EntryFacts } from "./native/statx.js";
 import { Stat } from "./stat.js";
 import { errnoOf, type Sys } from "./sys.js";
@@ -75,7 +76,7 @@ export function* forEachPiece(
   directory: Pinned,
   work: (entries: readonly DirectoryEntry[]) => Io<void>,
 ): Io<void> {
-  if (directory.stat.size <= LARGE_BYTES) return yield* work(yield* sys.names(directory));
+  if (directory.stat.size <= LARGE_BYTES) return yield* work(yield* confirmed(sys, directory, sys.names(directory)));
   const reading = sys.native?.calls?.read(directory);
   if (reading !== undefined) {
     try {
@@ -87,6 +88,8 @@ export function* forEachPiece(
   }
   const open = yield* sys.openDirectory(directory.path);
   try {
+    // From here on it is the same one.
+    yield* confirm(sys, directory);
     for (;;) {
       const entries = yield* sys.readPiece(open);
       if (entries.length === 0) return;
@@ -106,12 +109,18 @@ interface FoundEntries {
   readonly unreadable: number;
 }
 
+interface EntriesOptions {
+  readonly names: readonly Name[];
+  readonly top: boolean;
+  readonly scope: CallScope;
+  readonly stampPart?: StampPart | undefined;
+}
+
 /** The entries of a directory with size and time. Entries that vanish are left out. */
-export function* readEntries(
-  sys: Sys,
-  directory: Pinned,
-  options: { names: readonly Name[]; top: boolean; scope: CallScope; stampPart?: StampPart | undefined },
-): Io<FoundEntries> {
+export const readEntries = (sys: Sys, directory: Pinned, options: EntriesOptions): Io<FoundEntries> =>
+  confirmed(sys, directory, entriesOf(sys, directory, options));
+
+function* entriesOf(sys: Sys, directory: Pinned, options: EntriesOptions): Io<FoundEntries> {
   const { names, top, scope, stampPart } = options;
   let unreadable = 0;
   const entries: Entry[] = [];

@@ -3,8 +3,9 @@
 import fs from "node:fs";
 import type { Identity } from "../core/identity.js";
 import type { Io } from "../core/io.js";
+import { isWindows } from "../core/system.js";
 import type { NativeSource } from "./native/calls.js";
-import { type Stat, statOfName, statOfOpen } from "./stat.js";
+import { type Stat, statOfOpen } from "./stat.js";
 import { closeNow, errnoOf, type Sys } from "./sys.js";
 
 /**
@@ -26,6 +27,8 @@ export interface Pinned {
   closeLate?: (fd: number) => void;
   /** Whether `fd` reads the entries of this directory, from the first one; `true` once. */
   takeReading?(): boolean;
+  /** Takes the stored name in place of the one it was asked by, which the system does not tell: for what is known by its path. */
+  respell?(directory: Pinned, name: string): void;
 }
 
 /** The pinned directory of a root. It is held while the root is open, so its `stat` can be outdated. */
@@ -39,8 +42,14 @@ export function* renew(sys: Sys, root: PinnedRoot): Io<void> {
   if (stat?.isDirectory() === true) root.stat = stat;
 }
 
-/** The path of `name` in a pinned directory. `name` is one component without slashes. */
-export const below = (directory: Pinned, name: string): string => `${directory.path}/${name}`;
+/**
+ * The path of `name` in a pinned directory, for a system call. `name` is one component without slashes.
+ * @throws EINVAL where Windows would take a name for a path: what a foreign file system lists there is not trusted
+ */
+export function below(directory: Pick<Pinned, "path">, name: string): string {
+  if (isWindows() && /[\\/]/.test(name)) throw notAName();
+  return `${directory.path}/${name}`;
+}
 
 /** Stats a name in a pinned directory without following a link; `undefined` if it does not exist. */
 export function* statBelow(sys: Sys, directory: Pinned, name: string): Io<Stat | undefined> {
@@ -62,8 +71,15 @@ export function* renameBelow(sys: Sys, from: NameIn, to: NameIn): Io<void> {
 }
 
 /** Like {@link below}, for names that need not be UTF-8. */
-export const entryPath = (directory: Pinned, name: string | Buffer): string | Buffer =>
-  typeof name === "string" ? below(directory, name) : Buffer.concat([Buffer.from(`${directory.path}/`), name]);
+export function entryPath(directory: Pick<Pinned, "path">, name: string | Uint8Array): string | Buffer {
+  if (typeof name === "string") return below(directory, name);
+  if (isWindows() && (name.includes(SLASH) || name.includes(BACKSLASH))) throw notAName();
+  return Buffer.concat([Buffer.from(`${directory.path}/`), name]);
+}
+
+const SLASH = 0x2f;
+const BACKSLASH = 0x5c;
+const notAName = (): Error => Object.assign(new Error("not a name"), { code: "EINVAL", syscall: "open" });
 
 /** Identity (device and inode) of an object, used as a lock key. */
 export const identity = (object: Pinned): Identity => object.stat.identity;
@@ -215,53 +231,6 @@ export class ProcHandles implements Handles {
       closeNow(fd);
       throw error;
     }
-  }
-}
-
-/**
- * Plain paths, with a no-follow check of each component: the real-path check for platforms without procfs. Links are
- * resolved and judged as on Linux, but a link swapped in between check and use is followed.
- */
-export class PathHandles implements Handles {
-  readonly engine = "real-path check";
-  readonly #sys: Sys;
-
-  constructor(sys: Sys) {
-    this.#sys = sys;
-  }
-
-  openRoot(realPath: string): PinnedRoot {
-    const stat = statOfName(realPath);
-    if (stat === undefined) throw Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "lstat" });
-    return { fd: -1, path: realPath, stat };
-  }
-
-  *enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
-    const path = entryPath(parent, name);
-    const stat = yield* this.#sys.lstat(path);
-    if (stat === undefined) return "missing";
-    // A name that is not UTF-8 cannot be part of a path string.
-    return stat.isDirectory() && typeof path === "string" ? { fd: -1, path, stat } : "not a directory";
-  }
-
-  *pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined> {
-    const path = entryPath(parent, name);
-    const stat = yield* this.#sys.lstat(path);
-    // A name that is not UTF-8 cannot be part of a path string.
-    return stat === undefined || typeof path !== "string" ? undefined : { fd: -1, path, stat };
-  }
-
-  *reopen(object: Pinned, flags: number): Io<number> {
-    const fd = yield* this.#sys.open(object.path, flags | O_NOFOLLOW | O_NONBLOCK);
-    try {
-      const now = yield* this.#sys.fstat(fd);
-      if (now.identity === identity(object)) return fd;
-    } catch (error) {
-      closeNow(fd);
-      throw error;
-    }
-    closeNow(fd);
-    throw Object.assign(new Error("replaced while it was opened"), { code: "ESTALE", syscall: "open" });
   }
 }
 

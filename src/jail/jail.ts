@@ -6,20 +6,18 @@ import type { PathRules, RelPath } from "../core/call/path.js";
 import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
 import type { SpellingRules } from "../core/ports/backend.js";
-import { isWindows } from "../core/system.js";
 import { settleWithin } from "../core/turns.js";
 import { realHostPath } from "../process/host-path.js";
-import { handlesFor, nativeFor } from "./engines.js";
+import { handlesFor, sysFor } from "./engines.js";
 import { Folding } from "./folding.js";
 import { type EngineName, type Handles, identity, type Pinned, type PinnedRoot, release } from "./handles.js";
 import { isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { pool } from "./pool.js";
 import { joinReserve, leaveReserve } from "./reserve.js";
-import { SharingSys } from "./sharing.js";
 import type { Locks } from "./staging/locks.js";
 import { Staging } from "./staging/staging.js";
 import { statOfName } from "./stat.js";
-import { closeNow, Sys } from "./sys.js";
+import { closeNow, type Sys } from "./sys.js";
 import { Walk } from "./walk/walk.js";
 import type { WalkOptions, WalkRoot } from "./walk/walk-options.js";
 
@@ -66,7 +64,8 @@ interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"
  * Not guaranteed: hard links made by someone with rights outside; mounts made inside by an administrator (directories
  * on another device are refused unless `crossDevice`, mounts of the same file system are not noticed); a directory
  * moved out of the root by someone entitled to while one call holds it. Elsewhere (macOS, Windows, Linux without
- * procfs) links are resolved and judged the same way, but one that is swapped during a call may be followed.
+ * procfs) links are resolved and judged the same way, but one that is swapped during a call may be followed: no content of what it leads
+ * to is read or changed where the system tells where an open file is (`native/where.ts`), its name and stat may be told.
  */
 export class Jail implements WalkRoot {
   readonly sys: Sys;
@@ -98,7 +97,7 @@ export class Jail implements WalkRoot {
     const unfit = unfitAsRoot(this.realPath);
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
     const usePool = options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath));
-    this.sys = new (isWindows() ? SharingSys : Sys)(usePool, nativeFor(options.engine));
+    this.sys = sysFor(options.engine, usePool, this.realPath);
     this.handles = handlesFor(options.engine, this.sys);
     this.warnings = othersMayReplace(this.realPath, ownUid())
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]

@@ -3,7 +3,8 @@
 import fs from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Io } from "../core/io.js";
-import { errnoOf, Sys } from "./sys.js";
+import { PlacedSys } from "./native/placed-sys.js";
+import { errnoOf } from "./sys.js";
 
 /** Between eight tries within 1.3 s. */
 const PAUSES_MS = [10, 20, 40, 80, 150, 300, 600];
@@ -13,7 +14,7 @@ const WRITABLE = 0o200;
 type Name = string | Buffer;
 
 /** The system calls of a root on Windows. What stays in use fails with EBUSY. */
-export class SharingSys extends Sys {
+export class SharingSys extends PlacedSys {
   override open(path: Name, flags: number, mode?: number): Io<number> {
     return retryShared(() => super.open(path, flags, mode), isBusy);
   }

@@ -17,11 +17,12 @@ import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import { isWindows } from "../../core/system.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { rawName } from "../../jail/directory.js";
-import { below, type Handles, PathHandles, type Pinned, ProcHandles, release } from "../../jail/handles.js";
+import { below, type Handles, type Pinned, ProcHandles, release } from "../../jail/handles.js";
 import { hasProcHandles } from "../../jail/mounts.js";
 import { isDead, ownIdentity, type ProcessIdentity } from "../../jail/staging/process-identity.js";
 import { purge } from "../../jail/staging/purge.js";
 import { errnoOf, quietly, Sys } from "../../jail/sys.js";
+import { PathHandles } from "../../jail/walk/path-handles.js";
 
 interface Emptied {
   readonly sys: Sys;

@@ -32,9 +32,13 @@ export async function doctor(context: CommandContext): Promise<number> {
   const findings = [
     nodeVersion(),
     await engine(context),
-    ...(isLinux()
-      ? [native("koffi", "the fast walk of the jail", "openat2 is not used; walks take more system calls")]
-      : []),
+    isLinux()
+      ? native("koffi", "the fast walk of the jail", "openat2 is not used; walks take more system calls")
+      : native(
+          "koffi",
+          "what is opened is asked where it is: races show no content from outside a root",
+          "another program that swaps directories and links in a root can make calls read and change content outside it",
+        ),
     native("lmdb", "drives on disk and the journal", "drives are in memory only, and there is no journal"),
     await sandbox(context),
     ...limits(),
@@ -66,7 +70,7 @@ async function engine({ cwd }: CommandContext): Promise<Finding> {
     const found = opened.roots[0]?.engine ?? "none";
     await opened.close();
     if (found === "real-path check") {
-      return { subject, state: "note", text: `${found}: races of other programs in a root are not held off here` };
+      return { subject, state: "note", text: `${found}: races of other programs in a root are not all held off here` };
     }
     return { subject, state: "ok", text: found };
   } catch (error) {

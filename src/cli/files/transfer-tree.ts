@@ -8,6 +8,8 @@ import { basename } from "node:path/posix";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, invalidInput, invalidPath } from "../../core/errors/texts.js";
 import { attempt } from "../../core/io.js";
+import { isWindows } from "../../core/system.js";
+import { isReachableName } from "../../path/grammar.js";
 import { type FilePlace, placeText } from "../arguments/files/options.js";
 import { EXIT } from "../context.js";
 import type { HeldFolder } from "../output/held-folder.js";
@@ -206,7 +208,9 @@ export const treeName = ({ root, path }: FilePlace): string => {
   return isPlainName(name) ? name : root;
 };
 
-const isPlainName = (name: string): boolean => name !== "" && name !== "." && name !== ".." && !/[/\\\0]/.test(name);
+/** On Windows a device, a stream and another spelling are none. */
+const isPlainName = (name: string): boolean =>
+  name !== "" && !/^\.\.?$|[/\\\0]/.test(name) && (!isWindows() || isReachableName(name, false));
 
 /** Works on all entries; a failure does not stop the others. */
 async function forEachEntry<One>(

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { syncDirectory } from "../../database/durable-files.js";
+import { NO_LINKS } from "../../jail/staging/rename.js";
 import { codeOf } from "../context.js";
 
 export interface NewFileOptions {
@@ -78,15 +79,12 @@ async function inodeOf(path: string): Promise<bigint | undefined> {
   }
 }
 
-/** Link is not supported by every file system. */
-const NO_LINKS = /^(EPERM|ENOSYS|ENOTSUP|EOPNOTSUPP)$/;
-
 /** Gives a name that nothing has, where the file system can tell. */
 async function giveName(draft: string, path: string): Promise<void> {
   try {
     await link(draft, path);
   } catch (error) {
-    if (!NO_LINKS.test(codeOf(error))) throw error;
+    if (!NO_LINKS.has(codeOf(error))) throw error;
     await rename(draft, path);
   }
 }

@@ -1,11 +1,14 @@
 // Gives a prepared entry a name that is free, and never overwrites.
 
 import type { Io } from "../../core/io.js";
+import { isWindows } from "../../core/system.js";
 import { CREATE } from "../handles.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../sys.js";
 
-/** Errors that mean that a file cannot have another hard link, here or at all. */
-export const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+/** Errors that mean that a file cannot have another hard link, here or at all. Windows says the last two of FAT and exFAT. */
+export const NO_LINKS: ReadonlySet<string> = new Set([
+  ...["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EISDIR", "UNKNOWN"],
+]);
 
 /** A prepared entry. */
 export interface PreparedEntry {
@@ -41,7 +44,10 @@ function* linkFile(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
   return true;
 }
 
-/** Where hard links are not supported: creates an empty file, which nobody else has, and replaces it. */
+/**
+ * Where hard links are not supported, and for directories on Windows, whose rename replaces any file and no directory: creates an
+ * empty file, which nobody else has, and replaces it.
+ */
 function* renameOverEmpty(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
   const create = function* () {
     closeNow(yield* sys.open(to, CREATE, 0o600));
@@ -51,6 +57,7 @@ function* renameOverEmpty(sys: Sys, from: string | Buffer, to: string): Io<boole
 
 /** Like {@link renameOverEmpty} for directories: rename replaces an empty directory, and no other. */
 export function* renameDirectory(sys: Sys, from: string | Buffer, to: string): Io<boolean> {
+  if (isWindows()) return yield* renameOverEmpty(sys, from, to);
   return yield* replaceNew({ sys, from, to }, sys.mkdir(to, 0o700), () => sys.rmdir(to));
 }
 

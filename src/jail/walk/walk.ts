@@ -4,7 +4,8 @@ import type { RelPath } from "../../core/call/path.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidPath, otherDevice, symlinkEscape } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
-import { isReservedName, MAX_SEGMENTS } from "../../path/grammar.js";
+import { isWindows } from "../../core/system.js";
+import { isReachableName, isReservedName, MAX_SEGMENTS } from "../../path/grammar.js";
 import { storedName } from "../directory.js";
 import { below, type Pinned, release, renew } from "../handles.js";
 import { errnoOf } from "../sys.js";
@@ -201,12 +202,18 @@ export class Walk {
     if (!this.#root.foldsCase) return token;
     const name = yield* storedName(this.#root.sys, parent, token, object);
     this.#refuseReserved(name, parent === this.#root.top);
+    object.respell?.(parent, name);
     return name;
   }
 
-  /** Below the top always as a directory would judge that folds of itself: nobody else needs such names. */
+  /**
+   * Below the top always as a directory would judge that folds of itself: nobody else needs such names. On Windows a name that no
+   * request may have is a device, a stream or another name's spelling, so a link may not have it either.
+   */
   #refuseReserved(name: string, top: boolean): void {
-    if (isReservedName(name, this.#root.foldsCase || !top)) throw invalidPath(this.#options.place, "reserved name");
+    const isReserved = isReservedName(name, this.#root.foldsCase || !top);
+    if (isReserved || (isWindows() && !isReachableName(name, top)))
+      throw invalidPath(this.#options.place, "reserved name");
   }
 
   /** `undefined` if the name is not, or no longer, a link. */

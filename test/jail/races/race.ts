@@ -25,6 +25,8 @@ export interface RaceOptions {
   readonly durationMs: number;
   /** Always as long as `durationMs`. */
   readonly isLong?: boolean;
+  /** So many calls, however long they take, instead of a time. */
+  readonly calls?: number;
   /** …and until this holds, but never longer than {@link LONGEST_MS}. */
   readonly until: (tally: Tally) => boolean;
 }
@@ -65,10 +67,12 @@ async function makeCalls(ground: {
   before: Snapshot;
 }): Promise<void> {
   const { arena, files, round, options, tally, before } = ground;
-  const maxCalls = round.maxCalls ?? Number.POSITIVE_INFINITY;
+  const maxCalls = Math.min(round.maxCalls ?? Number.POSITIVE_INFINITY, options.calls ?? Number.POSITIVE_INFINITY);
   const start = performance.now();
-  for (let elapsed = 0; elapsed < LONGEST_MS && tally.calls < maxCalls; elapsed = performance.now() - start) {
-    const isEnough = elapsed > options.durationMs || (options.isLong !== true && cameOften(tally));
+  const longest = options.calls === undefined ? LONGEST_MS : Number.POSITIVE_INFINITY;
+  for (let elapsed = 0; elapsed < longest && tally.calls < maxCalls; elapsed = performance.now() - start) {
+    const isEnough =
+      options.calls === undefined && (elapsed > options.durationMs || (options.isLong !== true && cameOften(tally)));
     if (isEnough && options.until(tally)) return;
     await makeCall(files, round, tally);
     round.repair?.(arena);

@@ -5,13 +5,14 @@ import { type Io, runIo, wait } from "../../../core/io.js";
 import type { Copied, CopyOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
+import { isWindows } from "../../../core/system.js";
 import { below, CREATE, entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
-import { isReservedName } from "../../../path/grammar.js";
+import { isReachableName, isReservedName } from "../../../path/grammar.js";
 import { refusalOf } from "../../path-policy.js";
 import type { Held } from "../../quota.js";
 import { reserve } from "../quota.js";
@@ -199,9 +200,10 @@ class Copying {
     const parent = descent.directory;
     const refusal = refusalOf(access, entry.below.slice(0, -1), name);
     if (refusal !== undefined) throw refusal;
-    // Names from other stores may contain anything.
-    const isUnsafe = entry.raw === undefined && /^\.{0,2}$|\/|\0/.test(name);
-    if (isUnsafe || isReservedName(name, jail.foldsCase)) throw invalidPath(access.place, "reserved name");
+    // Names from other stores may contain anything; on Windows some are paths, devices and streams.
+    const isUnsafe = /^\.{0,2}$|\/|\0/.test(name) || (isWindows() && !isReachableName(name, false));
+    if ((entry.raw === undefined && isUnsafe) || isReservedName(name, jail.foldsCase))
+      throw invalidPath(access.place, "reserved name");
     const path = entryPath(parent, entry.raw ?? name);
     if (entry.type === "file") {
       yield* this.#copyFile(entry, { fd: yield* jail.sys.open(path, CREATE, modeOfNew(entry)), path });
