@@ -30,7 +30,15 @@ export interface Ground {
   readonly file: (typeof CONFIG)["file"];
 }
 
-export function makeGround(): Ground {
+/** What not every system can make. */
+export interface Specials {
+  link(target: string, path: string): void;
+  pipe(path: string): void;
+}
+
+const SYSTEM: Specials = { link: symlinkSync, pipe: (path) => void execFileSync("mkfifo", [path]) };
+
+export function makeGround({ link, pipe }: Specials = SYSTEM): Ground {
   const folder = realpathSync(
     makeFolder({
       "config.json5": JSON.stringify(CONFIG),
@@ -51,13 +59,13 @@ export function makeGround(): Ground {
   );
   const work = join(folder, "work");
   mkdirSync(join(work, "in"));
-  symlinkSync("text.txt", join(work, "link.txt"));
-  symlinkSync("../text.txt", join(work, "sub/up.txt"));
-  symlinkSync("../outside", join(work, "out"));
-  symlinkSync("nowhere", join(work, "dangling"));
+  link("text.txt", join(work, "link.txt"));
+  link("../text.txt", join(work, "sub/up.txt"));
+  link("../outside", join(work, "out"));
+  link("nowhere", join(work, "dangling"));
   linkSync(join(work, "hard.txt"), join(work, "hard2.txt"));
   writeFileSync(join(folder, "outside/secret"), "");
-  execFileSync("mkfifo", [join(work, "pipe")]);
+  pipe(join(work, "pipe"));
   const roots = {
     work: { ...CONFIG.file.roots.work, path: work },
     kept: { ...CONFIG.file.roots.kept, path: join(folder, "kept") },

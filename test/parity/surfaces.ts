@@ -104,20 +104,30 @@ export const mcp: Surface = async (ground, calls, narrowed) => {
   const caps = join(ground.folder, "caps.json5");
   writeFileSync(caps, JSON.stringify(CAPS));
   const raw = await startRaw(["--config", ground.config, ...(narrowed ? ["--caps", caps] : [])]);
-  const outcomes = await inTurn(calls, async ({ operation, input }) => {
-    const name = operation.replace(":", "_");
-    // Lists are text for a model unless it asks for what other surfaces answer.
-    const { result } = await raw.call(name, name === "file_list" ? { ...(input as object), format: "json" } : input);
-    if (result.isError !== true) return { code: "OK", output: outputOf(name, input, result) };
-    const error = result._meta?.["venue-files/error"] as { errorCode: string; errorData: unknown };
-    return failed(error.errorCode, plainText(textOf(result), error.errorCode), error.errorData);
-  });
+  const outcomes = await inTurn(calls, (call) =>
+    outcomeOfTool(call, async (name, input) => (await raw.call(name, input)).result as ToolAnswer),
+  );
   await raw.process.stop();
   return outcomes;
 };
 
+type ToolAnswer = NonNullable<RawAnswer["result"]>;
+
+/** Makes a call by its tool. */
+export async function outcomeOfTool(
+  { operation, input }: ParityCall,
+  call: (name: string, input: unknown) => Promise<ToolAnswer>,
+): Promise<Outcome> {
+  const name = operation.replace(":", "_");
+  // Lists are text for a model unless it asks for what other surfaces answer.
+  const result = await call(name, name === "file_list" ? { ...(input as object), format: "json" } : input);
+  if (result.isError !== true) return { code: "OK", output: outputOf(name, input, result) };
+  const error = result._meta?.["venue-files/error"] as { errorCode: string; errorData: unknown };
+  return failed(error.errorCode, plainText(textOf(result), error.errorCode), error.errorData);
+}
+
 /** The output of the operation, put together from the places where a tool's answer has it. */
-function outputOf(name: string, input: unknown, answer: NonNullable<RawAnswer["result"]>): unknown {
+function outputOf(name: string, input: unknown, answer: ToolAnswer): unknown {
   if (answer.structuredContent !== undefined) return answer.structuredContent;
   const [block = {}] = answer.content;
   const rest = restOf(answer) as object | undefined;
