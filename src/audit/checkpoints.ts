@@ -1,7 +1,8 @@
 // Keeps the newest checkpoint of each chain of an audit file outside it, so that a cut at its end is noticed.
 
-import { mkdir, readdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceWhole } from "../database/durable-files.js";
 import { type Checkpoint, hashOfLine } from "./chain.js";
 
 /** The kept checkpoint of a chain. */
@@ -63,10 +64,7 @@ export class CheckpointStore {
 
   async #save(kept: KeptChain): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const path = this.#path(kept.chain);
-    const staged = `${path}.new`;
-    await writeFile(staged, JSON.stringify(kept), { mode: 0o600 });
-    await rename(staged, path);
+    await replaceWhole(this.#path(kept.chain), JSON.stringify(kept), { durable: false });
   }
 
   #path(chain: string): string {

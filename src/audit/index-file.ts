@@ -1,7 +1,8 @@
 // Opens the files of an audit for reading, each with its index, which is kept in the state directory.
 
-import { type FileHandle, mkdir, open, readdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceWhole } from "../database/durable-files.js";
 import { BlockIndex } from "./block-index.js";
 import { hashOfLine } from "./chain.js";
 import { listLogFiles } from "./verify.js";
@@ -118,14 +119,10 @@ export class AuditIndexes {
   /** A failure costs time at the next start and nothing else. */
   async #save(key: string, index: BlockIndex): Promise<void> {
     if (this.#folder === undefined) return;
-    const path = join(this.#folder, `${key}.index`);
     try {
       await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      await writeFile(`${path}.new`, index.encode(), { mode: 0o600 });
-      await rename(`${path}.new`, path);
-    } catch {
-      await unlink(`${path}.new`).catch(() => {});
-    }
+      await replaceWhole(join(this.#folder, `${key}.index`), index.encode(), { durable: false });
+    } catch {}
   }
 }
 

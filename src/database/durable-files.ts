@@ -1,6 +1,8 @@
 // Writes to files that have to survive a crash.
 
-import { type FileHandle, open } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { isWindows } from "../core/system.js";
 
 /** Windows flushes no directories: NTFS logs their names. */
@@ -21,6 +23,23 @@ export async function syncDirectory(path: string, flags: string | number = "r"):
   } finally {
     await handle?.close();
   }
+}
+
+/**
+ * Writes a file whole, mode 0600, or leaves what was there.
+ * @param durable it is on the disk when this resolves
+ * @throws the system's error
+ */
+export async function replaceWhole(path: string, content: string | Uint8Array, { durable }: { durable: boolean }) {
+  const draft = `${path}.${randomBytes(6).toString("hex")}.new`;
+  try {
+    await writeFile(draft, content, { flag: "wx", mode: 0o600, flush: durable });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  if (durable) await syncDirectory(dirname(path));
 }
 
 /** Writes all of the bytes, from a position on. @throws the system's error */

@@ -1,13 +1,12 @@
 // The venue's side of WebDAV: settings, facts of roots, and a file for the properties of clients.
 
-import { randomBytes } from "node:crypto";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
-import { syncDirectory } from "../../database/durable-files.js";
+import { replaceWhole } from "../../database/durable-files.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { DavFile, HttpDav } from "../../surfaces/http/host.js";
 import type { VenueHostOptions } from "../venue.js";
@@ -61,16 +60,7 @@ function propertyFile(config: VenueConfig, env: Environment, log: Log): DavFile 
       }
     },
     async write(text) {
-      const path = join(openState(config, env, "webdav"), PROPERTIES);
-      const fresh = `${path}.${randomBytes(6).toString("hex")}`;
-      try {
-        await writeFile(fresh, text, { flag: "wx", mode: 0o600, flush: true });
-        await rename(fresh, path);
-        await syncDirectory(dirname(path));
-      } catch (error) {
-        await rm(fresh, { force: true });
-        throw error;
-      }
+      await replaceWhole(join(openState(config, env, "webdav"), PROPERTIES), text, { durable: true });
     },
     async setAside() {
       const path = join(stateDirOf(config, env), PROPERTIES);
