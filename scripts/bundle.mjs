@@ -23,7 +23,8 @@ const CORE = ["venue/start/open-venue", "surfaces/mcp/stdio", "cli/mcp/mcp"];
 /** What must start with little more than it needs. */
 const SMALL = [
   ...["cli/main", "drive/index", "surfaces/acp/index", "backend-suite/index"],
-  ...["cli/files/complete", "cli/help/help", "cli/help/files", "cli/help/completion", "cli/checks/health"],
+  ...["cli/commands/all", "cli/arguments/find-command", "cli/arguments/read", "cli/help/help", "cli/help/completion"],
+  ...["cli/files/complete", "cli/checks/health"],
   ...["cli/load-config", "cli/tokens/key"],
 ];
 
