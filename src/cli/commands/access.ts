@@ -1,9 +1,10 @@
 // The commands on links, access tokens, approvals and locks of a running venue.
 
 import type { WantedAccess } from "../access/access.js";
-import type { RunningTarget } from "../access/running-calls.js";
+import type { Desk, RunningTarget } from "../access/running-calls.js";
 import { UsageError } from "../arguments/options.js";
 import { reachOf } from "../arguments/remote.js";
+import type { CommandContext } from "../context.js";
 import { command, type Line, type Options, type Values } from "./command.js";
 import {
   CAPS,
@@ -55,7 +56,19 @@ function wantedOf(line: Line<typeof RIGHTS>): WantedAccess {
   return { label, capabilities, capsFile, lifetimeSeconds: lifetimeOf(lifetime), json };
 }
 
-const load = () => import("../access/access.js");
+type AccessModule = typeof import("../access/access.js");
+
+/** Loads the code, and works at the venue that the options name. @throws UsageError */
+async function atDesk(
+  values: Values<typeof PLACE>,
+  context: CommandContext,
+  work: (access: AccessModule, desk: Desk) => Promise<number>,
+): Promise<number> {
+  const target = targetOf(values);
+  const access = await import("../access/access.js");
+  return access.atDesk(target, context, (desk) => work(access, desk));
+}
+
 const EXITS = "0 done, 1 refused by the venue, 64 usage, 66 file not readable, 69 no venue runs, 78 configuration";
 
 const link = command({
@@ -67,13 +80,12 @@ Without rights it signs in as you.`,
   example: "venue-files link --with file://docs/ --can crud/read --for 8h --label Ada",
   exits: EXITS,
   async run(line, context) {
-    const [target, wanted] = [targetOf(line.values), wantedOf(line)];
-    const { atDesk, issue } = await load();
-    return atDesk(target, context, (desk) => issue("link", wanted, desk));
+    const wanted = wantedOf(line);
+    return atDesk(line.values, context, (access, desk) => access.issue("link", wanted, desk));
   },
 });
 
-const issueToken = command({
+const issue = command({
   usage: `token issue (--with RESOURCE --can ABILITY)… [--for 1h] [--label TEXT]
                         [--config FILE | --url URL [--token FILE]]`,
   text: `Prints an access token of a running venue, once. It may do what is given and what its maker may do at the time;
@@ -82,14 +94,13 @@ for an hour by default.`,
   example: "TOKEN=$(venue-files token issue --with file://docs/ --can crud/read --label indexer)",
   exits: EXITS,
   async run(line, context) {
-    const [target, wanted] = [targetOf(line.values), wantedOf(line)];
+    const wanted = wantedOf(line);
     if (wanted.capabilities.length === 0 && wanted.capsFile === undefined) {
       throw new UsageError(
         "'token issue' needs what the token may do: --with file://docs/ --can crud/read, or --caps FILE",
       );
     }
-    const { atDesk, issue } = await load();
-    return atDesk(target, context, (desk) => issue("token", wanted, desk));
+    return atDesk(line.values, context, (access, desk) => access.issue("token", wanted, desk));
   },
 });
 
@@ -100,11 +111,7 @@ It shows no secret.`,
   options: TARGET,
   example: "venue-files token ls",
   exits: EXITS,
-  async run({ values }, context) {
-    const target = targetOf(values);
-    const { atDesk, listTokens } = await load();
-    return atDesk(target, context, (desk) => listTokens(values.json, desk));
-  },
+  run: ({ values }, context) => atDesk(values, context, (access, desk) => access.listTokens(values.json, desk)),
 });
 
 const revoke = command({
@@ -114,14 +121,11 @@ const revoke = command({
   options: { keep: { ...FLAG, text: "end themselves alone" }, ...TARGET },
   example: "venue-files token revoke 4f6b1c0de2a94b7f8a3c5d6e7f809112",
   exits: EXITS,
-  async run({ values, words: ids }, context) {
-    const target = targetOf(values);
-    const { atDesk, revokeTokens } = await load();
-    return atDesk(target, context, (desk) => revokeTokens(ids, values.keep, desk));
-  },
+  run: ({ values, words: ids }, context) =>
+    atDesk(values, context, (access, desk) => access.revokeTokens(ids, values.keep, desk)),
 });
 
-const approve = command({
+const approvals = command({
   usage: "approvals [--json] [--config FILE | --url URL [--token FILE]]",
   text: `Shows calls that wait for a person (root option 'approve'), each with the difference it would make.
 At a terminal it stays and asks about each: the code that is shown allows it once, n denies it. Elsewhere it lists
@@ -129,11 +133,7 @@ them and ends.`,
   options: TARGET,
   example: "venue-files approvals",
   exits: EXITS,
-  async run({ values }, context) {
-    const target = targetOf(values);
-    const { atDesk, approvals } = await load();
-    return atDesk(target, context, (desk) => approvals(values.json, desk));
-  },
+  run: ({ values }, context) => atDesk(values, context, (access, desk) => access.approvals(values.json, desk)),
 });
 
 const locks = command({
@@ -143,11 +143,7 @@ and until when.`,
   options: TARGET,
   example: "venue-files lock ls",
   exits: EXITS,
-  async run({ values }, context) {
-    const target = targetOf(values);
-    const { atDesk, listLocks } = await load();
-    return atDesk(target, context, (desk) => listLocks(values.json, desk));
-  },
+  run: ({ values }, context) => atDesk(values, context, (access, desk) => access.listLocks(values.json, desk)),
 });
 
 const drop = command({
@@ -158,14 +154,10 @@ refused when it saves.`,
   options: PLACE,
   example: "venue-files lock drop 4f6b1c0de2a94b7f",
   exits: EXITS,
-  async run({ values, words: ids }, context) {
-    const target = targetOf(values);
-    const { atDesk, dropLocks } = await load();
-    return atDesk(target, context, (desk) => dropLocks(ids, desk));
-  },
+  run: ({ values, words: ids }, context) => atDesk(values, context, (access, desk) => access.dropLocks(ids, desk)),
 });
 
 export const ACCESS = {
-  ...{ link, "token issue": issueToken, "token ls": list, "token revoke": revoke },
-  ...{ approvals: approve, "lock ls": locks, "lock drop": drop },
+  ...{ link, "token issue": issue, "token ls": list, "token revoke": revoke },
+  ...{ approvals, "lock ls": locks, "lock drop": drop },
 };
