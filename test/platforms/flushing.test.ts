@@ -17,6 +17,13 @@ beforeEach(() => {
       throw Object.assign(new Error("not permitted"), { code: "EPERM", syscall: "fsync" });
     await fsync(fd);
   });
+  // The rename of Windows has a directory replace a file.
+  const { renameSync } = fs;
+  jest.spyOn(fs, "renameSync").mockImplementation((from, to) => {
+    const found = fs.lstatSync(to, { throwIfNoEntry: false });
+    if (found?.isFile() === true && fs.lstatSync(from).isDirectory()) fs.unlinkSync(to);
+    renameSync(from, to);
+  });
   restore = simulateSystem("win32");
 });
 afterEach(() => {
