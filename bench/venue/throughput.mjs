@@ -51,45 +51,27 @@ const META = Object.fromEntries(
     ["clientCapabilities", {}],
   ].map(([name, value]) => [`io.modelcontextprotocol/${name}`, value]),
 );
-/** What its request has besides, by revision: headers, and the `_meta` of what is served without the SDK and by it. */
+/** What its request has besides, by revision. */
 const REVISIONS = {
-  "2025-11-25": { headers: {}, plain: {}, traced: { _meta: {} } },
-  "2026-07-28": {
-    headers: { "mcp-method": "tools/call", "mcp-name": TOOL.name },
-    plain: { _meta: META },
-    traced: { _meta: { ...META, traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" } },
-  },
+  "2025-11-25": { more: {}, meta: {} },
+  "2026-07-28": { more: { "mcp-method": "tools/call", "mcp-name": TOOL.name }, meta: { _meta: META } },
 };
 
-/** Calls per second of a tool over MCP by HTTP, beside those that the SDK serves in the same venue. */
+/** Calls per second of a tool over MCP by HTTP. */
 export async function measureToolCalls(folder, revision, { rounds, seconds, warmUpSeconds }) {
   const venue = await serveFile(folder);
-  const { headers: more, plain, traced } = REVISIONS[revision];
+  const { more, meta } = REVISIONS[revision];
   const accept = "application/json, text/event-stream";
   const headers = { ...HEADERS, accept, "mcp-protocol-version": revision, ...more };
-  const requestOf = (meta) => ({
-    ...{ path: "/mcp", headers },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...TOOL, ...meta } }),
-  });
-  const ways = { ours: requestOf(plain), bySdk: requestOf(traced) };
-  const results = { ours: [], bySdk: [] };
-  for (const [way, request] of Object.entries(ways)) {
-    const answer = await fetch(`${venue.url}/mcp`, { method: "POST", headers: request.headers, body: request.body });
-    const text = await answer.text();
-    if (!text.includes('"size":5')) throw new Error(`Wrong answer, ${way}: ${text}`);
-    await fire(venue.url, warmUpSeconds, request);
-  }
-  for (let round = 0; round < rounds; round += 1) {
-    for (const [way, request] of Object.entries(ways)) results[way].push(await fire(venue.url, seconds, request));
-  }
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...TOOL, ...meta } });
+  const text = await (await fetch(`${venue.url}/mcp`, { method: "POST", headers, body })).text();
+  if (!text.includes('"size":5')) throw new Error(`Wrong answer: ${text}`);
+  const request = { path: "/mcp", headers, body };
+  await fire(venue.url, warmUpSeconds, request);
+  const results = [];
+  for (let round = 0; round < rounds; round += 1) results.push(await fire(venue.url, seconds, request));
   await venue.stop();
-  const ratios = results.ours.map(({ perSecond }, round) => perSecond / results.bySdk[round].perSecond);
-  return {
-    connections: CONNECTIONS,
-    ours: medianOf(results.ours),
-    bySdk: medianOf(results.bySdk),
-    ratio: middleOf(ratios),
-  };
+  return medianOf(results);
 }
 
 const INVOKE = { path: "/api/v1/invoke", headers: HEADERS, body: REQUEST };

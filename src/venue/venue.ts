@@ -15,10 +15,10 @@ import type {
   HttpLimits,
   HttpMetrics,
   Login,
-  McpHandler,
   OperatorStatus,
 } from "../surfaces/http/host.js";
 import type { HttpAddress, HttpSurface, HttpSurfaceOptions, ListenTarget } from "../surfaces/http/surface.js";
+import type { McpEndpoint } from "../surfaces/mcp/http.js";
 import { packageVersion } from "../version.js";
 import type { VenueAssets } from "./assets/assets.js";
 import { parseAssetReference } from "./assets/id.js";
@@ -73,7 +73,7 @@ export interface VenueHostOptions {
   /** Roots and tokens, for the operator's status. Absent: none. */
   readonly overview?: () => Pick<OperatorStatus, "roots" | "tokens">;
   /** Creates the MCP endpoint, at its first request. Absent: there is none. */
-  readonly mcp?: (venue: VenueHost) => Promise<McpHandler>;
+  readonly mcp?: (venue: VenueHost) => Promise<McpEndpoint>;
   readonly clock?: Clock;
 }
 
@@ -267,21 +267,17 @@ const invokerOf =
   };
 
 /** Creates the handler at the first request; a failure is not cached, so the next request tries again. */
-function lazily(make: (venue: VenueHost) => Promise<McpHandler>, venue: VenueHost): McpHandler {
-  let made: Promise<McpHandler> | undefined;
-  let handler: McpHandler | undefined;
+function lazily(make: (venue: VenueHost) => Promise<McpEndpoint>, venue: VenueHost): McpEndpoint {
+  let made: Promise<McpEndpoint> | undefined;
   return {
-    async serve(request, context) {
+    async serve(request) {
       made ??= make(venue);
-      try {
-        handler = await made;
-      } catch (error) {
+      const handler = await made.catch((error: unknown) => {
         made = undefined;
         throw error;
-      }
-      return handler.serve(request, context);
+      });
+      return handler.serve(request);
     },
-    call: (headers, context, hangUp) => handler?.call?.(headers, context, hangUp),
   };
 }
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { aborted } from "../../src/core/errors/texts.js";
-import type { McpHandler } from "../../src/surfaces/http/host.js";
+import type { McpEndpoint } from "../../src/surfaces/mcp/http.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
 import { DID, memoryAssets } from "../surfaces/http/fixture.js";
 import { type FakeOperation, fakeAdapter, gate } from "./catalogue/fake-adapter.js";
@@ -138,7 +138,7 @@ describe("closing", () => {
     const mcp = async () => ({
       serve: async () => {
         started.open(1);
-        return new Response(new ReadableStream());
+        return { status: 200, message: new Promise<never>(() => {}) };
       },
     });
     const venue = venueOf({}, { mcp, http: { timeouts: { closeMs: 20 } } });
@@ -162,7 +162,7 @@ describe("closing", () => {
         mcp: async () => ({
           serve: async () => {
             started.open(1);
-            return new Response(new ReadableStream());
+            return { status: 200, message: new Promise<never>(() => {}) };
           },
         }),
         http: { timeouts: { closeMs: 321 } },
@@ -237,7 +237,7 @@ describe("the MCP endpoint", () => {
       {
         mcp: async (host) => {
           made.push(host);
-          return { serve: async () => new Response("mcp") };
+          return { serve: async () => ({ status: 200, message: {} }) };
         },
       },
     );
@@ -245,14 +245,14 @@ describe("the MCP endpoint", () => {
     expect(await statusOf(url)).toBe(200);
     expect(made).toEqual([]);
     await Promise.all([post(url), post(url)]);
-    expect(await (await post(url)).text()).toBe("mcp");
+    expect(await (await post(url)).text()).toBe("{}");
     expect(made).toEqual([venue]);
   });
 
   test("that could not be made is made again", async () => {
-    const attempts: Promise<McpHandler>[] = [
+    const attempts: Promise<McpEndpoint>[] = [
       Promise.reject(new Error("no")),
-      Promise.resolve({ serve: async () => new Response("mcp") }),
+      Promise.resolve({ serve: async () => ({ status: 200, message: {} }) }),
     ];
     attempts[0]?.catch(() => {});
     const venue = venueOf({}, { mcp: () => attempts.shift() ?? Promise.reject(new Error("again")) });

@@ -7,8 +7,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import { FOLDER_SETS } from "../../path/pattern-sets.js";
 import type { ClientRoots } from "../../surfaces/mcp/client-roots.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
-import type { HostAfterRoots } from "../../surfaces/mcp/late-host.js";
-import { serveMcpStdio } from "../../surfaces/mcp/stdio.js";
+import { type HostAfterRoots, serveMcpStdio } from "../../surfaces/mcp/stdio.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
 import { rootsWithSecrets, touchesSecrets } from "../../venue/start/state/secrets.js";
@@ -47,7 +46,7 @@ export async function mcp(command: McpCommand, context: CommandContext): Promise
     const host = command.within === undefined ? run.open(config) : run.openLater(config, command.within);
     const given = await host;
     if (stdin.isTTY) stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
-    const onError = ({ message }: Error) => stderr.write(`MCP: ${reasonOf(message)}\n`);
+    const onError = ({ message }: Error) => stderr.write(`MCP: ${escapeText(message)}\n`);
     let isUsed = false;
     stdin.once("data", () => {
       isUsed = true;
@@ -171,7 +170,3 @@ class McpRun {
 
 const exposure = (root: string): string =>
   `root '${root}' holds keys and tokens of venue-files, which the client can read: whoever has them can act as you. Serve another folder`;
-
-/** One line per connection error; for a message that is not JSON-RPC the SDK returns pages of validation errors. */
-const reasonOf = (message: string): string =>
-  message.startsWith("[") ? "a message was ignored, it is not JSON-RPC" : escapeText(message);

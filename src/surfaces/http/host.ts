@@ -1,9 +1,6 @@
 // The port between the HTTP surface and the venue.
 
-import type { IncomingHttpHeaders } from "node:http";
 import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
-import type { Abortable } from "../../core/call/scope.js";
-import type { MemoryLease } from "../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";
 import type { VenueEvents } from "../../core/ports/changes/event-reader.js";
@@ -12,6 +9,7 @@ import type { CallerJobs, RecordedJob, Submission } from "../../core/ports/job.j
 import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import type { FileTransfers, TicketRequest } from "../../core/ports/transfer.js";
+import type { McpEndpoint } from "../mcp/http.js";
 
 /** An operation as clients see it. */
 export interface OperationListing {
@@ -50,27 +48,6 @@ export interface HttpLimits {
   readonly inlineWaitMs: number;
   /** The same with `wait`. */
   readonly maxWaitMs: number;
-}
-
-/** The caller, body and memory of a request to `/mcp`. */
-export interface McpContext {
-  readonly caller: Caller;
-  /** The body, parsed as strict JSON; absent for methods without one. */
-  readonly parsedBody?: unknown;
-  /** Memory lease of the request and its response. */
-  readonly memory: MemoryLease;
-}
-
-/** The MCP endpoint. */
-export interface McpHandler {
-  /** Serves a web-standard request, whose signal is aborted when the client disconnects. */
-  serve(request: Request, context: McpContext): Promise<Response>;
-  /**
-   * Answers what needs no more than a message: a plain call of a tool.
-   * @param hangUp gives a signal that is aborted when the client disconnects
-   * @returns the message; `undefined`: {@link serve} the request
-   */
-  call?(headers: IncomingHttpHeaders, context: McpContext, hangUp: () => Abortable): Promise<object> | undefined;
 }
 
 /** Whom a request counts against: an authenticated caller, or without `did` an address. */
@@ -265,5 +242,5 @@ export interface HttpHost {
   logInternal(error: unknown, requestId: string): void;
   readonly log: Log;
   /** Absent: there is no `/mcp`. */
-  readonly mcp?: McpHandler;
+  readonly mcp?: McpEndpoint;
 }

@@ -1,7 +1,6 @@
 // Converts job results into MCP tool results (content, structuredContent, _meta). Long texts come here already cut:
 // operations cut them as they render them (`ops/content/cut-to-budget.ts`).
 
-import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { ContentBytes } from "../../core/content-bytes.js";
 import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
@@ -9,6 +8,7 @@ import type { JsonObject, OperationMetadata, Rendering } from "../../core/ports/
 import { isObject } from "../../core/unknown.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import { failureContent } from "./failure.js";
+import type { ContentBlock, ToolResult } from "./wire.js";
 
 const RESULT = "venue-files/result";
 const ERROR = "venue-files/error";
@@ -33,7 +33,7 @@ export function answer(
   tool: OperationMetadata,
   output: unknown,
   call: AnsweredCall & { readonly input: unknown },
-): CallToolResult {
+): ToolResult {
   const errorCode = errorCodeOf(output);
   if (errorCode !== undefined) {
     const errorText = tool.renderError?.(output) ?? JSON.stringify(output);
@@ -69,7 +69,7 @@ function rendered(render: NonNullable<OperationMetadata["render"]>, output: unkn
 /**
  * A failed tool call. Without `structuredContent`: official clients validate it against the output schema even here.
  */
-export function failure(error: FileAdapterError, tool: OperationMetadata, call: AnsweredCall): CallToolResult {
+export function failure(error: FileAdapterError, tool: OperationMetadata, call: AnsweredCall): ToolResult {
   return {
     isError: true,
     content: failureContent(error, tool),
@@ -87,7 +87,7 @@ function asJson(output: unknown): { readonly json: string; readonly value: unkno
   }
 }
 
-/** The protocol knows objects alone: others are sent as `result`, as the SDKs do. */
+/** The protocol knows objects alone: others are sent as `result`, as official servers do. */
 const isWrapped = ({ type }: JsonObject): boolean => typeof type === "string" && type !== "object";
 
 /** The output schema as lists of tools show it. One without a single type may hold for what is wrapped. */

@@ -1,9 +1,9 @@
 // Asks a client for its roots, between the handshake and the first call. Judges nothing: the folders are checked where
 // the venue is opened.
 
-import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { isObject } from "../../core/unknown.js";
+import { fieldsOf, isObject } from "../../core/unknown.js";
 import type { LineTransport } from "./line-transport.js";
+import type { Message } from "./wire.js";
 
 /** Answer of a client to `roots/list`. */
 export interface ClientRoots {
@@ -26,7 +26,7 @@ export interface Patience {
   readonly ended: Promise<void>;
 }
 
-/** Id of the one request of ours on a connection; the SDK counts its own in numbers. */
+/** Id of the question; those to users are counted in numbers. */
 const ID = "venue-files/roots";
 
 /**
@@ -37,7 +37,7 @@ const ID = "venue-files/roots";
  */
 export async function askForRoots(
   transport: LineTransport,
-  first: JSONRPCMessage,
+  first: Message,
   { answerMs, ended }: Patience,
 ): Promise<ClientRoots> {
   if (!("method" in first) || first.method !== "initialize")
@@ -71,7 +71,7 @@ function answerOf(transport: LineTransport): Promise<ClientRoots> {
         return false;
       }
       if (!isAsked || message.id !== ID) return false;
-      resolve("result" in message ? parseRoots(message.result) : noRoots("it answered with an error"));
+      resolve("result" in message ? parseRoots(fieldsOf(message.result)) : noRoots("it answered with an error"));
       return true;
     };
   });

@@ -1,8 +1,7 @@
 // Calls that continue when their connection ends, and are cancelled by notification only.
 
 import type { Caller } from "../../core/call/caller.js";
-
-type RequestId = string | number;
+import type { RequestId } from "./wire.js";
 
 /** A call that outlives the connection it came by. */
 export interface DetachedCall {

@@ -1,11 +1,11 @@
 // Failed tool calls. Many hosts show models nothing but `content`, so whatever helps stands there.
 
-import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { fitTokens } from "./token-estimate.js";
+import type { ContentBlock } from "./wire.js";
 
 const MAX_TOKENS = 75;
 const MAX_NEAREST_CHARS = 600;
@@ -14,7 +14,7 @@ const MAX_NEAREST_CHARS = 600;
  * The content of a failed call: the text and the code, then what helps to mend the call. The tools of a profile answer
  * as the system they imitate, with the text alone.
  */
-export function failureContent(error: FileAdapterError, tool: OperationMetadata): CallToolResult["content"] {
+export function failureContent(error: FileAdapterError, tool: OperationMetadata): ContentBlock[] {
   if (tool.isVerbatim === true) return [text(error.message)];
   const code = ` [${error.code}]`;
   const said = fitTokens(phrase(error.sentence, wordingOf(tool)), MAX_TOKENS, code);

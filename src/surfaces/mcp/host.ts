@@ -35,20 +35,24 @@ export interface ToolInput {
   readonly root?: string;
 }
 
-/** The part of the venue that the MCP surface uses. */
-export interface McpHost {
+/** The part of a host that the handshake needs. */
+export interface Greeting {
   /** Implementation info returned by `initialize`. */
   readonly serverInfo: { readonly name: string; readonly title?: string; readonly version: string };
   /** Instructions for the model about the server as a whole. */
   readonly instructions: string;
+  /** Whether a root may ask the user of a client that can be asked. */
+  readonly asksUsers?: boolean;
+}
+
+/** The part of the venue that the MCP surface uses. */
+export interface McpHost extends Greeting {
   /** The operations offered as tools; unavailable ones are found by name but not listed. */
   readonly tools: readonly OperationMetadata[];
   /** A tool as it is listed. Absent: as it is. */
   advertised?(tool: OperationMetadata): OperationMetadata;
   /** Time a tool call waits for its job, in milliseconds; `undefined`: until the job ends by its own deadline. */
   readonly maxWaitMs: number | undefined;
-  /** Whether a root may ask the user of a client that can be asked. */
-  readonly asksUsers?: boolean;
   /** Takes the user's answer to a question. @returns the approval to repeat the call with */
   answer?(token: string, answer: "allowed" | "denied" | "dismissed", ucans: unknown): string | undefined;
   /** Translates the arguments of a call of a tool. Absent: they are the input. */

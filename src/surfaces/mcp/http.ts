@@ -1,28 +1,48 @@
 // MCP over streamable HTTP, stateless: each request stands alone.
 
 import type { IncomingHttpHeaders } from "node:http";
-import {
-  type CallToolResult,
-  createMcpHandler,
-  type McpRequestContext,
-  SERVER_INFO_META_KEY,
-} from "@modelcontextprotocol/server";
 import type { Caller } from "../../core/call/caller.js";
 import type { Abortable } from "../../core/call/scope.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { isObject } from "../../core/unknown.js";
 import { DetachedCalls } from "./detached-calls.js";
 import type { McpHost } from "./host.js";
-import { formsOf, type PlainCall, type PlainClient, plainCall } from "./plain-call.js";
-import { createMcpServer } from "./server.js";
-import { createToolCalls, internalFault, RequestFault } from "./tool-calls.js";
+import { formsOf, Refusal, type Route, routeOf, SERVER_ERROR } from "./http-route.js";
+import { isServed, Methods } from "./methods.js";
+import {
+  INTERNAL_ERROR,
+  isRequestId,
+  METHOD_NOT_FOUND,
+  metaOf,
+  type Notification,
+  type Request,
+  RequestFault,
+  type RequestId,
+} from "./wire.js";
 
 /** An authenticated HTTP request to the MCP endpoint. */
-export interface McpExchange {
+export interface McpRequest {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
   readonly caller: Caller;
-  readonly parsedBody?: unknown;
-  /** Memory accounting for the request and its answer; absent if unlimited. */
-  readonly memory?: MemoryLease;
+  /** The body of a POST, parsed as strict JSON. */
+  readonly body: unknown;
+  /** Memory accounting for the request and its answer. */
+  readonly memory: MemoryLease;
+  /** Gives a signal that is aborted when the client disconnects. */
+  hangUp(): Abortable;
+  /** Sends what comes before the answer, which makes a stream of the response. */
+  note(message: object): void;
+}
+
+/** What is answered to a request. */
+export interface McpAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The message, or a batch of them; absent: none. */
+  readonly message?: object | Promise<object>;
+  /** Notes may come before the message. */
+  readonly isNoted?: boolean;
 }
 
 /** Where the endpoint reports what went wrong. */
@@ -35,136 +55,80 @@ export interface McpReports {
 
 /** The stateless streamable HTTP endpoint. */
 export interface McpEndpoint {
-  serve(request: Request, exchange: McpExchange): Promise<Response>;
-  /**
-   * Answers a request that is nothing but a call of a tool, at a fifth of the time that the SDK takes.
-   * @param hangUp gives a signal that is aborted when the client disconnects
-   * @returns the JSON-RPC message; `undefined`: {@link serve} the request
-   */
-  call(headers: IncomingHttpHeaders, exchange: McpExchange, hangUp: () => Abortable): Promise<object> | undefined;
+  serve(request: McpRequest): Promise<McpAnswer>;
 }
 
-/** Most kinds of clients that are remembered, and characters of what one tells of itself. */
-const MAX_CLIENTS = 100;
-const MAX_CLIENT_CHARS = 1000;
-
 /**
- * Creates the endpoint. Each request stands alone: what the SDK serves gets a server of its own, bound to its caller.
+ * Creates the endpoint.
  * @param hostFor returns the MCP host as seen by a caller
  */
-export function createMcpEndpoint(
-  hostFor: (caller: Caller) => McpHost,
-  { onError, onRefusal }: McpReports,
-): McpEndpoint {
+export function createMcpEndpoint(hostFor: (caller: Caller) => McpHost, reports: McpReports): McpEndpoint {
   const calls = new DetachedCalls();
-  /** What clients tell of themselves and the SDK has accepted. */
-  const accepted = new Set<string>();
-  const accept = ({ text }: PlainClient): void => {
-    if (text.length > MAX_CLIENT_CHARS) return;
-    if (accepted.size >= MAX_CLIENTS) accepted.clear();
-    accepted.add(text);
-  };
-  const call = async (
-    { id, name, args, client }: PlainCall,
-    { caller, memory }: McpExchange,
-    hangUp: () => Abortable,
-  ): Promise<object> => {
-    const host = hostFor(caller);
-    const detached = client === undefined ? calls.start(caller, id) : undefined;
-    try {
-      const request = { id, name, args, signal: detached?.signal ?? hangUp(), ended: detached?.end };
-      const result = await createToolCalls(host, () => memory).call(request);
-      return { result: client === undefined ? result : modernResult(result, host), jsonrpc: "2.0", id };
-    } catch (error) {
-      // Nothing was started.
-      detached?.end();
-      const { code, message } = error instanceof RequestFault ? error : internalFault(host, error);
-      return { jsonrpc: "2.0", id, error: { code, message } };
-    }
-  };
-  const serve = async (request: Request, { caller, memory, parsedBody }: McpExchange): Promise<Response> => {
-    // The SDK reports the mistakes of clients and its own faults alike; only the status of the response tells them apart.
-    let reported: Error[] | undefined = [];
-    const detached = {
-      start: (id: string | number) => calls.start(caller, id),
-      cancel: (id: string | number) => calls.cancel(caller, id),
-    };
-    const create = ({ era }: McpRequestContext) =>
-      createMcpServer(hostFor(caller), { memoryOf: () => memory, ...(era === "legacy" ? { detached } : {}) });
-    const { fetch } = createMcpHandler(create, {
-      onerror: (error) => (reported === undefined ? onError(error) : reported.push(error)),
-    });
-    const forms = formsOf(request.headers.get("accept") ?? undefined);
-    // The SDK refuses whoever does not take both, and answers the revisions of 2025 by events alone.
-    if (forms.json) request.headers.set("accept", "application/json, text/event-stream");
-    const answer = await fetch(request, parsedBody === undefined ? {} : { parsedBody });
-    const response = forms.json ? await inOnePiece(answer, parsedBody, forms.events) : answer;
-    const isRefused = response.status >= 400 && response.status < 500;
-    for (const error of reported) (isRefused ? onRefusal : onError)(error);
-    reported = undefined;
-    const { client } = plainCall(parsedBody, Object.fromEntries(request.headers)) ?? {};
-    if (client !== undefined && response.ok) accept(client);
-    return response;
-  };
   return {
-    serve,
-    call(headers, exchange, hangUp) {
-      const plain = plainCall(exchange.parsedBody, headers);
-      if (plain === undefined) return undefined;
-      const { client } = plain;
-      if (client !== undefined && !accepted.has(client.text)) return undefined;
-      if (client?.elicits === true && hostFor(exchange.caller).asksUsers === true) return undefined;
-      return call(plain, exchange, hangUp);
+    async serve(request) {
+      try {
+        return serveRoute(routeOf(request), request, { calls, host: hostFor(request.caller) });
+      } catch (error) {
+        return refusal(error, request, reports);
+      }
     },
   };
 }
 
-/** With what each result of revision 2026-07-28 tells besides. */
-const modernResult = (result: CallToolResult, { serverInfo }: McpHost): object => ({
-  ...result,
-  _meta: { ...result._meta, [SERVER_INFO_META_KEY]: serverInfo },
-  resultType: "complete",
-});
+interface Parts {
+  readonly calls: DetachedCalls;
+  readonly host: McpHost;
+}
 
-/**
- * A stream that holds nothing but answers becomes plain JSON: clients bound the size of an event, not that of a body. The
- * first note of progress or sign of life decides for the stream, if the client takes one; else it is left out.
- */
-async function inOnePiece(response: Response, parsedBody: unknown, takesEvents: boolean): Promise<Response> {
-  const { body, status, headers } = response;
-  const isEndless = isObject(parsedBody) && parsedBody["method"] === "subscriptions/listen";
-  if (body === null || headers.get("content-type")?.startsWith("text/event-stream") !== true || isEndless)
-    return response;
-  const reader = body.getReader();
-  const events: Uint8Array[] = [];
-  const answers: string[] = [];
-  for (let step = await reader.read(); !step.done; step = await reader.read()) {
-    const answer = answerIn(step.value);
-    if (takesEvents) events.push(step.value);
-    if (answer !== undefined) answers.push(answer);
-    else if (takesEvents) return new Response(followedBy(events, reader), { status, headers });
+function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): McpAnswer {
+  const { era, requests, notifications, isBatch } = route;
+  const { caller, headers, memory, hangUp, note } = request;
+  // Only revisions of before cancel by a message: since then a client hangs up.
+  if (era === "legacy") for (const one of notifications) cancel(calls, caller, one);
+  const [first] = requests;
+  if (first === undefined) return { status: 202 };
+  if (era === "modern" && !isServed(first.method, era)) {
+    const error = { code: METHOD_NOT_FOUND, message: "Method not found" };
+    return { status: 404, message: { jsonrpc: "2.0", id: first.id, error } };
   }
-  // A client that is gone gets none.
-  if (answers.length === 0) return new Response(null, { status, headers });
-  const text = Array.isArray(parsedBody) ? `[${answers.join(",")}]` : answers.join("");
-  return new Response(text, { status, headers: { "content-type": "application/json" } });
+  const isNoted = formsOf(headers.accept).events && requests.some(hasNotes);
+  const methods = new Methods(host, () => memory);
+  const answer = async (one: Request): Promise<object> => {
+    const { id } = one;
+    const detached = era === "legacy" ? calls.start(caller, id) : undefined;
+    const signal = detached?.signal ?? hangUp();
+    const outcome = await methods.outcome(one, { era, signal, note: isNoted ? note : () => {}, ended: detached?.end });
+    // Other methods start no job, and a call that is refused none either.
+    if (one.method !== "tools/call" || "error" in outcome) detached?.end();
+    return "error" in outcome ? { jsonrpc: "2.0", id, ...outcome } : { ...outcome, jsonrpc: "2.0", id };
+  };
+  const message = isBatch ? Promise.all(requests.map(answer)) : answer(first);
+  return { status: 200, message, isNoted };
 }
 
-/** The JSON of the answer that an event holds, of which the SDK writes each as a whole; `undefined`: it holds none. */
-function answerIn(event: Uint8Array): string | undefined {
-  const [, data] = /^event: message\ndata: (.*)\n\n$/s.exec(Buffer.from(event).toString()) ?? [];
-  return data === undefined || "method" in Object(JSON.parse(data)) ? undefined : data;
+const hasNotes = ({ method, params }: Request): boolean =>
+  method === "subscriptions/listen" || metaOf(params)?.["progressToken"] !== undefined;
+
+function cancel(calls: DetachedCalls, caller: Caller, { method, params }: Notification): void {
+  const id = params?.["requestId"];
+  if (method === "notifications/cancelled" && isRequestId(id)) calls.cancel(caller, id);
 }
 
-const followedBy = (first: readonly Uint8Array[], rest: ReadableStreamDefaultReader<Uint8Array>): ReadableStream =>
-  new ReadableStream({
-    start: (controller) => {
-      for (const event of first) controller.enqueue(event);
-    },
-    pull: async (controller) => {
-      const { done, value } = await rest.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => rest.cancel(reason),
-  });
+function refusal(error: unknown, { body }: McpRequest, { onError, onRefusal }: McpReports): McpAnswer {
+  const id = idOf(body);
+  if (!(error instanceof RequestFault)) {
+    onError(error instanceof Error ? error : new Error(String(error)));
+    const message = "Internal server error";
+    return { status: 500, message: { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message }, id } };
+  }
+  onRefusal(error);
+  const status = error instanceof Refusal ? error.status : 400;
+  const message = { jsonrpc: "2.0", error: error.body, id: error.code === SERVER_ERROR ? null : id };
+  return { status, message, ...(status === 405 ? { headers: { allow: "POST" } } : {}) };
+}
+
+/** The id of a request that cannot be served; `null`: it has none that can be told, or stands in a batch. */
+function idOf(body: unknown): RequestId | null {
+  const { method, id } = isObject(body) ? body : {};
+  return typeof method === "string" && (typeof id === "string" || typeof id === "number") ? id : null;
+}

@@ -1,13 +1,13 @@
 // MCP's stdio transport: newline-delimited JSON-RPC, with bounded messages and bounded memory for answers.
 
 import type { Readable, Writable } from "node:stream";
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
 import { deferred, settleWithin } from "../../core/turns.js";
 import { fieldsOf, isObject } from "../../core/unknown.js";
 import { parseInput, RefusedJson } from "../../schema/exact-json.js";
 import { Intake } from "../streams/intake.js";
 import { LineWriter } from "../streams/line-writer.js";
+import { INVALID_REQUEST, isRequestId, type Message, PARSE_ERROR, type Request, type RequestId } from "./wire.js";
 
 export interface LineStreams {
   readonly input: Readable;
@@ -25,33 +25,23 @@ const NEWLINE = 0x0a;
 const ID_WINDOW_BYTES = 256;
 const ID_FIRST = /^\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(\d+|"[^"\\]*")/;
 const ID_LAST = /"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$/;
-const PARSE_ERROR = -32700;
-const INVALID_REQUEST = -32600;
 /** How long calls may take whose client has ended its input and may still read. */
 const LAST_ANSWERS_MS = 5000;
 /** Copies counted for each byte of an answer: one in the output of the call, one in its message. */
 const WEIGHT = 2;
 
-type RequestId = string | number;
-
-/**
- * MCP's stdio framing: one JSON-RPC message per line. Replaces the SDK's transport because that one copies its whole
- * buffer for every chunk (over a second for 8 MiB), validates every message against a schema that the protocol layer
- * validates again, and closes the connection at a message over its limit.
- */
-export class LineTransport implements Transport {
+/** MCP's stdio framing: one JSON-RPC message per line. */
+export class LineTransport {
   onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
+  onmessage?: (message: Message) => void;
   /** Sees notifications and answers before they are delivered. @returns whether it keeps the message to itself */
-  intercept?: ((message: JSONRPCMessage) => boolean) | undefined;
+  intercept?: ((message: Message) => boolean) | undefined;
   readonly #streams: LineStreams;
   /** Pieces of the incomplete line; of a line that is too long, only its two ends. */
   #pieces: Buffer[] = [];
   #bytes = 0;
   #closed = false;
-  /** Holds that have not been let go. */
-  #holds = 0;
+  #isHeld = false;
   #whenLetGo: () => void = () => {};
   #whenClosed: () => void = () => {};
   /** Resolves when either stream has ended or the transport was closed. */
@@ -63,14 +53,14 @@ export class LineTransport implements Transport {
   readonly #leases = new Map<RequestId, MemoryLease>();
   #whenAllAnswered: () => void = () => {};
   readonly #writer: LineWriter;
-  readonly #intake: Intake<JSONRPCMessage>;
+  readonly #intake: Intake<Request>;
 
   constructor(streams: LineStreams) {
     this.#streams = streams;
     this.#memory = new MemoryBudget(streams.maxHeldBytes, 1);
     this.#writer = new LineWriter(streams.output, () => this.#intake.startsSoon);
     this.#intake = new Intake({
-      isOpen: () => !this.#closed && this.#holds === 0 && this.#memory.waiting === 0 && !this.#writer.isBehind,
+      isOpen: () => !this.#closed && !this.#isHeld && this.#memory.waiting === 0 && !this.#writer.isBehind,
       deliver: (message) => {
         this.#resume();
         this.onmessage?.(message);
@@ -83,7 +73,7 @@ export class LineTransport implements Transport {
     return this.#leases.get(id);
   }
 
-  async start(): Promise<void> {
+  start(): void {
     const { input, output } = this.#streams;
     input.on("data", (chunk: Buffer) => this.#take(chunk));
     input.once("end", () => void this.#finish());
@@ -93,13 +83,13 @@ export class LineTransport implements Transport {
     for (const event of ["close", "error"]) output.once(event, () => void this.close());
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
+  async send(message: Message): Promise<void> {
     if (this.#closed) return;
-    const id = "method" in message ? undefined : message.id;
+    const id = "method" in message ? undefined : (message.id ?? undefined);
     const lease = id === undefined ? undefined : this.#leases.get(id);
     try {
       const writing = this.#writer.write(message, lease?.answers ?? 0);
-      if (id !== undefined) this.#intake.answered((request) => "id" in request && request.id === id);
+      if (id !== undefined) this.#intake.answered((request) => request.id === id);
       await writing;
     } finally {
       lease?.release();
@@ -122,13 +112,13 @@ export class LineTransport implements Transport {
     if (this.#leases.size === 0) this.#whenAllAnswered();
   }
 
-  /** Delivers no further requests until every `hold` has its `letGo`. */
+  /** Delivers no further requests until {@link letGo}. */
   hold(): void {
-    this.#holds++;
+    this.#isHeld = true;
   }
 
   letGo(): void {
-    this.#holds--;
+    this.#isHeld = false;
     this.#whenLetGo();
     this.#intake.startNext();
   }
@@ -144,7 +134,7 @@ export class LineTransport implements Transport {
 
   /** Serves what came before the end of the input, then closes. */
   async #finish(): Promise<void> {
-    while (this.#holds > 0 && !this.#closed) {
+    while (this.#isHeld && !this.#closed) {
       const letGo = new Promise<void>((resolve) => {
         this.#whenLetGo = resolve;
       });
@@ -197,7 +187,7 @@ export class LineTransport implements Transport {
       return;
     }
     const fault = faultOf(message);
-    if (fault === undefined) this.#let(message as JSONRPCMessage);
+    if (fault === undefined) this.#let(message as Message);
     else this.#answerFault(idOf(message), INVALID_REQUEST, fault);
   }
 
@@ -206,10 +196,10 @@ export class LineTransport implements Transport {
     this.#streams.onError(new Error(text));
     // A client that does not read is not answered without end.
     if (id === undefined || (id === null && this.#writer.isBehind)) return;
-    void this.send({ jsonrpc: "2.0", id, error: { code, message: text } } as JSONRPCMessage);
+    void this.send({ jsonrpc: "2.0", id, error: { code, message: text } } as Message);
   }
 
-  #let(message: JSONRPCMessage): void {
+  #let(message: Message): void {
     const isRequest = "method" in message && "id" in message;
     if (!isRequest && this.intercept?.(message) === true) return;
     if (!("method" in message)) this.onmessage?.(message);
@@ -228,7 +218,7 @@ export class LineTransport implements Transport {
   #drop({ method, params }: { readonly method: string; readonly params?: unknown }): boolean {
     if (method !== "notifications/cancelled") return false;
     const { requestId } = fieldsOf(params);
-    return this.#intake.drop((message) => "id" in message && message.id === requestId);
+    return this.#intake.drop((request) => request.id === requestId);
   }
 
   #resume(): void {
@@ -246,10 +236,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Ids that can be answered: others would be lost in JSON, or match nothing. */
-const isRequestId = (id: unknown): id is RequestId => typeof id === "string" || Number.isSafeInteger(id);
-
-/** Minimal shape check; the protocol layer validates the rest. @returns `undefined`: there is none */
+/** Minimal shape check; whoever serves a method checks the rest. @returns `undefined`: there is none */
 function faultOf(message: unknown): string | undefined {
   if (!isObject(message) || message["jsonrpc"] !== "2.0") return "Invalid request: expected a JSON-RPC 2.0 message";
   if (!("method" in message) || !("id" in message) || isRequestId(message["id"])) return undefined;

@@ -2,15 +2,17 @@
 
 import type { ReportProgress } from "../../core/call/progress.js";
 import type { Abortable } from "../../core/call/scope.js";
+import type { Notification } from "./wire.js";
 
 /** No notification comes before this, nor sooner than this after another one. Milliseconds. */
 const PAUSE_MS = 500;
 
 /** The parts of a request that progress depends on. */
 export interface ReportingRequest {
-  readonly _meta?: { readonly progressToken?: string | number | undefined } | undefined;
+  /** Names the request in its notifications. Neither a text nor a number: the client did not ask for them. */
+  readonly progressToken?: unknown;
   readonly signal: Pick<Abortable, "aborted">;
-  notify(notification: { method: "notifications/progress"; params: Record<string, unknown> }): Promise<void>;
+  note(message: Notification): void;
 }
 
 /** Where a call reports, until it has ended. */
@@ -27,10 +29,9 @@ export interface ProgressNotes {
  * @returns `undefined` if the client did not ask
  */
 export function progressNotes(
-  { _meta, notify, signal }: ReportingRequest,
+  { progressToken, note, signal }: ReportingRequest,
   now: () => number = () => performance.now(),
 ): ProgressNotes | undefined {
-  const progressToken = _meta?.progressToken;
   if (typeof progressToken !== "string" && typeof progressToken !== "number") return undefined;
   let last = Number.NEGATIVE_INFINITY;
   let next = now() + PAUSE_MS;
@@ -47,8 +48,7 @@ export function progressNotes(
         ...(total === undefined ? {} : { total }),
         ...(text === undefined ? {} : { message: text }),
       };
-      // A client that is gone gets no answer either.
-      notify({ method: "notifications/progress", params }).catch(() => {});
+      note({ jsonrpc: "2.0", method: "notifications/progress", params });
     },
     end() {
       isEnded = true;

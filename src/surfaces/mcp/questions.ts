@@ -1,59 +1,124 @@
 // Asks the user of a client about a call that waits for a person: one form with what the call would do, and one boolean.
 
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  type InputRequiredResult,
-  inputRequired,
-  inputResponse,
-  type ServerContext,
-} from "@modelcontextprotocol/server";
+import type { Abortable } from "../../core/call/scope.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import type { ClientQuestion, Effect, EffectState } from "../../core/ports/effect.js";
-import type { ToolRequest } from "./tool-calls.js";
+import { fieldsOf, isObject } from "../../core/unknown.js";
+import type { McpHost } from "./host.js";
+import type { ProgressNotes } from "./progress.js";
+import type { Era } from "./revisions.js";
+import type { ToolCalls, ToolRequest } from "./tool-calls.js";
+import { INVALID_PARAMS, type Params, RequestFault, type ToolResult } from "./wire.js";
 
 /** Name of the form among what is asked, and of its field. */
 const FORM = "approval";
 const FIELD = "allow";
 const MAX_DIFF_CHARS = 4000;
-/** How long a user has on a connection that waits for the answer. */
-export const ANSWER_MS = 300_000;
+/** How often a user is asked about one call on a connection that waits for the answer. */
+const MAX_ROUNDS = 8;
+const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
 
-type Capabilities = { readonly elicitation?: unknown } | undefined;
+/** Shows a form to the user of a client. @throws why there is no answer */
+export type AskUser = (form: object, signal: Abortable) => Promise<unknown>;
+
+/** A client, and whether it can ask its user. */
+interface Client {
+  readonly era: Era;
+  readonly capabilities: unknown;
+  readonly ask?: AskUser | undefined;
+}
+
+/** Result that asks: the client makes the call again with the answers and the state. */
+export interface InputRequired {
+  readonly resultType: "input_required";
+  readonly requestState: string;
+  readonly inputRequests: object;
+}
+
+type Answered = NonNullable<ToolRequest["answered"]>;
+
+/**
+ * Calls a tool. If the call waits for a person, the user of the client is asked: by the result, or where the protocol has no such
+ * results by a request in between, after which the call is made again.
+ */
+export async function callAsking(call: {
+  readonly request: ToolRequest;
+  readonly notes: () => ProgressNotes | undefined;
+  readonly params: Params;
+  readonly tools: ToolCalls;
+  readonly host: McpHost;
+  readonly client: Client;
+}): Promise<ToolResult | InputRequired> {
+  const { request, notes, params, tools, host, client } = call;
+  let answered = answerIn(params);
+  for (let round = 1; ; round += 1) {
+    let question: ClientQuestion | undefined;
+    const onQuestion = (asked: ClientQuestion): void => {
+      question = asked;
+    };
+    // Whoever dismissed the question is not asked again.
+    const mayAsk = host.asksUsers === true && answered?.answer !== "dismissed" && canAsk(client);
+    const progress = notes();
+    const result = await tools.call({ ...request, progress, answered, ...(mayAsk ? { onQuestion } : {}) });
+    if (result.isError !== true || question === undefined) return result;
+    const { token } = question;
+    if (client.ask === undefined) {
+      const form = { method: "elicitation/create", params: formOf(question) };
+      return { resultType: "input_required", requestState: token, inputRequests: { [FORM]: form } };
+    }
+    if (round > MAX_ROUNDS) return unanswered(`it still asks after ${MAX_ROUNDS} answers`);
+    try {
+      answered = answerOf(token, await client.ask(formOf(question), request.signal));
+    } catch (error) {
+      return unanswered(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+const unanswered = (reason: string): ToolResult => ({
+  content: [{ type: "text", text: `Fulfilling input required by 'tools/call' failed: ${reason}` }],
+  isError: true,
+});
 
 /** Whether a client shows forms to its user. Without a mode it shows forms, as before there were modes. */
-export function canAsk(context: ServerContext, connection: Capabilities): boolean {
-  const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {};
-  const declared = (envelope[CLIENT_CAPABILITIES_META_KEY] ?? connection) as Capabilities;
-  const { elicitation } = declared ?? {};
-  if (typeof elicitation !== "object" || elicitation === null) return false;
+function canAsk({ era, capabilities, ask }: Client): boolean {
+  const elicitation = isObject(capabilities) ? capabilities["elicitation"] : undefined;
+  if (!isObject(elicitation) || (era === "legacy" && ask === undefined)) return false;
   return "form" in elicitation || !("url" in elicitation);
 }
 
-/** The answer that a call brings to a question of before. */
-export function answerIn({ mcpReq }: ServerContext): ToolRequest["answered"] {
-  const token = mcpReq.requestState();
-  if (typeof token !== "string") return undefined;
-  const response = inputResponse(mcpReq.inputResponses, FORM);
-  if (response.kind !== "elicit" || response.action === "cancel") return { token, answer: "dismissed" };
-  const isAllowed = response.action === "accept" && response.content?.[FIELD] === true;
-  return { token, answer: isAllowed ? "allowed" : "denied" };
+/** The answer that a call brings to a question of before. @throws RequestFault */
+function answerIn({ requestState: token, inputResponses }: Params): Answered | undefined {
+  if (token === undefined) return undefined;
+  if (typeof token !== "string") {
+    const reason = { reason: "invalid_request_state" };
+    throw new RequestFault(INVALID_PARAMS, "Invalid or expired requestState", reason);
+  }
+  const response = fieldsOf(inputResponses)[FORM];
+  const isAnswer = ACTIONS.includes(fieldsOf(response)["action"]);
+  return isAnswer ? answerOf(token, response) : { token, answer: "dismissed" };
 }
 
-export const createQuestion = (question: ClientQuestion): InputRequiredResult =>
-  inputRequired({
-    requestState: question.token,
-    inputRequests: {
-      [FORM]: inputRequired.elicit({
-        message: messageOf(question),
-        requestedSchema: {
-          type: "object",
-          properties: { [FIELD]: { type: "boolean", title: "Allow this once", default: false } },
-          required: [FIELD],
-        },
-      }),
-    },
-  });
+/** @throws the answer is none */
+function answerOf(token: string, response: unknown): Answered {
+  const { action, content } = fieldsOf(response);
+  if (!ACTIONS.includes(action)) {
+    throw new Error(`Invalid result for elicitation/create: action: expected one of ${ACTIONS.join(", ")}`);
+  }
+  if (action === "cancel") return { token, answer: "dismissed" };
+  return { token, answer: action === "accept" && fieldsOf(content)[FIELD] === true ? "allowed" : "denied" };
+}
+
+const formOf = (question: ClientQuestion): object => ({
+  message: messageOf(question),
+  requestedSchema: {
+    type: "object",
+    properties: { [FIELD]: { type: "boolean", title: "Allow this once", default: false } },
+    required: [FIELD],
+  },
+  mode: "form",
+});
 
 function messageOf({ operation, effects, more, diff }: ClientQuestion): string {
   const others = more === undefined ? [] : [`- and ${more} more, which are not shown`];

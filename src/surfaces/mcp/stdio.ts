@@ -1,14 +1,22 @@
-// Serves MCP over stdio: directly, or by the SDK where the first message needs it.
+// Serves MCP over stdio.
 
-import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { askForRoots } from "./client-roots.js";
-import { isServedDirectly, serveDirectly } from "./direct.js";
-import type { McpHost } from "./host.js";
-import { type HostAfterRoots, LateHost } from "./late-host.js";
+import { askForRoots, type ClientRoots } from "./client-roots.js";
+import { Connection } from "./connection.js";
+import type { Greeting, McpHost } from "./host.js";
 import { type LineStreams, LineTransport } from "./line-transport.js";
+import type { Message } from "./wire.js";
+
+/** A host that depends on the roots of its client, and so is opened after the handshake. */
+export interface HostAfterRoots {
+  readonly greeting: Greeting;
+  /** Time the client gets to tell its roots, in milliseconds. */
+  readonly answerMs: number;
+  /** Opens the host. Called once. */
+  open(roots: ClientRoots): Promise<McpHost>;
+}
 
 /**
- * Serves MCP over a pair of streams. The first message decides whether the SDK is loaded, which takes most of the start.
+ * Serves MCP over a pair of streams.
  *
  * @param given a host, or how to open one once the client's roots are known; until then only the handshake is served
  * @returns once one of the streams has ended
@@ -16,55 +24,53 @@ import { type LineStreams, LineTransport } from "./line-transport.js";
  */
 export async function serveMcpStdio(given: McpHost | HostAfterRoots, streams: LineStreams): Promise<void> {
   const transport = new LineTransport(streams);
-  let end: Promise<() => Promise<void>> | undefined;
+  const connection = new Connection("open" in given ? greeter(given.greeting) : given, transport);
   let opening: Promise<void> | undefined;
+  transport.onclose = () => connection.abort();
   transport.onmessage = (first) => {
-    let host: McpHost;
-    if ("open" in given) {
-      const late = new LateHost(given.greeting);
-      opening = openAfterRoots(given, { late, first, transport, streams });
-      // Whoever awaits it does so when the connection has ended.
-      opening.catch(() => transport.close());
-      host = late;
-    } else host = given;
-    if (isServedDirectly(first, host)) {
-      serveDirectly(host, transport)(first);
-      return;
-    }
-    const before: JSONRPCMessage[] = [first];
-    transport.onmessage = (message) => before.push(message);
-    transport.hold();
-    // Without a handshake the first message may be a call, which needs the host.
-    const isGreeted = "method" in first && first.method === "initialize";
-    end = Promise.all([import("./sdk-stdio.js"), isGreeted ? undefined : opening]).then(([{ serveBySdk }]) =>
-      serveBySdk(host, transport, { before, onError: streams.onError }),
-    );
-    // Awaited when the connection has ended.
-    end.catch(() => {});
+    transport.onmessage = (message) => connection.receive(message);
+    if (!("open" in given)) return connection.receive(first);
+    opening = openAfterRoots(given, { first, transport, streams, connection });
+    // Whoever awaits it does so when the connection has ended.
+    opening.catch(() => transport.close());
   };
-  await transport.start();
+  transport.start();
   await transport.closed;
-  await (await end)?.();
   await opening;
 }
+
+/** A host that shakes hands and has no tools. */
+const greeter = (greeting: Greeting): McpHost => ({
+  ...greeting,
+  tools: [],
+  maxWaitMs: undefined,
+  submit: () => {
+    throw new Error("a call came before the host was open");
+  },
+  logInternal: () => {},
+});
 
 /** Opens the host with the client's roots, and keeps calls back until then. */
 async function openAfterRoots(
   { open, answerMs }: HostAfterRoots,
-  connection: {
-    readonly late: LateHost;
-    readonly first: JSONRPCMessage;
+  parts: {
+    readonly first: Message;
     readonly transport: LineTransport;
     readonly streams: LineStreams;
+    readonly connection: Connection;
   },
 ): Promise<void> {
-  const { late, first, transport, streams } = connection;
+  const { first, transport, streams, connection } = parts;
   transport.hold();
   const ended = new Promise<void>((resolve) => {
     streams.input.once("end", resolve);
     void transport.closed.then(resolve);
   });
-  const roots = await askForRoots(transport, first, { answerMs, ended });
-  late.open(await open(roots));
+  const asking = askForRoots(transport, first, { answerMs, ended });
+  // Without a handshake the first message may be a call, which needs the host.
+  const isGreeted = "method" in first && first.method === "initialize";
+  if (isGreeted) connection.receive(first);
+  connection.serve(await open(await asking));
+  if (!isGreeted) connection.receive(first);
   transport.letGo();
 }

@@ -1,32 +1,19 @@
 // MCP tools of a venue: lists operations as tools and runs tool calls as jobs. Knows nothing of how messages travel.
 
-import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import type { Abortable } from "../../core/call/scope.js";
 import { FileAdapterError, Overloaded } from "../../core/errors/errors.js";
 import { escapeText, internalError, timedOut } from "../../core/errors/texts.js";
 import type { MemoryLease } from "../../core/memory.js";
-import type { OperationMetadata } from "../../core/ports/adapter.js";
+import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 import type { ClientQuestion } from "../../core/ports/effect.js";
 import type { StartedJob } from "../../core/ports/job.js";
 import { answer, failure, outputSchemaOf } from "./answer.js";
 import type { McpHost, ToolCall, ToolInput } from "./host.js";
 import type { ProgressNotes } from "./progress.js";
+import { INTERNAL_ERROR, INVALID_PARAMS, type Params, RequestFault, type RequestId, type ToolResult } from "./wire.js";
 
 /** Memory accounting for a request and its answer, by request id; `undefined` if unlimited. */
-export type MemoryOf = (id: string | number) => MemoryLease | undefined;
-
-/** A request that is answered with a JSON-RPC error. */
-export class RequestFault extends Error {
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-export const INVALID_PARAMS = -32602;
-const INTERNAL_ERROR = -32603;
+export type MemoryOf = (id: RequestId) => MemoryLease | undefined;
 
 /** A fault whose details a caller must not see. */
 export function internalFault(host: Pick<McpHost, "logInternal">, error: unknown): RequestFault {
@@ -34,14 +21,21 @@ export function internalFault(host: Pick<McpHost, "logInternal">, error: unknown
   return new RequestFault(INTERNAL_ERROR, "Internal error");
 }
 
-/** Protocol revisions in which tools and calls of them are the same, and that need no SDK. The last is offered to who asks for another. */
-export const REVISIONS: readonly unknown[] = ["2025-06-18", "2025-11-25"];
+/** An entry of `tools/list`. */
+interface ListedTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations: object;
+}
 
 /** A `tools/call` request. */
 export interface ToolRequest {
-  readonly id: string | number;
+  readonly id: RequestId;
   readonly name: string;
-  readonly args: Record<string, unknown>;
+  readonly args: Params;
   readonly signal: Abortable;
   /** Absent: the client did not ask for progress. */
   readonly progress?: ProgressNotes | undefined;
@@ -55,9 +49,9 @@ export interface ToolRequest {
 
 /** The handlers of `tools/list` and `tools/call`. */
 export interface ToolCalls {
-  list(): { tools: Tool[] };
+  list(): { tools: ListedTool[] };
   /** @throws RequestFault: unknown tool, or the venue is overloaded */
-  call(request: ToolRequest): Promise<CallToolResult>;
+  call(request: ToolRequest): Promise<ToolResult>;
 }
 
 /** @param takesBytes results may hold {@link ContentBytes} in place of strings: whoever writes them has to take them */
@@ -127,7 +121,7 @@ function submit(host: McpHost, call: ToolCall, signal: Abortable): StartedJob {
 }
 
 /** UCANs travel among the arguments as `ucans`; operations never see them. */
-function splitTokens(args: Record<string, unknown>): { given: Record<string, unknown>; ucans: unknown } {
+function splitTokens(args: Params): { given: Params; ucans: unknown } {
   if (!Object.hasOwn(args, "ucans")) return { given: args, ucans: undefined };
   const { ucans, ...given } = args;
   return { given, ucans };
@@ -147,14 +141,14 @@ function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknow
  * can suggest the right name. Tools with rendered bodies have no output schema, since they return no structured
  * content.
  */
-function toListEntry(tool: OperationMetadata): Tool {
+function toListEntry(tool: OperationMetadata): ListedTool {
   const { additionalProperties: _, ...inputSchema } = tool.input;
   return {
     name: tool.toolName,
     title: tool.title,
     description: tool.description,
-    inputSchema: inputSchema as Tool["inputSchema"],
-    ...(tool.render === undefined ? { outputSchema: outputSchemaOf(tool) as NonNullable<Tool["outputSchema"]> } : {}),
+    inputSchema,
+    ...(tool.render === undefined ? { outputSchema: outputSchemaOf(tool) } : {}),
     annotations: tool.annotations,
   };
 }

@@ -55,7 +55,6 @@ async function overStdio(change: (message: Message) => Message): Promise<string>
 }
 
 const asSent = (message: Message): Message => message;
-/** A revision that only the SDK serves. */
 const ofOldRevision = (message: Message): Message =>
   message.method === "initialize"
     ? { ...message, params: { ...message.params, protocolVersion: "2025-03-26" } }
@@ -63,11 +62,11 @@ const ofOldRevision = (message: Message): Message =>
 
 const overHttp = async (): Promise<string> => (await serve(["--root", `docs=${makeFolder({ "a.txt": "a" })}`])).url;
 
-/** Where a server can be reached by each way that a connection is served. */
+/** Where a server can be reached, by transport and revision. */
 const WAYS = {
   "over HTTP": overHttp,
-  "over stdio, without the SDK": () => overStdio(asSent),
-  "over stdio, by the SDK": () => overStdio(ofOldRevision),
+  "over stdio": () => overStdio(asSent),
+  "over stdio, in an old revision": () => overStdio(ofOldRevision),
 };
 
 async function expectPassed(url: string, scenario: string): Promise<void> {

@@ -2,7 +2,7 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   PROTOCOL_VERSION_META_KEY,
-} from "@modelcontextprotocol/server";
+} from "@modelcontextprotocol/client";
 
 const REVISION = "2026-07-28";
 export const MODERN_META = {
@@ -10,9 +10,6 @@ export const MODERN_META = {
   [CLIENT_INFO_META_KEY]: { name: "test", version: "1" },
   [CLIENT_CAPABILITIES_META_KEY]: {},
 };
-/** What only the SDK serves, to the same effect. */
-export const TRACED = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
-
 /** A call of a tool over HTTP as clients of revision 2026-07-28 send it. @param more in its `_meta` */
 export function modernCall(
   { id = 1, name, args }: { id?: number; name: string; args: object },

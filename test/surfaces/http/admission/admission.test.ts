@@ -6,7 +6,10 @@ let served: Served;
 beforeAll(async () => {
   served = await serve(
     { read: () => 1 },
-    { http: { baseUrl: "https://files.example/venue" }, mcp: async () => ({ serve: async () => new Response("mcp") }) },
+    {
+      http: { baseUrl: "https://files.example/venue" },
+      mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }),
+    },
   );
 });
 afterAll(closeAll);
@@ -178,7 +181,7 @@ describe("without public access", () => {
   beforeAll(async () => {
     closed = await serve(
       { read: () => 1 },
-      { http: { publicAccess: false }, mcp: async () => ({ serve: async () => new Response() }) },
+      { http: { publicAccess: false }, mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
     );
   });
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
     { read: (input) => input },
     {
       http: { maxRequestBytes: LIMIT },
-      mcp: async () => ({ serve: async (_request, context) => Response.json(context.parsedBody ?? null) }),
+      mcp: async () => ({ serve: async ({ body }) => ({ status: 200, message: Object(body) }) }),
     },
   );
 });

@@ -7,7 +7,7 @@ const APP = "https://app.example";
 let served: Served;
 let open: Served;
 beforeAll(async () => {
-  const mcp = async () => ({ serve: async () => new Response("mcp") });
+  const mcp = async () => ({ serve: async () => ({ status: 200, message: {} }) });
   served = await serve({ read: () => 1 }, { http: { corsOrigins: [APP] }, mcp });
   open = await serve({ read: () => 1 }, { http: { corsOrigins: "*" } });
 });

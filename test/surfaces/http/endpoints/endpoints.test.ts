@@ -96,7 +96,10 @@ describe("what everybody may know", () => {
   });
 
   test("is where MCP is", async () => {
-    const { url } = await serve({ read: () => 1 }, { mcp: async () => ({ serve: async () => new Response("mcp") }) });
+    const { url } = await serve(
+      { read: () => 1 },
+      { mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
+    );
     expect(await outcome(fetch(`${url}/.well-known/mcp`))).toEqual({
       status: 200,
       body: {
@@ -112,7 +115,7 @@ describe("what everybody may know", () => {
     const baseUrl = "https://files.example/venue";
     const known = await serve(
       { read: () => 1 },
-      { http: { baseUrl }, mcp: async () => ({ serve: async () => new Response("mcp") }) },
+      { http: { baseUrl }, mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
     );
     const json = { "content-type": "application/json" };
     const call = JSON.stringify({ operation: "file:read", input: {} });

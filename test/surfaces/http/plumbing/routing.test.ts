@@ -4,7 +4,10 @@ import { type Answer, closeAll, outcome, postText, rawRequest, type Served, send
 
 let served: Served;
 beforeAll(async () => {
-  served = await serve({ read: (input) => input }, { mcp: async () => ({ serve: async () => new Response("mcp") }) });
+  served = await serve(
+    { read: (input) => input },
+    { mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
+  );
 });
 afterAll(closeAll);
 

@@ -14,7 +14,10 @@ import {
 
 let served: Served;
 beforeAll(async () => {
-  served = await serve({ read: (input) => input }, { mcp: async () => ({ serve: async () => new Response("mcp") }) });
+  served = await serve(
+    { read: (input) => input },
+    { mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
+  );
 });
 afterAll(closeAll);
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { readRecords } from "../../../audit/records.js";
 import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
-import { modernCall, TRACED } from "../modern.js";
 import { startRaw } from "../raw.js";
 import { type ClientName, closeSessions, connect, textOf } from "../sessions.js";
 
@@ -58,7 +57,6 @@ const change = () => writeFileSync(join(big, "0"), "changed");
 interface SendOptions {
   readonly signal?: AbortSignal | null;
   readonly token?: string;
-  /** Absent: the SDK serves the message. */
   readonly revision?: string | undefined;
 }
 
@@ -131,28 +129,18 @@ describe("a client that", () => {
     expect(outcomes()).toEqual(["OK", "ABORTED"]);
   });
 
-  /** By the official client, by what only the SDK serves, or in a revision of 2025: without one by the SDK. */
-  type Way = { readonly client?: true; readonly meta?: object; readonly revision?: string };
-  test.each<[string, string, string[], Way]>([
-    ["newest", "aborts its call", ["ABORTED", "OK", "OK"], { client: true }],
-    ["newest", "aborts its call, if it is served by the SDK", ["ABORTED", "OK", "OK"], { meta: TRACED }],
-    ["2025", "leaves its call running", ["OK", "OK", "OK"], {}],
-    [
-      "2025",
-      "leaves its call running, if it is served without the SDK",
-      ["OK", "OK", "OK"],
-      { revision: "2025-11-25" },
-    ],
-  ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected, { client, meta, revision }) => {
+  test.each<[string, string, string[], string | undefined]>([
+    ["newest", "aborts its call", ["ABORTED", "OK", "OK"], undefined],
+    ["2025", "leaves its call running", ["OK", "OK", "OK"], "2025-11-25"],
+    ["2025 without a header", "leaves its call running", ["OK", "OK", "OK"], undefined],
+  ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected, revision) => {
+    const isNewest = era === "newest";
     const { config, outcomes, jobsOf } = slowRoot();
     const served = await serve(["--config", config]);
     const session = await connect("client 2, newest protocol", { url: served.url });
     const watch = async (args: object, signal: AbortSignal | null = null): Promise<object | string> => {
-      if (client === true) return session.call("file_watch", { ...args }, signal ?? undefined);
-      if (meta === undefined) return send(served.url, callOf(signal === null ? 2 : 1, args), { revision, signal });
-      const { headers, message } = modernCall({ name: "file_watch", args }, meta);
-      const body = JSON.stringify(message);
-      return (await fetch(`${served.url}/mcp`, { method: "POST", headers, body, signal })).text();
+      if (isNewest) return session.call("file_watch", { ...args }, signal ?? undefined);
+      return send(served.url, callOf(signal === null ? 2 : 1, args), { revision, signal });
     };
     const input = waiting(await watch(look));
     const cancelling = new AbortController();
@@ -163,21 +151,17 @@ describe("a client that", () => {
     await expect(call).rejects.toThrow();
     await session.call("file_stat", { root: "big", path: "0" });
     // Stopping would cancel what still runs.
-    if (era === "2025") change();
+    if (!isNewest) change();
     while (outcomes().length < 3) await new Promise((resolve) => setImmediate(resolve));
     await served.stop();
     expect(outcomes().sort()).toEqual(expected);
   });
 
-  const CANCELLERS = [
+  test.each([
     ["aborts its call", "secret", "ABORTED"],
     ["reaches no call of others", "other", "OK"],
     ["reaches no call of a client without credentials, whose number anybody can guess", undefined, "OK"],
-  ] as const;
-  test.each([
-    ...CANCELLERS.map(([...one]) => ["by the SDK", undefined, ...one] as const),
-    ...CANCELLERS.map(([...one]) => ["without it", "2025-11-25", ...one] as const),
-  ])("of 2025, served %s (%s), cancels over HTTP %s", async (_way, revision, _effect, canceller, outcome) => {
+  ] as const)("of 2025 cancels over HTTP %s", async (_effect, canceller, outcome) => {
     const names = ["secret", "other"];
     const tokens = names.map((name) => ({
       ...{ name, token: { sha256: createHash("sha256").update(name).digest("hex") } },
@@ -185,7 +169,7 @@ describe("a client that", () => {
     }));
     const { config, outcomes, jobsOf } = slowRoot({ auth: { tokens } });
     const served = await serve(["--config", config]);
-    const owner = { revision, ...(canceller === undefined ? {} : { token: "secret" }) };
+    const owner = { revision: "2025-11-25", ...(canceller === undefined ? {} : { token: "secret" }) };
     const input = waiting(await send(served.url, callOf(2, look), owner));
     const call = send(served.url, callOf(1, input), owner);
     while ((await jobsOf(served.url)) < 2);

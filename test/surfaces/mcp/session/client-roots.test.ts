@@ -135,7 +135,6 @@ describe("a client", () => {
   });
 
   test("whose first message is a call gets an answer once the host is open, however long that takes", async () => {
-    await import("../../../../src/surfaces/mcp/sdk-stdio.js");
     const open = async () => {
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
       return HOST;

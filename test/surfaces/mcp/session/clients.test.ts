@@ -93,7 +93,6 @@ describe.each(combinations)("%s over %s", (client, transport) => {
   });
 });
 
-// Until surfaces/mcp/http.ts no longer asks for responseMode "json", of which the SDK warns on the console.
 test("serve has said nothing on standard error meanwhile", () => {
   expect(served.stderr()).toBe("");
 });

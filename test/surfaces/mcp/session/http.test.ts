@@ -1,4 +1,6 @@
 import { expect, test } from "@jest/globals";
+import { Aborter } from "../../../../src/core/call/scope.js";
+import { MemoryBudget } from "../../../../src/core/memory.js";
 import type { McpHost } from "../../../../src/surfaces/mcp/host.js";
 import { createMcpEndpoint } from "../../../../src/surfaces/mcp/http.js";
 
@@ -12,6 +14,7 @@ const HOST: McpHost = {
   },
   logInternal: () => {},
 };
+const unlimited = new MemoryBudget(1e9, 1);
 const CALLER = { did: "did:key:z6MkAlice", authentication: "public", isOperator: false } as const;
 const JSON_TYPE = { "content-type": "application/json" };
 const BOTH = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
@@ -22,16 +25,16 @@ interface Reported {
   readonly refusals: string[];
 }
 
-async function send(parsedBody: unknown, headers: Record<string, string> = BOTH, host = () => HOST): Promise<Reported> {
+async function send(body: unknown, headers: Record<string, string> = BOTH, host = () => HOST): Promise<Reported> {
   const faults: string[] = [];
   const refusals: string[] = [];
   const endpoint = createMcpEndpoint(host, {
     onError: ({ message }) => faults.push(message),
     onRefusal: ({ message }) => refusals.push(message),
   });
-  const body = JSON.stringify(parsedBody);
-  const request = new Request("http://localhost/mcp", { method: "POST", headers, body });
-  const { status } = await endpoint.serve(request, { caller: CALLER, parsedBody });
+  const memory = unlimited.lease("");
+  const request = { method: "POST", headers, caller: CALLER, memory, hangUp: () => new Aborter(), note: () => {} };
+  const { status } = await endpoint.serve({ ...request, body });
   return { status, faults, refusals };
 }
 

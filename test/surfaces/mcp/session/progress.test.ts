@@ -18,11 +18,11 @@ function notesAt(token: string | number | undefined = "t") {
   const sent: Note[] = [];
   const cancelling = new AbortController();
   const request = {
-    ...(token === undefined ? {} : { _meta: { progressToken: token } }),
+    progressToken: token,
     signal: cancelling.signal,
-    notify: async ({ params }: { params?: unknown }) => void sent.push(params as Note),
+    note: ({ params }: { params?: unknown }) => void sent.push(params as Note),
   };
-  const notes = progressNotes(request as never, () => now);
+  const notes = progressNotes(request, () => now);
   const report: ReportProgress = (...progress) => notes?.report(...progress);
   const wait = (ms: number): void => {
     now += ms;
@@ -32,7 +32,7 @@ function notesAt(token: string | number | undefined = "t") {
 
 describe("progress of a call", () => {
   test("is sent only to a client that asked for it, by its own token", () => {
-    expect(progressNotes({ signal: new AbortController().signal } as never)).toBeUndefined();
+    expect(progressNotes({ signal: new AbortController().signal, note: () => {} })).toBeUndefined();
     const { sent, report, wait } = notesAt(0);
     wait(500);
     report(3, 7, () => "3 of 7");

@@ -15,7 +15,7 @@ beforeAll(async () => {
       mcp: async () => ({
         serve: async (request) => {
           handed.push(request.method);
-          return new Response("stream", { headers: { "content-type": "text/event-stream" } });
+          return { status: 200, message: {} };
         },
       }),
       metrics: { readers: "public", text: async () => ({ contentType: "text/plain", body: "count 1\n" }) },
@@ -60,10 +60,10 @@ describe("HEAD", () => {
     await get.body?.cancel();
   });
 
-  test("hands /mcp a GET", async () => {
+  test("hands /mcp its method", async () => {
     handed.length = 0;
     await fetch(`${served.url}/mcp`, { method: "HEAD" });
-    expect(handed).toEqual(["GET"]);
+    expect(handed).toEqual(["HEAD"]);
   });
 
   test("of content opens none, whatever range is asked for", async () => {
@@ -111,7 +111,7 @@ describe("a slash at the end", () => {
     expect(cancelled.status).toBe(200);
     const closed = await serve(
       { read: () => 1 },
-      { http: { publicAccess: false }, mcp: async () => ({ serve: async () => new Response() }) },
+      { http: { publicAccess: false }, mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
     );
     for (const path of ["/api/v1/jobs/", "/api/v1/operations/", "/mcp/"]) {
       expect((await fetch(closed.url + path)).status).toBe(401);

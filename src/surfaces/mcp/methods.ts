@@ -1,0 +1,183 @@
+// The methods of the protocol, for both eras and every transport. Knows nothing of how messages travel.
+
+import type { Abortable } from "../../core/call/scope.js";
+import { type Awaitable, after } from "../../core/io.js";
+import type { McpHost } from "./host.js";
+import { progressNotes } from "./progress.js";
+import { type AskUser, callAsking, type InputRequired } from "./questions.js";
+import {
+  capabilitiesIn,
+  checkEnvelope,
+  checkRevision,
+  type Era,
+  HANDSHAKE,
+  LEGACY_REVISIONS,
+  MODERN_REVISIONS,
+  revisionOf,
+  SERVER_INFO,
+  SUBSCRIPTION_ID,
+} from "./revisions.js";
+import { BOOLEAN, type Fields, faultIn, OBJECT, objectOf, optional, type Shape, TEXT } from "./shape.js";
+import { createToolCalls, internalFault, type MemoryOf, type ToolCalls } from "./tool-calls.js";
+import {
+  type ErrorBody,
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  metaOf,
+  type Notification,
+  type Params,
+  type Request,
+  RequestFault,
+  type ToolResult,
+} from "./wire.js";
+
+/** What a transport gives with a request. */
+export interface Exchange {
+  readonly era: Era;
+  readonly signal: Abortable;
+  /** Sends what belongs to the request before its answer. */
+  note(message: Notification): void;
+  /** What the client has told in its handshake that it can do; later revisions tell with each request. */
+  readonly capabilities?: unknown;
+  /** Asks the user of the client in between, in revisions with a handshake. Absent: the transport cannot. */
+  readonly ask?: AskUser | undefined;
+  /** Called when the job has ended, which may be after the answer, or when there is none. */
+  readonly ended?: (() => void) | undefined;
+}
+
+interface Method {
+  readonly eras: readonly Era[];
+  /** What its parameters have to be. Absent: anything. */
+  readonly params?: Shape;
+  /** The parameter that names what a request is about, which HTTP has in a header too. */
+  readonly nameField?: string;
+  /** How long clients may keep the result, in milliseconds. Absent: it is no result to keep. */
+  readonly ttlMs?: number;
+  run(request: Request, exchange: Exchange, by: Served): Awaitable<object>;
+}
+
+/** Who serves. */
+interface Served {
+  readonly host: McpHost;
+  readonly tools: ToolCalls;
+}
+
+const META: Fields[number] = ["_meta", optional(OBJECT)];
+const BOTH: readonly Era[] = ["legacy", "modern"];
+const FILTER = objectOf(
+  ["toolsListChanged", optional(BOOLEAN)],
+  ["promptsListChanged", optional(BOOLEAN)],
+  ["resourcesListChanged", optional(BOOLEAN)],
+  ["resourceSubscriptions", { type: "array", each: TEXT, isOptional: true }],
+);
+const CAPABILITIES = { tools: {} };
+const instructionsOf = ({ instructions }: McpHost): object => (instructions === "" ? {} : { instructions });
+
+const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ["initialize", { eras: ["legacy"], params: HANDSHAKE, run: initialize }],
+  ["ping", { eras: ["legacy"], run: () => ({}) }],
+  ["server/discover", { eras: ["modern"], ttlMs: 0, run: discover }],
+  ["subscriptions/listen", { eras: ["modern"], params: objectOf(["notifications", FILTER]), run: listen }],
+  [
+    "tools/list",
+    {
+      ...{ eras: BOTH, params: optional(objectOf(META, ["cursor", optional(TEXT)])), ttlMs: 0 },
+      run: (_request, _exchange, { tools }) => tools.list(),
+    },
+  ],
+  [
+    "tools/call",
+    {
+      ...{ eras: BOTH, params: objectOf(META, ["name", TEXT], ["arguments", optional(OBJECT)]), nameField: "name" },
+      run: callTool,
+    },
+  ],
+]);
+
+/** Whether an era has a method. */
+export const isServed = (method: string, era: Era): boolean => METHODS.get(method)?.eras.includes(era) === true;
+
+export const nameFieldOf = (method: string): string | undefined => METHODS.get(method)?.nameField;
+
+/** What comes of a request. */
+export type Outcome = { readonly result: object } | { readonly error: ErrorBody };
+
+/** The methods as one host serves them. */
+export class Methods {
+  readonly #by: Served;
+
+  /** @param takesBytes results may hold `ContentBytes` in place of strings */
+  constructor(host: McpHost, memoryOf: MemoryOf, takesBytes = false) {
+    this.#by = { host, tools: createToolCalls(host, memoryOf, takesBytes) };
+  }
+
+  /** Never rejects. */
+  async outcome(request: Request, exchange: Exchange): Promise<Outcome> {
+    try {
+      return { result: await this.#result(request, exchange) };
+    } catch (error) {
+      const fault = error instanceof RequestFault ? error : internalFault(this.#by.host, error);
+      return { error: fault.body };
+    }
+  }
+
+  #result(request: Request, exchange: Exchange): Awaitable<object> {
+    const { method, params } = request;
+    const found = METHODS.get(method);
+    if (found?.eras.includes(exchange.era) !== true) throw new RequestFault(METHOD_NOT_FOUND, "Method not found");
+    if (exchange.era === "modern") {
+      checkEnvelope(params);
+      checkRevision(revisionOf(params));
+    }
+    const fault = found.params && faultIn(params, found.params, "params");
+    if (fault !== undefined) {
+      throw new RequestFault(INVALID_PARAMS, `Invalid ${method} request: ${fault.at}: ${fault.problem}`);
+    }
+    const result = found.run(request, exchange, this.#by);
+    if (exchange.era === "legacy") return result;
+    return after(result, (one) => this.#modern(one, found));
+  }
+
+  /** With what each result tells besides since 2026-07-28. */
+  #modern(result: { readonly resultType?: string; readonly _meta?: object }, { ttlMs }: Method): object {
+    return {
+      ...result,
+      _meta: { ...result._meta, [SERVER_INFO]: this.#by.host.serverInfo },
+      resultType: result.resultType ?? "complete",
+      ...(ttlMs === undefined ? {} : { ttlMs, cacheScope: "private" }),
+    };
+  }
+}
+
+function initialize({ params }: Request, _exchange: Exchange, { host }: Served): object {
+  const asked = params?.["protocolVersion"];
+  return {
+    protocolVersion: LEGACY_REVISIONS.includes(asked) ? asked : LEGACY_REVISIONS[0],
+    capabilities: CAPABILITIES,
+    serverInfo: host.serverInfo,
+    ...instructionsOf(host),
+  };
+}
+
+function discover(_request: Request, _exchange: Exchange, { host }: Served): object {
+  return { supportedVersions: MODERN_REVISIONS, capabilities: CAPABILITIES, ...instructionsOf(host) };
+}
+
+/** Nothing of the server changes in a way that it tells of: a subscription ends as it begins. */
+function listen({ id }: Request, { note }: Exchange): object {
+  const _meta = { [SUBSCRIPTION_ID]: id };
+  const params = { notifications: {}, _meta };
+  note({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params });
+  return { _meta };
+}
+
+function callTool(
+  { id, params = {} }: Request,
+  { era, signal, note, capabilities = capabilitiesIn(params), ask, ended }: Exchange,
+  { tools, host }: Served,
+): Promise<ToolResult | InputRequired> {
+  const { name, arguments: args = {} } = params;
+  const request = { id, name: name as string, args: args as Params, signal, ended };
+  const notes = () => progressNotes({ progressToken: metaOf(params)?.["progressToken"], signal, note });
+  return callAsking({ request, notes, params, tools, host, client: { era, capabilities, ask } });
+}
