@@ -1,7 +1,7 @@
 // Compares paths of the host. One folder has many spellings (case, normalisation, short names, mounts), so text alone lets some pass.
 
-import { realpathSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { readlinkSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Identity, identityOf } from "../core/identity.js";
 import { attempt } from "../core/io.js";
 import { isSameSpelling, isWindows } from "../core/system.js";
@@ -18,13 +18,20 @@ function realByNode(path: string): string {
   return isWindows() ? real.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : real;
 }
 
-/** The real path; of a path that does not exist yet, where it would be created. */
-export function realPath(path: string): string {
+/** Links that lead to what is not there yet are followed so often, then taken as they are. */
+const MAX_LINKS = 40;
+
+/** The real path; of a path that does not exist yet, where it would be created: what is made through a link is made where that leads. */
+export function realPath(path: string, links = MAX_LINKS): string {
   try {
     return realHostPath(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(realPath(parent), basename(path));
+    if (parent === path) return path;
+    const folder = realPath(parent, links);
+    const at = join(folder, basename(path));
+    const target = links > 0 ? attempt(() => readlinkSync(at)) : undefined;
+    return target === undefined ? at : realPath(resolve(folder, target), links - 1);
   }
 }
 

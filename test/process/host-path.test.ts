@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { simulateSystem } from "../../src/core/system.js";
 import { isBelow, isInside, isSameFolder, namesBelow, realPath } from "../../src/process/host-path.js";
@@ -67,4 +67,15 @@ test("a real path is that of the closest folder that is there", () => {
   expect(isSameFolder(join(base, "way-in"), join(base, "docs"))).toBe(true);
   expect(isSameFolder(join(base, "docs-old"), join(base, "docs"))).toBe(false);
   expect(isSameFolder(join(base, "no"), join(base, "not"))).toBe(false);
+});
+
+test.each([
+  ["a link to a file that is not there yet", "log", "docs/sub/log", "docs/sub/log"],
+  ["a link by a link", "log", "way-in/log", "docs/log"],
+  ["a folder that is one", "log/deep/file", "docs/new", "docs/new/deep/file"],
+  ["an absolute one", "log", "/not/there", "/not/there"],
+  ["one that leads to itself", "log", "log", "log"],
+])("a real path follows %s", (_what, path, target, real) => {
+  symlinkSync(target, join(base, "log"));
+  expect(realPath(join(base, path))).toBe(resolve(base, real));
 });

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { CallScope } from "../../core/call/scope.js";
 import { newGroupId } from "../../core/entry-id.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
-import { MADE } from "../../core/errors/undo-texts.js";
+import { MADE, UNFLUSHED } from "../../core/errors/undo-texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ChangeOrigin, ChangeRecord, ChangeSink, EntryChange } from "../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
@@ -100,9 +100,11 @@ export class CallChanges {
 
   /** The error of a call that has changed something before it failed says so: to repeat it may do that twice. */
   tellMade(error: unknown, { isMade }: Pick<CallScope, "isMade">): unknown {
-    if (!isMade && this.#behind.size === 0) return error;
+    // Where it is not made, that is of a folder on the way, or of a copy that was taken back.
+    const behind = [...this.#behind].filter((fault) => isMade || fault !== UNFLUSHED);
+    if (!isMade && behind.length === 0) return error;
     const { code, sentence, data } = error instanceof FileAdapterError ? error : this.#parts.onFault(error);
-    const hints = [data["hint"], ...this.#behind, ...(isMade ? [MADE] : [])].filter((one) => one !== undefined);
+    const hints = [data["hint"], ...behind, ...(isMade ? [MADE] : [])].filter((one) => one !== undefined);
     return adapterError(code, sentence, { ...data, ...(isMade ? { made: true } : {}), hint: hints.join(". ") });
   }
 

@@ -57,8 +57,8 @@ function requirePlace({ path: top, told, where }: RootPlace, fd: number, path: s
   throw Object.assign(new Error("elsewhere"), { code: isGone ? "ESTALE" : "ELOOP", syscall: "open" });
 }
 
-/** macOS may store a name in another normal form. */
-const plain = (path: string): string => (isWindows() ? path.replaceAll("\\", "/") : path).normalize("NFC");
+/** macOS may store a name in another normal form; Windows ends the top of a volume, which may be a folder, with a separator. */
+const plain = (path: string): string => (isWindows() ? path.replaceAll(/[\\/]+/g, "/") : path).normalize("NFC");
 
 /** @returns `undefined` if the system does not say where the root is */
 export function placeOf(path: string, where: Where): RootPlace | undefined {

@@ -5,7 +5,7 @@ import { type Io, runIo } from "../../../src/core/io.js";
 import { simulateSystem } from "../../../src/core/system.js";
 import { APPEND, CREATE, type Pinned, READ, READ_DIRECTORY } from "../../../src/jail/handles.js";
 import { Jail } from "../../../src/jail/jail.js";
-import { confirmed } from "../../../src/jail/native/placed-sys.js";
+import { confirmed, PlacedSys } from "../../../src/jail/native/placed-sys.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
 import { type Arena, CANARY, INSIDE, makeArena } from "../arena.js";
 import { codeOf, openFiles } from "../files.js";
@@ -124,6 +124,27 @@ test("another spelling of a name, where names fold, is the same place", async ()
   } finally {
     await files.close();
     Object.assign(fs, { lstatSync, openSync });
+    restore();
+    arena.remove();
+  }
+});
+
+test("a root at the top of a volume is told with a separator at its end", async () => {
+  const arena = makeArena();
+  const restore = simulateSystem("win32");
+  const where = (): string => "\\Device\\HarddiskVolume3\\file.txt";
+  const sys = new PlacedSys(false, undefined, { path: arena.root, told: "\\Device\\HarddiskVolume3\\", where });
+  const codeOfOpen = async (name: string): Promise<unknown> => {
+    try {
+      fs.closeSync(await runIo(sys.open(join(arena.root, name), READ)));
+      return "ok";
+    } catch (error) {
+      return Object(error).code;
+    }
+  };
+  try {
+    expect([await codeOfOpen("file.txt"), await codeOfOpen("dir")]).toEqual(["ok", "ELOOP"]);
+  } finally {
     restore();
     arena.remove();
   }

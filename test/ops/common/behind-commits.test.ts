@@ -1,5 +1,6 @@
 // An error behind a commit is never told as if nothing had happened: every system call of every change fails once.
 import fs from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { DriveBackend } from "../../../src/backend/drive/drive.js";
@@ -248,6 +249,36 @@ describe("a step of the call itself fails behind the commit", () => {
     expect(data).not.toHaveProperty("made");
     expect(ground.audit.at(-1)).not.toHaveProperty("made");
   });
+});
+
+test("what could not be flushed on the way to a change that fails is not told as made", async () => {
+  const dir = fs.mkdtempSync(join(tmpdir(), "venue-files-test-"));
+  const file = await createFileAdapter({ roots: { r: dir } });
+  const fail = (code: string) => (): never => {
+    throw Object.assign(new Error("injected"), { code, syscall: "link" });
+  };
+  const { fsync } = pool;
+  jest.spyOn(NativeSource.prototype, "calls", "get").mockReturnValue(undefined);
+  const flush = jest
+    .spyOn(pool, "fsync")
+    .mockImplementation(async (fd) => (fs.existsSync(join(dir, "p")) ? fail("EIO")() : fsync(fd)));
+  for (const name of ["linkSync", "renameSync"] as const) {
+    const original = fs[name];
+    jest
+      .spyOn(fs, name)
+      .mockImplementation((from, to) => (String(to).endsWith("n.txt") ? fail("ENOSPC")() : original(from, to)));
+  }
+  try {
+    const input = { root: "r", path: "p/q/n.txt", content: "n", parents: true };
+    const { code, data } = await failureOf(file.invoke("file:write", input, {}));
+    expect([code, data["made"], data["hint"]]).toEqual(["NO_SPACE", undefined, PARENTS_STAY]);
+    expect(flush.mock.calls.length).toBeGreaterThan(1);
+    expect(entriesBelow(dir)).not.toContain("p/q/n.txt");
+  } finally {
+    jest.restoreAllMocks();
+    await file.close();
+    fs.rmSync(dir, { recursive: true });
+  }
 });
 
 describe("a move to another root", () => {

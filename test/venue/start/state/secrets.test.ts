@@ -15,6 +15,7 @@ beforeAll(() => {
   symlinkSync(join(base, "elsewhere.seed"), join(base, "docs/seed"));
   symlinkSync(join(base, "docs"), join(base, "way-in"));
   symlinkSync(join(base, "docs"), join(base, "other-name"));
+  symlinkSync("docs/not-yet", join(base, "audit-link"));
 });
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
@@ -49,6 +50,12 @@ describe("a root with a secret of the venue in it is refused:", () => {
       "whose writers could change what assets hold",
     ],
     ["the audit", { audit: { file: "docs/audit.jsonl" } }, "audit.file", "whose writers could change what it records"],
+    [
+      "the audit, which a link makes there",
+      { audit: { file: "audit-link" } },
+      "audit.file",
+      "whose writers could change what it records",
+    ],
     ["the log", { log: { file: "docs/sub/log" } }, "log.file", "whose writers could change what it records"],
     [
       "the revocation list",
