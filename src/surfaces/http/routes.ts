@@ -1,122 +1,103 @@
-// The routes of the HTTP surface: which endpoint answers which path and method.
+// The table of endpoints, and the routes made of it: which endpoint answers which path and method.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { isDav, mountDav } from "./dav/dav.js";
-import { getAsset, getContent, listAssets, putContent, registerAsset } from "./endpoints/assets.js";
-import { EventStreams } from "./endpoints/event-streams.js";
-import { getVenueEvents } from "./endpoints/events.js";
-import { getFile, patchFile, putFile, ticketOf } from "./endpoints/files.js";
-import { health, metrics } from "./endpoints/health.js";
-import { invoke, run } from "./endpoints/invoke.js";
-import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./endpoints/jobs.js";
-import { logIn } from "./endpoints/login.js";
-import { serveMcp } from "./endpoints/mcp.js";
-import { countValues, listValues, readValues, sliceValues } from "./endpoints/values.js";
-import { getWorkspace, redirectToWorkspace, WORKSPACE_PATH } from "./endpoints/workspace.js";
-import type { HttpHost, OperationListing } from "./host.js";
-import { openApi } from "./openapi/openapi.js";
-import { COMMON_HEADERS, sendJson } from "./plumbing/answer.js";
-import { entranceOf } from "./plumbing/entrance.js";
-import type { Exchange, Handler } from "./plumbing/exchange.js";
-import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./plumbing/http-error.js";
-import { getEvents } from "./plumbing/sse.js";
-
-/** Version of the wire protocol; clients enable features by it. */
-const WIRE_VERSION = "0.9.0";
-const MCP_VERSION = "1.0";
+import { ASSET_ENDPOINTS } from "./endpoints/assets.js";
+import { eventEndpoints } from "./endpoints/events.js";
+import { FILE_ENDPOINTS, ticketOf } from "./endpoints/files.js";
+import { INVOKE_ENDPOINTS } from "./endpoints/invoke.js";
+import { JOB_ENDPOINTS } from "./endpoints/jobs.js";
+import { LOGIN_PATH, loginEndpoints } from "./endpoints/login.js";
+import { VALUE_ENDPOINTS } from "./endpoints/values.js";
+import { HEALTH_ENDPOINT, mcpEndpoints, metricsEndpoints, STATUS_PATH, VENUE_ENDPOINTS } from "./endpoints/venue.js";
+import { WORKSPACE_PATH, workspaceEndpoints } from "./endpoints/workspace.js";
+import type { HttpHost } from "./host.js";
+import type { Endpoint } from "./openapi/endpoint.js";
+import { documentEndpoint } from "./openapi/openapi.js";
+import { echo, endpointNotFound, type HttpError, methodNotAllowed } from "./plumbing/http-error.js";
 
 const FILES_URL = "/api/v1/files/*";
-const WORKSPACE_URL = "/workspace";
-const STATUS_PATH = "/api/v1/status";
-const LOGIN_PATH = "/api/v1/login";
-/** Last path segments that name a sub-resource of a job or asset, and are not part of its id. */
-const SUFFIXES = ["content", "sse", "cancel", "pause", "resume", "delete"];
 
-type Endpoint = (host: HttpHost, exchange: Exchange) => ReturnType<Handler>;
-/** Endpoints by method. `GET` also answers `HEAD`. */
-type Methods = Readonly<Record<string, Endpoint>>;
-
-interface Route {
-  readonly url: string;
-  readonly methods: Methods;
-  /** Endpoints by suffix after the target. Routes with suffixes take no body, or read it themselves. */
-  readonly suffixes?: Readonly<Record<string, Methods>>;
-  /** The body is a raw stream, whatever its content type. */
-  readonly streams?: true;
-  /** The path itself is an endpoint too, beside those below it. */
-  readonly bare?: true;
-  /** Only these methods are routed; others are answered as if there were no endpoint, or by another one. */
-  readonly only?: readonly string[];
+/** All endpoints of a venue, in the order in which the document shows them. */
+function endpointsOf(host: HttpHost): readonly Endpoint[] {
+  const endpoints: Endpoint[] = [
+    ...INVOKE_ENDPOINTS,
+    ...JOB_ENDPOINTS,
+    ...VENUE_ENDPOINTS,
+    ...eventEndpoints(host),
+    ...loginEndpoints(host),
+    ...mcpEndpoints(host),
+    HEALTH_ENDPOINT,
+    ...metricsEndpoints(host),
+    documentEndpoint(() => endpoints),
+    ...ASSET_ENDPOINTS,
+    ...(host.files === undefined ? [] : FILE_ENDPOINTS),
+    ...VALUE_ENDPOINTS,
+    ...workspaceEndpoints(host),
+  ];
+  return endpoints;
 }
 
-const json = (make: (host: HttpHost, exchange: Exchange) => unknown): Endpoint => {
-  return (host, exchange) => sendJson(exchange.reply, 200, JSON.stringify(make(host, exchange)));
-};
+type Methods = ReadonlyMap<string, Endpoint>;
 
-const ROUTES: readonly Route[] = [
-  { url: STATUS_PATH, methods: { GET: getStatus } },
-  { url: "/api/v1/invoke", methods: { POST: invoke } },
-  { url: "/api/v1/run", methods: { POST: run } },
-  { url: "/api/v1/operations", methods: { GET: json((host) => host.operations()) } },
-  {
-    url: "/api/v1/operations/*",
-    methods: { GET: (host, { reply, target }) => sendJson(reply, 200, JSON.stringify(findOperation(host, target))) },
-  },
-  { url: "/api/v1/jobs", methods: { GET: listJobs } },
-  {
-    url: "/api/v1/jobs/*",
-    methods: { GET: getJob, POST: messageJob },
-    suffixes: {
-      sse: { GET: getEvents },
-      cancel: { PUT: cancelJob },
-      pause: { PUT: pauseJob },
-      resume: { PUT: pauseJob },
-      delete: { PUT: deleteJob },
-    },
-  },
-  { url: "/api/v1/values/read", methods: { GET: readValues } },
-  { url: "/api/v1/values/list", methods: { GET: listValues } },
-  { url: "/api/v1/values/slice", methods: { GET: sliceValues } },
-  { url: "/api/v1/values/count", methods: { GET: countValues } },
-  { url: "/api/v1/assets", methods: { GET: listAssets, POST: registerAsset } },
-  {
-    url: "/api/v1/assets/*",
-    methods: { GET: getAsset },
-    suffixes: { content: { GET: getContent, PUT: putContent } },
-  },
-  // The path at which newer clients look for the same content.
-  { url: "/api/v1/content/*", methods: { GET: getContent } },
-  { url: "/.well-known/did.json", methods: { GET: didDocument } },
-  { url: "/healthz", methods: { GET: health } },
-  { url: "/openapi.json", methods: { GET: openApi } },
-];
+/** A path as the router knows it: `/jobs/{id}` and `/jobs/{id}/cancel` are one, `/jobs/*`, as ids may have slashes. */
+class Route {
+  readonly url: string;
+  readonly endpoints: Endpoint[] = [];
+  /** Endpoints by method, by the last segment after the target; under `""` those of the target itself. */
+  readonly #bySuffix = new Map<string, Map<string, Endpoint>>();
 
-/** Paths of files have no suffixes: files may have any name. */
-const FILE_ROUTES: readonly Route[] = [
-  { url: FILES_URL, methods: { GET: getFile, PUT: putFile, PATCH: patchFile }, streams: true },
-];
+  constructor(url: string) {
+    this.url = url;
+  }
 
-const METRICS_ROUTES: readonly Route[] = [{ url: "/metrics", methods: { GET: metrics } }];
+  add(method: string, suffix: string, endpoint: Endpoint): void {
+    this.endpoints.push(endpoint);
+    const methods = this.#bySuffix.get(suffix) ?? new Map<string, Endpoint>();
+    this.#bySuffix.set(suffix, methods.set(method, endpoint));
+  }
+
+  /** Last segments that are not part of the target. */
+  get suffixes(): string[] {
+    return [...this.#bySuffix.keys()].filter((suffix) => suffix !== "");
+  }
+
+  /** Whether bodies are ignored here, or are streams of any size and type. */
+  get hasOwnBodies(): boolean {
+    return this.suffixes.length > 0 || this.endpoints.some(({ streams }) => streams === true);
+  }
+
+  /** Splits a suffix off the end of a target. No methods: there is no such endpoint. */
+  split(whole: string, known: ReadonlySet<string>): { target: string; methods: Methods | undefined } {
+    const slash = whole.lastIndexOf("/");
+    const suffix = whole.slice(slash + 1);
+    if (this.#bySuffix.size === 1 || slash < 0 || !known.has(suffix))
+      return { target: whole, methods: this.#bySuffix.get("") };
+    return { target: whole.slice(0, slash), methods: this.#bySuffix.get(suffix) };
+  }
+}
+
+function routesOf(endpoints: readonly Endpoint[]): Route[] {
+  const routes = new Map<string, Route>();
+  for (const endpoint of endpoints) {
+    const [, method = "", url = "", rest = ""] = /^(\w+) ([^{]*)(.*)$/.exec(endpoint.route) ?? [];
+    const path = rest === "" ? url : `${url}*`;
+    const route = routes.get(path) ?? new Route(path);
+    routes.set(path, route);
+    route.add(method, /\}\/(\w+)$/.exec(rest)?.[1] ?? "", endpoint);
+  }
+  return [...routes.values()];
+}
 
 /** Mounts all endpoints. Each route accepts any method, so that a known path with a wrong method is 405 and not 404. */
 export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
-  const ownBody = ({ suffixes, streams }: Route) => suffixes !== undefined || streams === true;
-  const files = host.files === undefined ? [] : FILE_ROUTES;
-  const routes = [
-    ...ROUTES,
-    ...files,
-    ...(host.metrics === undefined ? [] : METRICS_ROUTES),
-    ...eventRoutes(host),
-    ...loginRoutes(host),
-    ...mcpRoutes(host),
-    ...workspaceRoutes(host),
-  ];
-  for (const route of routes) if (!ownBody(route)) mount(app, host, route);
+  const routes = routesOf(endpointsOf(host));
+  const suffixes = new Set(routes.flatMap((route) => route.suffixes));
+  for (const route of routes) if (!route.hasOwnBodies) mount(app, host, { route, suffixes });
   app.register((scope, _options, done) => {
-    // Bodies here are ignored, or are streams of any size and type.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
     scope.addHook("onRequest", (request, _reply, next) => {
@@ -124,41 +105,10 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
       delete request.raw.headers["content-type"];
       next();
     });
-    for (const route of routes) if (ownBody(route)) mount(scope, host, route);
+    for (const route of routes) if (route.hasOwnBodies) mount(scope, host, { route, suffixes });
     done();
   });
   if (host.dav !== undefined) mountDav(app, host, host.dav);
-}
-
-function eventRoutes({ events }: HttpHost): Route[] {
-  if (events === undefined) return [];
-  const parts = { events, streams: new EventStreams() };
-  return [{ url: "/api/v1/events", methods: { GET: (host, exchange) => getVenueEvents(host, parts, exchange) } }];
-}
-
-function loginRoutes({ login }: HttpHost): Route[] {
-  if (login === undefined) return [];
-  return [{ url: LOGIN_PATH, methods: { POST: (_host, exchange) => logIn(login, exchange) } }];
-}
-
-function mcpRoutes(host: HttpHost): Route[] {
-  const { mcp } = host;
-  if (mcp === undefined) return [];
-  const serve: Endpoint = (_host, exchange) => serveMcp(host, mcp, exchange);
-  return [
-    { url: "/mcp", methods: { POST: serve, GET: serve, DELETE: serve } },
-    { url: "/.well-known/mcp", methods: { GET: json(mcpDiscovery) } },
-  ];
-}
-
-function workspaceRoutes({ workspace }: HttpHost): Route[] {
-  if (workspace === undefined) return [];
-  const page: Endpoint = (host, exchange) => getWorkspace(host, workspace, exchange);
-  return [
-    { url: "/", methods: { GET: redirectToWorkspace }, only: ["GET", "HEAD"] },
-    { url: WORKSPACE_PATH, methods: { GET: page } },
-    { url: `${WORKSPACE_PATH}/*`, methods: { GET: page }, bare: true },
-  ];
 }
 
 /** Whether a request requires an authenticated caller when public access is off. */
@@ -174,7 +124,7 @@ export function needsCaller(request: FastifyRequest): boolean {
 
 /** Whether a request is for the workspace: pages, styles and scripts of the venue itself. */
 export const isWorkspace = ({ routeOptions: { url } }: FastifyRequest): boolean =>
-  url === WORKSPACE_URL || url?.startsWith(`${WORKSPACE_URL}/`) === true;
+  url === WORKSPACE_PATH || url?.startsWith(`${WORKSPACE_PATH}/`) === true;
 
 /** Whether a request exchanges the code of a link. */
 export const isLogin = ({ method, routeOptions: { url } }: FastifyRequest): boolean =>
@@ -192,24 +142,26 @@ export function unmapped(request: FastifyRequest): HttpError {
   return endpointNotFound(request.method, echo(pathOf(request)));
 }
 
-interface Resolved {
-  readonly endpoint: Endpoint;
-  readonly target: string;
+interface Mounted {
+  readonly route: Route;
+  /** Last segments that name a sub-resource of anything, and are not part of its id. */
+  readonly suffixes: ReadonlySet<string>;
 }
 
-function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
-  const resolve = (request: FastifyRequest): Resolved => {
-    const whole = targetOf(request);
-    const { target, methods } = splitSuffix(route, whole);
-    if (methods === undefined || (target === "" && route.url.endsWith("*") && route.bare !== true))
-      throw unmapped(request);
-    const endpoint = endpointFor(methods, request.method);
+function mount(app: FastifyInstance, host: HttpHost, { route, suffixes }: Mounted): void {
+  const { url, endpoints } = route;
+  const isBare = endpoints.some(({ bare }) => bare === true);
+  const only = endpoints.find((endpoint) => endpoint.only !== undefined)?.only;
+  const resolve = (request: FastifyRequest): { endpoint: Endpoint; target: string } => {
+    const { target, methods } = route.split(targetOf(request), suffixes);
+    if (methods === undefined || (target === "" && url.endsWith("*") && !isBare)) throw unmapped(request);
+    const endpoint = methods.get(request.method === "HEAD" ? "GET" : request.method);
     if (endpoint === undefined) throw methodNotAllowed(request.method, echo(pathOf(request)), allowHeader(methods));
     return { endpoint, target };
   };
   app.route({
-    method: route.only === undefined ? app.supportedMethods : [...route.only],
-    url: route.url,
+    method: only === undefined ? app.supportedMethods : [...only],
+    url,
     // In onRequest, before the body is read: a wrong method is refused without waiting for or parsing the body.
     onRequest: (request, _reply, next) => {
       resolve(request);
@@ -218,71 +170,20 @@ function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
     handler: (request, reply) => {
       const { endpoint, target } = resolve(request);
       const caller = request.getDecorator<Caller>("caller");
-      return endpoint(host, { request, reply, target, caller, memory: request.getDecorator<MemoryLease>("lease") });
+      const memory = request.getDecorator<MemoryLease>("lease");
+      return endpoint.handle(host, { request, reply, target, caller, memory });
     },
   });
 }
 
-function endpointFor(methods: Methods, method: string): Endpoint | undefined {
-  const served = method === "HEAD" ? "GET" : method;
-  return Object.hasOwn(methods, served) ? methods[served] : undefined;
-}
-
 /** Value of the `Allow` header. */
 function allowHeader(methods: Methods): string {
-  const names = Object.keys(methods).flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  return names.join(", ");
-}
-
-/** Splits a known suffix off the end of a target. No methods: there is no such endpoint. */
-function splitSuffix(route: Route, whole: string): { target: string; methods: Methods | undefined } {
-  const { suffixes, methods } = route;
-  if (suffixes === undefined) return { target: whole, methods };
-  const slash = whole.lastIndexOf("/");
-  const suffix = whole.slice(slash + 1);
-  if (slash < 0 || !SUFFIXES.includes(suffix)) return { target: whole, methods };
-  return { target: whole.slice(0, slash), methods: Object.hasOwn(suffixes, suffix) ? suffixes[suffix] : undefined };
+  const names = [...methods.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  return [...new Set(names)].join(", ");
 }
 
 /** The path after the fixed part, slashes included, percent-decoded once by the router. */
 function targetOf(request: FastifyRequest): string {
   const target = fieldsOf(request.params)["*"];
   return typeof target === "string" ? target : "";
-}
-
-function findOperation(host: HttpHost, name: string): OperationListing {
-  const operation = host.operation(name);
-  if (operation === undefined) throw new HttpError(404, `Operation not found: ${echo(name)}`);
-  return operation.listing;
-}
-
-function getStatus(host: HttpHost, { request, reply, caller }: Exchange): ReturnType<Handler> {
-  const { assets, ops, ...ofOthers } = host.stats();
-  const status = {
-    status: "OK",
-    ts: host.nowMs(),
-    did: host.did,
-    name: host.name,
-    version: WIRE_VERSION,
-    url: entranceOf(host, request.raw).url,
-    // How busy others are is nothing for strangers.
-    stats: { assets, ops, ...(caller.authentication === "public" ? {} : ofOthers) },
-    ...(caller.isOperator ? { operator: host.operatorStatus() } : {}),
-  };
-  return sendJson(reply, 200, JSON.stringify(status));
-}
-
-function mcpDiscovery(host: HttpHost, { request }: Exchange): object {
-  const { url, prefix } = entranceOf(host, request.raw);
-  return {
-    mcp_version: MCP_VERSION,
-    server_url: `${url}/mcp`,
-    description: host.description,
-    endpoint: { path: `${prefix}/mcp`, transport: "streamable-http" },
-  };
-}
-
-function didDocument(host: HttpHost, { request, reply }: Exchange): ReturnType<Handler> {
-  const body = Buffer.from(JSON.stringify(host.didDocument(entranceOf(host, request.raw).url)));
-  return reply.code(200).headers(COMMON_HEADERS).header("content-type", "application/did+json").send(body);
 }

@@ -8,20 +8,98 @@ import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { sendContinue } from "../admission/connections.js";
 import { isRead, parseJsonText, refuseForm } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
+import {
+  ANY_TYPE,
+  BINARY,
+  type Endpoint,
+  endpointsOf,
+  headerParameter,
+  json,
+  jsonContent,
+  location,
+  pathParameter,
+  queryParameter,
+  schemaRef,
+  TEXT,
+} from "../openapi/endpoint.js";
 import { sendJson } from "../plumbing/answer.js";
 import { isKnown, isTagOf } from "../plumbing/entity-tags.js";
 import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
-import { parsePage, singleParameter } from "../plumbing/query.js";
+import { PAGE_PARAMETERS, parsePage, singleParameter } from "../plumbing/query.js";
 import { askAssets } from "./asset-answer.js";
 import { cachingHeaders, contentEtag, contentHeaders, rangeOf } from "./content-headers.js";
+
+const endpoint = endpointsOf("Assets", [
+  pathParameter("ref", "An id, or one of `0x<id>`, `a/<id>`, `/a/<id>` and `<venue DID>/a/<id>`"),
+]);
+const SCOPE = queryParameter("scope", "`own`: what the caller registered, with names");
+const EXPAND = queryParameter("expand", "`metadata`: ids with their metadata");
+const INLINE = queryParameter("inline", "Show it in place, where its type is one that runs nothing");
+const HASH = { type: "string", pattern: "^0x[0-9a-f]{64}$", description: "`0x` and the SHA-256 of the content" };
+const CONTENT_HEADERS = {
+  ETag: { description: "The SHA-256 of the content in quotes", schema: TEXT },
+  "Content-Disposition": { description: "`attachment`, or `inline` where that is safe", schema: TEXT },
+  "Accept-Ranges": { description: "`bytes`", schema: TEXT },
+};
+
+export const ASSET_ENDPOINTS: readonly Endpoint[] = [
+  endpoint("GET /api/v1/assets", listAssets, {
+    operationId: "listAssets",
+    summary: "List assets, newest first",
+    parameters: [...PAGE_PARAMETERS, SCOPE, EXPAND],
+    answers: {
+      200: json("Ids, or what the caller registered", {
+        anyOf: [schemaRef("AssetList"), schemaRef("OwnAssetList"), schemaRef("ExpandedAssetList")],
+      }),
+    },
+  }),
+  endpoint("POST /api/v1/assets", registerAsset, {
+    operationId: "registerAsset",
+    summary: "Register metadata; the same again gives the same id",
+    body: jsonContent("AssetMetadata"),
+    answers: { 201: json("The id", "AssetId", location("the asset")) },
+    errors: [413, 507],
+  }),
+  endpoint("GET /api/v1/assets/{ref}", getAsset, {
+    operationId: "getAsset",
+    summary: "Read metadata as it was registered",
+    answers: { 200: json("Metadata", "AssetMetadata") },
+    errors: [404],
+  }),
+  // The path at which newer clients look for the same content.
+  contentEndpoint("GET /api/v1/content/{ref}", "getContent"),
+  contentEndpoint("GET /api/v1/assets/{ref}/content", "getAssetContent"),
+  endpoint("PUT /api/v1/assets/{ref}/content", putContent, {
+    operationId: "putAssetContent",
+    summary: "Store the content whose SHA-256 the metadata names",
+    body: BINARY,
+    answers: { 200: json("Stored", HASH) },
+    errors: [404, 413, 507],
+  }),
+];
+
+function contentEndpoint(route: Endpoint["route"], operationId: string): Endpoint {
+  const range = headerParameter("Range", "One range of bytes");
+  return endpoint(route, getContent, {
+    operationId,
+    summary: "Read content",
+    parameters: [INLINE, range, headerParameter("If-None-Match", "The ETag one has")],
+    answers: {
+      200: { description: "All of it", headers: CONTENT_HEADERS, content: ANY_TYPE },
+      206: { description: "The range", headers: CONTENT_HEADERS, content: ANY_TYPE },
+      304: { description: "It is the one that is known", headers: { ETag: CONTENT_HEADERS.ETag } },
+    },
+    errors: [404, 416],
+  });
+}
 
 /** Maximum bytes of metadata in one list; a single asset's may be 1 MiB. */
 const MAX_EXPANDED_BYTES = 8 * 1024 * 1024;
 
 /** `POST /api/v1/assets`: registers metadata. The id is derived from it, so the same bytes give the same id. */
-export async function registerAsset(host: HttpHost, { request, reply, caller }: Exchange): Promise<FastifyReply> {
+async function registerAsset(host: HttpHost, { request, reply, caller }: Exchange): Promise<FastifyReply> {
   const { value: metadata, text } = await parseJsonText(request.body, { json5: true });
   if (!isObject(metadata)) throw badRequest("Asset metadata must be a JSON object");
   const id = await askAssets("", () => host.assets.register(metadata, caller, text));
@@ -36,14 +114,14 @@ export async function registerAsset(host: HttpHost, { request, reply, caller }: 
  * `GET /api/v1/assets`: ids, newest first. With `scope=own`: the assets registered by the caller, with name, type and
  * description. With `expand=metadata`: ids with metadata, fewer than requested if they exceed the limit of a response.
  */
-export function listAssets(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
+function listAssets(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
   const page = parsePage(request.query);
-  if (singleParameter(request.query, "scope") === "own") {
+  if (singleParameter(request.query, SCOPE) === "own") {
     const { items, total, offset, limit } = host.assets.listOwn(page, caller);
     return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
   }
   const { items, total, offset, limit } = host.assets.list(page);
-  const expanded = singleParameter(request.query, "expand") === "metadata";
+  const expanded = singleParameter(request.query, EXPAND) === "metadata";
   const shown = expanded ? expand(host, items) : JSON.stringify(items);
   return sendJson(reply, 200, `{"items":${shown},${JSON.stringify({ total, offset, limit }).slice(1)}`);
 }
@@ -64,7 +142,7 @@ function expand(host: HttpHost, ids: readonly string[]): string {
 const textOf = (json: Uint8Array): string => Buffer.from(json.buffer, json.byteOffset, json.length).toString("utf8");
 
 /** `GET /api/v1/assets/<ref>`: the metadata as registered, byte for byte. */
-export async function getAsset(host: HttpHost, { reply, target }: Exchange): Promise<FastifyReply> {
+async function getAsset(host: HttpHost, { reply, target }: Exchange): Promise<FastifyReply> {
   return sendJson(reply, 200, textOf(await askAssets(target, () => host.assets.metadataJson(target))));
 }
 
@@ -77,7 +155,7 @@ const STALL_MS = 60_000;
  * `PUT /api/v1/assets/<ref>/content`: streams the request body into the store. Nothing may have read the body before.
  * On a refusal the rest of the body is not awaited: the connection is closed.
  */
-export async function putContent(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+async function putContent(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply, target, caller } = exchange;
   const body = bodyOf(request.raw, host.limits.maxContentSize);
   try {
@@ -159,6 +237,6 @@ async function awaitFirstChunk(
 }
 
 function asksInline(query: unknown): boolean {
-  const { inline } = fieldsOf(query);
+  const inline = fieldsOf(query)[INLINE.name];
   return inline !== undefined && inline !== "false";
 }

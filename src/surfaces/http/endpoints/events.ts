@@ -6,20 +6,50 @@ import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { EventTopic, VenueEvents } from "../../../core/ports/changes/event-reader.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
+import {
+  type Endpoint,
+  EVENT_STREAM,
+  endpointsOf,
+  headerParameter,
+  queryParameter,
+  TEXT,
+} from "../openapi/endpoint.js";
 import { EVENT_HEADERS } from "../plumbing/answer.js";
 import { beginStream } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, badRequest, echo, tooManyRequests } from "../plumbing/http-error.js";
-import type { EventStreams } from "./event-streams.js";
+import { EventStreams } from "./event-streams.js";
 
 const MAX_TOPICS = 32;
 /** Asked of a reader with too many streams, in milliseconds. */
 const RETRY_MS = 5000;
 
+const TOPIC = queryParameter("topic", "`files:<root>[/<path>]`, `audit`, `job`, `auth`, `approval`; repeatable", {
+  type: "array",
+  items: TEXT,
+  minItems: 1,
+  maxItems: MAX_TOPICS,
+});
+
+export function eventEndpoints({ events }: HttpHost): readonly Endpoint[] {
+  if (events === undefined) return [];
+  const parts = { events, streams: new EventStreams() };
+  return [
+    endpointsOf("Venue")("GET /api/v1/events", (host, exchange) => getVenueEvents(host, parts, exchange), {
+      operationId: "followEvents",
+      summary: "Follow what happens: changes of files, jobs, audit records, tokens, approvals",
+      description:
+        "Each event has the name of its topic, an id, and JSON on one line; `overflow`: look again, events were missed; `end`: the credential has ended.",
+      parameters: [TOPIC, headerParameter("Last-Event-ID", "Go on behind this event")],
+      answers: { 200: { description: "Events", content: EVENT_STREAM } },
+    }),
+  ];
+}
+
 const KINDS = ["audit", "job", "auth", "approval"] as const;
 
 /** @throws HttpError 400 for a topic that is none, 401 for callers without credentials off loopback, 429 */
-export async function getVenueEvents(
+async function getVenueEvents(
   host: HttpHost,
   { events, streams }: { readonly events: VenueEvents; readonly streams: EventStreams },
   exchange: Exchange,
@@ -62,7 +92,7 @@ function openOrRefuse<T>(open: () => T): T {
 
 /** @throws HttpError 400 */
 function topicsOf(query: unknown): EventTopic[] {
-  const { topic: given } = fieldsOf(query);
+  const given = fieldsOf(query)[TOPIC.name];
   const names = (Array.isArray(given) ? given : [given]).filter((name) => typeof name === "string");
   if (names.length === 0) throw badRequest("'topic' is required: files:<root>[/<path>], audit, job, auth or approval");
   if (names.length > MAX_TOPICS) throw badRequest(`At most ${MAX_TOPICS} topics`);

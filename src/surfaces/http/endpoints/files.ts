@@ -9,19 +9,112 @@ import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import { type DownloadInput, PART_BYTES, type Uploaded, type UploadInput } from "../../../core/ports/transfer.js";
 import { isRead, refuseForm } from "../admission/read-body.js";
 import type { HttpFiles, HttpHost } from "../host.js";
+import {
+  ANY_TYPE,
+  BINARY,
+  COUNT,
+  type Endpoint,
+  endpointsOf,
+  headerParameter,
+  type Parameter,
+  pathParameter,
+  TEXT,
+} from "../openapi/endpoint.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { HangUp, hangUpOf } from "../plumbing/connection.js";
 import { digestsIn, requireDigests } from "../plumbing/digests.js";
-import { hashIn } from "../plumbing/entity-tags.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, tooManyRequests } from "../plumbing/http-error.js";
 import { unlimitBody } from "../plumbing/node-server.js";
 import { BodyChunks } from "./body-chunks.js";
 import { partsOf } from "./file-parts.js";
-import { fileError, fileRequest, queryValue, ticketOf } from "./file-request.js";
+import { fileError, fileRequest, optionsOf, PARENTS, queryValue, TICKET, ticketOf, VERSION } from "./file-request.js";
 import { sendFile } from "./file-sending.js";
 
 export { ticketOf };
+
+const endpoint = endpointsOf("Files", [
+  pathParameter("root", "Name of a root"),
+  pathParameter(
+    "path",
+    "Below the root, percent-encoded; slashes in it as they are or as `%2F`, with a ticket as they are",
+  ),
+  TICKET,
+]);
+const APPROVAL = headerParameter("Venue-Approval", "Id of an approval, where the root asks a person");
+const ETAG = {
+  ETag: { description: 'The SHA-256 of the content, `"sha256:<hex>"`, where it is known', schema: TEXT },
+};
+const OFFSET: Parameter = {
+  name: "Upload-Offset",
+  in: "header",
+  required: true,
+  description: "Bytes that the file must have, from 0 for a new one",
+  schema: COUNT,
+};
+const NEXT = { "Upload-Offset": { description: "Bytes that the file has now", schema: { type: "integer" } } };
+const READING = {
+  parameters: [
+    VERSION,
+    headerParameter("Range", "One range of bytes"),
+    headerParameter("If-Range", "The ETag that the range is of"),
+    headerParameter("If-None-Match", "The ETag one has"),
+  ],
+  errors: [404, 409, 416, 504] as const,
+};
+const KNOWN = { 304: { description: "It is the one that is known", headers: ETAG } };
+const STORING = { body: BINARY, errors: [404, 409, 412, 413, 504, 507] as const };
+
+/** Paths of files have no suffixes: files may have any name. */
+export const FILE_ENDPOINTS: readonly Endpoint[] = [
+  endpoint("GET /api/v1/files/{root}/{path}", getFile, {
+    operationId: "getFile",
+    summary: "Read a file, or one range of it",
+    ...READING,
+    answers: {
+      200: { description: "All of it", headers: ETAG, content: ANY_TYPE },
+      206: { description: "The range", headers: ETAG, content: ANY_TYPE },
+      ...KNOWN,
+    },
+  }),
+  endpoint("HEAD /api/v1/files/{root}/{path}", getFile, {
+    operationId: "headFile",
+    summary: "Size, type and version of a file",
+    ...READING,
+    answers: { 200: { description: "All of it", headers: ETAG }, ...KNOWN },
+  }),
+  endpoint("PUT /api/v1/files/{root}/{path}", putFile, {
+    operationId: "putFile",
+    summary: "Make the body the content of a file, at once when all of it is there",
+    parameters: [
+      PARENTS,
+      headerParameter("If-Match", "The ETag that the file must have"),
+      headerParameter("If-None-Match", "`*`: there must be no such file"),
+      APPROVAL,
+      headerParameter("Idempotency-Key", "Names this upload: repeating it within an hour has no second effect"),
+    ],
+    ...STORING,
+    answers: {
+      201: { description: "There is a new file", headers: ETAG },
+      204: { description: "The file has this content now", headers: ETAG },
+    },
+  }),
+  endpoint("PATCH /api/v1/files/{root}/{path}", patchFile, {
+    operationId: "patchFile",
+    summary: "Add the body to a file: the next part of an upload. A part that is there already changes nothing",
+    parameters: [
+      PARENTS,
+      OFFSET,
+      headerParameter("Upload-Length", "Bytes of the whole file; more than an upload may have is refused at once"),
+      APPROVAL,
+    ],
+    ...STORING,
+    answers: {
+      201: { description: "There is a new file", headers: NEXT },
+      204: { description: "The part is there", headers: NEXT },
+    },
+  }),
+];
 
 type Version = { readonly [part in "sha256" | "tag"]?: string | undefined };
 
@@ -39,11 +132,7 @@ function versionHeader(version: Version): Record<string, string> {
 const STALL_MS = 60_000;
 
 /** `GET`, `HEAD /api/v1/files/<root>/<path>`: streams a file, or a single range of it. */
-export async function getFile(
-  host: HttpHost,
-  exchange: Exchange,
-  { stallMs } = { stallMs: STALL_MS },
-): Promise<FastifyReply> {
+async function getFile(host: HttpHost, exchange: Exchange, { stallMs } = { stallMs: STALL_MS }): Promise<FastifyReply> {
   const { request, reply } = exchange;
   const files = filesOf(host);
   const { place, context } = fileRequest(host, files, { ...exchange, direction: "download" });
@@ -57,18 +146,19 @@ export async function getFile(
 }
 
 /** `PUT /api/v1/files/<root>/<path>`: replaces the file with the body atomically; on failure nothing changes. */
-export const putFile = (host: HttpHost, exchange: Exchange): Promise<FastifyReply> =>
-  receive(host, exchange, ({ files, input, context }) => {
+function putFile(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  return receive(host, exchange, ({ files, input, context }) => {
     const { raw } = exchange.request;
     return files.upload(input, requireDigests(digestsIn(raw.headers), uploadOf(raw)), context);
   });
+}
 
 /**
  * `PATCH /api/v1/files/<root>/<path>`: adds the body to a file that has as many bytes as `Upload-Offset` says, part by part,
  * so that an upload goes on where it stopped. Each part is a call of its own, judged when it comes.
  */
-export const patchFile = (host: HttpHost, exchange: Exchange): Promise<FastifyReply> =>
-  receive(host, exchange, async ({ files, input, context }) => {
+function patchFile(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  return receive(host, exchange, async ({ files, input, context }) => {
     const { operationId: _, ...options } = input;
     const { raw } = exchange.request;
     const body = { ...uploadOf(raw), chunks: new BodyChunks(raw, 0) };
@@ -85,6 +175,7 @@ export const patchFile = (host: HttpHost, exchange: Exchange): Promise<FastifyRe
     }
     return { written: offset - first, created, size: offset };
   });
+}
 
 /** One part that is being added, and the next one that comes meanwhile. */
 const HELD_BYTES = 2 * PART_BYTES;
@@ -133,7 +224,7 @@ async function receive(
 
 /** A place in the version that the request asks for. @throws HttpError 400 with a ticket, which is for the file as it is */
 function versionOf({ request }: Exchange, place: DownloadInput): DownloadInput {
-  const version = queryValue(request.query, "version");
+  const version = queryValue(request.query, VERSION);
   if (version === undefined) return place;
   if (ticketOf(request) !== undefined) throw badRequest("'version' cannot be used with a ticket");
   return { ...place, version };
@@ -159,49 +250,6 @@ const versionHeaders = ({ sha256, tag, size }: Uploaded): Record<string, string>
   ...(size === undefined ? {} : { "upload-offset": `${size}` }),
   ...versionHeader({ sha256, tag }),
 });
-
-/** @throws HttpError 400 */
-function optionsOf({ request }: Exchange): Omit<UploadInput, "root" | "path"> {
-  const { headers, query } = request;
-  if (headers["content-range"] !== undefined) {
-    throw badRequest(
-      "Content-Range is not supported on PUT. Go on with PATCH and Upload-Offset, or file:append and expectedSize",
-    );
-  }
-  if (queryValue(query, "version") !== undefined) {
-    throw badRequest(
-      "'version' is for GET: versions cannot be written. Leave it out, or bring one back with file:restore",
-    );
-  }
-  const parents = queryValue(query, "parents");
-  if (parents !== undefined && !/^(?:true|false)?$/.test(parents)) throw badRequest("'parents' must be true or false");
-  const [ifMatch, ifNoneMatch] = [headers["if-match"], headers["if-none-match"]];
-  const approval = headers["venue-approval"];
-  const operationId = operationIdOf(headers["idempotency-key"]);
-  return {
-    parents: parents !== undefined && parents !== "false",
-    ...(ifMatch === undefined ? {} : { ifMatch: tagOf(ifMatch) }),
-    ...(ifNoneMatch === undefined ? {} : { ifNoneMatch: ifNoneMatch.trim() }),
-    ...(operationId === undefined ? {} : { operationId }),
-    ...(approval === undefined ? {} : { approval: String(approval) }),
-  };
-}
-
-/** The draft standard writes the key as a quoted string; most clients send it bare. @throws HttpError 400 */
-function operationIdOf(header: string | readonly string[] | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  const key = /^("?)([A-Za-z0-9._-]{1,64})\1$/.exec(String(header).trim())?.[2];
-  if (key === undefined) throw badRequest("Idempotency-Key must be 1 to 64 of the characters A-Z a-z 0-9 . _ -");
-  return key;
-}
-
-/** The opaque part of a strong etag. */
-function tagOf(header: string): string {
-  const text = header.trim();
-  const tag = hashIn(text) ?? /^"([^"]+)"$/.exec(text)?.[1];
-  if (tag === undefined) throw badRequest('If-Match must be one strong entity tag, such as "sha256:…"');
-  return tag;
-}
 
 /** The body of a request as an upload, which may take as long as it goes on. @throws HttpError 415 */
 export function uploadOf(raw: IncomingMessage): UploadBody {

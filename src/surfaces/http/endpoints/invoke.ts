@@ -11,11 +11,37 @@ import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
+import { type Endpoint, endpointsOf, json, jsonContent, location, queryParameter } from "../openapi/endpoint.js";
 import { outputJson, recordText, sendJson } from "../plumbing/answer.js";
 import { abortOnClose } from "../plumbing/connection.js";
 import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
+
+const endpoint = endpointsOf("Jobs");
+const WAIT = queryParameter("wait", "`true`: as `wait` in the body");
+
+export const INVOKE_ENDPOINTS: readonly Endpoint[] = [
+  endpoint("POST /api/v1/invoke", invoke, {
+    operationId: "invoke",
+    summary: "Run an operation as a job",
+    description:
+      "Answers 201 in every case in which there is a job, also for one that failed or that still runs. Other answers mean that nothing has happened.",
+    parameters: [WAIT],
+    body: jsonContent("InvokeRequest"),
+    answers: { 201: json("The job", "JobRecord", location("the job")) },
+    errors: [413],
+  }),
+  endpoint("POST /api/v1/run", run, {
+    operationId: "run",
+    summary: "Run an operation and wait for its output",
+    description:
+      "Answers with the output alone. A failure of the operation is answered with the status of its code, and `errorCode` and `errorData` beside `error`.",
+    body: jsonContent("InvokeRequest"),
+    answers: { 200: json("The output", {}, location("the job")) },
+    errors: [404, 413, 504],
+  }),
+];
 
 /** A validated request to run an operation. */
 interface InvokeRequest {
@@ -33,10 +59,10 @@ interface InvokeRequest {
  * `POST /api/v1/invoke`: runs an operation as a job. Whenever a job exists the response is 201 with its record,
  * finished or not; the job continues when the wait ends or the client disconnects.
  */
-export async function invoke(host: HttpHost, { request, reply, caller, memory }: Exchange): Promise<FastifyReply> {
+async function invoke(host: HttpHost, { request, reply, caller, memory }: Exchange): Promise<FastifyReply> {
   const parsed = parseJson(request.body, { json5: true });
   const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
-  const asksToWait = call.wait || fieldsOf(request.query)["wait"] === "true";
+  const asksToWait = call.wait || fieldsOf(request.query)[WAIT.name] === "true";
   const job = submitCall(host, { caller, memory }, call);
   const ms = asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
   const record = await job.settled(ms, call.private ? abortOnClose(reply.raw) : undefined);
@@ -51,7 +77,7 @@ const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): 
  * `POST /api/v1/run`: runs an operation and returns only its output, for clients that do not use jobs. A failure has a
  * status of its own; a job that outlasts the wait continues, and the response names it.
  */
-export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { reply } = exchange;
   const parsed = parseJson(exchange.request.body, { json5: true });
   const call = parseInvoke(isPending(parsed) ? await parsed : parsed);

@@ -1,21 +1,86 @@
-// Endpoints for jobs and their records.
+// Endpoints for jobs: their records, and their progress as server-sent events.
 
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import type { JobRecord, JobRefusal } from "../../../core/ports/job.js";
+import { isTerminal, type JobRecord, type JobRefusal } from "../../../core/ports/job.js";
 import type { HttpHost } from "../host.js";
-import { recordJson, recordText, sendJson } from "../plumbing/answer.js";
+import { type Endpoint, EVENT_STREAM, endpointsOf, json, object, pathParameter } from "../openapi/endpoint.js";
+import { EVENT_HEADERS, recordJson, recordText, sendJson } from "../plumbing/answer.js";
+import { beginStream } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
-import { parsePage } from "../plumbing/query.js";
+import { PAGE_PARAMETERS, parsePage } from "../plumbing/query.js";
 
-/** `GET /api/v1/jobs`: ids of the caller's own jobs. */
-export function listJobs(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
+/** Interval of comment lines; a second below the longest silence allowed, since timers may be late. */
+const HEARTBEAT_MS = 14_000;
+
+/** A stream ends within this time after its credential was revoked. */
+const CREDENTIAL_MS = 800;
+
+const HEX = { type: "string", pattern: "^(0[xX])?[0-9a-fA-F]+$" };
+const endpoint = endpointsOf("Jobs", [pathParameter("id", "Hex digits, with or without `0x`", HEX)]);
+
+export const JOB_ENDPOINTS: readonly Endpoint[] = [
+  endpoint("GET /api/v1/jobs", listJobs, {
+    operationId: "listJobs",
+    summary: "List the ids of one's own jobs, newest first",
+    parameters: PAGE_PARAMETERS,
+    answers: { 200: json("Ids", "JobList") },
+  }),
+  endpoint("GET /api/v1/jobs/{id}", getJob, {
+    operationId: "getJob",
+    summary: "Read the record of a job",
+    answers: { 200: json("The job", "JobRecord") },
+    errors: [404],
+  }),
+  endpoint("POST /api/v1/jobs/{id}", messageJob, {
+    operationId: "messageJob",
+    summary: "Send a message to a job that waits for one",
+    description: "The file operations take none.",
+    answers: { 202: json("Queued", "MessageQueued") },
+    errors: [404, 409],
+  }),
+  endpoint("GET /api/v1/jobs/{id}/sse", getEvents, {
+    operationId: "watchJob",
+    summary: "Follow a job until it ends",
+    description:
+      "Events `job-update`, the data of each a whole record on one line. The first is the state now; after the last the stream ends.",
+    answers: { 200: { description: "Events", content: EVENT_STREAM } },
+    errors: [404],
+  }),
+  endpoint("PUT /api/v1/jobs/{id}/cancel", cancelJob, {
+    operationId: "cancelJob",
+    summary: "Stop a job before its next effect",
+    answers: { 200: json("The job as it ended", "JobRecord") },
+    errors: [404],
+  }),
+  endpoint("PUT /api/v1/jobs/{id}/pause", pauseJob, {
+    operationId: "pauseJob",
+    summary: "Pause a job; the file operations cannot be paused",
+    answers: { 200: json("The job", "JobRecord") },
+    errors: [404, 409],
+  }),
+  endpoint("PUT /api/v1/jobs/{id}/resume", pauseJob, {
+    operationId: "resumeJob",
+    summary: "Go on with a paused job",
+    answers: { 200: json("The job", "JobRecord") },
+    errors: [404, 409],
+  }),
+  endpoint("PUT /api/v1/jobs/{id}/delete", deleteJob, {
+    operationId: "deleteJob",
+    summary: "Stop a job if it runs, and forget it",
+    answers: { 200: json("It is gone", object({ deleted: { const: true } })) },
+    errors: [404],
+  }),
+];
+
+function listJobs(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
   const { items, total, offset, limit } = host.jobs.list(parsePage(request.query), caller);
   return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
 }
 
-/** `GET /api/v1/jobs/<id>`: the record. `HEAD` does not count as delivery, so it does not forget a private job. */
-export function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
+/** `HEAD` does not count as delivery, so it does not forget a private job. */
+function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
   const { request, caller, target } = exchange;
   const id = parseJobId(target);
   const { jobs } = host;
@@ -23,27 +88,28 @@ export function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
   return sendRecord(host, exchange, found);
 }
 
-/** `PUT /api/v1/jobs/<id>/cancel`: cancels a job; the response is its record, which is terminal or soon will be. */
-export async function cancelJob(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+/** The response is the record, which is terminal or soon will be. */
+async function cancelJob(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const id = parseJobId(exchange.target);
   const { found } = ownJob(await host.jobs.cancel(id, exchange.caller), id);
   return sendRecord(host, exchange, found);
 }
 
-/** `PUT /api/v1/jobs/<id>/pause` and `/resume`: refused, since no operation here can be paused. */
-export const pauseJob = (host: HttpHost, exchange: Exchange): FastifyReply =>
-  refuse(host, exchange, "Job cannot be paused or resumed");
+/** Refused, since no operation here can be paused. */
+function pauseJob(host: HttpHost, exchange: Exchange): FastifyReply {
+  return refuse(host, exchange, "Job cannot be paused or resumed");
+}
 
-/** `PUT /api/v1/jobs/<id>/delete`: aborts the job if it is running, and deletes its record. */
-export function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): FastifyReply {
+function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): FastifyReply {
   const id = parseJobId(target);
   ownJob(host.jobs.delete(id, caller), id);
   return sendJson(reply, 200, '{"deleted":true}');
 }
 
-/** `POST /api/v1/jobs/<id>`: refused, since no operation here takes messages. */
-export const messageJob = (host: HttpHost, exchange: Exchange): FastifyReply =>
-  refuse(host, exchange, "Job takes no messages");
+/** Refused, since no operation here takes messages. */
+function messageJob(host: HttpHost, exchange: Exchange): FastifyReply {
+  return refuse(host, exchange, "Job takes no messages");
+}
 
 /** Refuses what no job can do, to those who may see the job. @throws HttpError 409, or why they may not */
 function refuse(host: HttpHost, { caller, target }: Exchange, text: string): never {
@@ -53,14 +119,14 @@ function refuse(host: HttpHost, { caller, target }: Exchange, text: string): nev
 }
 
 /** Parses a job id: hex in any case, with or without `0x`. @throws HttpError 400 */
-export function parseJobId(target: string): string {
+function parseJobId(target: string): string {
   const hex = /^(?:0x)?([0-9a-f]+)$/i.exec(target)?.[1]?.toLowerCase();
   if (hex === undefined) throw badRequest(`Invalid job ID: ${echo(target)}`);
   return hex;
 }
 
 /** Unwraps the result of a lookup. @throws HttpError 403, 404 */
-export function ownJob<T extends { readonly found: JobRecord }>(lookup: T | JobRefusal, id: string): T {
+function ownJob<T extends { readonly found: JobRecord }>(lookup: T | JobRefusal, id: string): T {
   if ("found" in lookup) return lookup;
   if (lookup.refused === "denied") throw new HttpError(403, `Access denied to job: ${echo(id)}`);
   throw new HttpError(404, `Job not found: ${echo(id)}`);
@@ -70,4 +136,98 @@ function sendRecord(host: HttpHost, { request, reply, memory }: Exchange, record
   // For HEAD only the length of the text is needed.
   const isSent = request.method !== "HEAD";
   return sendJson(reply, 200, isSent ? recordText(record, host, memory) : recordJson(record, host));
+}
+
+/** `GET`, `HEAD /api/v1/jobs/<id>/sse`: {@link streamJob}; for HEAD only whether there would be a stream. */
+function getEvents(host: HttpHost, exchange: Exchange): FastifyReply {
+  const { request, reply, caller, target } = exchange;
+  if (request.method !== "HEAD") return streamJob(host, exchange);
+  const id = parseJobId(target);
+  ownJob(host.jobs.find(id, caller), id);
+  return reply.code(200).headers(EVENT_HEADERS).send();
+}
+
+/**
+ * `GET /api/v1/jobs/<id>/sse`: sends the whole record of a job now and at every change, until the job has ended or the
+ * venue closes.
+ *
+ * @param options.heartbeatMs interval of the comment lines that break silence, in milliseconds
+ */
+export function streamJob(
+  host: HttpHost,
+  { reply, caller, target }: Exchange,
+  { heartbeatMs }: { readonly heartbeatMs: number } = { heartbeatMs: HEARTBEAT_MS },
+): FastifyReply {
+  const id = parseJobId(target);
+  const { raw } = reply;
+  const watch = host.jobs.watch(id, caller, (record) => stream.update(record));
+  const { found, stop } = ownJob(watch, id);
+  if (isTerminal(found.status)) {
+    // The job has ended, so a single event is sent as an ordinary response.
+    const body = Buffer.from(event(host, found));
+    return reply.code(200).headers(EVENT_HEADERS).send(body);
+  }
+  if (raw.destroyed) {
+    stop();
+    return reply.hijack();
+  }
+  raw.once("close", stop);
+  endWithCredential(raw, () => host.stillHolds(caller));
+  beginStream(reply, EVENT_HEADERS);
+  host.streams.open++;
+  raw.once("close", () => host.streams.open--);
+  const stream = new EventStream(raw, (record) => event(host, record), heartbeatMs);
+  stream.update(found);
+  return reply;
+}
+
+/** Ends a stream when the credential that opened it has ended. */
+function endWithCredential(raw: ServerResponse, holds: () => boolean): void {
+  const look = setInterval(() => {
+    if (!holds()) raw.destroy();
+  }, CREDENTIAL_MS);
+  raw.once("close", () => clearInterval(look));
+}
+
+function event(host: HttpHost, record: JobRecord): string {
+  return `event: job-update\ndata: ${recordJson(record, host)}\n\n`;
+}
+
+/** Events for one client. If it reads too slowly, intermediate events are dropped and only the latest is kept. */
+class EventStream {
+  readonly #raw: ServerResponse;
+  readonly #format: (record: JobRecord) => string;
+  #latest: JobRecord | undefined;
+
+  constructor(raw: ServerResponse, format: (record: JobRecord) => string, heartbeatMs: number) {
+    this.#raw = raw;
+    this.#format = format;
+    // No heartbeats to a client that does not read; the idle timeout closes its connection.
+    const heartbeat = setInterval(() => {
+      if (this.#takes) raw.write(":\n");
+    }, heartbeatMs);
+    raw.once("close", () => clearInterval(heartbeat));
+    raw.on("drain", () => this.#flush());
+  }
+
+  /** @param record `undefined`: no more events will follow */
+  update(record: JobRecord | undefined): void {
+    this.#latest = record;
+    if (record !== undefined) this.#flush();
+    else if (!this.#raw.destroyed) this.#raw.end();
+  }
+
+  /** Whether writes go out instead of being buffered here. */
+  get #takes(): boolean {
+    return !this.#raw.destroyed && !this.#raw.writableEnded && !this.#raw.writableNeedDrain;
+  }
+
+  #flush(): void {
+    const record = this.#latest;
+    if (record === undefined || !this.#takes) return;
+    this.#latest = undefined;
+    const text = this.#format(record);
+    if (isTerminal(record.status)) this.#raw.end(text);
+    else this.#raw.write(text);
+  }
 }

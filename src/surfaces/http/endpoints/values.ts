@@ -1,43 +1,45 @@
-// Endpoints for the value tree.
+// Endpoints for the value tree, which describes what the venue offers.
 
-import type { FastifyReply } from "fastify";
+import type { JsonObject } from "../../../core/ports/adapter.js";
 import { countValue, listValue, readValue, sliceValue } from "../../../core/value-tree.js";
-import type { HttpHost } from "../host.js";
+import { COUNT, type Endpoint, endpointsOf, json, type Parameter, queryParameter } from "../openapi/endpoint.js";
 import { sendJson } from "../plumbing/answer.js";
-import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest } from "../plumbing/http-error.js";
-import { parsePage, singleParameter } from "../plumbing/query.js";
+import { PAGE_PARAMETERS, parsePage, singleParameter } from "../plumbing/query.js";
 
-/** `GET /api/v1/values/read` */
-export function readValues(host: HttpHost, { request, reply }: Exchange): FastifyReply {
-  return answer(reply, readValue(host.values(), pathOf(request.query), maxSizeOf(request.query)));
-}
+const endpoint = endpointsOf("Values");
+const PATH: Parameter = { ...queryParameter("path", "Keys with `/` between them; `/` is the whole"), required: true };
+const MAX_SIZE = queryParameter("maxSize", "Most bytes of the value; a larger one is left out", COUNT);
 
-/** `GET /api/v1/values/list` */
-export function listValues(host: HttpHost, { request, reply }: Exchange): FastifyReply {
-  return answer(reply, listValue(host.values(), pathOf(request.query), parsePage(request.query)));
-}
+type Look = (values: JsonObject, path: string, query: unknown) => object;
 
-/** `GET /api/v1/values/slice` */
-export function sliceValues(host: HttpHost, { request, reply }: Exchange): FastifyReply {
-  return answer(reply, sliceValue(host.values(), pathOf(request.query), parsePage(request.query)));
-}
+const read: Look = (values, path, query) => readValue(values, path, maxSizeOf(query));
+const list: Look = (values, path, query) => listValue(values, path, parsePage(query));
+const slice: Look = (values, path, query) => sliceValue(values, path, parsePage(query));
 
-/** `GET /api/v1/values/count` */
-export function countValues(host: HttpHost, { request, reply }: Exchange): FastifyReply {
-  return answer(reply, countValue(host.values(), pathOf(request.query)));
-}
+export const VALUE_ENDPOINTS: readonly Endpoint[] = [
+  lookAt("Read", "Read the value at a path", [PATH, MAX_SIZE], read),
+  lookAt("List", "List the keys of the value at a path", [PATH, ...PAGE_PARAMETERS], list),
+  lookAt("Slice", "Read parts of the value at a path", [PATH, ...PAGE_PARAMETERS], slice),
+  lookAt("Count", "Count the parts of the value at a path", [PATH], countValue),
+];
 
-const answer = (reply: FastifyReply, result: object): FastifyReply => sendJson(reply, 200, JSON.stringify(result));
-
-function pathOf(query: unknown): string {
-  const path = singleParameter(query, "path");
-  if (path === undefined) throw badRequest("'path' is required");
-  return path;
+function lookAt(name: string, summary: string, parameters: readonly Parameter[], look: Look): Endpoint {
+  const handle: Endpoint["handle"] = (host, { request: { query }, reply }) => {
+    const values = host.values();
+    return sendJson(reply, 200, JSON.stringify(look(values, singleParameter(query, PATH) ?? "", query)));
+  };
+  return endpoint(`GET /api/v1/values/${name.toLowerCase()}`, handle, {
+    operationId: `${name.toLowerCase()}Values`,
+    summary,
+    description: "A path where nothing is answers `exists: false`.",
+    parameters,
+    answers: { 200: json("The answer", `Value${name}`) },
+  });
 }
 
 function maxSizeOf(query: unknown): number | undefined {
-  const text = singleParameter(query, "maxSize");
+  const text = singleParameter(query, MAX_SIZE);
   if (text !== undefined && !/^(?:0|[1-9]\d{0,15})$/.test(text))
     throw badRequest("'maxSize' must be an integer, 0 or more");
   return text === undefined ? undefined : Number(text);

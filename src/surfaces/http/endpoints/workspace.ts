@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { HttpHost, WorkspacePage } from "../host.js";
+import type { Endpoint } from "../openapi/endpoint.js";
 import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { echo, endpointNotFound } from "../plumbing/http-error.js";
@@ -57,8 +58,19 @@ const previewPolicy = (nonce: string): string =>
     "trusted-types dompurify",
   ].join("; ");
 
+/** None of them is in the document: they are for browsers. */
+export function workspaceEndpoints({ workspace }: HttpHost): readonly Endpoint[] {
+  if (workspace === undefined) return [];
+  const handle: Endpoint["handle"] = (host, exchange) => getWorkspace(host, workspace, exchange);
+  return [
+    { route: "GET /", handle: redirectToWorkspace, only: ["GET", "HEAD"] },
+    { route: `GET ${WORKSPACE_PATH}`, handle },
+    { route: `GET ${WORKSPACE_PATH}/{file}`, handle, bare: true },
+  ];
+}
+
 /** `GET /workspace` and below: the page at every path but those of the preview and the assets. */
-export function getWorkspace(host: HttpHost, page: WorkspacePage, exchange: Exchange): FastifyReply {
+function getWorkspace(host: HttpHost, page: WorkspacePage, exchange: Exchange): FastifyReply {
   const { target, request, reply } = exchange;
   if (target.startsWith(ASSETS)) return sendAsset(page, exchange, target.slice(ASSETS.length));
   if (target === PREVIEW) return sendDocument(reply, page.preview, previewPolicy);
@@ -72,7 +84,7 @@ export function getWorkspace(host: HttpHost, page: WorkspacePage, exchange: Exch
 }
 
 /** `GET /` of a browser: leads to the page. Anything else finds nothing there. @throws HttpError 404 */
-export function redirectToWorkspace(host: HttpHost, { request, reply }: Exchange): FastifyReply {
+function redirectToWorkspace(host: HttpHost, { request, reply }: Exchange): FastifyReply {
   const { accept = "" } = request.headers;
   if (!/\btext\/html\b/i.test(accept)) throw endpointNotFound(request.method, echo("/"));
   const location = publicPath(host, request.raw, `${WORKSPACE_PATH}/`);

@@ -6,12 +6,8 @@ import type { HttpHost, OperationListing } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
 import { entranceOf } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { assetPart } from "./assets.js";
-import { filePart } from "./files.js";
-import { jobPart, type NamedOperation } from "./jobs.js";
-import { errorResponses, object } from "./parts.js";
-import { valuesPart } from "./values.js";
-import { venuePart } from "./venue.js";
+import { type Endpoint, endpointsOf, errorResponses, json as jsonAnswer, PUBLIC } from "./endpoint.js";
+import { type NamedOperation, schemasOf } from "./schemas.js";
 
 const TAGS: readonly (readonly [name: string, description: string])[] = [
   ["Jobs", "A job is one run of an operation. Each caller sees its own; the operator sees all."],
@@ -30,18 +26,25 @@ interface Rendered {
   readonly json: string;
 }
 
-/** Cached documents, weakly by host, so that they do not outlive their venue. */
-const rendered = new WeakMap<HttpHost, Rendered>();
-
-/** `GET /openapi.json`: the document, rebuilt only when the URL or the operations have changed. */
-export function openApi(host: HttpHost, { request, reply }: Exchange): FastifyReply {
-  const [url, operations] = [host.url(), host.operations()];
-  const last = rendered.get(host);
-  const isCurrent = last?.url === url && isSame(last.operations, operations);
-  const json = isCurrent ? last.json : JSON.stringify(openApiDocument(host));
-  if (!isCurrent) rendered.set(host, { url, operations, json });
-  const entrance = entranceOf(host, request.raw).url;
-  return sendJson(reply, 200, entrance === url ? json : json.replace(servers(url), () => servers(entrance)));
+/** `GET /openapi.json`. @param endpoints of which the document tells */
+export function documentEndpoint(endpoints: () => readonly Endpoint[]): Endpoint {
+  let last: Rendered | undefined;
+  const getDocument = (host: HttpHost, { request, reply }: Exchange): FastifyReply => {
+    const [url, operations] = [host.url(), host.operations()];
+    // Rebuilt only when the URL or the operations have changed.
+    if (last?.url !== url || !isSame(last.operations, operations)) {
+      last = { url, operations, json: JSON.stringify(openApiDocument(host, endpoints())) };
+    }
+    const { json } = last;
+    const entrance = entranceOf(host, request.raw).url;
+    return sendJson(reply, 200, entrance === url ? json : json.replace(servers(url), () => servers(entrance)));
+  };
+  return endpointsOf("Running it")("GET /openapi.json", getDocument, {
+    operationId: "getOpenApi",
+    summary: "Read this document; needs no credentials",
+    security: PUBLIC,
+    answers: { 200: jsonAnswer("OpenAPI 3.1", { type: "object" }) },
+  });
 }
 
 const servers = (url: string): string => `"servers":${JSON.stringify([{ url }])}`;
@@ -50,11 +53,9 @@ const isSame = (one: readonly OperationListing[], other: readonly OperationListi
   one.length === other.length && one.every((listing, index) => listing === other[index]);
 
 /** Describes all endpoints, and the input and output of all operations, as OpenAPI 3.1. */
-function openApiDocument(host: HttpHost): JsonObject {
+function openApiDocument(host: HttpHost, endpoints: readonly Endpoint[]): JsonObject {
   const listings = host.operations();
   const operations = listings.map(nameSchemas);
-  const files = host.files === undefined ? [] : [filePart()];
-  const parts = [jobPart(operations), venuePart(host), assetPart(), ...files, valuesPart()];
   const own = operations.flatMap(({ input, output }, index) => [
     [input, selfContained(listings[index]?.input, input)],
     [output, selfContained(listings[index]?.output, output)],
@@ -65,11 +66,11 @@ function openApiDocument(host: HttpHost): JsonObject {
     servers: [{ url: host.url() }],
     security: host.publicAccess ? [{}, { bearer: [] }] : [{ bearer: [] }],
     tags: TAGS.map(([name, description]) => ({ name, description })),
-    paths: Object.assign({}, ...parts.map(({ paths }) => paths)),
+    paths: pathsOf(endpoints),
     components: {
       securitySchemes: { bearer: BEARER },
       responses: errorResponses(),
-      schemas: Object.assign({ Error: ERROR }, ...parts.map(({ schemas }) => schemas), Object.fromEntries(own)),
+      schemas: { ...schemasOf(operations), ...Object.fromEntries(own) },
     },
   };
 }
@@ -80,7 +81,16 @@ const BEARER: JsonObject = {
   description: "A static token, the local token, or an identity JWT signed with the caller's `did:key` for this venue",
 };
 
-const ERROR: JsonObject = object({ error: { type: "string", description: "For people and models" } });
+function pathsOf(endpoints: readonly Endpoint[]): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const { route, place, described } of endpoints) {
+    if (described === undefined) continue;
+    const [method = "", path = ""] = route.split(" ");
+    paths[path] ??= place === undefined ? {} : { parameters: place };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: described };
+  }
+  return paths;
+}
 
 /** `v/ops/file/read` → `file.read.input`. Catalogue names contain only characters allowed in schema names. */
 function nameSchemas({ name }: OperationListing): NamedOperation {
