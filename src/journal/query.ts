@@ -2,6 +2,7 @@
 
 import { yieldToLoop } from "../core/io.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
+import { isWithin } from "../path/fold.js";
 import { type EntryRow, entryOf, pathText } from "./rows.js";
 import type { JournalStore } from "./store.js";
 
@@ -54,7 +55,7 @@ function candidates(store: JournalStore, { group, path, via, actor, before }: Jo
 /** An index key of a very long text may lead to other entries too. */
 function matches(entry: Pick<JournalEntry, "actor" | "via" | "group" | "path" | "from">, query: JournalQuery): boolean {
   const isAt = (path: readonly string[] | undefined): boolean =>
-    path !== undefined && (query.path ?? []).every((name, index) => name === path[index]);
+    path !== undefined && isWithin(path, query.path ?? [], query.folds);
   return (
     (query.actor === undefined || entry.actor === query.actor) &&
     (query.via === undefined || entry.via === query.via) &&

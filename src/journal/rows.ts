@@ -5,6 +5,7 @@ import type { ChangeRecord } from "../core/ports/changes/change.js";
 import type { EntryNote, JournalEntry, KeptState, NotUndoable } from "../core/ports/changes/journal.js";
 import type { IdentifiedRecord, Kept, Planned } from "../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../core/ports/open-file.js";
+import { foldName } from "../path/fold.js";
 import { addTotals, decode, encode, type Indexed, indexKey, key, type Tables } from "./tables.js";
 
 /** An entry as it is stored. */
@@ -69,7 +70,8 @@ export function entryOf({ isKept, reason, ...row }: EntryRow, kept: KeptRow | un
   return { ...row, undoable: why === undefined, ...(why === undefined ? {} : { reason: why }) };
 }
 
-export const pathText = (segments: readonly string[]): string => segments.join("/");
+/** Of a path in the index: folded, so that it leads to every spelling; whoever asks looks at the paths too. */
+export const pathText = (segments: readonly string[]): string => foldName(segments.join("/"));
 
 /** The indexes of an entry. */
 export function* indexesOf({ path, from, fromRoot, actor, via, group }: ChangeRecord): Generator<[Indexed, string]> {

@@ -37,7 +37,8 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const place = asked?.segments ?? [];
     const binding = ["history", call.caller, root, place, Object.entries(filters).sort()];
     const before = readIdCursor(binding, cursor);
-    const query = { ...filters, path: place, limit: limit + 1, ...(before === undefined ? {} : { before }) };
+    const { foldsCase: folds } = asked?.view.root.backend ?? {};
+    const query = { ...filters, path: place, folds, limit: limit + 1, ...(before === undefined ? {} : { before }) };
     const { found, horizon, lacks } = await mergeNewest(journals, query);
     const page = found.slice(0, limit);
     const why = lack ?? (found.length === 0 && before === undefined ? movedPart(journals) : undefined);

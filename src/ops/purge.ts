@@ -3,6 +3,7 @@ import { purgeNeedsOperator, purgeNeedsRoom, unknownEntry } from "../core/errors
 import type { JournalEntry } from "../core/ports/changes/journal.js";
 import type { Operation, PlacesCall } from "../core/ports/operation.js";
 import { isFull } from "../core/unknown.js";
+import { isWithin } from "../path/fold.js";
 import type { PurgeInput, PurgeOutput } from "../schema/types.js";
 import { type JournalView, journalIn, requireHistory, visibleRoot } from "./history/visible-entries.js";
 
@@ -77,12 +78,15 @@ async function pathsOf(ids: readonly string[], of: JournalView, path: string | u
   return [...new Set(entries.flatMap((entry) => (entry === undefined ? [] : [entry.path.join("/")])))];
 }
 
-async function idsBelow({ journal }: JournalView, path: readonly string[]): Promise<readonly string[]> {
+/** Of another spelling those whose removal its own path allows. */
+async function idsBelow({ journal, view }: JournalView, path: readonly string[]): Promise<readonly string[]> {
   const ids: string[] = [];
-  const isBelow = (entry: JournalEntry): boolean => path.every((name, index) => name === entry.path[index]);
+  const { foldsCase: folds } = view.root.backend;
+  const isBelow = (entry: JournalEntry): boolean =>
+    isWithin(entry.path, path) || (isWithin(entry.path, path, folds) && view.allows(entry.path, "crud/delete"));
   let before: string | undefined;
   do {
-    const query = { path, limit: PAGE, sees: isBelow, ...(before === undefined ? {} : { before }) };
+    const query = { path, folds, limit: PAGE, sees: isBelow, ...(before === undefined ? {} : { before }) };
     const { entries, next } = await journal.query(query);
     ids.push(...entries.map(({ id }) => id));
     before = next;

@@ -1,8 +1,8 @@
-import { isSamePath } from "../core/call/path.js";
 import { invalidInput } from "../core/errors/texts.js";
 import { etagOf, expectedOf } from "../core/etag.js";
-import type { Journal } from "../core/ports/changes/journal.js";
+import type { Journal, JournalEntry, JournalQuery } from "../core/ports/changes/journal.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
+import { isWithin } from "../path/fold.js";
 import type { RestoreInput, RestoreOutput } from "../schema/types.js";
 import { contentAt } from "./history/version.js";
 import { requireHistory } from "./history/visible-entries.js";
@@ -45,16 +45,24 @@ async function versionOf(to: string, { root, path }: PathCall): Promise<string> 
   if (sha256 === undefined) return to.includes(":") ? to : `${to}:after`;
   await requireHistory([{ root }]);
   const journal = await root.journal?.open();
-  const found = journal === undefined ? undefined : await findVersion(journal, path.segments, sha256);
+  const found =
+    journal === undefined
+      ? undefined
+      : await findVersion(journal, { path: path.segments, folds: root.backend.foldsCase }, sha256);
   if (found !== undefined) return found;
   throw invalidInput("'to' is the hash of no version of this path in the history", "/to", "an id from file:history");
 }
 
-async function findVersion(journal: Journal, path: readonly string[], sha256: string): Promise<string | undefined> {
+async function findVersion(
+  journal: Journal,
+  { path, folds }: Required<Pick<JournalQuery, "path" | "folds">>,
+  sha256: string,
+): Promise<string | undefined> {
+  const isIt = (entry: JournalEntry): boolean => entry.path.length === path.length && isWithin(entry.path, path, folds);
   let before: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const query = { path, limit: PAGE, ...(before === undefined ? {} : { before }) };
-    const { entries, next } = await journal.query({ ...query, sees: (entry) => isSamePath(entry.path, path) });
+    const query = { path, folds, limit: PAGE, ...(before === undefined ? {} : { before }) };
+    const { entries, next } = await journal.query({ ...query, sees: isIt });
     for (const { id, after, before: old } of entries) {
       if (after?.sha256 === sha256) return `${id}:after`;
       if (old?.sha256 === sha256) return `${id}:before`;

@@ -1,5 +1,6 @@
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
+import { isWithin } from "../path/fold.js";
 import type { TrashInput, TrashOutput } from "../schema/types.js";
 import { readIdCursor, writeIdCursor } from "./history/cursor.js";
 import { journalIn, lackPart, visibleRoot } from "./history/visible-entries.js";
@@ -19,9 +20,12 @@ export const trash: Operation<TrashInput, TrashOutput> = {
     if (of === undefined) return { entries: [], complete: true, ...(await lackPart([view], true)) };
     const binding = ["trash", call.caller, root, segments];
     const before = readIdCursor(binding, cursor);
-    const isBelow = (at: readonly string[]): boolean => segments.every((name, index) => name === at[index]);
+    const { foldsCase } = view.root.backend;
     const all = (await of.journal.trash()).filter(
-      (one) => isBelow(one.path) && of.view.allows(one.path, "crud/read") && (before === undefined || one.id < before),
+      (one) =>
+        isWithin(one.path, segments, foldsCase) &&
+        of.view.allows(one.path, "crud/read") &&
+        (before === undefined || one.id < before),
     );
     const entries = all.slice(0, PAGE);
     const last = all.length > PAGE ? entries.at(-1) : undefined;

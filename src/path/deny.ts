@@ -1,6 +1,7 @@
 // Compiles an operator's patterns (root options `deny` and `protect`) into a PathPolicy.
 
 import type { PathPolicy } from "../core/ports/path-policy.js";
+import { foldName } from "./fold.js";
 import { compileGlob, type GlobMatcher } from "./glob-match.js";
 import { GlobFault, readGlobNodes } from "./glob-reader.js";
 import { patternsOf } from "./pattern-sets.js";
@@ -171,23 +172,6 @@ function isAmbiguous(glob: string): boolean {
   }
   return bare.includes("|");
 }
-
-/**
- * Folds at least as much as any file system: names that differ folded are different files everywhere. HFS+ ignores some
- * invisible characters, so that `.g\u200cit` is `.git` there.
- */
-const foldName = (name: string): string => (ASCII.test(name) ? name.toLowerCase() : foldUnicode(name));
-
-/** Most names are; none of these characters is left out or composed. */
-const ASCII = /^[\0-\x7f]*$/;
-
-const foldUnicode = (name: string): string =>
-  name
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
-    .normalize("NFC")
-    .toUpperCase()
-    .toLowerCase()
-    .normalize("NFC");
 
 /** Depths, from 1, of the directories above an entry that must keep their names so that it stays denied. */
 type Anchors = (depth: number) => readonly number[];

@@ -79,6 +79,14 @@ export const inMovedFolder = (place: Place, from: string) =>
     at(place),
   );
 
+/** @param other the name by which a section before has changed it */
+export const sameFile = (place: Place, other: string) =>
+  adapterError(
+    "INVALID_INPUT",
+    `${shown(place)} is the same file as "${escapeText(other)}". Put all its changes under one name`,
+    at(place),
+  );
+
 export const movedToItself = (place: Place) =>
   adapterError("INVALID_INPUT", `${shown(place)} is moved to where it is. Name another path`, at(place));
 

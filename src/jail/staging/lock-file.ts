@@ -4,7 +4,7 @@ import type { Io } from "../../core/io.js";
 import { below, type Handles, identity, type Pinned, READ, release, statBelow } from "../handles.js";
 import { closeNow, errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import type { LockHolder, LockInode } from "./lock-holder.js";
-import { isDead, type ProcessIdentity, parseIdentity } from "./process-identity.js";
+import { isDead, NO_BOOT_ID, type ProcessIdentity, parseIdentity } from "./process-identity.js";
 
 /**
  * A directory in which content is prepared before a rename puts it in place, or removed after a rename took it away.
@@ -20,6 +20,11 @@ export interface Stage {
 export const LOCK_NAME = "lock";
 /** Age (ms) after which a lock of another container is stale: twice the maximum deadline of a call. */
 const FOREIGN_STALE_MS = 120_000;
+/**
+ * The same of a lock that no process of this system holds, where one of the two has no id of its run: of a machine that shares
+ * the folder, or brought along by a repository. A holder looks whether it still has it before it changes anything.
+ */
+const STRANGE_STALE_MS = 10_000;
 /**
  * Age (ms) after which a lock without a readable holder is stale. A holder writes its name immediately after creating
  * it.
@@ -135,7 +140,9 @@ function* isStale(place: LockPlace, lock: Pinned, own: ProcessIdentity): Io<bool
   const holder = parseIdentity(text);
   if (holder === undefined) return age > NAMELESS_STALE_MS;
   if (isDead(holder, own)) return true;
-  return holder.namespace !== own.namespace && age > FOREIGN_STALE_MS;
+  if (holder.boot !== own.boot) return age > STRANGE_STALE_MS;
+  // Without such an id a number that is in use again says nothing of who held it.
+  return (holder.namespace !== own.namespace || own.boot === NO_BOOT_ID) && age > FOREIGN_STALE_MS;
 }
 
 /** `undefined` if it may not be read. */

@@ -40,7 +40,7 @@ export async function copyTree(
       throw notSupportedByRoot(place, "moving links and special files elsewhere. Copy the rest, or delete them first");
     }
   };
-  const origin = { root: from.root.name, path: from.path.segments };
+  const origin = { root: from.root.name, path: access.realPath ?? from.path.segments };
   const how = { hash: expectedFrom !== undefined, verify: isWhole, approve, from: origin };
   const { report } = access.scope;
   const watched = report === undefined ? source : watchedSource(source, report);

@@ -2,6 +2,7 @@
 
 import { invalidInput } from "../../core/errors/texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
+import { foldName } from "../../path/fold.js";
 import type { EditInput } from "../../schema/types.js";
 import { checkEncoding } from "../content/encoding.js";
 import { placeKey } from "../content/file-etag.js";
@@ -117,4 +118,7 @@ export function inTurn<T>(places: readonly [FileCall, ...FileCall[]], work: () =
   return access.scope.race(run());
 }
 
-const turnKey = (call: FileCall): string => `${call.root.owner ?? ""} ${placeKey(call)}`;
+function turnKey(call: FileCall): string {
+  const key = `${call.root.owner ?? ""} ${placeKey(call)}`;
+  return call.root.backend.foldsCase === true ? foldName(key) : key;
+}

@@ -8,6 +8,7 @@ import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js
 import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FileCall, PathCall, Resolve } from "../../core/ports/operation.js";
+import { isWithin } from "../../path/fold.js";
 import { type PastContent, PastContents } from "./past-content.js";
 import { requireHistory } from "./visible-entries.js";
 
@@ -20,7 +21,7 @@ export async function atVersion(call: PathCall, version: string): Promise<FileCa
   const { sha256 } = content;
   const stamp = `past:${version}`;
   if (sha256 !== undefined) call.versions.put(call.root.name, stamp, sha256);
-  const backend = new PastFile(content, { call, stamp: sha256 === undefined ? undefined : stamp });
+  const backend = new PastFile(content, sha256 === undefined ? undefined : stamp);
   return { ...call, root: { ...call.root, backend } };
 }
 
@@ -32,12 +33,12 @@ export async function atVersion(call: PathCall, version: string): Promise<FileCa
  */
 export async function contentAt(call: PathCall, version: string, name = "version"): Promise<PastContent> {
   const { id, side } = parseVersion(version, name);
-  const { segments } = call.path;
   await requireHistory([call]);
   const journal = await call.root.journal?.open();
   const entry = await journal?.entry(id);
   // The same answer for a change of another path: it would tell that there was one.
-  if (journal === undefined || entry === undefined || !concerns(entry, call.root.name, segments)) {
+  const stored = entry && pathIn(entry, call);
+  if (journal === undefined || entry === undefined || stored === undefined) {
     throw invalidInput(
       [
         ...["'", field(name), "' must name a change of this path. "],
@@ -48,7 +49,9 @@ export async function contentAt(call: PathCall, version: string, name = "version
       "<entry id>:before or :after",
     );
   }
-  const past = await new PastContents(journal, readsIn(call.root.name, call.at)).at(entry, side, segments);
+  // Judged by the rights and deny patterns of now.
+  call.access.real(stored);
+  const past = await new PastContents(journal, readsIn(call.root.name, call.at)).at(entry, side, stored);
   if (past === "nothing") throw notFound(call.access.place);
   if (typeof past === "string") throw notKeptNow(call, past);
   return past;
@@ -67,8 +70,13 @@ function parseVersion(text: string, name: string): { readonly id: string; readon
   return { id, side: side === "before" ? "before" : "after" };
 }
 
-const concerns = ({ path, from, fromRoot }: JournalEntry, root: string, segments: readonly string[]): boolean =>
-  isSamePath(path, segments) || (from !== undefined && (fromRoot ?? root) === root && isSamePath(from, segments));
+/** The path of an entry that a call means, as it was stored; of two spellings the one that it gives. */
+function pathIn({ path, from, fromRoot }: JournalEntry, { root, path: { segments } }: PathCall) {
+  const paths = from !== undefined && (fromRoot ?? root.name) === root.name ? [path, from] : [path];
+  const { foldsCase } = root.backend;
+  const isIt = (one: readonly string[]) => one.length === segments.length && isWithin(one, segments, foldsCase);
+  return paths.find((one) => isSamePath(one, segments)) ?? paths.find(isIt);
+}
 
 /** Calls that read other paths of a root, as far as the caller may. */
 export function readsIn(root: string, at: Resolve): (path: readonly string[]) => PathCall | undefined {
@@ -87,15 +95,13 @@ function notKeptNow({ access }: PathCall, reason: NotUndoable): FileAdapterError
   return adapterError("NOT_FOUND", `${message}. This version was not kept (${reason})`, { ...data, reason });
 }
 
-/** The file of one call as it was. Its path is judged by the rights and deny patterns of now. */
+/** The file of one call as it was. */
 class PastFile {
   readonly #content: PastContent;
-  readonly #call: PathCall;
   readonly #stamp: string | undefined;
 
-  constructor(content: PastContent, { call, stamp }: { call: PathCall; stamp: string | undefined }) {
+  constructor(content: PastContent, stamp: string | undefined) {
     this.#content = content;
-    this.#call = call;
     this.#stamp = stamp;
   }
 
@@ -105,8 +111,6 @@ class PastFile {
   }
 
   async open(): Promise<OpenFile> {
-    const { access, path } = this.#call;
-    access.real(path.segments);
     const file = await this.#content.open();
     const { size, descriptor } = file;
     return {

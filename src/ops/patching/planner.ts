@@ -1,6 +1,6 @@
 // Works out what the sections of a patch make of its root, one after the other: each finds what those before have left.
 
-import { inMovedFolder, movedIntoItself, movedToItself } from "../../core/errors/patch-texts.js";
+import { inMovedFolder, movedIntoItself, movedToItself, sameFile } from "../../core/errors/patch-texts.js";
 import {
   alreadyExists,
   existsNotDirectory,
@@ -149,10 +149,21 @@ export class Planner {
   async #fileAt(placed: PlacedSection): Promise<FileEntry> {
     const { call } = placed;
     const node = this.#look(call);
-    if (node === undefined) return fileOnDisk(placed, call);
+    if (node === undefined) return this.#firstSeen(placed);
     if (isGone(node)) throw notFound(call.access.place);
     if (typeof node === "string" || node.kind === "remove") throw isADirectory(call.access.place);
     return node.kind === "file" ? node : { ...(await fileOnDisk(onlyEncoding(placed), node.from)), at: node.at };
+  }
+
+  /** @throws INVALID_INPUT for another spelling of a file that a section before has changed, or a link to it */
+  async #firstSeen(placed: PlacedSection): Promise<FileEntry> {
+    const { call } = placed;
+    const file = await fileOnDisk(placed, call);
+    const realOf = ({ access, path }: FileCall): string => access.realPath?.join("/") ?? path.text;
+    const real = realOf(call);
+    const other = this.#entries.find(({ at }) => realOf(at) === real);
+    if (other !== undefined) throw sameFile(call.access.place, other.at.path.text);
+    return file;
   }
 
   async #remove(placed: Of<"delete">): Promise<void> {

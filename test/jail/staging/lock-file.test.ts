@@ -16,7 +16,12 @@ import {
 import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
 import { etagOf } from "../../../src/core/etag.js";
-import { ownIdentity, type ProcessIdentity, printIdentity } from "../../../src/jail/staging/process-identity.js";
+import {
+  NO_BOOT_ID,
+  ownIdentity,
+  type ProcessIdentity,
+  printIdentity,
+} from "../../../src/jail/staging/process-identity.js";
 import { needs } from "../../needs.js";
 import { type Arena, INSIDE, inArena, staged } from "../arena.js";
 import { ENGINES, type Files, type FilesOptions, outcomeOf, ROOT, withFiles } from "../files.js";
@@ -203,23 +208,31 @@ describe.each(ENGINES)("the lock file, by %s", (engine) => {
     });
   });
 
-  test("that names no holder becomes stale after two seconds", async () => {
+  test.each([
+    ["that names no holder", 2_000, "what is this"],
+    [
+      "of a system without an id of its run",
+      10_000,
+      textOf({ boot: NO_BOOT_ID, namespace: 0, pid: 1, start: 2 ** 40 }),
+    ],
+  ])("%s becomes stale after %d ms", async (_name, ms, text) => {
     await withArena({ engine, limits: { timeoutMs: 20_000 } }, async (files, { root, outside }) => {
-      plant(root, "what is this");
+      plant(root, "");
       rmSync(lockIn(root));
-      linkSync(join(outside, "canary.txt"), lockIn(root));
+      writeFileSync(join(outside, "planted"), text);
+      linkSync(join(outside, "planted"), lockIn(root));
       const { ctimeMs, ino } = lstatSync(lockIn(root));
-      const now = jest.spyOn(Date, "now").mockImplementation(() => ctimeMs + 1_990);
+      const now = jest.spyOn(Date, "now").mockImplementation(() => ctimeMs + ms - 10);
       try {
         const write = conditional(files);
         while (now.mock.calls.length < 20) await turn();
         expect(lstatSync(lockIn(root)).ino).toBe(ino);
-        now.mockImplementation(() => ctimeMs + 2_010);
+        now.mockImplementation(() => ctimeMs + ms + 10);
         expect((await write).code).toBe("ok");
       } finally {
         now.mockRestore();
       }
-      expect(existsSync(join(outside, "canary.txt"))).toBe(true);
+      expect(existsSync(join(outside, "planted"))).toBe(true);
     });
   });
 

@@ -137,7 +137,7 @@ describe("turns", () => {
   const turns = new Turns();
   const at = (path: string, owner?: string): FileCall => {
     const scope = new CallScope({ clock: systemClock, timeoutMs: 5000 });
-    const root = { name: "mine", ...(owner === undefined ? {} : { owner }) };
+    const root = { name: "mine", backend: {}, ...(owner === undefined ? {} : { owner }) };
     return { turns, root, path: { text: path }, access: { scope } } as unknown as FileCall;
   };
 

@@ -140,10 +140,12 @@ describe("a new spelling of a name", () => {
   test("in one patch is no second file: none of the two changes is lost unseen", async () => {
     ground.put("a.txt", "one\ntwo\n");
     const both = "*** Update File: a.txt\n@@\n-one\n+1\n*** Update File: A.TXT\n@@\n-two\n+2\n";
-    expect(await fail("patch", { patch: `*** Begin Patch\n${both}*** End Patch\n` })).toMatchObject({
-      code: "CONFLICT",
-    });
+    const failed = await fail("patch", { patch: `*** Begin Patch\n${both}*** End Patch\n` });
+    expect(failed).toMatchObject({ code: "INVALID_INPUT", data: { path: "A.TXT" } });
+    expect(failed.message).toContain('"A.TXT" is the same file as "a.txt". Put all its changes under one name');
     expect(ground.get("a.txt").toString()).toBe("one\ntwo\n");
+    await run("patch", { patch: `*** Begin Patch\n${both.replace("A.TXT", "a.txt")}*** End Patch\n` });
+    expect(ground.get("a.txt").toString()).toBe("1\n2\n");
   });
 
   test("is given by a patch", async () => {

@@ -69,6 +69,8 @@ export interface KeptState extends EntryState {
 export interface JournalQuery {
   /** Entries of this path and of what lies below it, by `path` or `from`. Absent: all. */
   readonly path?: readonly string[];
+  /** Every spelling of `path` that the root does not tell apart counts. */
+  readonly folds?: boolean | undefined;
   readonly actor?: string;
   readonly via?: string;
   readonly group?: string;
