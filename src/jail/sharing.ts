@@ -8,15 +8,27 @@ import { errnoOf } from "./sys.js";
 
 /** Between eight tries within 1.3 s. */
 const PAUSES_MS = [10, 20, 40, 80, 150, 300, 600];
-const { O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
+/** Tries of a file that is only read, while another one stays in use: a search meets many. */
+const FEW_PAUSES_MS = PAUSES_MS.slice(0, 3);
+const FEW_FOR_MS = 5000;
+const { O_RDWR, O_WRONLY, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
 const WRITABLE = 0o200;
 
 type Name = string | Buffer;
 
 /** The system calls of a root on Windows. What stays in use fails with EBUSY. */
 export class SharingSys extends PlacedSys {
-  override open(path: Name, flags: number, mode?: number): Io<number> {
-    return retryShared(() => super.open(path, flags, mode), isBusy);
+  #fewUntilMs = 0;
+
+  override *open(path: Name, flags: number, mode?: number): Io<number> {
+    const isRead = (flags & (O_RDWR | O_WRONLY | O_CREAT)) === 0;
+    const pauses = isRead && performance.now() < this.#fewUntilMs ? FEW_PAUSES_MS : PAUSES_MS;
+    try {
+      return yield* retryShared(() => super.open(path, flags, mode), isBusy, pauses);
+    } catch (error) {
+      if (isRead && isBusy(error)) this.#fewUntilMs = performance.now() + FEW_FOR_MS;
+      throw error;
+    }
   }
 
   override unlink(path: Name): Io<void> {
@@ -50,8 +62,8 @@ export class SharingSys extends PlacedSys {
   }
 }
 
-function* retryShared<T>(call: () => Io<T>, isShared: (error: unknown) => boolean): Io<T> {
-  for (const pauseMs of [...PAUSES_MS, undefined]) {
+function* retryShared<T>(call: () => Io<T>, isShared: (error: unknown) => boolean, pausesMs = PAUSES_MS): Io<T> {
+  for (const pauseMs of [...pausesMs, undefined]) {
     try {
       return yield* call();
     } catch (error) {

@@ -6,8 +6,8 @@ import { attempt } from "../core/io.js";
 import { isLinux } from "../core/system.js";
 import { codeOf } from "../core/unknown.js";
 
-/** Clocks are set right while a system runs. */
-const TOLERANCE_S = 600;
+/** Clocks are set right while a system runs: by hours where another system of the machine leaves local time in them. */
+const TOLERANCE_S = 86_400;
 
 /** A file of procfs. Elsewhere somebody else may have made one of that name. */
 export const readProc = (path: string): string | undefined =>

@@ -3,7 +3,7 @@
 import "./as-macos.js";
 import { lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, describe, expect, jest, test } from "@jest/globals";
 import { ownIdentity, printIdentity } from "../../../src/jail/staging/process-identity.js";
 import { useGround } from "../../ops/ground.js";
 
@@ -13,7 +13,7 @@ const { run } = ground;
 describe("a lock file brought along", () => {
   let lock = "";
   let ctimeMs = 0;
-  let now: ReturnType<typeof jest.spyOn<typeof Date, "now">>;
+  const now = jest.spyOn(Date, "now");
   const plant = (text: string): void => {
     lock = join(ground.dir, ".venue-files/lock");
     mkdirSync(join(ground.dir, ".venue-files"), { recursive: true });
@@ -21,10 +21,7 @@ describe("a lock file brought along", () => {
     ({ ctimeMs } = lstatSync(lock));
   };
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  beforeEach(() => {
-    now = jest.spyOn(Date, "now");
-  });
-  afterEach(() => now.mockRestore());
+  afterAll(() => now.mockRestore());
 
   test.each([
     ["by Linux", 10_000, "d4032323-4026531836-999999-1-0123456789abcdef"],
