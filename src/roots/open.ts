@@ -17,6 +17,7 @@ import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
 import type { LazyJournal } from "../journal/open-journal.js";
 import { compileDeny, type DenyOptions } from "../path/deny.js";
+import { foldName } from "../path/fold.js";
 import { isBelow, isSameFolder } from "../process/host-path.js";
 import { RootGroups, type RootsState } from "./groups.js";
 import { journalOf, lackOf } from "./journal.js";
@@ -200,6 +201,9 @@ export class OpenRoots {
       // A getter: finding the engine may load a native library, and few callers ask for it.
       get engine() {
         return backend.engine;
+      },
+      get foldName() {
+        return backend.foldsCase ? foldName : undefined;
       },
       usage: () => jail.usage(),
       ...(readOnly ? {} : { lack: lackOf(journal, this.#state.journals) }),

@@ -80,6 +80,17 @@ describe("what stays open is BUSY, and nothing is made", () => {
   });
 });
 
+describe("many files that stay open", () => {
+  const own = useGround();
+
+  test("a search waits for one of them, and but for moments for the others", async () => {
+    for (const name of ["1.lock", "2.lock", "3.lock", "a.txt"]) own.put(name, "old");
+    const seen = refuse("openSync", "EBUSY", ".lock", Number.POSITIVE_INFINITY);
+    expect(await own.run("grep", { pattern: "old" })).toMatchObject({ totalMatches: 1, hidden: { unreadable: 3 } });
+    expect(seen.count).toBe(8 + 4 + 4);
+  });
+});
+
 describe("what is no matter of another program is not waited for", () => {
   test("a file that is read-only", async () => {
     ground.put("a.txt", "old");

@@ -15,8 +15,8 @@ describe.each(["win32", "darwin"] as const)("on %s, which has no id of a run of 
 
   test.each([
     ["a process that runs", own.start, false],
-    ["one of this run of the system, whose clock was set right since", own.start - 120, false],
-    ["one of an earlier run, though its number is in use again", own.start - DAY, true],
+    ["one of this run of the system, whose clock was set right since", own.start - 14 * 3600, false],
+    ["one of an earlier run, though its number is in use again", own.start - 2 * DAY, true],
     ["one that noted nothing", 0, false],
   ])("the leftovers of %s", (_, start, isOld) => {
     restore = simulateSystem(system);

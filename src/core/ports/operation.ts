@@ -43,6 +43,8 @@ export interface RootFacts {
   readonly patterns?: { readonly deny: readonly string[]; readonly protect: readonly string[] };
   /** Which changes a person has to allow; absent: none. */
   readonly approve?: ApprovalRules;
+  /** Names that it makes alike are one name. Absent: the root tells all names apart. */
+  readonly foldName?: ((name: string) => string) | undefined;
   /** Text encoding; absent: UTF-8, or UTF-16 where a byte order mark announces it. */
   readonly encoding?: string;
   /** DID of the configured owner. */

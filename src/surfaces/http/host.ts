@@ -115,7 +115,7 @@ export interface HttpDav {
   /** Keeps the properties that clients store. Absent: they are kept in memory. */
   readonly propertyFile?: DavFile;
   /** Facts of a root, whoever asks; they must not be told to those who do not see it. `undefined`: there is none. */
-  root(name: string): Pick<RootFacts, "readOnly" | "drive" | "usage"> | undefined;
+  root(name: string): Pick<RootFacts, "readOnly" | "drive" | "usage" | "foldName"> | undefined;
   /** Runs an operation on roots (`file:`) or drives (`dlfs:`). @throws FileAdapterError */
   invoke(operation: string, input: JsonObject, context: SurfaceContext): Promise<unknown>;
 }

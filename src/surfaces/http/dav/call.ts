@@ -100,7 +100,7 @@ export class DavCall {
     return hrefOf(this.#prefix, place, isCollection);
   }
 
-  /** A place as locks and properties know it: two URLs of one drive are one. */
+  /** A place as locks and properties know it: two URLs of one drive are one, and so are two spellings where names fold. */
   spotOf(place: Place): Spot {
     const { space, root = "", segments } = place;
     let known = this.#tree;
@@ -110,7 +110,8 @@ export class DavCall {
       known = { space, root, name };
       this.#tree = known;
     }
-    return { tree: known.name, segments };
+    const fold = space === "dav" ? this.#facts(root)?.foldName : undefined;
+    return { tree: known.name, segments: fold === undefined ? segments : segments.map(fold) };
   }
 
   /** Name of the drive that a place is on; `undefined`: it is on none. */
