@@ -1,6 +1,7 @@
 // System calls by path that use nothing of what they opened before it is known to be where its path says.
 
 import fs from "node:fs";
+import type { Identity } from "../../core/identity.js";
 import type { Io } from "../../core/io.js";
 import { isWindows } from "../../core/system.js";
 import { type Pinned, READ_DIRECTORY } from "../handles.js";
@@ -18,6 +19,7 @@ interface RootPlace {
   /** As the system says it. */
   readonly told: string;
   readonly where: Where;
+  readonly identity: Identity;
 }
 
 /**
@@ -25,7 +27,7 @@ interface RootPlace {
  * asked where the opened one is. Names, stats, renames and removals go by their paths alone.
  */
 export class PlacedSys extends Sys {
-  readonly #root: RootPlace | undefined;
+  #root: RootPlace | undefined;
 
   /** @param root absent: the system cannot be asked */
   constructor(usePool: boolean, native?: NativeSource, root?: RootPlace) {
@@ -36,7 +38,7 @@ export class PlacedSys extends Sys {
   override *open(path: string | Buffer, flags: number, mode?: number): Io<number> {
     const fd = yield* super.open(path, flags, mode);
     try {
-      if (this.#root !== undefined) requirePlace(this.#root, fd, String(path));
+      this.#requirePlace(fd, String(path));
       return fd;
     } catch (error) {
       closeNow(fd);
@@ -47,15 +49,24 @@ export class PlacedSys extends Sys {
   *confirm({ path }: Pinned): Io<void> {
     if (this.#root !== undefined) closeNow(yield* this.open(path, READ_DIRECTORY | O_NONBLOCK));
   }
+
+  /** @throws ELOOP, ESTALE */
+  #requirePlace(fd: number, path: string): void {
+    const root = this.#root;
+    const is = root?.where(fd);
+    if (root === undefined || isAt(is, root, path)) return;
+    // What has lost its name is nowhere.
+    const isGone = is === undefined || statOfOpen(fd).nlink === 0;
+    // The root, or a directory above it, may have got another spelling since: it is the same directory still.
+    const now = isGone ? undefined : placeOf(root.path, root.where);
+    if (now === undefined || now.identity !== root.identity || !isAt(is, now, path))
+      throw Object.assign(new Error("elsewhere"), { code: isGone ? "ESTALE" : "ELOOP", syscall: "open" });
+    this.#root = now;
+  }
 }
 
-function requirePlace({ path: top, told, where }: RootPlace, fd: number, path: string): void {
-  const is = where(fd);
-  if (is !== undefined && path.startsWith(top) && plain(is) === plain(told + path.slice(top.length))) return;
-  // What has lost its name is nowhere.
-  const isGone = is === undefined || statOfOpen(fd).nlink === 0;
-  throw Object.assign(new Error("elsewhere"), { code: isGone ? "ESTALE" : "ELOOP", syscall: "open" });
-}
+const isAt = (is: string | undefined, { path: top, told }: RootPlace, path: string): boolean =>
+  is !== undefined && path.startsWith(top) && plain(is) === plain(told + path.slice(top.length));
 
 /** macOS may store a name in another normal form; Windows ends the top of a volume, which may be a folder, with a separator. */
 const plain = (path: string): string => (isWindows() ? path.replaceAll(/[\\/]+/g, "/") : path).normalize("NFC");
@@ -65,7 +76,7 @@ export function placeOf(path: string, where: Where): RootPlace | undefined {
   const fd = fs.openSync(path, fs.constants.O_RDONLY);
   try {
     const told = where(fd);
-    return told === undefined ? undefined : { path, told, where };
+    return told === undefined ? undefined : { path, told, where, identity: statOfOpen(fd).identity };
   } finally {
     fs.closeSync(fd);
   }

@@ -7,6 +7,7 @@ import { APPEND, CREATE, type Pinned, READ, READ_DIRECTORY } from "../../../src/
 import { Jail } from "../../../src/jail/jail.js";
 import { confirmed, PlacedSys } from "../../../src/jail/native/placed-sys.js";
 import { Locks } from "../../../src/jail/staging/locks.js";
+import { type Stat, statOfName } from "../../../src/jail/stat.js";
 import { type Arena, CANARY, INSIDE, makeArena } from "../arena.js";
 import { codeOf, openFiles } from "../files.js";
 import { CONTENT_ROUNDS } from "./by-path.js";
@@ -133,7 +134,9 @@ test("a root at the top of a volume is told with a separator at its end", async 
   const arena = makeArena();
   const restore = simulateSystem("win32");
   const where = (): string => "\\Device\\HarddiskVolume3\\file.txt";
-  const sys = new PlacedSys(false, undefined, { path: arena.root, told: "\\Device\\HarddiskVolume3\\", where });
+  const identity = (statOfName(arena.root) as Stat).identity;
+  const place = { path: arena.root, told: "\\Device\\HarddiskVolume3\\", where, identity };
+  const sys = new PlacedSys(false, undefined, place);
   const codeOfOpen = async (name: string): Promise<unknown> => {
     try {
       fs.closeSync(await runIo(sys.open(join(arena.root, name), READ)));

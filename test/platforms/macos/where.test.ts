@@ -1,7 +1,7 @@
 /** @jest-environment ./test/platforms/macos/environment.mjs */
 // What the system says of where an opened file is (F_GETPATH), with its answers replaced.
 import "./as-macos.js";
-import { readlinkSync, symlinkSync } from "node:fs";
+import { readlinkSync, renameSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -60,6 +60,20 @@ describe.each(["NFC", "NFD"])("answers in another composition (%s) are of the sa
     answer = (fd) => trueAnswer(fd)?.normalize(form);
     await worksBy(path);
   });
+});
+
+test("a root that gets another spelling while it is open is the same one, and stays closed", async () => {
+  const respelled = ground.dir.replace(/root$/, "ROOT");
+  renameSync(ground.dir, respelled);
+  try {
+    await worksBy(STORED);
+    answer = (fd) => trueAnswer(fd)?.replace(/Caf\S+$/, "other.md");
+    expect(await fail("read", { path: STORED })).toMatchObject({ code: "SYMLINK_ESCAPE" });
+    answer = (fd) => trueAnswer(fd)?.replace(/\/ROOT(?=\/.*\.md$)/, "/outside");
+    expect(await fail("read", { path: STORED })).toMatchObject({ code: "SYMLINK_ESCAPE" });
+  } finally {
+    renameSync(respelled, ground.dir);
+  }
 });
 
 test.each([
