@@ -10,6 +10,7 @@ import type { Jail } from "../../jail/jail.js";
 import type { LockFile } from "../../jail/staging/lock-file.js";
 import { closeNow } from "../../jail/sys.js";
 import { expectationError, MAX_TOLD_BYTES, requireExpected, requireStamp } from "../preconditions.js";
+import { readPieces } from "./open.js";
 import type { Change } from "./target.js";
 
 /** Bytes read per call; small enough to read without the thread pool. */
@@ -98,7 +99,7 @@ export function checkVersion({ access }: Change, now: Pinned | undefined, versio
 /** The hash state of a file, or of its first `length` bytes, to be continued. */
 export function* hashFile(change: Change, file: Pinned, length = Number.POSITIVE_INFINITY): Io<Hash> {
   const hash = createHash("sha256");
-  yield* readPieces(change, { file, length }, (piece) => {
+  yield* usePieces(change, { file, length }, (piece) => {
     hash.update(piece);
     return true;
   });
@@ -110,7 +111,7 @@ function* hasContent(change: Change, file: Pinned, content: Buffer): Io<boolean>
   if (file.stat.size !== content.length) return false;
   let at = 0;
   let isSame = true;
-  yield* readPieces(change, { file, length: Number.POSITIVE_INFINITY }, (piece) => {
+  yield* usePieces(change, { file, length: Number.POSITIVE_INFINITY }, (piece) => {
     isSame = content.subarray(at, at + piece.length).equals(piece);
     at += piece.length;
     return isSame;
@@ -125,7 +126,7 @@ interface FilePart {
 }
 
 /** @param use returns whether it wants the next piece; the buffer of a piece is used again */
-function* readPieces(change: Change, { file, length }: FilePart, use: (piece: Buffer) => boolean): Io<void> {
+function* usePieces(change: Change, { file, length }: FilePart, use: (piece: Buffer) => boolean): Io<void> {
   const { handles, sys } = change.jail;
   const fd = yield* handles.reopen(file, READ);
   const whole = spare ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
@@ -133,12 +134,11 @@ function* readPieces(change: Change, { file, length }: FilePart, use: (piece: Bu
   try {
     // Requesting one byte more than expected detects the end in the same call; a file that has grown takes another.
     const buffer = whole.subarray(0, Math.min(PIECE_BYTES, file.stat.size + 1, Math.max(length, 1)));
-    for (let at = 0; at < length; ) {
-      const count = Math.min(yield* sys.read(fd, buffer, 0, at), length - at);
-      at += count;
-      if (!use(buffer.subarray(0, count)) || count < buffer.length) break;
+    yield* readPieces(sys, { fd, buffer, size: file.stat.size, range: { offset: 0, length } }, function* (piece) {
+      if (!use(piece)) return false;
       yield* change.access.scope.breathe();
-    }
+      return true;
+    });
   } finally {
     spare = whole;
     closeNow(fd);

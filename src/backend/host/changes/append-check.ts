@@ -8,6 +8,7 @@ import { type Pinned, READ } from "../../../jail/handles.js";
 import { closeNow, quietly } from "../../../jail/sys.js";
 import { requireExpected, requireSize, sizeError } from "../../preconditions.js";
 import { checkExpected, hashFile } from "../guard.js";
+import { readAt } from "../open.js";
 import type { Change } from "../target.js";
 
 /** Preconditions of an append. */
@@ -25,7 +26,7 @@ export function* dataFor({ jail }: Change, old: Pinned, addedTo: Body["addedTo"]
   if (fd === undefined) return undefined;
   try {
     const head = Buffer.alloc(2);
-    yield* jail.sys.read(fd, head, 0, 0);
+    yield* readAt(jail.sys, fd, { buffer: head, position: 0 });
     return addedTo(head, size);
   } finally {
     closeNow(fd);
@@ -87,13 +88,7 @@ function* isRepeat(
   const { handles, sys } = change.jail;
   const fd = yield* handles.reopen(file, READ);
   try {
-    const tail = Buffer.allocUnsafe(data.length);
-    let done = 0;
-    while (done < tail.length) {
-      const count = yield* sys.read(fd, tail, done, expectedSize + done);
-      if (count === 0) return false;
-      done += count;
-    }
+    const tail = yield* readAt(sys, fd, { buffer: Buffer.allocUnsafe(data.length), position: expectedSize });
     return tail.equals(data);
   } finally {
     closeNow(fd);

@@ -11,6 +11,7 @@ import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
 import { noteAppend, reportAppended } from "../history/append-note.js";
 import { commitKept, dropNote } from "../history/note.js";
+import { readGrowing } from "../open.js";
 import { requireRoom, reserve, withReservation } from "../quota.js";
 import {
   type Change,
@@ -248,20 +249,11 @@ function* contentOf(change: Change, file: Pinned): Io<Buffer> {
   const limit = change.rules.maxCopyBytes;
   const fd = yield* handles.reopen(file, READ);
   try {
-    const parts: Buffer[] = [];
-    let length = 0;
-    // Requesting one byte more than expected detects the end in the same call.
-    let { size: expected } = yield* sys.fstat(fd);
-    for (;;) {
-      if (length + expected > limit) throw hardLinked(change.access.place);
-      const buffer = Buffer.allocUnsafe(expected + 1);
-      const count = yield* sys.read(fd, buffer, 0, length);
-      parts.push(buffer.subarray(0, count));
-      length += count;
-      if (length > limit) throw hardLinked(change.access.place);
-      if (count < buffer.length) return Buffer.concat(parts, length);
-      expected = Math.min(65_536, limit - length);
-    }
+    const { size } = yield* sys.fstat(fd);
+    if (size > limit) throw hardLinked(change.access.place);
+    const content = yield* readGrowing(sys, fd, { offset: 0, length: limit + 1, size });
+    if (content.length > limit) throw hardLinked(change.access.place);
+    return content;
   } finally {
     closeNow(fd);
   }

@@ -1,6 +1,6 @@
 // Copies the content of files: by sharing blocks, in the kernel, or by reading and writing.
 
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { ioError } from "../../../core/errors/texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { CopyOptions } from "../../../core/ports/backend.js";
@@ -8,6 +8,7 @@ import type { OpenFile } from "../../../core/ports/open-file.js";
 import { READ_NEW } from "../../../jail/handles.js";
 import { closeNow, errnoOf } from "../../../jail/sys.js";
 import { Room } from "../history/room.js";
+import { hashOpen } from "../open.js";
 import type { Change } from "../target.js";
 
 const PIECE_BYTES = 1_048_576;
@@ -106,16 +107,9 @@ export class ContentCopy {
 
   *#hashOf(path: string | Buffer): Io<string> {
     const { sys } = this.#change.jail;
-    const hash: Hash = createHash("sha256");
     const fd = yield* sys.open(path, READ_NEW);
     try {
-      const buffer = Buffer.allocUnsafe(PIECE_BYTES);
-      for (let at = 0; ; ) {
-        const count = yield* sys.read(fd, buffer, 0, at);
-        if (count === 0) return hash.digest("hex");
-        hash.update(buffer.subarray(0, count));
-        at += count;
-      }
+      return yield* hashOpen(sys, fd);
     } finally {
       closeNow(fd);
     }

@@ -2,6 +2,7 @@
 
 import { PARENTS_STAY } from "../../../core/errors/undo-texts.js";
 import type { Io } from "../../../core/io.js";
+import type { CurrentState } from "../../../core/ports/backend.js";
 import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { isChosen } from "../../../core/ports/changes/journal.js";
 import { statBelow } from "../../../jail/handles.js";
@@ -9,7 +10,7 @@ import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Walk } from "../../../jail/walk/walk.js";
 import { dropNote, idOf, type Keeping, newDirectory, recordOf } from "../history/note.js";
-import type { Change } from "../target.js";
+import type { Change, Reached } from "../target.js";
 
 const PERMISSION_BITS = 0o7777;
 
@@ -24,6 +25,13 @@ export const stateOf = (stat: Stat, sha256?: string): EntryState => ({
 export function kindOf(stat: Stat): ChangedKind {
   const { type } = stat;
   return type === "symlink" ? "link" : type;
+}
+
+/** The state of the entry that a walk has reached. */
+export function* currentState({ found }: { readonly found: Reached }): Io<CurrentState | undefined> {
+  if (found.state !== "found") return undefined;
+  const { stat } = found.object;
+  return { ...stateOf(stat), kind: kindOf(stat) };
 }
 
 /** The part of a {@link Change} that tells where its walk is. */

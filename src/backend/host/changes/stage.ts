@@ -13,6 +13,7 @@ import { inodeOf } from "../group/intent.js";
 import type { Guard } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
 import { commitKept } from "../history/note.js";
+import { copyBytes } from "../open.js";
 import { reserve, withReservation } from "../quota.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
 import { isReported, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
@@ -20,7 +21,6 @@ import { isReported, plannedState, realPath, report, stateAfter, stateOf } from 
 const PERMISSION_BITS = 0o777;
 const ALL_BITS = 0o7777;
 const SET_GID = 0o2000;
-const COPY_BYTES = 1_048_576;
 /** Size from which freeing a replaced file may take longer than handing its handle to the thread pool. */
 const LARGE_BYTES = 32_768;
 
@@ -140,7 +140,7 @@ export function* withCopyBeside(change: Change, staged: string, install: (path: 
   try {
     const source = yield* sys.open(staged, READ_NEW);
     try {
-      yield* copyContent(change.jail, source, copy.fd);
+      yield* copyBytes(sys, { from: source, to: copy.fd });
       yield* keepRights(change, copy.fd, yield* sys.fstat(source));
     } finally {
       closeNow(source);
@@ -155,16 +155,6 @@ export function* withCopyBeside(change: Change, staged: string, install: (path: 
     throw error;
   } finally {
     if (copy.fd >= 0) closeNow(copy.fd);
-  }
-}
-
-/** Copies the content of one open file to another. */
-export function* copyContent({ sys }: Jail, source: number, to: number): Io<void> {
-  const buffer = Buffer.allocUnsafe(COPY_BYTES);
-  let at = 0;
-  for (let count = -1; count !== 0; at += count) {
-    count = yield* sys.read(source, buffer, 0, at);
-    yield* sys.writeAll(to, buffer.subarray(0, count));
   }
 }
 

@@ -1,6 +1,5 @@
 // Undoes the steps of a group from their records: after a failure, and after a crash.
 
-import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
 import { isOneEntry } from "../../../jail/directory.js";
 import { below, identity, type Pinned, READ, release } from "../../../jail/handles.js";
@@ -10,9 +9,8 @@ import { TRASH } from "../../../jail/staging/folder.js";
 import { whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { hashOpen } from "../open.js";
 import { findBelow, type Image, inodeOf, type RealPath, type StepRecord } from "./intent.js";
-
-const PIECE_BYTES = 262_144;
 
 /** The directory of a path, open. */
 export interface Opened {
@@ -182,7 +180,6 @@ function* isImage(jail: Jail, now: Pinned, image: Image): Io<boolean> {
 }
 
 function* hashOf(jail: Jail, file: Pinned): Io<string | undefined> {
-  const hash = createHash("sha256");
   let fd: number;
   try {
     fd = yield* jail.handles.reopen(file, READ);
@@ -191,13 +188,7 @@ function* hashOf(jail: Jail, file: Pinned): Io<string | undefined> {
     return undefined;
   }
   try {
-    const buffer = Buffer.allocUnsafe(PIECE_BYTES);
-    for (let position = 0; ; ) {
-      const count = yield* jail.sys.read(fd, buffer, 0, position);
-      if (count === 0) return hash.digest("hex");
-      hash.update(buffer.subarray(0, count));
-      position += count;
-    }
+    return yield* hashOpen(jail.sys, fd);
   } finally {
     closeNow(fd);
   }

@@ -15,10 +15,10 @@ import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import type { Amount } from "../../quota.js";
 import { putInPlace } from "../changes/put.js";
-import { copyContent } from "../changes/stage.js";
 import type { Guard } from "../guard.js";
 import { keepsFile } from "../history/keep.js";
 import { requireWritableTrash } from "../history/to-trash.js";
+import { copyBytes } from "../open.js";
 import type { Arrival, Way } from "../root.js";
 import { type Change, nameKey, openedJournal, type Reached, type WriteRules } from "../target.js";
 import type { Intent, RealPath, StepRecord } from "./intent.js";
@@ -189,7 +189,7 @@ function* copyBefore({ jail, rules }: Change, old: Pinned, to: string): Io<void>
   try {
     const fd = yield* sys.open(to, CREATE, 0o600);
     try {
-      yield* copyContent(jail, source, fd);
+      yield* copyBytes(jail.sys, { from: source, to: fd });
       yield* sys.fchmod(fd, old.stat.mode & 0o777);
       yield* setTimeOfOpen(sys, fd, old.stat.modifiedMs);
       if (rules.durable) yield* sys.fsync(fd);

@@ -8,6 +8,7 @@ import { below, CREATE, identity, type Pinned, READ, statBelow } from "../../../
 import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { noteUnkept } from "../changes/report.js";
+import { copyBytes, readAt } from "../open.js";
 import type { Change } from "../target.js";
 import { beginNote, dropNote, idOf, type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
 import { putInTrash, unlessUnkeepable } from "./trash.js";
@@ -16,7 +17,6 @@ import { putInTrash, unlessUnkeepable } from "./trash.js";
 export const VALUE_BYTES = 65_536;
 /** Files up to this size (bytes) are copied where they can be neither linked nor cloned. */
 export const COPY_BYTES = 16_777_216;
-const PIECE_BYTES = 1_048_576;
 /** What is noted of content that is about to go into the trash. */
 export const TO_TRASH: Kept = { in: "trash", size: 0 };
 const READABLE = 0o400;
@@ -180,13 +180,7 @@ export function* copyToTrash({ jail }: Pick<Change, "jail">, old: Pinned, path: 
       if (jail.top.fd >= 0 && (yield* succeeds(sys.clone(from, to)))) return;
       if (old.stat.size > COPY_BYTES) throw Object.assign(new Error("too large"), { code: "EFBIG", syscall: "copy" });
       yield* sys.ftruncate(to, 0);
-      const buffer = Buffer.allocUnsafe(PIECE_BYTES);
-      for (let at = 0; ; ) {
-        const count = yield* sys.read(from, buffer, 0, at);
-        if (count === 0) return;
-        yield* sys.writeAll(to, buffer.subarray(0, count));
-        at += count;
-      }
+      yield* copyBytes(sys, { from, to });
     } finally {
       closeNow(from);
     }
@@ -199,14 +193,10 @@ export function* copyToTrash({ jail }: Pick<Change, "jail">, old: Pinned, path: 
 export function* contentOf({ jail }: Pick<Change, "jail">, file: Pinned): Io<Buffer> {
   const fd = yield* jail.handles.reopen(file, READ);
   try {
+    const { size } = file.stat;
     // Requesting one byte more than expected detects the end in the same call.
-    const buffer = Buffer.allocUnsafe(file.stat.size + 1);
-    let [done, count] = [0, 0];
-    do {
-      count = yield* jail.sys.read(fd, buffer, done, done);
-      done += count;
-    } while (count > 0 && done < file.stat.size);
-    if (done <= file.stat.size) return buffer.subarray(0, done);
+    const bytes = yield* readAt(jail.sys, fd, { buffer: Buffer.allocUnsafe(size + 1), position: 0, enough: size });
+    if (bytes.length <= size) return bytes;
     throw Object.assign(new Error("grown meanwhile"), { code: "EAGAIN", syscall: "read" });
   } finally {
     closeNow(fd);

@@ -1,6 +1,5 @@
 // What is at a path of a root now: by it the journal completes the entries of processes that died.
 
-import { createHash } from "node:crypto";
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { Sha256 } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
@@ -11,9 +10,7 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import { closeNow, errnoOf } from "../../../jail/sys.js";
 import { kindOf, stateOf } from "../changes/report.js";
 import { directoryFinder } from "../group/recovery.js";
-import { readRange } from "../open.js";
-
-const PIECE_BYTES = 1_048_576;
+import { hashOpen } from "../open.js";
 
 /** A jail that closes knows nothing: what it was asked for is settled at the next start. @throws ABORTED then */
 export function* lookAtPresent(
@@ -49,17 +46,10 @@ function* presentAt(jail: Jail, path: readonly string[], part: Part | undefined)
   }
 }
 
-function* hashPart(jail: Jail, file: Pinned, { offset, length }: Part): Io<Sha256> {
-  const hash = createHash("sha256");
+function* hashPart(jail: Jail, file: Pinned, part: Part): Io<Sha256> {
   const fd = yield* jail.handles.reopen(file, READ);
   try {
-    for (let done = 0; done < length; ) {
-      const bytes = yield* readRange(jail, fd, { offset: offset + done, length: Math.min(PIECE_BYTES, length - done) });
-      if (bytes.length === 0) break;
-      hash.update(bytes);
-      done += bytes.length;
-    }
-    return hash.digest("hex");
+    return yield* hashOpen(jail.sys, fd, part);
   } finally {
     closeNow(fd);
   }

@@ -7,9 +7,9 @@ import type { Jail } from "../../../jail/jail.js";
 import { closeNow, quietly, succeeds } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import { Descent } from "../../../jail/walk/descent.js";
+import { copyBytes } from "../open.js";
 import { isIn, nameOf, parentOf, type Scan, type SeenEntry } from "./scan.js";
 
-const PIECE_BYTES = 1_048_576;
 const BREATH_STEPS = 64;
 const ALL_BITS = 0o7777;
 /** Without those that give rights of the owner: the copy of somebody else's file is ours. */
@@ -161,13 +161,7 @@ class Clone {
     if (this.#sharesBlocks) return true;
     if (!this.#parts.mayCopy) return false;
     yield* sys.ftruncate(to, 0);
-    const buffer = Buffer.allocUnsafe(PIECE_BYTES);
-    for (let at = 0; ; ) {
-      const count = yield* sys.read(from, buffer, 0, at);
-      if (count === 0) return true;
-      yield* sys.writeAll(to, buffer.subarray(0, count));
-      at += count;
-      yield* scope.breathe();
-    }
+    yield* copyBytes(sys, { from, to }, () => scope.breathe());
+    return true;
   }
 }
