@@ -34,7 +34,7 @@ const MAY_USE_FILES = [
   /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(migrate|migration-lock|running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocation-file|revocation-guard|access-store))\.ts$/,
   /^drive\/store\//,
   /^database\/(shared-database|check-pages|durable-files|environment|room)\.ts$/,
-  /^process\/(host-path|private-folder|spawn-alone|system-start)\.ts$/,
+  /^process\/(host-path|private-folder|spawn-alone|identity)\.ts$/,
   /^journal\/(pending-log|note-records|check-tables|place)\.ts$/,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { timeOfId } from "../core/entry-id.js";
 import { attempt } from "../core/io.js";
 import type { IdentifiedRecord } from "../core/ports/changes/journal-writer.js";
-import { mayRun, ownToken } from "../drive/store/embedded/process-token.js";
+import { mayRun, ownToken } from "../process/identity.js";
 import { END, readRecord, type Told, writeRecord } from "./note-records.js";
 import type { PendingRow } from "./rows.js";
 

@@ -9,7 +9,7 @@ import type { FileAdapterError } from "../core/errors/errors.js";
 import { noSandbox } from "../core/errors/sandbox-texts.js";
 import { aborted } from "../core/errors/texts.js";
 import type { RunOptions, SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
-import { isOver } from "../jail/staging/process-identity.js";
+import { isOver } from "../process/identity.js";
 import { type SpawnAloneOptions, spawnAlone } from "../process/spawn-alone.js";
 import type { RunGroup } from "./bwrap/run-groups.js";
 import type { NetworkHelper } from "./bwrap/user-network.js";

@@ -21,7 +21,7 @@ import { runIo } from "../../src/core/io.js";
 import { createFileAdapter } from "../../src/index.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/staging/locks.js";
-import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/jail/staging/process-identity.js";
+import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/process/identity.js";
 import { needs } from "../needs.js";
 import { stagedIn } from "../staged.js";
 import { bwrapHere, isRoot, OWNER } from "./ground.js";

@@ -19,10 +19,10 @@ import { fieldsOf } from "../../core/unknown.js";
 import { rawName } from "../../jail/directory.js";
 import { below, type Handles, type Pinned, ProcHandles, release } from "../../jail/handles.js";
 import { hasProcHandles } from "../../jail/mounts.js";
-import { isDead, ownIdentity, type ProcessIdentity } from "../../jail/staging/process-identity.js";
 import { purge } from "../../jail/staging/purge.js";
 import { errnoOf, quietly, Sys } from "../../jail/sys.js";
 import { PathHandles } from "../../jail/walk/path-handles.js";
+import { isDead, ownIdentity, type ProcessIdentity } from "../../process/identity.js";
 
 interface Emptied {
   readonly sys: Sys;

@@ -1,10 +1,10 @@
 // Lock files: one process at a time decides on and makes a conditional change in a root.
 
 import type { Io } from "../../core/io.js";
+import { isDead, NO_BOOT_ID, type ProcessIdentity, parseIdentity } from "../../process/identity.js";
 import { below, type Handles, identity, type Pinned, READ, release, statBelow } from "../handles.js";
 import { closeNow, errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import type { LockHolder, LockInode } from "./lock-holder.js";
-import { isDead, NO_BOOT_ID, type ProcessIdentity, parseIdentity } from "./process-identity.js";
 
 /**
  * A directory in which content is prepared before a rename puts it in place, or removed after a rename took it away.

@@ -3,9 +3,9 @@
 
 import type { Identity } from "../../core/identity.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
+import { type ProcessIdentity, parseIdentity } from "../../process/identity.js";
 import { below, CREATE, type Pinned, release } from "../handles.js";
 import { errnoOf, quietly, type Sys } from "../sys.js";
-import { type ProcessIdentity, parseIdentity } from "./process-identity.js";
 
 /** Begins the name of such a file, before the identity of its process. */
 const HOLDER_KIND = "holder-";

@@ -3,6 +3,14 @@
 import type { CallScope } from "../../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../../path/grammar.js";
+import {
+  isDead,
+  isElsewhere,
+  ownIdentity,
+  type ProcessIdentity,
+  parseIdentity,
+  printIdentity,
+} from "../../process/identity.js";
 import { below, CREATE, type Pinned, release, statBelow } from "../handles.js";
 import { finishWithReserve } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
@@ -12,14 +20,6 @@ import { type FolderUse, HeldFolders } from "./held-folder.js";
 import { Leftovers } from "./leftovers.js";
 import { createLock, LOCK_NAME, type LockFile, type LockPlace, pause, type Stage, takeStaleLock } from "./lock-file.js";
 import { LockHolder, ownerOf } from "./lock-holder.js";
-import {
-  isDead,
-  isElsewhere,
-  ownIdentity,
-  type ProcessIdentity,
-  parseIdentity,
-  printIdentity,
-} from "./process-identity.js";
 import { purge } from "./purge.js";
 import { newSerial } from "./serial.js";
 

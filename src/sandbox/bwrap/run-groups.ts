@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "no
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
-import { isDead, ownIdentity, parseIdentity, printIdentity } from "../../jail/staging/process-identity.js";
 import { errnoOf } from "../../jail/sys.js";
+import { isDead, ownIdentity, parseIdentity, printIdentity } from "../../process/identity.js";
 import { type Delegation, findDelegation, OWN_LEAF } from "./control-group.js";
 
 const PREFIX = "venue-files-run-";

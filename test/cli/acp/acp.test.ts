@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { isOver } from "../../../src/jail/staging/process-identity.js";
+import { isOver } from "../../../src/process/identity.js";
 import { cleanUp, makeFolder, run, start } from "../process.js";
 
 afterAll(cleanUp);

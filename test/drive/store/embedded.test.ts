@@ -28,9 +28,9 @@ import {
 } from "../../../src/drive/store/embedded/pack-format.js";
 import { packFile } from "../../../src/drive/store/embedded/pack-reader.js";
 import { PackWriter, packKey } from "../../../src/drive/store/embedded/pack-writer.js";
-import { mayRun, ownToken } from "../../../src/drive/store/embedded/process-token.js";
 import { ReadLease } from "../../../src/drive/store/read-lease.js";
 import { openTables, packRow, packState } from "../../../src/drive/store/tables.js";
+import { mayRun, ownToken } from "../../../src/process/identity.js";
 import { bytesOf, filesOf, missingOf, OWNER, publish, putAll, treeOf } from "./cells.js";
 import { storeSuite } from "./suite.js";
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { ownToken } from "../../../src/drive/store/embedded/process-token.js";
 import { type Upgrade, upgradeTables } from "../../../src/drive/store/embedded/upgrade.js";
 import { formatOf, openTables, packRow, type Tables, uintBytes } from "../../../src/drive/store/tables.js";
+import { ownToken } from "../../../src/process/identity.js";
 
 const NOTE = Buffer.from("note");
 const notes: Upgrade = ({ meta }) => void meta.putSync(NOTE, Buffer.from("second"));

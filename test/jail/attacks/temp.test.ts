@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { TempHome } from "../../../src/backend/host/temp.js";
-import { ownIdentity, type ProcessIdentity } from "../../../src/jail/staging/process-identity.js";
+import { ownIdentity, type ProcessIdentity } from "../../../src/process/identity.js";
 import { needs } from "../../needs.js";
 import { ROOT } from "../files.js";
 import { type Child, type ChildOptions, isRoot, NOBODY, startChild, withChild } from "../start-child.js";

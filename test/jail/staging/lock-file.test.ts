@@ -16,12 +16,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
 import { etagOf } from "../../../src/core/etag.js";
-import {
-  NO_BOOT_ID,
-  ownIdentity,
-  type ProcessIdentity,
-  printIdentity,
-} from "../../../src/jail/staging/process-identity.js";
+import { NO_BOOT_ID, ownIdentity, type ProcessIdentity, printIdentity } from "../../../src/process/identity.js";
 import { needs } from "../../needs.js";
 import { type Arena, INSIDE, inArena, staged } from "../arena.js";
 import { ENGINES, type Files, type FilesOptions, outcomeOf, ROOT, withFiles } from "../files.js";

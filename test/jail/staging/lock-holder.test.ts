@@ -5,8 +5,8 @@ import { afterEach, expect, jest, test } from "@jest/globals";
 import { runIo } from "../../../src/core/io.js";
 import { type Pinned, ProcHandles, release } from "../../../src/jail/handles.js";
 import { LockHolder } from "../../../src/jail/staging/lock-holder.js";
-import { ownIdentity, printIdentity } from "../../../src/jail/staging/process-identity.js";
 import { Sys } from "../../../src/jail/sys.js";
+import { ownIdentity, printIdentity } from "../../../src/process/identity.js";
 import { inArena, openDescriptors, staged } from "../arena.js";
 import { withFiles } from "../files.js";
 

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { ownIdentity, type ProcessIdentity } from "../../../src/jail/staging/process-identity.js";
+import { ownIdentity, type ProcessIdentity } from "../../../src/process/identity.js";
 import { needs } from "../../needs.js";
 import { type Arena, INSIDE, inArena, staged } from "../arena.js";
 import { ENGINES, type Files, outcomeOf, ROOT, withFiles } from "../files.js";

@@ -4,7 +4,7 @@ import "./as-macos.js";
 import { lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, jest, test } from "@jest/globals";
-import { ownIdentity, printIdentity } from "../../../src/jail/staging/process-identity.js";
+import { ownIdentity, printIdentity } from "../../../src/process/identity.js";
 import { useGround } from "../../ops/ground.js";
 
 const ground = useGround({ limits: { timeoutMs: 20_000 } });

@@ -6,10 +6,11 @@ import { isWindows } from "../../../core/system.js";
 import { isObject } from "../../../core/unknown.js";
 import { type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { NO_BOOT_ID, ownIdentity, parseIdentity } from "../../../jail/staging/process-identity.js";
 import { INTENT_KIND } from "../../../jail/staging/staging.js";
 import { closeNow } from "../../../jail/sys.js";
 import { parsePath } from "../../../path/grammar.js";
+import { NO_BOOT_ID, ownIdentity, parseIdentity } from "../../../process/identity.js";
+import { readAt } from "../open.js";
 import { type Image, type RealPath, recordName, type StepRecord } from "./intent.js";
 import type { IntentRegister } from "./register.js";
 
@@ -67,12 +68,7 @@ function* readRecord(jail: Jail, folder: Pinned, batch: number): Io<Buffer | und
     if (!file.stat.isFile() || !isPrivate(file) || file.stat.size > MAX_RECORD_BYTES) return Buffer.alloc(0);
     const fd = yield* jail.handles.reopen(file, READ);
     try {
-      const bytes = Buffer.alloc(file.stat.size);
-      let done = 0;
-      for (let count = -1; count !== 0 && done < bytes.length; done += count) {
-        count = yield* jail.sys.read(fd, bytes, done, done);
-      }
-      return bytes.subarray(0, done);
+      return yield* readAt(jail.sys, fd, { buffer: Buffer.alloc(file.stat.size), position: 0 });
     } finally {
       closeNow(fd);
     }

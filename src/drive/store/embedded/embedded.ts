@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describeError } from "../../../core/errors/describe-error.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import { type Log, silentLog } from "../../../core/ports/log.js";
+import { mayRun } from "../../../process/identity.js";
 import { sameBytes } from "../../cad3/ref.js";
 import type {
   CellBatch,
@@ -44,7 +45,6 @@ import { makeFolder } from "./make-folder.js";
 import { refuseNetwork } from "./network-fs.js";
 import { PackReader } from "./pack-reader.js";
 import { PackWriter } from "./pack-writer.js";
-import { mayRun } from "./process-token.js";
 import { readCells } from "./read-cells.js";
 import { upgradeTables } from "./upgrade.js";
 

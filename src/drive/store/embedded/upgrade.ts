@@ -1,10 +1,10 @@
 // Raises a store of an older format. Only the operator's command does so: venues of the older version, which may share the store,
 // could not read it any more.
 
+import { mayRun, ownToken } from "../../../process/identity.js";
 import type { FormatChange } from "../cell-store.js";
 import { storeUnavailable } from "../store-error.js";
 import { FORMAT_VERSION, formatOf, packState, rows, setFormat, type Tables } from "../tables.js";
-import { mayRun, ownToken } from "./process-token.js";
 
 /** Changes the tables from one format to the next; runs inside the transaction that also notes the new format. */
 export type Upgrade = (tables: Tables) => void;

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { ConfigError } from "../../../config/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
 import { errnoOf } from "../../../jail/sys.js";
-import { isRunning } from "../../../process/system-start.js";
+import { isRunning } from "../../../process/identity.js";
 import { folderOf } from "./venue-folder.js";
 
 const NAME = "running.json";

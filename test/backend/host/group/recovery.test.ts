@@ -21,7 +21,7 @@ import { assembleAdapter } from "../../../../src/adapter/adapter.js";
 import type { RecoveryReport } from "../../../../src/backend/host/group/recovery.js";
 import { parseFileConfig } from "../../../../src/config/load.js";
 import { pool } from "../../../../src/jail/pool.js";
-import { ownIdentity, printIdentity } from "../../../../src/jail/staging/process-identity.js";
+import { ownIdentity, printIdentity } from "../../../../src/process/identity.js";
 import { stagedIn } from "../../../staged.js";
 
 let home = "";

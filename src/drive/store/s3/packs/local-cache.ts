@@ -4,7 +4,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { dataFile } from "../../../../database/environment.js";
 import { openShared, openTable } from "../../../../database/shared-database.js";
-import { bootId } from "../../../../process/system-start.js";
+import { bootId } from "../../../../process/identity.js";
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
 import { checkIndex, markOpen } from "../../embedded/index-state.js";
 import { makeFolder } from "../../embedded/make-folder.js";

@@ -1,10 +1,24 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { simulateSystem } from "../../src/core/system.js";
-import { mayRun } from "../../src/drive/store/embedded/process-token.js";
-import { isDead, NO_BOOT_ID, type ProcessIdentity } from "../../src/jail/staging/process-identity.js";
-import { bootId, isEarlierRun, isRunning, readProc, systemStart } from "../../src/process/system-start.js";
+import {
+  bootId,
+  isDead,
+  isEarlierRun,
+  isRunning,
+  mayRun,
+  NO_BOOT_ID,
+  ownToken,
+  type ProcessIdentity,
+  readProc,
+  systemStart,
+} from "../../src/process/identity.js";
+import { needs } from "../needs.js";
 
+const onLinux = needs(process.platform === "linux", "needs procfs");
 let restore = () => {};
 afterEach(() => restore());
 
@@ -50,4 +64,19 @@ test("elsewhere an id decides, whatever the clock says", () => {
 test("the start of the system is now without the time since", () => {
   expect(Math.abs(systemStart() + uptime() - Date.now() / 1000)).toBeLessThan(60);
   expect(isEarlierRun(systemStart() - 2 * DAY)).toBe(true);
+});
+
+onLinux("a process that has ended runs no more, though its parent has not looked at it", async () => {
+  const parent = spawn("sh", ["-c", "sleep 0.2 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = line.toString().trim();
+    const fields = () => readFileSync(`/proc/${pid}/stat`, "latin1").split(" ");
+    const token = ownToken().replace(/\d+ \d+$/, `${pid} ${fields()[21]}`);
+    expect(mayRun(token)).toBe(true);
+    while (fields()[2] !== "Z") await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(mayRun(token)).toBe(false);
+  } finally {
+    parent.kill("SIGKILL");
+  }
 });

@@ -1,8 +1,38 @@
-// Identifies processes across restarts and containers, so that leftovers of dead ones can be recognised.
+// Identifies processes across restarts and containers, so that leftovers of dead ones can be recognised. Linux has an id for each run of
+// the system, other systems only the time that it was started.
 
-import { readlinkSync } from "node:fs";
-import { isLinux } from "../../core/system.js";
-import { bootId, isEarlierRun, isRunning, readProc, systemStart } from "../../process/system-start.js";
+import { readFileSync, readlinkSync } from "node:fs";
+import { uptime } from "node:os";
+import { attempt } from "../core/io.js";
+import { isLinux } from "../core/system.js";
+import { codeOf } from "../core/unknown.js";
+
+/** Clocks are set right while a system runs: by hours where another system of the machine leaves local time in them. */
+const TOLERANCE_S = 86_400;
+
+/** A file of procfs. Elsewhere somebody else may have made one of that name. */
+export const readProc = (path: string): string | undefined =>
+  isLinux() ? attempt(() => readFileSync(path, "latin1")) : undefined;
+
+/** Id of this run of the system; `undefined` where it has none. */
+export const bootId = (): string | undefined => readProc("/proc/sys/kernel/random/boot_id")?.trim();
+
+/** Whether a process has this number. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It runs as another user, or with more rights.
+    return codeOf(error) === "EPERM";
+  }
+}
+
+/** When the system was started, in seconds. */
+export const systemStart = (): number => Math.round(Date.now() / 1000 - uptime());
+
+/** Whether a process that noted this start is of an earlier run, and so dead whoever has its number now. 0: it noted none. */
+export const isEarlierRun = (start: number): boolean => start > 0 && start + TOLERANCE_S < systemStart();
 
 /** Where the system has no boot id. */
 export const NO_BOOT_ID = "00000000";
@@ -23,13 +53,24 @@ let thisProcess: ProcessIdentity | undefined;
 /** The identity of this process, which is read once: every root that is opened asks for it. */
 export function ownIdentity(): ProcessIdentity {
   thisProcess ??= {
-    boot: bootId()?.slice(0, 8) ?? NO_BOOT_ID,
-    namespace: pidNamespace(),
+    ...ownPlace(),
     pid: process.pid,
     start: statusOf(process.pid)?.start ?? systemStart(),
   };
   return thisProcess;
 }
+
+/** Where this process runs. */
+const ownPlace = (): Pick<ProcessIdentity, "boot" | "namespace"> => placeIn(bootId(), namespaceLink());
+
+/** @param boot whole id @param space as procfs names the namespace */
+const placeIn = (boot: string | undefined, space: string | undefined) => ({
+  boot: boot?.slice(0, 8) ?? NO_BOOT_ID,
+  namespace: space === undefined ? 0 : Number(/\[(\d+)\]/.exec(space)?.[1]),
+});
+
+const namespaceLink = (): string | undefined =>
+  isLinux() ? attempt(() => readlinkSync("/proc/self/ns/pid")) : undefined;
 
 /**
  * Formats an identity for a file name or lock file.
@@ -49,7 +90,7 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
 }
 
 /** Whether the leftovers of `other` may be removed: it is from an earlier boot, or a dead process of this container. */
-export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
+export function isDead(other: ProcessIdentity, own: Pick<ProcessIdentity, "boot" | "namespace">): boolean {
   // Without both boot ids, an earlier boot cannot be told from another running container.
   if (other.boot !== own.boot) return other.boot !== NO_BOOT_ID && own.boot !== NO_BOOT_ID;
   if (other.namespace !== own.namespace) return false;
@@ -67,15 +108,6 @@ export const isElsewhere = (other: ProcessIdentity, own: ProcessIdentity): boole
 /** Whether a process has ended, zombies included. */
 export const isOver = (pid: number): boolean => !isRunning(pid) || statusOf(pid)?.isOver === true;
 
-function pidNamespace(): number {
-  if (!isLinux()) return 0;
-  try {
-    return Number(/\[(\d+)\]/.exec(readlinkSync("/proc/self/ns/pid"))?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
-}
-
 interface ProcessStatus {
   /** A zombie: ended, but not yet reaped by its parent. */
   readonly isOver: boolean;
@@ -89,4 +121,17 @@ function statusOf(pid: number): ProcessStatus | undefined {
   // The command name may contain spaces and parentheses, so fields are counted from the last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return { isOver: fields[0] === "Z" || fields[0] === "X", start: Number(fields[19]) };
+}
+
+/** The identity of this process as the files of drives and journals hold it. */
+export const ownToken = (): string =>
+  `${bootId() ?? "-"} ${namespaceLink() ?? "-"} ${process.pid} ${statusOf(process.pid)?.start ?? systemStart()}`;
+
+/** Whether a process may still be running. One in another container cannot be checked, so it counts as running. */
+export function mayRun(token: string): boolean {
+  const [boot, space, pid, start] = token.split(" ").map((part) => (part === "-" ? undefined : part));
+  const own = ownPlace();
+  const place = placeIn(boot, space);
+  if (place.boot !== own.boot) return false;
+  return !isDead({ ...place, pid: Number(pid), start: Number(start) }, own);
 }
