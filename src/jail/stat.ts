@@ -142,3 +142,6 @@ export function statOfName(path: string | Buffer): Stat | undefined {
   const exact = stat === undefined || isExact(stat) ? stat : fs.lstatSync(path, { ...EXACT, throwIfNoEntry: false });
   return exact === undefined ? undefined : new Stat(exact);
 }
+
+/** The inode of an identity, which names an object on its device. */
+export const inodeOf = ({ identity }: Stat): string => identity.slice(identity.indexOf(":") + 1);

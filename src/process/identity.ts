@@ -1,6 +1,7 @@
 // Identifies processes across restarts and containers, so that leftovers of dead ones can be recognised. Linux has an id for each run of
 // the system, other systems only the time that it was started.
 
+import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { uptime } from "node:os";
 import { attempt } from "../core/io.js";
@@ -134,4 +135,21 @@ export function mayRun(token: string): boolean {
   const place = placeIn(boot, space);
   if (place.boot !== own.boot) return false;
   return !isDead({ ...place, pid: Number(pid), start: Number(start) }, own);
+}
+
+const SERIAL_BYTES = 8;
+/** Serials per call to the random generator: one call costs more than a system call. */
+const BATCH = 512;
+
+let random = Buffer.alloc(0);
+let offset = 0;
+
+/** A serial for {@link printIdentity}: 8 cryptographically random bytes as 16 hex digits. */
+export function newSerial(): string {
+  if (offset === random.length) {
+    random = randomBytes(BATCH * SERIAL_BYTES);
+    offset = 0;
+  }
+  offset += SERIAL_BYTES;
+  return random.toString("hex", offset - SERIAL_BYTES, offset);
 }

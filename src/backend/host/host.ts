@@ -36,8 +36,6 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { EngineName } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { mapErrors } from "../errno.js";
-import { directoryOf, fileOf } from "./authorised-walk.js";
 import { appendFile } from "./changes/append.js";
 import { placeCopy } from "./changes/copy.js";
 import { makeDirectory } from "./changes/directory.js";
@@ -55,7 +53,7 @@ import { mountDirectory, sweepRuns } from "./mount.js";
 import { TreeObservation } from "./observe/tree-observation.js";
 import { openFile, readFile } from "./open.js";
 import { countTree } from "./quota.js";
-import { type Arrival, HostRoot, type Way } from "./root.js";
+import { type Arrival, directoryOf, fileOf, HostRoot, mapErrors, type Way } from "./root.js";
 import type { Change, Reached, WriteRules } from "./target.js";
 import { walkEntries } from "./walk.js";
 

@@ -10,7 +10,7 @@ import { type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";
 import { closeNow, type Sys } from "../../jail/sys.js";
-import { mapErrors } from "../errno.js";
+import { mapErrors } from "./root.js";
 
 /** Bytes of one read in the thread pool. */
 const PIECE_BYTES = 1_048_576;

@@ -1,13 +1,30 @@
-// The current jail of a root, replaced when its directory was deleted and recreated.
+// The current jail of a root, replaced when its directory was deleted and recreated; how calls arrive in it, authorised before
+// anything is disclosed, and what they are told of errors of the system.
 
 import type { RelPath } from "../../core/call/path.js";
+import { inUse, readOnlyFileSystem } from "../../core/errors/edit-texts.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import {
+  danglingSymlink,
+  invalidPath,
+  ioError,
+  isADirectory,
+  noSpace,
+  notADirectory,
+  notAFile,
+  notFound,
+  type Place,
+  permissionDenied,
+  symlinkEscape,
+} from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
-import { renew } from "../../jail/handles.js";
+import { isWindows } from "../../core/system.js";
+import { type Pinned, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { quietly } from "../../jail/sys.js";
+import { errnoOf, quietly } from "../../jail/sys.js";
 import type { Walk } from "../../jail/walk/walk.js";
-import { arrive } from "./authorised-walk.js";
+import type { Found } from "../../jail/walk/walk-result.js";
 import type { Reached } from "./target.js";
 
 /** How a call resolves its path; a change also needs the directories on the way. */
@@ -87,5 +104,73 @@ export class HostRoot {
     const ended = deleted.close().finally(() => this.#old.delete(ended));
     this.#old.add(ended);
     return jail;
+  }
+}
+
+/**
+ * Walks, then authorises the real path. An unsuccessful walk behind a link discloses something about the place where it
+ * stopped, so the caller needs rights there as well.
+ */
+function* arrive(walk: Walk, path: RelPath, access: Access): Io<Reached> {
+  let found: Found;
+  try {
+    found = yield* walk.run();
+  } catch (error) {
+    authoriseEnd(walk, path, access);
+    throw error;
+  }
+  if (found.state !== "dangling") {
+    access.real(found.real, walk.crossedLink);
+    return found;
+  }
+  authoriseEnd(walk, path, access);
+  access.real(found.real);
+  throw danglingSymlink(access.place);
+}
+
+function authoriseEnd(walk: Walk, path: RelPath, access: Access): void {
+  const { reached } = walk;
+  // On the requested path itself, nothing beyond the request is disclosed.
+  const requested = reached.every((name, index) => name === path.segments[index]);
+  if (walk.crossedLink && !requested) access.real(reached);
+}
+
+export function directoryOf(found: Reached, access: Access): Pinned {
+  if (found.state !== "found") throw notFound(access.place);
+  if (!found.object.stat.isDirectory()) throw notADirectory(access.place);
+  return found.object;
+}
+
+export function fileOf(found: Reached, access: Access): Pinned {
+  if (found.state !== "found") throw notFound(access.place);
+  if (found.object.stat.isDirectory()) throw isADirectory(access.place);
+  if (!found.object.stat.isFile()) throw notAFile(access.place);
+  return found.object;
+}
+
+const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
+  ENOENT: notFound,
+  ENOTDIR: notADirectory,
+  EISDIR: isADirectory,
+  EACCES: permissionDenied,
+  EPERM: permissionDenied,
+  EROFS: readOnlyFileSystem,
+  ENOSPC: noSpace,
+  EDQUOT: noSpace,
+  // What was opened is not where the walk was: see `PlacedSys`.
+  ELOOP: symlinkEscape,
+  ENAMETOOLONG: (place) => invalidPath(place, "too long"),
+};
+
+/** Turns failed system calls of `io` into errors that name the requested place and disclose nothing of the system. */
+export function* mapErrors<T>(place: Place, io: Io<T>): Io<T> {
+  try {
+    return yield* io;
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === undefined) throw error;
+    // Elsewhere it is a mount point, or a device.
+    if (code === "EBUSY" && isWindows()) throw inUse(place);
+    throw BY_ERRNO[code]?.(place) ?? ioError(place, code);
   }
 }

@@ -6,6 +6,7 @@ import { RESERVED_NAME, RESERVED_PREFIX } from "../../path/grammar.js";
 import {
   isDead,
   isElsewhere,
+  newSerial,
   ownIdentity,
   type ProcessIdentity,
   parseIdentity,
@@ -15,13 +16,11 @@ import { below, CREATE, type Pinned, release, statBelow } from "../handles.js";
 import { finishWithReserve } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
-import { enterFolder, hideFromVersions, isOurs, removeStage, TRASH } from "./folder.js";
-import { type FolderUse, HeldFolders } from "./held-folder.js";
+import { enterFolder, type FolderUse, HeldFolders, hideFromVersions, isOurs, removeStage, TRASH } from "./folder.js";
 import { Leftovers } from "./leftovers.js";
 import { createLock, LOCK_NAME, type LockFile, type LockPlace, pause, type Stage, takeStaleLock } from "./lock-file.js";
 import { LockHolder, ownerOf } from "./lock-holder.js";
 import { purge } from "./purge.js";
-import { newSerial } from "./serial.js";
 
 /** A file under construction. */
 export interface StagedFile {

@@ -1,9 +1,11 @@
-// Opens whole paths with one `openat2` call where the kernel and the native library allow it.
+// Opens whole paths with one `openat2` call where the kernel and the native library allow it: the shortcut of a walk without links.
 
-import { identity, NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles } from "../handles.js";
+import { isReservedName } from "../../path/grammar.js";
+import { identity, NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles, release } from "../handles.js";
 import { isNativeLoaded, nativeLibrary } from "../native/library.js";
 import { statOfOpen } from "../stat.js";
 import { closeNow, type Sys } from "../sys.js";
+import type { WalkRoot } from "./walk-options.js";
 
 /** The number of `openat2`, equal on all supported architectures. */
 const SYS_OPENAT2 = 437;
@@ -124,4 +126,24 @@ function openHow(): Buffer {
   how.writeUInt32LE(NO_FOLLOW_PATH | O_CLOEXEC, 0);
   how.writeUInt32LE(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS, 16);
   return how;
+}
+
+/**
+ * Finds the object at the end of `names` without walking, if no link is involved and nothing is in doubt.
+ * @returns `undefined`: the names must be walked; this discloses nothing
+ */
+export function findDirectly(root: WalkRoot, names: readonly string[], takesLink: boolean): Pinned | undefined {
+  const { handles, top, crossDevice, foldsCase } = root;
+  if (handles.reach === undefined || foldsCase || names.length === 0) return undefined;
+  if (names.some((name, index) => isReservedName(name, index > 0))) return undefined;
+  const object = handles.reach(top, names);
+  if (object === undefined) return undefined;
+  let isFound = false;
+  try {
+    const { stat } = object;
+    isFound = (crossDevice || stat.device === top.stat.device) && (takesLink || !stat.isSymbolicLink());
+  } finally {
+    if (!isFound) release(object);
+  }
+  return isFound ? object : undefined;
 }

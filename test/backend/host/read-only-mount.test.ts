@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { mapErrors } from "../../../src/backend/errno.js";
+import { mapErrors } from "../../../src/backend/host/root.js";
 import { runIo } from "../../../src/core/io.js";
 import { CLI, cleanUp, makeFolder } from "../../cli/process.js";
 import { describeWhere } from "../../needs.js";

@@ -6,8 +6,7 @@ import { identityOf } from "../../../src/core/identity.js";
 import { type PinnedRoot, release } from "../../../src/jail/handles.js";
 import { Stat } from "../../../src/jail/stat.js";
 import { Sys } from "../../../src/jail/sys.js";
-import { BeneathHandles, type OpenBeneath, retryDisturbed } from "../../../src/jail/walk/beneath.js";
-import { findDirectly } from "../../../src/jail/walk/find-directly.js";
+import { BeneathHandles, findDirectly, type OpenBeneath, retryDisturbed } from "../../../src/jail/walk/beneath.js";
 import { type Arena, expectClosedSoon, INSIDE, inArena, openDescriptors } from "../arena.js";
 import { type Engine, type Files, openFiles, outcomeOf } from "../files.js";
 

@@ -7,9 +7,9 @@ import type { CopyOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import { READ_NEW } from "../../../jail/handles.js";
 import { closeNow, errnoOf } from "../../../jail/sys.js";
-import { Room } from "../history/room.js";
 import { hashOpen } from "../open.js";
 import type { Change } from "../target.js";
+import { Room } from "./content.js";
 
 const PIECE_BYTES = 1_048_576;
 /** Size in bytes below which a file is hashed while it is copied, since that costs almost nothing. */

@@ -6,10 +6,9 @@ import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/back
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release, statBelow } from "../../../jail/handles.js";
 import { type PreparedEntry, renameNoReplace } from "../../../jail/staging/rename.js";
-import type { Stat } from "../../../jail/stat.js";
+import { inodeOf, type Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { expectationError } from "../../preconditions.js";
-import { inodeOf } from "../group/intent.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
 import { commitKept, dropNote, type Keeping, noteChange, noteParents } from "../history/note.js";

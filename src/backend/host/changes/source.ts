@@ -13,10 +13,10 @@ import type { Jail } from "../../../jail/jail.js";
 import { Descent } from "../../../jail/walk/descent.js";
 import type { Walk } from "../../../jail/walk/walk.js";
 import { RESERVED_NAME } from "../../../path/grammar.js";
-import { mapErrors } from "../../errno.js";
 import { omissionOf } from "../../path-policy.js";
 import { detectEntryFolding } from "../entry-patterns.js";
 import { openFile } from "../open.js";
+import { mapErrors } from "../root.js";
 
 const PERMISSION_BITS = 0o777;
 

@@ -7,9 +7,8 @@ import { below, type Pinned, READ_NEW, release, renameBelow } from "../../../jai
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
-import type { Stat } from "../../../jail/stat.js";
+import { inodeOf, type Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
-import { inodeOf } from "../group/intent.js";
 import type { Guard } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
 import { commitKept } from "../history/note.js";

@@ -8,7 +8,7 @@ import type { Jail } from "../../../jail/jail.js";
 import { flushDirectories, flushOpen, openDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { INTENT_KIND } from "../../../jail/staging/staging.js";
-import type { Stat } from "../../../jail/stat.js";
+import { inodeOf, type Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, succeeds } from "../../../jail/sys.js";
 import type { IntentRegister } from "./register.js";
 
@@ -55,8 +55,6 @@ export interface StepRecord {
     readonly before?: string;
   };
 }
-
-export const inodeOf = ({ identity }: Stat): string => identity.slice(identity.indexOf(":") + 1);
 
 export const imageOf = (stat: Stat, sha256?: string): Image => ({
   type: stat.type,

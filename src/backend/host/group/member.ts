@@ -6,7 +6,7 @@ import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-wr
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
-import type { FolderUse } from "../../../jail/staging/held-folder.js";
+import type { FolderUse } from "../../../jail/staging/folder.js";
 import { moveBelow } from "../../../jail/staging/movable.js";
 import { quietly, succeeds } from "../../../jail/sys.js";
 import { noteUnkept, report } from "../changes/report.js";

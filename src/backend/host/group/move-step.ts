@@ -6,7 +6,7 @@ import type { GroupChange, PlaceOptions } from "../../../core/ports/backend.js";
 import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { whileMovable } from "../../../jail/staging/movable.js";
-import type { Stat } from "../../../jail/stat.js";
+import { inodeOf, type Stat } from "../../../jail/stat.js";
 import type { Amount } from "../../quota.js";
 import { checkSource, newSpelling } from "../changes/move.js";
 import { checkTarget, refuseInside } from "../changes/put.js";
@@ -15,7 +15,7 @@ import { checkVersion, type Guard } from "../guard.js";
 import { countTree, freedBy } from "../quota.js";
 import { createParents, locate, type Target, type WriteRules } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
-import { type Intent, imageOf, inodeOf, type RealPath, type StepRecord } from "./intent.js";
+import { type Intent, imageOf, type RealPath, type StepRecord } from "./intent.js";
 import {
   type Committed,
   End,

@@ -8,9 +8,10 @@ import { flushDirectories } from "../../../jail/staging/flush.js";
 import { TRASH } from "../../../jail/staging/folder.js";
 import { whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
+import { inodeOf } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { hashOpen } from "../open.js";
-import { findBelow, type Image, inodeOf, type RealPath, type StepRecord } from "./intent.js";
+import { findBelow, type Image, type RealPath, type StepRecord } from "./intent.js";
 
 /** The directory of a path, open. */
 export interface Opened {

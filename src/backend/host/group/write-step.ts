@@ -7,7 +7,7 @@ import type { GroupChange, GroupEffect } from "../../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { CREATE, type Pinned, release, WRITE_NEW } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import type { Stat } from "../../../jail/stat.js";
+import { inodeOf, type Stat } from "../../../jail/stat.js";
 import { closeNow } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import { fill } from "../changes/content.js";
@@ -25,7 +25,7 @@ import {
   type Reached,
   type WriteRules,
 } from "../target.js";
-import { type Intent, imageOf, inodeOf, type RealPath } from "./intent.js";
+import { type Intent, imageOf, type RealPath } from "./intent.js";
 import {
   type Committed,
   End,

@@ -5,7 +5,7 @@ import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, CREATE, identity, type Pinned, READ, statBelow } from "../../../jail/handles.js";
-import type { FolderUse } from "../../../jail/staging/held-folder.js";
+import type { FolderUse } from "../../../jail/staging/folder.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { noteUnkept } from "../changes/report.js";
 import { copyBytes, readAt } from "../open.js";

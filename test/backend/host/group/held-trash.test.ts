@@ -1,6 +1,6 @@
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { ProcHandles } from "../../../../src/jail/handles.js";
-import { HeldFolders } from "../../../../src/jail/staging/held-folder.js";
+import { HeldFolders } from "../../../../src/jail/staging/folder.js";
 import { useGround } from "../../../ops/ground.js";
 
 const ground = useGround({ journal: true });
