@@ -18,9 +18,9 @@ import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const SUITE = join(ROOT, "test/platforms/windows");
-/** One of each line that is supported. */
 /** What has native code or files of its own is taken from the installed package. */
 const EXTERNAL = ["koffi", "lmdb", "unpdf", "just-bash", "@vscode/ripgrep"];
+/** One of each line that is supported. */
 const VERSIONS = ["20.20.2", "22.22.3"];
 const WINE = ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/bin/wine"].find((path) => existsSync(path));
 const WINDOWS = ["--os=win32", "--cpu=x64", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
