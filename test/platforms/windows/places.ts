@@ -141,13 +141,14 @@ describe("a file that another program has open", () => {
       cwd: dirname(dirname(CLI)),
       env: { ...process.env, NODE_OPTIONS: "" },
     });
+    const ended = once(holder, "exit");
     const [said] = (await once(holder.stdout, "data")) as [Buffer];
     expect(String(said).trim()).toBe("held");
     try {
       return await work().catch((error: { code?: string }) => error.code);
     } finally {
       holder.kill();
-      await once(holder, "exit");
+      await ended;
     }
   }
 
@@ -156,7 +157,7 @@ describe("a file that another program has open", () => {
     ["delete", {}],
     ["edit", { oldText: "old", newText: "new" }],
     ["move", { to: "elsewhere.txt" }],
-  ])("is %sd once that lets go, or the answer is BUSY and nothing has changed", async (operation, more) => {
+  ])("%s waits until that lets go, or the answer is BUSY and nothing has changed", async (operation, more) => {
     const root = mkdtempSync(join(folder, "held-"));
     const files = await createFileAdapter({ roots: { r: { path: root, journal: "off" } } });
     const path = join(root, "a.txt");
