@@ -5,6 +5,7 @@ import { ConfigError } from "../../config/errors.js";
 import { parseConfig } from "../../config/load.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { isLinux, systemName } from "../../core/system.js";
+import { findWhere } from "../../jail/native/where.js";
 import { openRoots } from "../../roots/open.js";
 import { checkState, stateDirOf } from "../../venue/start/state/place.js";
 import { NoStateDir } from "../../venue/start/state/state-dir.js";
@@ -38,6 +39,7 @@ export async function doctor(context: CommandContext): Promise<number> {
           "koffi",
           "what is opened is asked where it is: races show no content from outside a root",
           "another program that swaps directories and links in a root can make calls read and change content outside it",
+          findWhere() !== undefined,
         ),
     native("lmdb", "drives on disk and the journal", "drives are in memory only, and there is no journal"),
     await sandbox(context),
@@ -82,8 +84,8 @@ async function engine({ cwd }: CommandContext): Promise<Finding> {
   }
 }
 
-function native(name: string, use: string, without: string): Finding {
-  if (isLoadable(name)) return { subject: name, state: "ok", text: use };
+function native(name: string, use: string, without: string, isUsable = isLoadable(name)): Finding {
+  if (isUsable) return { subject: name, state: "ok", text: use };
   return { subject: name, state: "note", text: `cannot be loaded: ${without}` };
 }
 

@@ -2,6 +2,7 @@
 
 import { closeSync, openSync, readlinkSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { systemName } from "../../core/system.js";
@@ -66,13 +67,13 @@ const byProc: Where = (fd) => {
   }
 };
 
-/** Whether it knows where this very file is. */
+/** Whether it knows this very file. By its name alone: volumes and shares may have other paths than those that led to them. */
 function isTrustworthy(where: Where): boolean {
   const own = fileURLToPath(import.meta.url);
   let fd: number | undefined;
   try {
     fd = openSync(own, "r");
-    return where(fd)?.endsWith(realpathSync.native(own).replace(/^[A-Za-z]:/, "")) === true;
+    return where(fd)?.endsWith(basename(realpathSync.native(own))) === true;
   } catch {
     return false;
   } finally {
