@@ -158,7 +158,8 @@ async function openLocal(
   const log = openConfiguredLog(config, context.stderr);
   const limits = { ...config.file.limits, timeoutMs: NO_DEADLINE_MS };
   const unbounded = { ...config, maxContentSize: Number.MAX_SAFE_INTEGER, file: { ...config.file, limits } };
-  const calls = await openFileCalls(unbounded, { env: context.env, log, ...who, ...narrowing });
+  const opened = await openFileCalls(unbounded, { env: context.env, log, ...who, ...narrowing });
+  const calls = { ...opened, close: () => opened.close().finally(() => log.close()) };
   return { calls, maxReadBytes: limits.maxReadBytes, tokens: () => tokensHere(config, context.env, log) };
 }
 
