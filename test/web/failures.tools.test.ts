@@ -124,6 +124,7 @@ inBrowser("when something goes wrong", () => {
     await dialog.getByText("2 differences. Both versions fit together.").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
+    await page.locator(".cm-content:focus").waitFor();
     await page.keyboard.press("ControlOrMeta+s");
     // Mine is what was typed already, and a decision all the same.
     await choices.getByRole("button", { name: "Mine" }).click();
