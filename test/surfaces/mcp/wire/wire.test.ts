@@ -35,8 +35,12 @@ function linesOfAnswers(): string {
 /** What is new in each answer. */
 const VOLATILE = new Set(["date", "x-request-id", "content-length", "transfer-encoding", "keep-alive", "connection"]);
 const stable = (text: string): unknown =>
-  JSON.parse(text.replace(/Internal error \([0-9a-f]{32}\)/, "Internal error (id)"), (key, value) =>
-    key === "venue-files/job" ? "job" : value,
+  JSON.parse(
+    text
+      .replace(/Internal error \([0-9a-f]{32}\)/, "Internal error (id)")
+      // Newer versions of Node say where else a text is no JSON.
+      .replace(/ \(line \d+ column \d+\)/, ""),
+    (key, value) => (key === "venue-files/job" ? "job" : value),
   );
 
 /** Events one by one, JSON as what it says. */
