@@ -18,6 +18,7 @@ import type { ProfileBinding } from "./profiles/profile.js";
 import type { RootsState } from "./roots/groups.js";
 import type { PlugIn } from "./venue/catalogue/plug-in.js";
 import { auditSigner } from "./venue/start/audit-signer.js";
+import type { OpenLog } from "./venue/telemetry/log.js";
 
 export type { FileAdapter, FileOperationName } from "./adapter/adapter.js";
 export type { AuditRecord, AuditSink } from "./audit/record.js";
@@ -234,8 +235,12 @@ export async function createVenue(config: VenueConfigInput = {}, options: VenueO
   const refusal = checkListener(checked);
   if (refusal !== undefined) throw new ConfigError([refusal], 78);
   const { openVenue } = await import("./venue/start/open-venue.js");
-  const log = options.log ?? (config.log === undefined ? silentLog : await openLogOf(checked));
-  const venue = await openVenue(checked, { listens: true, env, log });
+  const ownLog = options.log === undefined && config.log !== undefined ? await openLogOf(checked) : undefined;
+  const opening = openVenue(checked, { listens: true, env, log: options.log ?? ownLog ?? silentLog });
+  const venue = await opening.catch((error: unknown) => {
+    ownLog?.close();
+    throw error;
+  });
   return {
     did: venue.host.did,
     get url() {
@@ -245,11 +250,11 @@ export async function createVenue(config: VenueConfigInput = {}, options: VenueO
     warnings: [...checked.warnings, ...venue.adapter.warnings],
     register: (adapter) => venue.register(adapter),
     listen: async () => ({ url: (await venue.host.listen()).url }),
-    close: () => venue.close(),
+    close: () => venue.close().finally(() => ownLog?.close()),
   };
 }
 
-async function openLogOf(config: VenueConfig): Promise<Log> {
+async function openLogOf(config: VenueConfig): Promise<OpenLog> {
   const { openConfiguredLog } = await import("./venue/start/open-parts.js");
   const log = openConfiguredLog(config, process.stderr);
   log.prepare();

@@ -40,25 +40,28 @@ export async function call(command: Call, context: CommandContext): Promise<numb
   const given = isOnStdin ? undefined : parseText(command.input, QUOTE);
   const stop = new AbortController();
   const caps = loadCaps(command.capsFile);
-  const { log, maxInputBytes, open } =
+  const { log, maxInputBytes, open, close } =
     command.remote === undefined
       ? await prepareLocal(command, context, { caps, signal: stop.signal })
       : await prepareRemote(command.remote, context, { caps, signal: stop.signal });
-  const input = isOnStdin ? await readInput(context.stdin, maxInputBytes) : given;
-  void context.untilStopped().then(() => stop.abort());
-  const calls = await open();
+  let calls: VenueCalls | undefined;
   try {
+    const input = isOnStdin ? await readInput(context.stdin, maxInputBytes) : given;
+    void context.untilStopped().then(() => stop.abort());
+    calls = await open();
     const output = await calls.run(command.operation, input);
     await print(context, `${outputJson(output, log)}\n`);
     return errorCodeOf(output) === undefined ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
     const { message, code, data } = error;
-    const advice = code === "UNKNOWN_OPERATION" ? meantOperation(command.operation, await calls.operations()) : "";
+    const names = code === "UNKNOWN_OPERATION" ? await calls?.operations() : undefined;
+    const advice = names === undefined ? "" : meantOperation(command.operation, names);
     context.stderr.write(`${jsonText({ error: message + advice, errorCode: code, errorData: data })}\n`);
     return EXIT.failed;
   } finally {
-    await calls.close();
+    await calls?.close();
+    close();
   }
 }
 
@@ -67,6 +70,8 @@ interface Prepared {
   readonly log: Log;
   readonly maxInputBytes: number;
   open(): Promise<VenueCalls>;
+  /** Closes the log. */
+  close(): void;
 }
 
 interface Narrowing {
@@ -90,13 +95,13 @@ async function prepareLocal(command: Call, context: CommandContext, narrowing: N
     const { openFileCalls } = await import("./calls/file-calls.js");
     return openFileCalls(config, { ...options, profile: bound && profile });
   };
-  return { log, maxInputBytes: maxMessageBytes(config), open };
+  return { log, maxInputBytes: maxMessageBytes(config), open, close: () => log.close() };
 }
 
 async function prepareRemote(remote: RemoteVenue, context: CommandContext, narrowing: Narrowing): Promise<Prepared> {
   const { openRemoteCalls } = await import("./calls/remote-calls.js");
   const calls = openRemoteCalls(remote, context, narrowing);
-  return { log: silentLog, maxInputBytes: MAX_REMOTE_INPUT_BYTES, open: async () => calls };
+  return { log: silentLog, maxInputBytes: MAX_REMOTE_INPUT_BYTES, open: async () => calls, close: () => {} };
 }
 
 /** The operation that a misspelt one probably meant, as a sentence; else empty. */

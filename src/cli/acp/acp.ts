@@ -24,7 +24,7 @@ import { placeMounts } from "../../surfaces/acp/files/mounts.js";
 import type { AcpConnection } from "../../surfaces/acp/protocol/connection.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import { type OpenFiles, openFiles } from "../../venue/start/open-files.js";
-import { openConfiguredLog } from "../../venue/start/open-parts.js";
+import { withConfiguredLog } from "../../venue/start/open-parts.js";
 import type { OwnCalls } from "../arguments/remote.js";
 import { type CommandContext, codeOf, EXIT, Unavailable } from "../context.js";
 import { loadCaps, loadOneConfig, warn } from "../load-config.js";
@@ -65,17 +65,18 @@ export async function acp(command: AcpCommand, context: CommandContext): Promise
   const caps = loadCaps(command.capsFile);
   const caller = await ownCaller(command.caller, config, context);
   const stopped = context.untilStopped();
-  const log = openConfiguredLog(config, context.stderr);
-  const files = await openFiles(config, { env: context.env, log, ...caller });
-  const lines = createLineAsker(context);
-  try {
-    warn(files, context);
-    const answers = createAnswers(command.answer, { lines, context });
-    return await serveAgent({ command, context, lines, answers, records: [], stopped }, { files, caps, log });
-  } finally {
-    lines.close();
-    await files.close();
-  }
+  return withConfiguredLog(config, context.stderr, async (log) => {
+    const files = await openFiles(config, { env: context.env, log, ...caller });
+    const lines = createLineAsker(context);
+    try {
+      warn(files, context);
+      const answers = createAnswers(command.answer, { lines, context });
+      return await serveAgent({ command, context, lines, answers, records: [], stopped }, { files, caps, log });
+    } finally {
+      lines.close();
+      await files.close();
+    }
+  });
 }
 
 /** What an agent may reach. */

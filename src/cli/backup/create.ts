@@ -5,9 +5,10 @@ import { ConfigError } from "../../config/errors.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
+import type { Log } from "../../core/ports/log.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { openOwnAccess } from "../../venue/identity/own-access.js";
-import { openConfiguredLog } from "../../venue/start/open-parts.js";
+import { withConfiguredLog } from "../../venue/start/open-parts.js";
 import { touchesSecrets } from "../../venue/start/state/secrets.js";
 import { packageVersion } from "../../version.js";
 import { type CommandContext, codeOf, EXIT, isSystemError } from "../context.js";
@@ -45,8 +46,8 @@ export async function backupCreate(command: BackupCreate, context: CommandContex
   }
   const created = Date.now();
   const hasKey = config.seed !== undefined || config.seedFile !== undefined;
-  const log = openConfiguredLog(config, context.stderr);
-  const did = hasKey ? openOwnAccess(config, { env, log }).did : undefined;
+  const didOf = async (log: Log): Promise<string> => openOwnAccess(config, { env, log }).did;
+  const did = hasKey ? await withConfiguredLog(config, context.stderr, didOf) : undefined;
   const about = { version: packageVersion(), created, ...(did === undefined ? {} : { did }) };
   return withRoots(command.roots, config, context, async (roots) => {
     const sources = async function* () {

@@ -7,7 +7,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { Access } from "../../venue/identity/access.js";
 import { openOwnAccess } from "../../venue/identity/own-access.js";
 import { openDriveStore } from "../../venue/start/drives.js";
-import { openConfiguredLog } from "../../venue/start/open-parts.js";
+import { withConfiguredLog } from "../../venue/start/open-parts.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOneConfig } from "../load-config.js";
@@ -37,19 +37,20 @@ export async function withDrives(
   run: (work: DriveWork) => Promise<number>,
 ): Promise<number> {
   const config = loadOneConfig({ file: target.config, roots: [] }, context.cwd);
-  const log = openConfiguredLog(config, context.stderr);
-  const access = openOwnAccess(config, { env: context.env, log });
-  const didOf = (user: DriveUser) => didOfUser(user, { context, config, access });
-  if (target.user !== undefined) didOf(target.user);
-  const drives = await openDriveStore(config, { env: context.env, log, key: access.key });
-  try {
-    const of = (user: DriveUser) => drives.engine.owner(didOf(user));
-    return await run({ context, config, drives, didOf, of });
-  } catch (error) {
-    return reportFailure(error, { verb, ...target }, context);
-  } finally {
-    await drives.close();
-  }
+  return withConfiguredLog(config, context.stderr, async (log) => {
+    const access = openOwnAccess(config, { env: context.env, log });
+    const didOf = (user: DriveUser) => didOfUser(user, { context, config, access });
+    if (target.user !== undefined) didOf(target.user);
+    const drives = await openDriveStore(config, { env: context.env, log, key: access.key });
+    try {
+      const of = (user: DriveUser) => drives.engine.owner(didOf(user));
+      return await run({ context, config, drives, didOf, of });
+    } catch (error) {
+      return reportFailure(error, { verb, ...target }, context);
+    } finally {
+      await drives.close();
+    }
+  });
 }
 
 interface Surroundings {

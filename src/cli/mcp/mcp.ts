@@ -11,6 +11,7 @@ import { type HostAfterRoots, serveMcpStdio } from "../../surfaces/mcp/stdio.js"
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
 import { rootsWithSecrets, touchesSecrets } from "../../venue/start/state/secrets.js";
+import type { OpenLog } from "../../venue/telemetry/log.js";
 import { type ConfigSource, namesRoots, type OwnCalls } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadCaps, loadOneConfig, warn } from "../load-config.js";
@@ -81,6 +82,7 @@ class McpRun {
   readonly #context: CommandContext;
   readonly #caps: readonly unknown[] | undefined;
   #venue: Promise<OpenVenue> | undefined;
+  #log: OpenLog | undefined;
 
   constructor(command: McpCommand, context: CommandContext) {
     this.#command = command;
@@ -113,6 +115,7 @@ class McpRun {
     // Who opened it has the error.
     const venue = await this.#venue?.catch(() => undefined);
     await venue?.close();
+    this.#log?.close();
   }
 
   async #openWith(roots: ClientRoots, before: ServedConfig, dirs: readonly string[]): Promise<McpHost> {
@@ -137,6 +140,7 @@ class McpRun {
     const { profile } = this.#command;
     const caller = await ownCaller(this.#command.caller, config, this.#context);
     const log = openConfiguredLog(config, stderr);
+    this.#log = log;
     const filesOnly = profile !== undefined || (config.mcp.includeAdapters?.every((name) => name === "file") ?? true);
     this.#venue = openVenue(config, { listens: false, env, log, filesOnly, profile, ...caller });
     const venue = await this.#venue;

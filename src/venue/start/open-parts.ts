@@ -129,6 +129,20 @@ export function openConfiguredLog({ log }: Pick<VenueConfig, "log">, stderr: Log
   }
 }
 
+/** Does work with the configured log, which is closed at the end. @throws ConfigError */
+export async function withConfiguredLog<T>(
+  config: Pick<VenueConfig, "log">,
+  stderr: LogStreams["stderr"],
+  work: (log: OpenLog) => Promise<T>,
+): Promise<T> {
+  const log = openConfiguredLog(config, stderr);
+  try {
+    return await work(log);
+  } finally {
+    log.close();
+  }
+}
+
 async function openPath<T>(key: string, path: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
