@@ -16,7 +16,8 @@ test("a folder whose name is given to a link meanwhile is still the one that is 
   if (!hasProcHandles()) return;
   const top = makeFolder({ "a/b/old": "", "evil/x": "" });
   const outer = HeldFolder.open(top);
-  const inner = await (await outer.enter("a", false))?.enter("b", false);
+  const middle = await outer.enter("a", false);
+  const inner = await middle?.enter("b", false);
   renameSync(join(top, "a"), join(top, "moved"));
   symlinkSync("evil", join(top, "a"));
   await put(join(inner?.path ?? "", "new"), "text", false);
@@ -24,8 +25,7 @@ test("a folder whose name is given to a link meanwhile is still the one that is 
   expect(readdirSync(join(top, "evil"))).toEqual(["x"]);
   await expect(outer.enter("a", true)).rejects.toThrow(`is a link to ${join(top, "evil")}`);
   await expect(outer.enter("none", false)).resolves.toBeUndefined();
-  inner?.close();
-  outer.close();
+  for (const folder of [inner, middle, outer]) folder?.close();
 });
 
 describe("a new file", () => {
