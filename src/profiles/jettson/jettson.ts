@@ -3,11 +3,29 @@
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { sandboxText } from "../../core/errors/sandbox-texts.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { isTooManyDenied } from "../command-tool.js";
-import { denial, type FailedCall, type Profile } from "../profile.js";
-import { fileTools } from "./files.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
+import { type SandboxExit, type SandboxOutput, shellEnvironment } from "../../core/ports/sandbox.js";
+import {
+  commandTool,
+  endOf,
+  exitCodeOf,
+  isTooManyDenied,
+  MAX_OUTPUT_BYTES,
+  secondsWithin,
+  WORKSPACE,
+} from "../command-tool.js";
+import {
+  type BoundRoot,
+  denial,
+  type FailedCall,
+  type Profile,
+  type ProfileShell,
+  type ProfileTool,
+  ToolError,
+} from "../profile.js";
+import { isBlocked } from "./blocklist.js";
+import { describeTool, fileTools } from "./files.js";
 import { ESCAPES } from "./path.js";
-import { INVALID_TIMEOUT, SHELL_TOOL, shellTool } from "./shell.js";
 
 const FILES_REJECTED = "Jettson Files rejected the operation: ";
 const SHELL_REJECTED = "Jettson Shell rejected the command: ";
@@ -73,3 +91,54 @@ function textOf(error: FileAdapterError, { tool }: FailedCall): string {
 }
 
 const shown = (path: unknown): string => (typeof path === "string" && path !== "" ? escapeText(path) : ".");
+
+const SHELL_TOOL = "jettson_shell_run";
+const INVALID_TIMEOUT = "invalid timeout_seconds.";
+const BLOCKED = "command matches a blocked pattern (destructive or escape attempt).";
+
+const USUAL_SECONDS = 30;
+const MAX_SECONDS = 60;
+const CUT = "\n... [output truncated: combined output exceeded 10 MB] ...";
+const ENV = shellEnvironment(WORKSPACE);
+
+/** The shell tool of a binding that has one. */
+function shellTool(shell: ProfileShell): ProfileTool {
+  return commandTool(describeTool(SHELL_TOOL), shell, (args, root) =>
+    run(String(args["command"]), args["timeout_seconds"], { root, shell }),
+  );
+}
+
+async function run(
+  command: string,
+  seconds: unknown,
+  { root, shell }: { readonly root: BoundRoot; readonly shell: ProfileShell },
+): Promise<JsonObject> {
+  const timeoutMs = timeoutOf(seconds);
+  if (isBlocked(command)) throw new ToolError("DENIED_BY_POLICY", BLOCKED);
+  const process = await root.exec({
+    ...{ sandbox: await shell.sandbox, argv: ["/bin/sh", "-c", command], command, cwd: WORKSPACE, env: ENV, timeoutMs },
+    ...{ outputBytes: MAX_OUTPUT_BYTES, keep: "head" },
+  });
+  return resultOf(await endOf(process, root), process.output());
+}
+
+/** @throws ToolError */
+function timeoutOf(seconds: unknown = USUAL_SECONDS): number {
+  const within = secondsWithin(seconds, MAX_SECONDS);
+  if (within === undefined) throw new ToolError("INVALID_INPUT", INVALID_TIMEOUT);
+  return within * 1000;
+}
+
+function resultOf(exit: SandboxExit, output: SandboxOutput): JsonObject {
+  const { stdout, stderr, truncated, cutStream } = output;
+  return {
+    stdout: outputText(stdout, cutStream === "stdout"),
+    stderr: outputText(stderr, cutStream === "stderr"),
+    exit_code: exitCodeOf(exit),
+    truncated,
+    timed_out: exit.timedOut,
+  };
+}
+
+const outputText = (bytes: Uint8Array, isCut: boolean): string =>
+  `${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8")}${isCut ? CUT : ""}`;

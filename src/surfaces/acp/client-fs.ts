@@ -13,9 +13,9 @@ import type { AcpLimits, AcpOptions } from "./options.js";
 import { PacedApp } from "./paced-stream.js";
 import { type AcpCapabilities, type AcpConnection, createConnection } from "./protocol/connection.js";
 import { type Peer, type Ready, registerHandlers } from "./protocol/handlers.js";
-import { canRun } from "./protocol/sandbox-trial.js";
 import { type FileSession, type Host, keyOf } from "./protocol/session.js";
 import { type SessionDirectories, Sessions } from "./protocol/sessions.js";
+import { canRun } from "./protocol/terminals.js";
 import type { Modified, ShownPlace } from "./review/modified.js";
 import { unifiedDiff } from "./review/unified.js";
 

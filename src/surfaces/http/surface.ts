@@ -13,8 +13,7 @@ import type { HttpHost } from "./host.js";
 import { sendError } from "./plumbing/answer.js";
 import { OWN_PAGES } from "./plumbing/cors.js";
 import { basePath, withoutPrefix } from "./plumbing/entrance.js";
-import { explain } from "./plumbing/explain.js";
-import { malformedTarget } from "./plumbing/http-error.js";
+import { explain, malformedTarget } from "./plumbing/http-error.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./plumbing/node-server.js";
 import { mountEndpoints, unmapped } from "./routes.js";
 

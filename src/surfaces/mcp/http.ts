@@ -5,7 +5,6 @@ import type { Caller } from "../../core/call/caller.js";
 import type { Abortable } from "../../core/call/scope.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { isObject } from "../../core/unknown.js";
-import { DetachedCalls } from "./detached-calls.js";
 import type { McpHost } from "./host.js";
 import { formsOf, Refusal, type Route, routeOf, SERVER_ERROR } from "./http-route.js";
 import { isServed, Methods } from "./methods.js";
@@ -132,3 +131,40 @@ function idOf(body: unknown): RequestId | null {
   const { method, id } = isObject(body) ? body : {};
   return typeof method === "string" && (typeof id === "string" || typeof id === "number") ? id : null;
 }
+
+/** A call that outlives the connection it came by. */
+export interface DetachedCall {
+  /** Aborted by the caller's `notifications/cancelled` alone. */
+  readonly signal: AbortSignal;
+  end(): void;
+}
+
+/**
+ * Running calls over stateless HTTP in revisions before 2026-07-28: a dropped connection does not cancel them, and
+ * `notifications/cancelled` comes by a request of its own. It reaches calls of the same caller only. Callers without
+ * credentials share one identity and choose their request ids themselves, so they would cancel each other's calls:
+ * for them only the job endpoint cancels.
+ */
+export class DetachedCalls {
+  readonly #running = new Map<string, Set<AbortController>>();
+
+  start(caller: Caller, id: RequestId): DetachedCall {
+    const controller = new AbortController();
+    const key = keyOf(caller, id);
+    const same = this.#running.get(key) ?? new Set();
+    this.#running.set(key, same.add(controller));
+    const end = (): void => {
+      same.delete(controller);
+      if (same.size === 0 && this.#running.get(key) === same) this.#running.delete(key);
+    };
+    return { signal: controller.signal, end };
+  }
+
+  /** Does nothing if several calls have the id: two clients of one caller count from the same number. */
+  cancel(caller: Caller, id: RequestId): void {
+    const [only, ...others] = this.#running.get(keyOf(caller, id)) ?? [];
+    if (others.length === 0 && caller.authentication !== "public") only?.abort();
+  }
+}
+
+const keyOf = ({ did, narrowedTo = did }: Caller, id: RequestId): string => JSON.stringify([narrowedTo, id]);

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { CallScope } from "../../../src/core/call/scope.js";
 import { systemClock } from "../../../src/core/clock.js";
 import { runIo } from "../../../src/core/io.js";
-import { sortYielding } from "../../../src/jail/yielding-sort.js";
+import { sortYielding } from "../../../src/jail/directory.js";
 import { sortByName } from "../../../src/path/order.js";
 import { expectClosedSoon, inArena, openDescriptors, staged } from "../arena.js";
 import { ENGINES, outcomeOf, withFiles } from "../files.js";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
 import { DEFAULT_SHELL } from "../../../src/core/ports/sandbox.js";
 import { BwrapSandbox } from "../../../src/sandbox/bwrap/bwrap.js";
-import { SYSCALLS, type SyscallTable } from "../../../src/sandbox/bwrap/syscalls.js";
+import { SYSCALLS, type SyscallTable } from "../../../src/sandbox/bwrap/seccomp.js";
 import { needs } from "../../needs.js";
 import { bwrapHere, OWNER, useShell } from "../ground.js";
 

@@ -5,7 +5,7 @@ import { hashText } from "../../../src/core/etag.js";
 import { sha256Of } from "../../../src/ops/content/file-etag.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import { entryOfWrite } from "../../../src/surfaces/acp/files/journal-steps.js";
+import { entryOfWrite } from "../../../src/surfaces/acp/files/write-text.js";
 import { useGround } from "../../ops/ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { parseJsonObject } from "../../../src/ucan/token/strict-json.js";
+import { parseJsonObject } from "../../../src/ucan/token/decode.js";
 
 const parse = (text: string) => parseJsonObject(Buffer.from(text));
 const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;

@@ -2,15 +2,15 @@
 
 import { randomUUID } from "node:crypto";
 import { aborted, notADirectory, notFound } from "../../../core/errors/texts.js";
-import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../../core/ports/sandbox.js";
+import { type SandboxExit, type SandboxProcess, SHELL_PATH, shellEnvironment } from "../../../core/ports/sandbox.js";
 import { rejectOnAbort } from "../../../core/turns.js";
 import { ALLOWED, typeAt } from "../files/files.js";
-import type { AcpPlace } from "../files/mounts.js";
+import type { AcpPlace, Mount } from "../files/mounts.js";
 import type { AcpTerminals } from "../options.js";
 import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
 import { UnknownTerminal } from "./errors.js";
 import { type CreateTerminalParams, InvalidParams } from "./params.js";
-import type { FileSession, Reach } from "./session.js";
+import type { FileSession, Host, Reach } from "./session.js";
 
 /** Default and maximum bytes of output kept per command (`outputByteLimit`). */
 const OUTPUT_BYTES = 1_048_576;
@@ -195,4 +195,32 @@ function environmentOf(variables: CreateTerminalParams["env"]): Readonly<Record<
     if (REFUSED_NAME.test(name)) throw new InvalidParams(`'env' must not set ${name}`);
   }
   return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
+}
+
+const TRIAL_MS = 5000;
+
+/**
+ * Whether commands can run in the mounts in which the caller may run any. A working sandbox can still fail for some
+ * roots, for example because of their owner, so a trial command decides whether terminals are offered to agents.
+ */
+export async function canRun(
+  { adapter, base, log }: Host,
+  { sandbox }: AcpTerminals,
+  mounts: readonly Mount[],
+): Promise<boolean> {
+  const rights = adapter.rights?.("file:exec", base);
+  const own = mounts.filter(({ root }) => rights?.allows([root], "exec/run") ?? true);
+  if (adapter.exec === undefined || own.length === 0 || !(await sandbox.probe()).available) return false;
+  const shown = own.map(({ root, prefix }) => ({ root, at: `/${prefix.join("/")}` }));
+  const trial = {
+    ...{ sandbox, mounts: shown, argv: ["true"], cwd: shown[0]?.at ?? "/", env: { PATH: SHELL_PATH } },
+    ...{ timeoutMs: TRIAL_MS, outputBytes: 1024, keep: "tail" as const },
+  };
+  try {
+    const run = await adapter.exec(trial, base);
+    return (await run.exited).exitCode === 0;
+  } catch (err) {
+    log.debug({ err }, "no command can be run in the roots");
+    return false;
+  }
 }

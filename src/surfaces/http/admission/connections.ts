@@ -2,8 +2,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { errorJson } from "../plumbing/answer.js";
-import { answerSocket, finalHeaders } from "../plumbing/final-answer.js";
+import { answerSocket, errorJson, finalHeaders } from "../plumbing/answer.js";
 import { tooManyConnections } from "../plumbing/http-error.js";
 
 /** Default limit. Each connection takes a file descriptor, and the path jail needs some too. */

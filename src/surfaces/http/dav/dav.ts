@@ -6,16 +6,14 @@ import type { Caller } from "../../../core/call/caller.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import type { HttpDav, HttpHost } from "../host.js";
 import type { CorsArea } from "../plumbing/cors.js";
-import { explain } from "../plumbing/explain.js";
-import { HttpError, methodNotAllowed } from "../plumbing/http-error.js";
-import { DavCall } from "./call.js";
-import { sendDavError } from "./errors.js";
+import { explain, HttpError, methodNotAllowed } from "../plumbing/http-error.js";
+import { DavCall, undefinedFor } from "./call.js";
+import { sendDavError, sendEmpty } from "./errors.js";
 import { Locks } from "./locks/locks.js";
 import { mkcol, remove } from "./methods/collections.js";
 import { copy, move } from "./methods/copy-move.js";
 import { get } from "./methods/get.js";
 import { lock, unlock } from "./methods/lock.js";
-import { options } from "./methods/options.js";
 import { propfind } from "./methods/propfind.js";
 import { proppatch } from "./methods/proppatch.js";
 import { put } from "./methods/put.js";
@@ -119,3 +117,22 @@ export function bearerOf(authorization: string): string {
 }
 
 export const isBasic = (authorization: string | undefined): boolean => /^basic(?:\s|$)/i.test(authorization ?? "");
+
+const READING = ["OPTIONS", "GET", "HEAD", "PROPFIND"];
+const CHANGING = ["PUT", "MKCOL", "DELETE", "COPY", "MOVE", "PROPPATCH", "LOCK", "UNLOCK"];
+
+async function options(call: DavCall): Promise<FastifyReply> {
+  const isReadOnly = call.caller.authentication !== "public" && (await isInReadOnlyRoot(call));
+  return sendEmpty(call.exchange.reply, 200, {
+    dav: isReadOnly ? "1, 3" : "1, 2, 3",
+    "ms-author-via": "DAV",
+    allow: [...READING, ...(isReadOnly ? [] : CHANGING)].join(", "),
+  });
+}
+
+async function isInReadOnlyRoot(call: DavCall): Promise<boolean> {
+  const { space, root } = call.target;
+  if (space !== "dav" || root === undefined) return false;
+  const roots = (await undefinedFor(["CAPABILITY_DENIED"], call.roots())) ?? [];
+  return roots.some(({ name, readOnly }) => name === root && readOnly);
+}

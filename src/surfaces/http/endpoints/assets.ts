@@ -26,9 +26,8 @@ import { sendJson } from "../plumbing/answer.js";
 import { isKnown, isTagOf } from "../plumbing/entity-tags.js";
 import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { badRequest, HttpError } from "../plumbing/http-error.js";
+import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 import { PAGE_PARAMETERS, parsePage, singleParameter } from "../plumbing/query.js";
-import { askAssets } from "./asset-answer.js";
 import { cachingHeaders, contentEtag, contentHeaders, rangeOf } from "./content-headers.js";
 
 const endpoint = endpointsOf("Assets", [
@@ -239,4 +238,41 @@ async function awaitFirstChunk(
 function asksInline(query: unknown): boolean {
   const inline = fieldsOf(query)[INLINE.name];
   return inline !== undefined && inline !== "false";
+}
+
+/** Calls the assets, turning an AssetError into the HttpError of the endpoint. @throws HttpError */
+async function askAssets<T>(reference: string, ask: () => T | Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw error instanceof AssetError ? refusalOf(error, echo(reference)) : error;
+  }
+}
+
+function refusalOf({ fault, data }: AssetError, reference: string): HttpError {
+  switch (fault) {
+    case "invalid_id":
+      return badRequest(`Invalid asset ID: ${reference}`);
+    case "invalid_metadata":
+      return badRequest(`Invalid asset metadata: ${data.reason}`);
+    case "hash_mismatch":
+      return badRequest(`Cannot PUT asset content: Content hash mismatch. Expected: ${data.expected}`);
+    case "forbidden":
+      return new HttpError(403, "Only the operator may register assets and upload content");
+    case "not_found":
+      return new HttpError(404, `Asset not found: ${reference}`);
+    case "no_content_object":
+      return new HttpError(404, "Asset metadata does not specify content object");
+    case "no_content":
+      return new HttpError(404, `Asset has no content: ${reference}`);
+    case "too_large":
+      return tooLarge(data.size, data.limit);
+    case "full":
+      return new HttpError(507, "Asset storage is full");
+  }
+}
+
+function tooLarge(size: number | undefined, limit: number | undefined): HttpError {
+  if (size === undefined) return new HttpError(413, `Asset content too large: limit ${limit} bytes`);
+  return new HttpError(413, `Asset metadata too large: ${size} bytes, limit ${limit}`);
 }

@@ -1,5 +1,7 @@
 // Sends JSON responses, large ones in pieces.
 
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type { MemoryLease } from "../../../core/memory.js";
@@ -7,6 +9,7 @@ import type { JobRecord } from "../../../core/ports/job.js";
 import { stringifyExact } from "../../../schema/exact-json.js";
 import { jsonPieces } from "../../streams/json-pieces.js";
 import type { HttpHost } from "../host.js";
+import { OWN_PAGES } from "./cors.js";
 import type { HttpError } from "./http-error.js";
 
 /** Headers of all responses, including errors. `Cross-Origin-Resource-Policy` depends on the request: `originHeaders`. */
@@ -103,4 +106,20 @@ function holdsLongText(value: unknown): boolean {
   const output: unknown = typeof value === "object" && value !== null && "output" in value ? value.output : value;
   const parts: unknown[] = typeof output === "object" && output !== null ? Object.values(output) : [output];
   return parts.length < FEW_FIELDS && parts.some((part) => typeof part === "string" && part.length >= LARGE_BYTES);
+}
+
+/** Headers of a response that closes the connection. */
+export function finalHeaders(body: string): Record<string, string> {
+  const length = `${Buffer.byteLength(body)}`;
+  const framing = { "content-type": "application/json", "content-length": length, connection: "close" };
+  return { ...COMMON_HEADERS, ...OWN_PAGES, ...framing };
+}
+
+/** Writes an error response to a raw socket, and closes it. */
+export function answerSocket(socket: Socket, error: HttpError): void {
+  const body = errorJson(error);
+  const headers = Object.entries({ ...finalHeaders(body), ...error.headers });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  const { status } = error;
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());
 }

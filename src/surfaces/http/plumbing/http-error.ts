@@ -1,6 +1,10 @@
 // HTTP errors of the surface, with their texts.
 
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Overloaded } from "../../../core/errors/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
+import { codeOf } from "../../../core/unknown.js";
+import type { HttpHost } from "../host.js";
 
 /** Maximum characters of a caller's text repeated in a response. */
 const MAX_ECHO_CHARS = 512;
@@ -90,7 +94,7 @@ export const methodNotAllowed = (method: string, path: string, allow: string): H
 export const bodyTooLarge = (limit: number): HttpError =>
   new HttpError(413, `Request too large: limit ${limit} bytes`, { connection: "close" });
 
-export const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
+const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
 
 export const formNotTaken = (): HttpError =>
   new HttpError(
@@ -114,4 +118,22 @@ export const tooManyRequests = (retryAfterMs: number): HttpError => {
 export const tooManyConnections = (): HttpError =>
   new HttpError(503, "Too many connections. Retry after 1 s", { "retry-after": "1" });
 
-export const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);
+const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);
+
+/** A request that failed. */
+interface Failed {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** The HttpError of any failure. Unexpected errors are logged, and the caller sees only the request id. */
+export function explain(error: unknown, host: HttpHost, { id, request, response }: Failed): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof Overloaded) return tooManyRequests(error.retryAfterMs);
+  if (codeOf(error) === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return unsupportedMediaType();
+  // The client aborted the request while sending; not worth a log line.
+  if (request.errored !== null || response.destroyed) return badRequest("Request incomplete");
+  host.logInternal(error, id);
+  return internal(id);
+}

@@ -6,8 +6,7 @@ import type { Socket } from "node:net";
 import { FairQueue } from "../../../core/fair-queue.js";
 import { type PaceRule, watchPace } from "../admission/body-pace.js";
 import { announcesBody, awaitContinue, type Connections, linger } from "../admission/connections.js";
-import { errorJson } from "./answer.js";
-import { answerSocket, finalHeaders } from "./final-answer.js";
+import { answerSocket, errorJson, finalHeaders } from "./answer.js";
 import { HttpError } from "./http-error.js";
 
 /** Time limits for clients, in milliseconds. */

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { Caller } from "../../../../src/core/call/caller.js";
-import { DetachedCalls } from "../../../../src/surfaces/mcp/detached-calls.js";
+import { DetachedCalls } from "../../../../src/surfaces/mcp/http.js";
 
 const whole: Caller = { did: "did:key:zAlice", authentication: "identity", isOperator: false };
 const narrowed: Caller = { ...whole, authentication: "ucan", narrowedTo: "did:key:zAlice one" };

@@ -10,8 +10,7 @@ import { requireUnlocked } from "../locks/guard.js";
 import type { Lock } from "../locks/locks.js";
 import { lockDiscovery } from "../properties/lock-properties.js";
 import { childOf, childrenOf, isNamed, type XmlElement } from "../xml/read.js";
-import { contentOf } from "../xml/serialize.js";
-import { DAV, element, Markup, NAMESPACES } from "../xml/write.js";
+import { contentOf, DAV, element, Markup, NAMESPACES } from "../xml/write.js";
 import { MAX_HASHED_BYTES, xmlBody } from "./propfind.js";
 
 const DEFAULT_SECONDS = 600;

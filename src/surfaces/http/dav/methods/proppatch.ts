@@ -8,8 +8,7 @@ import { evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
 import { livePropertyOf } from "../properties/live.js";
 import { childrenOf, innerText, isNamed, type XmlElement } from "../xml/read.js";
-import { standalone } from "../xml/serialize.js";
-import { clark, DAV, element, type Markup, NAMESPACES, namedElement, type XmlName } from "../xml/write.js";
+import { clark, DAV, element, type Markup, NAMESPACES, namedElement, standalone, type XmlName } from "../xml/write.js";
 import { foundAt, xmlBody } from "./propfind.js";
 
 const WIN32 = "urn:schemas-microsoft-com:";
