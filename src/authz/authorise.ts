@@ -216,7 +216,7 @@ export class Authoriser {
 const READ = wordsOf("crud/read");
 const reads = ({ words }: Grant): boolean => covers({ segments: [], words }, { segments: [], words: READ });
 
-/** What a denial is about, beside a right that is missing. */
+/** Subject of a denial, beside the missing right. */
 interface Why {
   readonly isPathPolicy?: true;
   readonly isOthers?: true;

@@ -36,7 +36,7 @@ const COUNTING_BYTES = 20;
 /** The longest valid root name; a caller may send a longer one. */
 const SHOWN_ROOT_BYTES = 63;
 
-/** The CAPABILITY_DENIED error for a missing right. It never tells whether the target exists. */
+/** The CAPABILITY_DENIED error for a missing right. The text never tells whether the target exists. */
 export function capabilityDenied(denial: Denial): FileAdapterError {
   const required = {
     with: printResource(denial.required.segments, denial.required.scheme),

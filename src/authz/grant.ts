@@ -137,7 +137,7 @@ export const covers = (grant: Need, need: Need): boolean =>
 const grantsWords = (held: readonly string[], needed: readonly string[]): boolean =>
   isPrefix(held, needed) && (needed[0] !== APPROVE || held[0] === APPROVE);
 
-/** What `can` may be, besides `*`. */
+/** Values of `can`, besides `*`. */
 export const ABILITY_NAMES = "crud/read, crud/write, crud/delete, crud (all three), exec/run or approve";
 
 /** Whether any operation needs what a grant gives; else its ability is misspelt. */

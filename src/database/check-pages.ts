@@ -39,7 +39,7 @@ interface Node {
   readonly key: Buffer;
   /** The value, or where it is; of branches empty. */
   readonly data: Buffer;
-  /** Of branches the page below, of leaves the bytes of the value. */
+  /** The page below in a branch; the bytes of the value in a leaf. */
   readonly number: number;
 }
 
@@ -65,7 +65,7 @@ interface Walk {
  * @throws DamagedDatabase; system errors
  */
 export function checkPages(path: string, tables: readonly string[]): void {
-  // It was made, and nothing was written.
+  // A file that was made and never written.
   if (statSync(path).size > 0) check(path, (pages) => pages.check(tables));
 }
 
@@ -287,7 +287,7 @@ function tableIn(bytes: Buffer): TableRecord {
   };
 }
 
-/** Of keys that are integers. */
+/** Orders integer keys. */
 function byNumber(one: Uint8Array, other: Uint8Array): -1 | 0 | 1 {
   const [first, second] = [one, other].map((key) => new DataView(key.buffer, key.byteOffset, 8).getBigUint64(0, true));
   if (first === undefined || second === undefined || first === second) return 0;

@@ -9,12 +9,12 @@ import { open, type RootDatabase } from "lmdb";
 import { attempt } from "../core/io.js";
 import { codeOf } from "../core/unknown.js";
 
-/** Of the pages of new databases. */
+/** Bytes of a page of a new database. */
 export const PAGE_BYTES = 4096;
 const MODE = 0o600;
 /** All who open a database tell the same, so that its lock file has room for it. */
 const READERS = 512;
-/** Of one reader in a lock file, and at most of what stands before the readers. */
+/** Bytes of one reader in a lock file, and at most of the header before the readers. */
 const READER_BYTES = 64;
 const LOCK_HEAD_BYTES = 1024;
 
@@ -55,7 +55,7 @@ export function makeEmpty(file: string): void {
   if (!isEmpty) replace(file, empty);
 }
 
-/** Makes a lock file if it is missing. Of one with holes nothing is changed, as others may use it: there must be room. */
+/** Makes a lock file if it is missing. A file with holes stays as it is, since others may use it: there must be room. */
 function makeWhole(file: string, bytes: number): void {
   const found = fileAt(file);
   if (found !== undefined && found.size > 0 && found.blocks * 512 >= found.size) return;
@@ -88,7 +88,7 @@ function fileAt(file: string): Stats | undefined {
   return found;
 }
 
-/** What LMDB writes for a database without tables: two heads, of which neither has a page in use. */
+/** The file of a database without tables: two heads, neither with a page in use. */
 function emptyDatabase(): Buffer {
   const bytes = Buffer.alloc(2 * PAGE_BYTES);
   for (const page of [0, 1]) {

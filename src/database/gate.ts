@@ -11,7 +11,7 @@ const FILE = "gate.mdb";
 /** Another process may just have closed the gate for good; then it is opened anew. */
 const TRIES = 100;
 const MAX_PAUSE_MS = 20;
-/** What LMDB answers for a lock that its last user has destroyed. */
+/** Answer of LMDB for a lock that its last user has destroyed. */
 const INVALID = 22;
 
 export interface Gate {

@@ -6,7 +6,7 @@ import type { SharedDatabase, Table } from "./shared-database.js";
 
 /** Rows of one transaction. */
 const BATCH = 64;
-/** What a page of its own has beside the value; and values that are no larger share pages with others. */
+/** Bytes of a page beside its value; values of at most this size share pages with others. */
 const HEAD_BYTES = 96;
 const SMALL_BYTES = 2_048;
 const FILLER = "filler ";

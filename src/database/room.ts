@@ -10,7 +10,7 @@ const LARGE_BYTES = 1_900;
 const PAGES_PER_ROW = 2;
 const MORE_PAGES = 12;
 const PAGES_PER_LIST = 500;
-/** What is written is at least a third of the pages that it newly takes. */
+/** New pages for each page of values: at least a third of each is filled. */
 const SPREAD = 3;
 /** Where a head of the file has the size of pages, the number of the last one that is used, and that of the transaction. */
 const PAGE_SIZE_AT = 48;
@@ -51,7 +51,7 @@ export class Room {
     else this.#large += Math.ceil(value.length / PAGE_BYTES) + 1;
   }
 
-  /** What is counted belongs to the outermost of such calls. */
+  /** The count belongs to the outermost of nested calls. */
   counting<T>(work: () => T): T {
     this.#depth += 1;
     try {

@@ -31,7 +31,7 @@ export interface Pinned {
   respell?(directory: Pinned, name: string): void;
 }
 
-/** The pinned directory of a root. It is held while the root is open, so its `stat` can be outdated. */
+/** The pinned directory of a root. Held while the root is open, so its `stat` can be outdated. */
 export interface PinnedRoot extends Pinned {
   stat: Stat;
 }

@@ -213,7 +213,7 @@ export class Jail implements WalkRoot {
     });
   }
 
-  /** Makes {@link close} wait for this work. What it fails to do is left to the next sweep. */
+  /** Makes {@link close} wait for this work. The next sweep does what failed. */
   trackBackground(work: Awaitable<unknown>): void {
     if (!isPending(work)) return;
     const done = work.then(

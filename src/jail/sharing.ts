@@ -16,7 +16,7 @@ const WRITABLE = 0o200;
 
 type Name = string | Buffer;
 
-/** The system calls of a root on Windows. What stays in use fails with EBUSY. */
+/** The system calls of a root on Windows. A file that stays in use fails with EBUSY. */
 export class SharingSys extends PlacedSys {
   #fewUntilMs = 0;
 

@@ -78,7 +78,7 @@ function* retryOpen<T>(open: () => Io<T>): Io<T> {
  */
 export class Sys {
   readonly #pool: boolean;
-  /** Calls on descriptors by koffi. What they do not answer is asked of the other calls here. */
+  /** Calls on descriptors by koffi; the other calls here answer the rest. */
   readonly native: NativeSource | undefined;
 
   /** @param native absent: all calls are those of Node */

@@ -39,7 +39,7 @@ export function parsePath(
 ): RelPath {
   const place = { root, path: text };
   const fault = anyName && !windows && !text.includes("\0") && text.isWellFormed() ? undefined : characterFault(text);
-  // What else is wrong with a path of Windows is told first.
+  // Other faults of a path of Windows are told first.
   const hasBackslashes = windows && fault === BACKSLASH;
   if (fault !== undefined && !hasBackslashes) throw invalidPath(place, fault);
   const read = hasBackslashes ? text.replaceAll("\\", "/") : text;

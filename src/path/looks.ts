@@ -62,7 +62,7 @@ export function unseenDifference(there: string, given: string): string | undefin
   return found && `${pointsOf(found[0], found[1])} in place of ${pointsOf(found[1], found[0])}`;
 }
 
-/** What looks the same, side by side: one character may stand for several. */
+/** Characters that look alike, side by side; one may stand for several. */
 function* pairsOf(all: readonly Token[], seen: readonly Token[]): Generator<readonly [string, string]> {
   for (let [at, next] = [0, 0]; next < seen.length; ) {
     let [one, other, ahead] = ["", "", 0];

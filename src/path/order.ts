@@ -16,7 +16,7 @@ export function compareCodePoints(a: string, b: string): number {
 
 const weight = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
-/** What is sorted. */
+/** Names, or values with names. */
 export interface Named {
   readonly name: string;
   /** Known to have no upper-case letter, and none beyond ASCII. */

@@ -110,7 +110,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What bare folders protect, and what `init` writes. */
+/** Patterns that bare folders protect, and that `init` writes. */
 export const FOLDER_SETS: readonly string[] = ["@git", "@clients"];
 
 const SET_NAMES: readonly string[] = Object.keys(SETS);

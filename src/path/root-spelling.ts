@@ -7,7 +7,7 @@ export interface KnownRoot {
   readonly name: string;
   /** Absent: not disclosed to the caller. */
   readonly hostPath?: string | undefined;
-  /** What `~` stands for. */
+  /** The folder that `~` stands for. */
   home?(): string | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface Spelling {
   readonly prefix: readonly string[];
   /** The path in the root; `undefined`: a URI of something else. */
   readonly below: string | undefined;
-  /** It begins with the mere name of the root, which a folder may have too. */
+  /** The path begins with the mere name of the root, which a folder may have too. */
   readonly isName: boolean;
 }
 

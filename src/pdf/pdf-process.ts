@@ -50,7 +50,7 @@ thread.on("message", (message: ThreadMessage) => {
 thread.on("error", spent);
 thread.on("exit", spent);
 
-// What the start has taken counts: the clock runs from the time origin of the process.
+// The start counts too: the clock runs from the time origin of the process.
 setTimeout(spent, Math.max(0, withinMs - performance.now()));
 setInterval(() => {
   if (process.memoryUsage.rss() > MAX_BYTES) spent();

@@ -151,7 +151,7 @@ function answerOf(child: ChildProcess, mostBytes: number): Promise<string> {
   return new Promise((resolve) => {
     const end = () => resolve(Buffer.concat(chunks).toString("utf8"));
     child.once("close", end);
-    // It could not be killed.
+    // The process could not be killed.
     child.on("error", () => {});
   });
 }

@@ -1,4 +1,4 @@
-// Entry of the thread that reads one PDF. It ends with its process.
+// Entry of the thread that reads one PDF. The thread ends with its process.
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { ThreadMessage } from "./messages.js";

@@ -68,7 +68,7 @@ export function isSameFolder(one: string, other: string): boolean {
   return identity !== undefined && identity === identityAt(other);
 }
 
-/** `undefined` where nothing is, or the file system has no numbers. What cannot be read is told when it is opened. */
+/** `undefined` where nothing is, or the file system has no numbers. An unreadable path is told when it is opened. */
 function identityAt(path: string): Identity | undefined {
   const stat = attempt(() => statSync(path, { bigint: true }));
   return stat === undefined || stat.ino === 0n ? undefined : identityOf(stat);

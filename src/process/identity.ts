@@ -24,7 +24,7 @@ export function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It runs as another user, or with more rights.
+    // The process runs as another user, or with more rights.
     return codeOf(error) === "EPERM";
   }
 }

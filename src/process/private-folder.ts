@@ -9,7 +9,7 @@ import { attempt } from "../core/io.js";
 const ICACLS = "C:\\Windows\\System32\\icacls.exe";
 const PATIENCE_MS = 5000;
 const SAVED = ".access-list";
-/** Who an entry allows something, in the text form that is the same in every language. */
+/** Principals of an entry, in the text form that is the same in every language. */
 const ALLOWS = /\((?:A|OA|XA);[^;()]*;[^;()]*;[^;()]*;[^;()]*;([^;()]+)/g;
 /** Everyone, authenticated users, users, guests, anonymous and remote ones, those of a domain. */
 const OTHERS = /^(?:WD|AU|BU|BG|AN|IU|NU|RD|DU|DG|LG|S-1-1-0|S-1-5-(?:2|4|7|11)|S-1-5-32-54[56]|S-1-5-21-.*-51[34])$/;

@@ -5,7 +5,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { isLinux } from "../core/system.js";
 
-/** What each descriptor of the child is: a pipe, nothing, or the same as a descriptor of this process. */
+/** Descriptors of the child: each a pipe, nothing, or one of this process. */
 export type Descriptors = readonly ("pipe" | "ignore" | number)[];
 
 export interface SpawnAloneOptions extends Omit<SpawnOptions, "stdio"> {

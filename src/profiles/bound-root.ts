@@ -126,7 +126,7 @@ class CountedRoot implements BoundRoot {
   }
 }
 
-/** Converts a tool's path to a path of the root. It is normalised first, so that `..` cannot lead above the prefix. */
+/** Converts a tool's path to a path of the root. Normalised first, so that `..` cannot lead above the prefix. */
 function rootPath({ root, prefixPath }: Bound, path: string): string {
   if (prefixPath === "") return path;
   const relative = path.startsWith("/") ? path.slice(1) : path;

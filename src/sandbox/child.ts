@@ -278,13 +278,13 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has just ended.
+    // The child has just ended.
   }
 }
 
 function feed(stream: Readable | Writable | null | undefined, bytes: Uint8Array): void {
   if (stream === null || stream === undefined || !("end" in stream)) return;
-  // It may end before it has read everything.
+  // The child may end before it has read everything.
   stream.on("error", () => {});
   stream.end(bytes);
 }

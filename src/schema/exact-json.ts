@@ -190,7 +190,7 @@ function stringifyFlat(root: unknown, replacer: Replacer | undefined): string {
   return pieces.join("");
 }
 
-/** What `JSON.stringify` writes for a member: after `toJSON` and the replacer, and without wrappers of primitive values. */
+/** The value that `JSON.stringify` writes for a member: after `toJSON` and the replacer, and without wrappers of primitive values. */
 function shownValue(holder: object, key: string, replacer: Replacer | undefined): unknown {
   let value: unknown = (holder as Record<string, unknown>)[key];
   const { toJSON } = (typeof value === "object" && value !== null ? value : {}) as { toJSON?: unknown };

@@ -96,7 +96,7 @@ export function compileGlobs(patterns: string | readonly string[], field: string
       const ending = ENDING.exec(text)?.[1];
       if (ending !== undefined) return { ...glob, weight: 0, matches: (path) => path.endsWith(ending) };
       const { weight, matches } = compileGlob(nodes);
-      // What is typed is composed, what lies on a disk need not be.
+      // Typed names are composed; names on a disk need not be.
       const isAscii = ASCII.test(pattern);
       return { ...glob, weight, matches: isAscii ? matches : (path) => matches(path.normalize("NFC")) };
     }),

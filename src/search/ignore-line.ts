@@ -8,7 +8,7 @@ export interface IgnoreRule {
   /** Re-includes what earlier rules ignore (`!`). */
   readonly isException: boolean;
   readonly onlyDirectories: boolean;
-  /** It matches the base name at any depth; otherwise the path relative to the ignore file. */
+  /** The pattern matches the base name at any depth; otherwise the path relative to the ignore file. */
   readonly isName: boolean;
   /** The name, if it matches exactly one. */
   readonly name: string | undefined;

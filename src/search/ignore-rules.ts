@@ -10,11 +10,11 @@ import { readIndex, type TrackedFiles } from "./tracked-files.js";
 
 /** In order of precedence: a rule of a later kind overrides one of an earlier kind, whatever their directories. */
 const KINDS = [".git/info/exclude", ".gitignore", ".ignore", ".agentignore"] as const;
-/** Of the first kinds: what Git tracks is not ignored by their rules. */
+/** Number of leading kinds whose rules do not ignore files that Git tracks. */
 const KINDS_OF_GIT = 2;
 /** Says that a directory is a repository. */
 export const REPOSITORY = ".git/HEAD";
-/** What {@link IgnoreRules.enter} wants of a directory. */
+/** Names that {@link IgnoreRules.enter} looks for in a directory. */
 export const RULE_FILES = [...KINDS, REPOSITORY] as const;
 /** Larger rule files are not read. */
 export const MAX_RULE_BYTES = 262_144;

@@ -65,7 +65,7 @@ export interface NativeCalls {
   open(directory: number, name: string | Buffer, flags: number): number | undefined;
   /** Stats one name without following links. */
   stat(directory: number, name: string | Buffer): Stat | undefined;
-  /** What a list tells of one name, without following links. */
+  /** The entry of one name as lists show it, without following links. */
   look(directory: number, name: string | Buffer): EntryFacts | undefined;
   /** Like `stat`, and tells a name that does not exist (ENOENT) from what cannot be found out. */
   find(directory: number, name: string | Buffer): Stat | "missing" | undefined;

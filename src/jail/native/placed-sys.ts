@@ -55,7 +55,7 @@ export class PlacedSys extends Sys {
     const root = this.#root;
     const is = root?.where(fd);
     if (root === undefined || isAt(is, root, path)) return;
-    // What has lost its name is nowhere.
+    // A file without a name is nowhere.
     const isGone = is === undefined || statOfOpen(fd).nlink === 0;
     // The root, or a directory above it, may have got another spelling since: it is the same directory still.
     const now = isGone ? undefined : placeOf(root.path, root.where);

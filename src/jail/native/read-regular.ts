@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { NO_FOLLOW_PATH } from "../handles.js";
 import type { NativeCalls } from "./calls.js";
 
-/** What {@link readRegular} returns where it has read nothing: there is something else of that name. */
+/** Result of {@link readRegular} where the name is no regular file. */
 export const NOT_REGULAR = -1;
 /** The file has more than `maxBytes`. */
 export const TOO_LARGE = -2;

@@ -35,7 +35,7 @@ export function parseStat(words: Uint32Array): Stat | undefined {
   return isExact(fields) ? new Stat(fields) : undefined;
 }
 
-/** What a list tells of an entry. */
+/** Fields of an entry in a list. */
 export interface EntryFacts {
   readonly type: EntryType;
   /** Bytes. */

@@ -131,7 +131,7 @@ export class LockHolder {
       if (this.#isUsed || performance.now() - this.#usedMs < IDLE_MS) this.#watch();
       else this.#parts.inBackground(runIo(this.drop()));
     }, IDLE_MS);
-    // It must not keep the process alive: what stays is swept at a later start.
+    // The timer must not keep the process alive: a later start sweeps the rest.
     this.#timer.unref();
   }
 

@@ -96,7 +96,7 @@ class Emptying {
     this.#moved = moved;
   }
 
-  /** Some layered file systems refuse to move directories of a lower layer up. Those are emptied in place. */
+  /** Some layered file systems refuse to move directories of a lower layer up. Such directories are emptied in place. */
   *empty(start: Pinned): Io<void> {
     const descent = new Descent(this.#tools.handles, start);
     const levels = [{ name: "" as string | Buffer, unmoved: yield* this.#clear(start) }];
@@ -135,7 +135,7 @@ class Emptying {
   *#clear(directory: Pinned): Io<(string | Buffer)[]> {
     const { sys } = this.#tools;
     const unmoved: (string | Buffer)[] = [];
-    // It is already unreachable for others, so its permissions need not protect it from removal.
+    // The tree is unreachable for others already: its permissions need not protect it from removal.
     if ((directory.stat.mode & 0o700) !== 0o700) yield* quietly(sys.chmod(directory.path, 0o700));
     yield* quietly(forEachPiece(sys, directory, (entries) => this.#remove(directory, entries, unmoved)));
     return unmoved;

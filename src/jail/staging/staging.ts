@@ -72,7 +72,7 @@ export class Staging {
     return use === undefined ? this.beside(parent) : { directory: use.directory, prefix: "", release: use.release };
   }
 
-  /** `parent` as a stage with reserved names. It must stay pinned while the stage is used. */
+  /** `parent` as a stage with reserved names. `parent` must stay pinned while the stage is used. */
   beside(parent: Pinned): Stage {
     return { directory: parent, prefix: RESERVED_PREFIX, release: () => {} };
   }

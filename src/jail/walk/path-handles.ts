@@ -25,7 +25,7 @@ class PathObject implements Pinned {
 
 /**
  * Plain paths, with a no-follow check of each component: the real-path check for platforms without procfs. Links are
- * resolved and judged as on Linux, but a link swapped in between check and use is followed. What is opened through it is refused by
+ * resolved and judged as on Linux, but a link swapped in between check and use is followed. A file opened through it is refused by
  * `PlacedSys`.
  */
 export class PathHandles implements Handles {

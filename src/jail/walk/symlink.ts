@@ -19,7 +19,7 @@ export interface LinkPlace {
 export interface LinkRoute {
   /** Directories to leave, upwards. */
   readonly leaves: number;
-  /** What to walk then, in order; `..` among them is judged when the walk comes to it. */
+  /** Components to walk next, in order; `..` among them is judged when the walk comes to it. */
   readonly tokens: string[];
 }
 

@@ -1,4 +1,4 @@
-// Blocklist of the Jettson shell: catches obvious accidents. It is no security boundary; the sandbox is.
+// Blocklist of the Jettson shell: catches obvious accidents. The sandbox is the security boundary, not this list.
 
 /** Commands that run another command, each with its flags that take a value. */
 const WRAPPERS: Readonly<Record<string, RegExp>> = {

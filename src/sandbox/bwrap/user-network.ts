@@ -78,7 +78,7 @@ export function networkArguments(name: NetworkTool["name"], pid: number): readon
 
 export interface Connection {
   readonly tool: NetworkTool;
-  /** Of a process waiting in the namespaces. */
+  /** Id of a process waiting in the namespaces. */
   readonly pid: number;
   /** Absent: this process's user. */
   readonly identity: Identity | undefined;
@@ -150,7 +150,7 @@ class Helper implements NetworkHelper {
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
 }

@@ -76,7 +76,7 @@ export interface DavFile {
   read(): Promise<string | undefined>;
   /** Replaces it as a whole. @throws the system's error */
   write(text: string): Promise<void>;
-  /** It is not what was written: it is kept beside the next one, and the log says so. */
+  /** Keeps a damaged file beside the next one; the log says so. */
   setAside(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export interface DavFile {
 export interface DavLock {
   readonly id: string;
   readonly place: { readonly space: string; readonly root?: string; readonly segments: readonly string[] };
-  /** Who holds it, as the client says. */
+  /** Holder of the lock, as the client says. */
   readonly ownerText: string;
   /** DID of who holds it. */
   readonly caller: string;

@@ -39,7 +39,7 @@ const IN_FLIGHT_REQUESTS = 8;
 const LEAST_IN_FLIGHT_BYTES = 256 * 1024 * 1024;
 
 /**
- * Creates the HTTP surface of a venue: HTTP/1.1 without TLS. It decodes requests, passes them to the host and encodes
+ * Creates the HTTP surface of a venue: HTTP/1.1 without TLS. The surface decodes requests, passes them to the host and encodes
  * the responses; it makes no decisions about files.
  */
 export function createHttpSurface(options: HttpSurfaceOptions): HttpSurface {

@@ -15,7 +15,7 @@ const ERROR = "venue-files/error";
 const JOB = "venue-files/job";
 const ROOT = "venue-files/root";
 
-/** What an answer tells of its call. */
+/** Facts about its call in an answer. */
 export interface AnsweredCall {
   readonly jobId: string;
   /** The root that the call has left out, and was made in. */

@@ -39,7 +39,7 @@ interface HttpRequest {
   readonly body?: unknown;
 }
 
-/** Of HTTP, not of a message. */
+/** Code of a fault of HTTP, not of a message. */
 export const SERVER_ERROR = -32000;
 const HEADER_MISMATCH = -32020;
 const MAX_BATCH = 100;

@@ -34,7 +34,7 @@ export interface McpRequest {
   note(message: object): void;
 }
 
-/** What is answered to a request. */
+/** Answer to a request. */
 export interface McpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -31,13 +31,13 @@ import {
   type ToolResult,
 } from "./wire.js";
 
-/** What a transport gives with a request. */
+/** Parts of a request that its transport knows. */
 export interface Exchange {
   readonly era: Era;
   readonly signal: Abortable;
   /** Sends what belongs to the request before its answer. */
   note(message: Notification): void;
-  /** What the client has told in its handshake that it can do; later revisions tell with each request. */
+  /** Capabilities from the handshake of the client; later revisions tell them with each request. */
   readonly capabilities?: unknown;
   /** Asks the user of the client in between, in revisions with a handshake. Absent: the transport cannot. */
   readonly ask?: AskUser | undefined;
@@ -47,7 +47,7 @@ export interface Exchange {
 
 interface Method {
   readonly eras: readonly Era[];
-  /** What its parameters have to be. Absent: anything. */
+  /** Shape of its parameters. Absent: any. */
   readonly params?: Shape;
   /** The parameter that names what a request is about, which HTTP has in a header too. */
   readonly nameField?: string;
@@ -56,7 +56,7 @@ interface Method {
   run(request: Request, exchange: Exchange, by: Served): Awaitable<object>;
 }
 
-/** Who serves. */
+/** The server that answers: its host, and the calls of its tools. */
 interface Served {
   readonly host: McpHost;
   readonly tools: ToolCalls;
@@ -99,7 +99,7 @@ export const isServed = (method: string, era: Era): boolean => METHODS.get(metho
 
 export const nameFieldOf = (method: string): string | undefined => METHODS.get(method)?.nameField;
 
-/** What comes of a request. */
+/** Outcome of a request. */
 export type Outcome = { readonly result: object } | { readonly error: ErrorBody };
 
 /** The methods as one host serves them. */

@@ -57,7 +57,7 @@ export async function callAsking(call: {
     const onQuestion = (asked: ClientQuestion): void => {
       question = asked;
     };
-    // Whoever dismissed the question is not asked again.
+    // A person who dismissed the question is not asked again.
     const mayAsk = host.asksUsers === true && answered?.answer !== "dismissed" && canAsk(client);
     const progress = notes();
     const result = await tools.call({ ...request, progress, answered, ...(mayAsk ? { onQuestion } : {}) });

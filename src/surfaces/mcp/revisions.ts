@@ -47,7 +47,7 @@ const ENVELOPE = objectOf(
   [`${NAMES}logLevel`, { type: "string", values: LEVELS, isOptional: true }],
 );
 
-/** Parameters of `initialize`. What a client can do is looked at where it is used. */
+/** Parameters of `initialize`. Capabilities are looked at where they are used. */
 export const HANDSHAKE = objectOf(
   ["_meta", optional(OBJECT)],
   ["protocolVersion", TEXT],
@@ -66,7 +66,7 @@ export function revisionOf(params: unknown): string | undefined {
 
 export const isModern = (revision: string | undefined): boolean => revision !== undefined && revision >= MODERN;
 
-/** What a client of 2026-07-28 can do. */
+/** Capabilities of a client of 2026-07-28. */
 export const capabilitiesIn = (params: unknown): unknown => metaOf(params)?.[CAPABILITIES];
 
 /** The fields of an envelope that are not there. */

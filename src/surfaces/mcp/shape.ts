@@ -2,13 +2,13 @@
 
 import { isObject } from "../../core/unknown.js";
 
-/** What a value has to be. */
+/** Required shape of a value. */
 export interface Shape {
   readonly type: "string" | "boolean" | "object" | "array";
   readonly isOptional?: true;
   /** Fields of an object that are known, in the order they are checked. */
   readonly fields?: Fields;
-  /** What each field of an object is, or each item of a list. */
+  /** Shapes of the fields of an object, or of each item of a list. */
   readonly each?: Shape;
   /** All that a text may be. */
   readonly values?: readonly string[];

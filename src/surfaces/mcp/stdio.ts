@@ -31,7 +31,7 @@ export async function serveMcpStdio(given: McpHost | HostAfterRoots, streams: Li
     transport.onmessage = (message) => connection.receive(message);
     if (!("open" in given)) return connection.receive(first);
     opening = openAfterRoots(given, { first, transport, streams, connection });
-    // Whoever awaits it does so when the connection has ended.
+    // Awaited once the connection has ended.
     opening.catch(() => transport.close());
   };
   transport.start();

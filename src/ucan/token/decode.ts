@@ -54,7 +54,7 @@ export function decodeToken(token: string): DecodedToken | { readonly fault: Tok
   return { ...claims, header, payload, signedText, signature: Uint8Array.from(signature) };
 }
 
-/** What a token that is refused states as its issuer, if that is a `did:key` of a type that is not taken; in words. */
+/** The issuer of a refused token in words, if it is a `did:key` of a type that is not taken. */
 export function otherIssuer(token: string): string | undefined {
   if (token.length > MAX_TOKEN_BYTES) return undefined;
   const [, payload = ""] = token.split(".", 2);

@@ -42,7 +42,7 @@ export type IdentityVerdict<G> =
     }
   | {
       readonly refused: TokenFault;
-      /** It is valid, but its audience is this DID instead of the venue. */
+      /** Present for a valid token whose audience is this DID instead of the venue. */
       readonly delegatedTo?: string;
     };
 

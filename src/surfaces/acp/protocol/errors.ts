@@ -87,7 +87,7 @@ const TEXTS: Readonly<Record<Reason, string>> = {
   conflict: "Conflict, the file has changed meanwhile",
 };
 
-/** Converts any error to a JSON-RPC error. It discloses nothing beyond what the agent sent itself or may know. */
+/** Converts any error to a JSON-RPC error. Discloses nothing beyond what the agent sent itself or may know. */
 export function answerFor(error: unknown, request: RequestInfo): ErrorAnswer {
   if (error instanceof FileAdapterError) return ofAdapter(error, request);
   if (error instanceof InvalidParams) {

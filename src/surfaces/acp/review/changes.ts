@@ -1,4 +1,4 @@
-// The changes of a session for undo and redo, within limits. What a journal takes back is held there, not here.
+// The changes of a session for undo and redo, within limits. Changes that a journal takes back are held there.
 
 import type { Buffered } from "../files/buffers.js";
 import { type Held, type Lost, ModifiedSet, overwrittenBy, type ShownPlace, sizeOf } from "./modified.js";
@@ -10,7 +10,7 @@ export interface HistoryLimits {
 }
 
 /**
- * One change. What a journal takes back is not held here. If `before` is lost and there is no `entry`, neither this
+ * One change. Changes that a journal takes back are not held here. If `before` is lost and there is no `entry`, neither this
  * change nor any earlier one can be undone.
  */
 export interface Change {

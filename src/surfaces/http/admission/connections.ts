@@ -13,7 +13,7 @@ const MAX_REFUSED = 256;
 const REFUSED_MS = 2000;
 const REFUSED_LINGER = { ms: 1000, bytes: 1_048_576 };
 
-/** Limits the connections of a surface, over all its servers. Those over the limit are answered 503 and closed. */
+/** Limits the connections of a surface, over all its servers. Connections over the limit are answered 503 and closed. */
 export class Connections {
   readonly #most: number;
   #open = 0;

@@ -57,7 +57,7 @@ export function isDav(request: FastifyRequest): boolean {
 
 const isInFolder = ({ routeOptions: { url } }: FastifyRequest): boolean => url !== undefined && URLS.includes(url);
 
-/** What pages of allowed origins may do below `/dav/` and `/dlfs/`; `undefined` for all other URLs. */
+/** The CORS area below `/dav/` and `/dlfs/`; `undefined` for all other URLs. */
 export const davCors = (request: FastifyRequest): CorsArea | undefined => (isInFolder(request) ? CORS : undefined);
 
 export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): void {

@@ -51,7 +51,7 @@ function decodeSegment(encoded: string): string {
 export type Named = Pick<Target, "space" | "root" | "segments">;
 
 /**
- * The URL of a place, without scheme and host. Those of collections end in a slash.
+ * The URL of a place, without scheme and host. URLs of collections end in a slash.
  * @param prefix path by which the request came
  */
 export function hrefOf(prefix: string, { space, root, segments }: Named, isCollection: boolean): string {

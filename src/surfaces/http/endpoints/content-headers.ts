@@ -12,7 +12,7 @@ const MEDIA_TYPE = new RegExp(
 const MAX_NAME_CHARS = 200;
 
 /**
- * Caching headers of asset content: immutable, since an id always names the same bytes, but private. What one page
+ * Caching headers of asset content: immutable, since an id always names the same bytes, but private. Content that one page
  * fetched as data must not be taken from the cache for a script, which the venue would refuse.
  *
  * @param vary the `Vary` of the reply so far

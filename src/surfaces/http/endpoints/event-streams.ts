@@ -14,7 +14,7 @@ const LEAST_GATHER_MS = 50;
 const MAX_GATHER_MS = 250;
 /** In between a turn is followed by so many times its own duration, so that many streams leave time for calls. */
 const GATHER_FACTOR = 100;
-/** Most events of one write. What a slow reader does not take stays in the rings. */
+/** Most events of one write. The rings keep what a slow reader has not taken. */
 const MAX_AT_ONCE = 500;
 
 /** One stream to be written. */

@@ -43,7 +43,7 @@ export function fileRequest(
   const context = redeem(files, ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");
   if (context === "taken back") throw ticketTakenBack();
-  // Whoever asked for the ticket over MCP is still a model. A ticket is for one place, whatever is there by now.
+  // The caller who asked for the ticket over MCP is still a model. A ticket is for one place, whatever is there by now.
   return { place, context: { surface, ...context, exactPaths: true } };
 }
 

@@ -83,7 +83,7 @@ class Sending {
     return reply;
   }
 
-  /** What a client does not read is dropped. */
+  /** Data that the client does not read is dropped. */
   #stream(text: string): void {
     const { reply } = this.#exchange;
     if (!reply.sent) {

@@ -24,7 +24,7 @@ export interface Endpoint {
   readonly place?: readonly Parameter[] | undefined;
 }
 
-/** What the document tells of an endpoint. */
+/** An endpoint as the document describes it. */
 interface Description {
   readonly operationId: string;
   readonly summary: string;
@@ -42,7 +42,7 @@ interface Description {
 /** A schema, or the name of one in the document. */
 type Schema = JsonObject | string;
 
-/** A parameter, as the document describes it. Those of queries are parsed by it. */
+/** A parameter, as the document describes it. Query parameters are parsed by it. */
 export interface Parameter extends JsonObject {
   readonly name: string;
   readonly in: "path" | "query" | "header";

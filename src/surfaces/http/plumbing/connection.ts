@@ -1,4 +1,4 @@
-// What becomes of the connection of a request: noticing that the client has gone, and beginning a stream on it.
+// The connection of a request: noticing that the client has gone, and beginning a stream on it.
 
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";

@@ -23,7 +23,7 @@ const MAX_AGE_S = "600";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What pages of allowed origins may send to an area of URLs, and read from it; the lists are joined by commas. */
+/** Methods and headers of an area of URLs that pages of allowed origins may use; the lists are joined by commas. */
 export interface CorsArea {
   readonly methods: string;
   /** Request headers. */

@@ -63,7 +63,7 @@ export function isKnown(headers: IncomingHttpHeaders, content: TaggedContent): b
   return tags.split(",").some((tag) => isTagOf(tag.trim().replace(/^W\//, ""), content));
 }
 
-/** What the conditions of a reading request come to (RFC 9110 §13.2.2); `undefined`: it is served. */
+/** Outcome of the conditions of a reading request (RFC 9110 §13.2.2); `undefined`: it is served. */
 export function judge(
   headers: IncomingHttpHeaders,
   content: TaggedContent,

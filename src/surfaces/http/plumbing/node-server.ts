@@ -40,7 +40,7 @@ export const DEFAULT_TIMEOUTS: HttpTimeouts = {
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Creates an HTTP/1.1 server without TLS. It has no `upgrade` listener, so upgrades such as `h2c` are ignored. */
+/** Creates an HTTP/1.1 server without TLS. Without an `upgrade` listener upgrades such as `h2c` are ignored. */
 export function createNodeServer(
   handler: RequestHandler,
   { timeouts, connections }: { readonly timeouts: HttpTimeouts; readonly connections: Connections },

@@ -14,7 +14,7 @@ export interface Touched {
   readonly place: Place;
   /** Everything below it too. */
   readonly isTree: boolean;
-  /** It appears or disappears, so that its collection changes. */
+  /** The resource appears or disappears, so that its collection changes. */
   readonly isMember: boolean;
 }
 
@@ -33,14 +33,14 @@ export async function requireUnlocked(
       ...(parent === undefined || parent.root === undefined ? [] : [call.locks.on(call.spotOf(parent))]),
       ...(isTree ? bySpot(call.locks.below(spot)) : []),
     ];
-    // Of several shared locks on one resource any will do.
+    // Any of several shared locks on one resource will do.
     const blocking = groups.find((locks) => locks.length > 0 && !locks.some(held))?.[0];
     if (blocking !== undefined) await refuse(call, place, blocking);
   }
 }
 
 async function refuse(call: DavCall, place: Place, lock: Lock): Promise<never> {
-  // Who may not change it does not learn of the lock.
+  // A caller who may not change the resource does not learn of the lock.
   await undefinedFor(["NOT_FOUND", "NOT_A_DIRECTORY", "PARENT_MISSING", "NOT_A_FILE"], call.run("touch", place));
   const condition = element("D:lock-token-submitted", element("D:href", call.hrefOf(lock.place, lock.isCollection)));
   throw new DavError(423, "Locked. Unlock it, or send the token of the lock in If", { condition });

@@ -102,7 +102,7 @@ function sendResult(call: DavCall, { to }: Relocation, overwritten: boolean): Fa
   const { locks } = call;
   const goal = call.spotOf(to);
   for (const lock of locks.below(goal)) locks.remove(lock);
-  // Whoever has locked it has not seen what is there now.
+  // The holder of a lock has not seen the new content.
   for (const lock of locks.on(goal)) lock.hash = undefined;
   return sendEmpty(call.exchange.reply, overwritten ? 204 : 201);
 }

@@ -33,7 +33,7 @@ async function take(
   const { target, caller, locks } = call;
   const requested = lockInfo(body);
   const { isDeep } = call;
-  // Judged before anything is said of other locks. What is missing is created below.
+  // Judged before anything is said of other locks. A missing resource is created below.
   const found = await undefinedFor(
     ["NOT_FOUND"],
     call.run("touch", target).then(() => call.stat(target)),

@@ -79,7 +79,7 @@ async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Reso
     throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
   }
   const isCollection = found.type === "directory";
-  // What was changed just now has no stamp yet.
+  // A file that was changed just now has no stamp yet.
   const isYoung = !isCollection && found.tag === undefined && found.hash === undefined;
   const wantsHash = isYoung && found.size <= MAX_HASHED_BYTES && asksFor(request, "getetag");
   const hashed = wantsHash ? await call.stat(target, true) : undefined;
@@ -127,7 +127,7 @@ export async function foundAt(call: DavCall, target: Target): Promise<Found | un
   return isSlashed && found.type === "file" ? undefined : found;
 }
 
-/** What a link is refused with that leads out, nowhere, or to itself. The operation refuses other invalid paths. */
+/** Codes for links that lead out, nowhere, or to themselves. The operation refuses other invalid paths. */
 const LINKS_AWAY: readonly unknown[] = ["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "INVALID_PATH"];
 
 /** The type of what is at a place, where the entry itself is meant: a link may lead anywhere. */

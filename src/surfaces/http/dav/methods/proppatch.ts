@@ -76,7 +76,7 @@ function instructionsIn(body: XmlElement | undefined): Instruction[] {
 export const deadOf = (planned: readonly Planned[]): Map<string, string | undefined> =>
   new Map(planned.filter((one) => "xml" in one).map(({ name, xml }) => [clark(name), xml]));
 
-/** What the `set` and `remove` in an element name. */
+/** Properties named by the `set` and `remove` of an element. */
 export function propertiesIn(body: XmlElement): Instruction[] {
   const parts = childrenOf(body).filter((part) => isNamed(part, DAV, "set") || isNamed(part, DAV, "remove"));
   return parts.flatMap((part) =>

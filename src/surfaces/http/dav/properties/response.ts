@@ -19,7 +19,7 @@ const [FOUND, MISSING] = ["200 OK", "404 Not Found"].map(
   (status) => `</D:prop>${element("D:status", `HTTP/1.1 ${status}`).text}</D:propstat>`,
 );
 
-/** A writer of the responses to one request. What is the same for all its resources is made once. */
+/** A writer of the responses to one request. Parts that all its resources share are made once. */
 export function responseWriter(call: DavCall, request: PropertyRequest): (resource: Resource) => string {
   const properties = propertiesFor(call, request);
   return (resource) => {

@@ -52,7 +52,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\r": "&#13;",
 };
 
-/** Text for an element or attribute. What XML 1.0 cannot hold becomes U+FFFD. */
+/** Text for an element or attribute. Characters that XML 1.0 cannot hold become U+FFFD. */
 export function escapeXml(text: string): string {
   // Most texts are plain.
   if (/^[ !#-%'-;=?-~]*$/.test(text)) return text;
