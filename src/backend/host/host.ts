@@ -1,7 +1,7 @@
 // The backend of a host root: each method walks to its path, authorises the real path, and then works by handle.
 
 import type { RelPath } from "../../core/call/path.js";
-import { notAFile, notFound, rootDelete } from "../../core/errors/texts.js";
+import { notAFile, notFound } from "../../core/errors/texts.js";
 import { type Awaitable, type Io, runIo, wait } from "../../core/io.js";
 import type {
   Access,
@@ -36,18 +36,17 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { EngineName } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
+import { ALONE } from "./changes/alone.js";
 import { appendFile } from "./changes/append.js";
-import { placeCopy } from "./changes/copy.js";
-import { makeDirectory } from "./changes/directory.js";
-import { type End, moveEntry } from "./changes/move.js";
-import { removeEntry } from "./changes/removal.js";
+import { CopyStep, copyAlone } from "./changes/copy.js";
+import { MakeDirectoryStep, makeDirectoryAlone, RemoveStep, removeAlone } from "./changes/entry-steps.js";
+import { MoveStep, moveAlone } from "./changes/move-step.js";
 import { currentState, withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
+import { type Enter, placeOf, type Step } from "./changes/step.js";
 import { touchEntry } from "./changes/touch.js";
-import { replaceFile } from "./changes/write.js";
-import { changeGroup, checkGroup } from "./group/group.js";
-import type { Enter } from "./group/step.js";
-import { isReplacement, replaceAlone } from "./group/write-step.js";
+import { WriteStep, writeAlone } from "./changes/write-step.js";
+import { changeGroup, checkGroup, isReplacement, replaceAlone } from "./group/group.js";
 import { listEntries, statArrival } from "./list.js";
 import { mountDirectory, sweepRuns } from "./mount.js";
 import { TreeObservation } from "./observe/tree-observation.js";
@@ -58,7 +57,6 @@ import type { Change, Reached, WriteRules } from "./target.js";
 import { walkEntries } from "./walk.js";
 
 const CHANGE: Way = { followLast: true, onlyTarget: false };
-const CHANGE_OF_NAME: Way = { followLast: false, onlyTarget: false };
 const LOOK: Way = { followLast: true, onlyTarget: true };
 const LOOK_AT_NAME: Way = { followLast: false, onlyTarget: true };
 
@@ -115,7 +113,8 @@ export class HostBackend implements Backend {
   }
 
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written> {
-    return this.#change({ path, access }, (change, found) => replaceFile(change, found, { body, ...options }));
+    const step = new WriteStep({ at: { path, access }, body, options }, ALONE, this.#rules);
+    return this.#make(step, () => writeAlone(step));
   }
 
   append(path: RelPath, body: Body, options: AppendOptions, access: Access): Awaitable<Written> {
@@ -123,14 +122,13 @@ export class HostBackend implements Backend {
   }
 
   mkdir(path: RelPath, options: WriteOptions, access: Access): Awaitable<{ created: boolean }> {
-    return this.#change({ path, access }, (change, found) => makeDirectory(change, found, options));
+    const step = new MakeDirectoryStep({ at: { path, access }, options }, this.#rules);
+    return this.#make(step, () => makeDirectoryAlone(step));
   }
 
   remove(path: RelPath, options: RemoveOptions, access: Access): Awaitable<Removed> {
-    if (path.segments.length === 0) throw rootDelete(access.place.root);
-    const remove = (change: Change, found: Reached): Io<Removed> =>
-      this.#checkRemovable(change, found, removeEntry(change, found, options));
-    return this.#change({ path, access }, remove, CHANGE_OF_NAME);
+    const step = new RemoveStep({ at: { path, access }, options }, ALONE, this.#rules);
+    return this.#make(step, () => this.#remove(step));
   }
 
   touch(path: RelPath, options: TouchOptions, access: Access): Awaitable<void> {
@@ -138,34 +136,17 @@ export class HostBackend implements Backend {
   }
 
   /** If links count only by their targets, a dangling link does not exist for removal either. */
-  *#checkRemovable<T>({ jail, path, access }: Change, found: Reached, remove: Io<T>): Io<T> {
+  *#remove(step: RemoveStep): Io<Removed> {
+    const [{ at, change, found }] = step.ends;
     const isLink = found.state === "found" && found.object.stat.isSymbolicLink();
-    if (isLink && access.rules !== undefined) (yield* this.#root.enter(path, access, LOOK, jail)).walk.close();
-    return yield* remove;
+    if (isLink && at.access.rules !== undefined)
+      (yield* this.#root.enter(at.path, at.access, LOOK, change.jail)).walk.close();
+    return yield* removeAlone(step);
   }
 
   move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined> {
-    const { place, scope } = from.access;
-    return runIo(mapErrors(place, this.#afterRecovery(this.#afterCounting(this.#move(from, to, options)))), scope);
-  }
-
-  *#move(from: At, to: At, options: MoveOptions): Io<Moved | undefined> {
-    const journal = yield* this.#openJournal();
-    const end = (at: At, { jail, walk, found }: Arrival): End => {
-      return { change: { jail, rules: this.#rules, walk, ...at, made: [], journal }, found };
-    };
-    return yield* this.#walk(from.path, from.access, {
-      way: CHANGE_OF_NAME,
-      work: (arrival) =>
-        mapErrors(
-          to.access.place,
-          this.#walk(to.path, to.access, {
-            way: CHANGE_OF_NAME,
-            jail: arrival.jail,
-            work: (other) => moveEntry(end(from, arrival), end(to, other), options),
-          }),
-        ),
-    });
+    const step = new MoveStep({ from, to, options }, ALONE, this.#rules);
+    return this.#make(step, () => moveAlone(step));
   }
 
   source(path: RelPath, options: SourceOptions, access: Access): Awaitable<TreeSource> {
@@ -187,7 +168,8 @@ export class HostBackend implements Backend {
   }
 
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied> {
-    return this.#change({ path, access }, (change, found) => placeCopy(change, found, source, options), CHANGE_OF_NAME);
+    const step = new CopyStep({ path, access }, source, options, this.#rules);
+    return this.#make(step, () => copyAlone(step));
   }
 
   changeAll(changes: readonly GroupChange[]): Awaitable<readonly GroupEffect[]> {
@@ -195,7 +177,8 @@ export class HostBackend implements Backend {
     if (first === undefined) return [];
     // A flush of the directory can fail behind the rename: a group then puts back what was there.
     if (second === undefined && isReplacement(first) && !this.#rules.durable) {
-      return this.#change(first.at, (change, found) => replaceAlone(change, found, first));
+      const step = new WriteStep(first, ALONE, this.#rules);
+      return this.#make(step, () => replaceAlone(step));
     }
     return this.#asGroup(first, (enter) => this.#afterCounting(changeGroup(enter, this.#rules, changes)));
   }
@@ -237,18 +220,45 @@ export class HostBackend implements Backend {
     return runIo(mapErrors(access.place, this.#walk(path, access, { work, way: LOOK })), access.scope);
   }
 
-  #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>, way = CHANGE): Awaitable<T> {
+  /** Appends and times: changes in place. */
+  #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>): Awaitable<T> {
     const { path, access } = at;
-    const make = this.#afterCounting(
-      this.#walk(path, access, { way, work: (arrival) => this.#make(at, arrival, work) }),
-    );
-    return runIo(mapErrors(access.place, this.#afterRecovery(make)), access.scope);
+    const make = this.#walk(path, access, { way: CHANGE, work: (arrival) => this.#inPlace(at, arrival, work) });
+    return this.#begin(access, make);
   }
 
-  *#make<T>(at: At, { jail, walk, found }: Arrival, work: (change: Change, found: Reached) => Io<T>): Io<T> {
+  *#inPlace<T>(at: At, { jail, walk, found }: Arrival, work: (change: Change, found: Reached) => Io<T>): Io<T> {
     const journal = yield* this.#openJournal();
     const change = { jail, rules: this.#rules, walk, ...at, made: [], journal };
     return yield* this.#afterCounting(withReport(change, () => work(change, found)));
+  }
+
+  /** Makes one step alone. */
+  #make<T>(step: Step, work: () => Io<T>): Awaitable<T> {
+    const [{ at }] = step.ends;
+    return this.#begin(at.access, this.#arrive(step, work));
+  }
+
+  *#arrive<T>(step: Step, work: () => Io<T>): Io<T> {
+    const journal = yield* this.#openJournal();
+    let jail: Jail | undefined;
+    try {
+      for (const end of step.ends) {
+        const { path, access } = end.at;
+        access.scope.checkpoint();
+        const arrival = yield* mapErrors(access.place, this.#root.enter(path, access, end.way, jail));
+        end.arrive(arrival, journal);
+        ({ jail } = arrival);
+      }
+      const { change } = placeOf(step);
+      return yield* mapErrors(change.access.place, this.#afterCounting(withReport(change, work)));
+    } finally {
+      for (const end of step.ends) end.close();
+    }
+  }
+
+  #begin<T>({ place, scope }: Access, work: Io<T>): Awaitable<T> {
+    return runIo(mapErrors(place, this.#afterRecovery(this.#afterCounting(work))), scope);
   }
 
   #openJournal(): Io<JournalWriter | undefined> {

@@ -3,9 +3,8 @@
 import type { Identity } from "../../core/identity.js";
 import { type Io, yieldToLoop } from "../../core/io.js";
 import { examine, type Name, nameOf } from "../../jail/directory.js";
-import { type Pinned, release } from "../../jail/handles.js";
+import type { Pinned } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { finishWithReserve } from "../../jail/reserve.js";
 import type { Stat } from "../../jail/stat.js";
 import { quietly } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
@@ -13,7 +12,7 @@ import { isReservedName } from "../../path/grammar.js";
 import type { Amount, Held } from "../quota.js";
 import type { Change } from "./target.js";
 
-const NONE: Amount = { bytes: 0, files: 0 };
+export const NONE: Amount = { bytes: 0, files: 0 };
 const NOTHING_HELD: Held = { keep() {}, undo() {} };
 const BREATH_STEPS = 256;
 
@@ -47,18 +46,6 @@ export function* withReservation<T>(held: Held, work: Io<T>): Io<T> {
   } finally {
     // No effect on what has been kept.
     held.undo();
-  }
-}
-
-/** Accounts for a tree that is about to be deleted. */
-export function* freeTree({ jail, rules }: Change, parent: Pinned, name: string): Io<void> {
-  if (rules.usage === undefined) return;
-  const tree = yield* quietly(finishWithReserve(jail.handles.enter(parent, name)));
-  if (tree === undefined || typeof tree === "string") return;
-  try {
-    rules.usage.free(yield* finishWithReserve(countTree(jail, tree, true)));
-  } finally {
-    release(tree);
   }
 }
 

@@ -113,12 +113,25 @@ export function* createParents(change: Change, parents: readonly string[]): Io<v
   const above = change.path.segments.length - 1 - parents.length;
   for (const [index, name] of parents.entries()) {
     const parent = change.walk.directory;
-    if (yield* makeOne(change, name)) change.made.push([...change.walk.names, name]);
+    if (yield* makeOne(change, name)) {
+      change.made.push([...change.walk.names, name]);
+      yield* flushDirectory(change, parent);
+    }
     const directory = yield* change.jail.handles.enter(parent, name);
     if (directory === "missing") throw parentMissing(placeOfPrefix(change, above + index + 1));
     if (directory === "not a directory") throw notADirectory(placeOfPrefix(change, above + index + 1));
     change.walk.push(directory, name);
   }
+}
+
+/** Removes what {@link createParents} has made and nobody uses. @returns whether some of it stays */
+export function* removeParents({ jail, walk, made }: Change): Io<boolean> {
+  for (let path = made.at(-1); path !== undefined; path = made.at(-1)) {
+    while (walk.names.length >= path.length) if (!(yield* walk.leave())) return true;
+    if (!(yield* succeeds(jail.sys.rmdir(below(walk.directory, path.at(-1) ?? ""))))) return true;
+    made.pop();
+  }
+  return false;
 }
 
 /** Creates one directory in the deepest one; `false` if the name exists. */
@@ -131,7 +144,6 @@ export function* makeOne(change: Change, name: string): Io<boolean> {
     throw error;
   }
   yield* quietly(finishWithReserve(giveNewDirectory(change.jail, parent, name)));
-  yield* flushDirectory(change, parent);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Refuses changes to whole directories that contain denied or protected entries.
 
 import type { FileAdapterError } from "../../core/errors/errors.js";
+import { notEmpty } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
 import type { Pinned } from "../../jail/handles.js";
 import { isUnguarded, refusalOf } from "../path-policy.js";
@@ -29,4 +30,9 @@ export function* requireAllAllowed({ jail, access }: Pick<Change, "jail" | "acce
   yield* walkEntries(jail, object, {
     ...{ visit: () => "enter", visitDenied: refuse, sizes: false, strict: true, access: guarded },
   });
+}
+
+/** @throws NOT_EMPTY for a directory that holds something */
+export function* requireEmpty({ jail, access }: Pick<Change, "jail" | "access">, object: Pinned): Io<void> {
+  if (object.stat.isDirectory() && (yield* jail.sys.names(object)).length > 0) throw notEmpty(access.place);
 }

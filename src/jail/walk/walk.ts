@@ -136,6 +136,12 @@ export class Walk {
     if (this.names.length > MAX_SEGMENTS) throw invalidPath(this.#options.place, "too deep");
   }
 
+  /** Leaves the deepest directory for its parent. @returns `false`: that cannot be reached any more */
+  *leave(): Io<boolean> {
+    this.names.pop();
+    return (yield* this.#descent.leave()) === 1;
+  }
+
   close(): void {
     this.#descent.close();
     if (this.#object !== undefined) release(this.#object);

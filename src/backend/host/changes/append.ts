@@ -23,9 +23,12 @@ import {
   type Reached,
   type Target,
 } from "../target.js";
+import { ALONE, makeNow } from "./alone.js";
 import { checkAppend, dataFor, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
-import { collect, fill, writeAdded } from "./content.js";
-import { inheritRights, install, withCurrentEntry, withStagedFile } from "./stage.js";
+import { collect, writeAdded } from "./content.js";
+import { realPath } from "./report.js";
+import { inheritRights } from "./rights.js";
+import { WriteStep } from "./write-step.js";
 
 /**
  * Bytes of one write of a part of an upload. In larger ones the system looks for larger pages, which took it several times
@@ -218,16 +221,23 @@ function* appendCopy(
   const content = Buffer.concat([yield* contentOf(change, old), data]);
   const size = content.length;
   if (found !== undefined && found.size + data.length !== size) return "raced";
-  return yield* withStagedFile(change, old, function* (file) {
-    const later = Math.max(0, (whole ?? size) - size);
-    const { sha256 } = yield* fill(change, file.fd, content, { later });
-    if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
+  const addition = { offset: size - data.length, sha256: yield* wait(sha256Of(data)) };
+  const body = { load: () => content, length: size };
+  const write = { at: change, body, options: { parents: false }, addition };
+  const step = new WriteStep(write, ALONE, change.rules);
+  const { jail, walk, journal } = change;
+  const reached: Reached = { state: "found", object: old, real: realPath(change, name) };
+  step.ends[0].arrive({ jail, walk, found: reached }, journal);
+  try {
+    yield* step.stage(Math.max(0, (whole ?? size) - size));
     // Another process may have replaced the file; the copy would lose its content.
     if (!(yield* isUnchanged(change, name, old))) return "raced";
-    const addition = { offset: size - data.length, sha256: yield* wait(sha256Of(data)) };
-    yield* install(change, file, { name, old, guard, sha256, addition });
-    return { bytes: data.length, created: false, size, sha256 };
-  });
+    yield* finishWithReserve(makeNow(step, guard));
+    const { sha256 } = step.written;
+    return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };
+  } finally {
+    yield* step.end();
+  }
 }
 
 function* isUnchanged(change: Change, name: string, old: Pinned): Io<boolean> {
@@ -256,5 +266,20 @@ function* contentOf(change: Change, file: Pinned): Io<Buffer> {
     return content;
   } finally {
     closeNow(fd);
+  }
+}
+
+/** Looks up the name again if it may have changed since the walk. */
+function* withCurrentEntry<T>(
+  change: Change,
+  at: { target: Target; stale: boolean },
+  work: (old: Pinned | undefined) => Io<T>,
+): Io<T> {
+  if (!at.stale && at.target.parents.length === 0) return yield* work(at.target.old);
+  const now = yield* change.jail.handles.pin(change.walk.directory, at.target.name);
+  try {
+    return yield* work(now);
+  } finally {
+    if (now !== undefined) release(now);
   }
 }

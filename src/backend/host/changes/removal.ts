@@ -1,179 +1,71 @@
-// Removes entries of the host.
+// Takes entries of the host out of their directory: into the trash, out of sight to be emptied, or at once.
 
 import { countText } from "../../../core/call/progress.js";
-import { ioError, isADirectory, notAFile, notEmpty, symlinkEscape } from "../../../core/errors/texts.js";
+import { ioError, notEmpty, otherDevice } from "../../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../../core/io.js";
-import type { Removed, RemoveOptions } from "../../../core/ports/backend.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
 import { renameDirectory } from "../../../jail/staging/rename.js";
-import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { isUnguarded } from "../../path-policy.js";
-import { checkExpected, type Guard, runExclusively } from "../guard.js";
-import { requireNoOtherRoot } from "../history/nested.js";
 import { commitKept, type Keeping, keepsNothing, noteChange } from "../history/note.js";
-import { type DeletedObject, moveToTrash, type TrashedEntry } from "../history/to-trash.js";
-import { freedBy, freeTree } from "../quota.js";
-import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
+import { moveToTrash, type TrashedEntry } from "../history/to-trash.js";
+import type { Change } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
-import { hide, isNotEmpty, removeIfEmpty } from "./hide.js";
-import type { Hidden } from "./replace.js";
-import { isReported, removalOf, report } from "./report.js";
+import { removalOf } from "./report.js";
+import type { Doomed, Hidden, Taken } from "./step.js";
 
-/** The entry removed under a name. */
-interface Taken {
-  readonly stat: Stat;
-  /** Present for a tree that has yet to be emptied. */
-  readonly hidden?: Hidden | undefined;
-  /** Present for what lies in the trash. */
-  readonly binned?: TrashedEntry;
-  /** Why it does not. */
-  readonly reason?: NotUndoable | undefined;
-  /** Absent: the root has no journal. */
-  readonly keeping: Keeping | undefined;
-}
-
-const RACES = 5;
-
-/** Removes an entry itself: a link rather than its target; a directory tree atomically. */
-export function* removeEntry(change: Change, found: Reached, options: RemoveOptions): Io<Removed> {
-  const { expected } = options;
-  if (found.state !== "found") {
-    yield* checkExpected(change, undefined, expected);
-    return { existed: false };
-  }
-  change.walk.settle();
-  const { object, real } = found;
-  const name = real.at(-1) ?? "";
-  const turn = yield* lockTarget(change, name, object.stat.isDirectory() ? object : undefined);
-  let hidden: Hidden | undefined;
-  let answer: Removed = { existed: true };
-  try {
-    if (options.recursive && expected === undefined) {
-      yield* requireAllAllowed(change, object);
-      yield* requireNoOtherRoot(change, object);
-    }
-    if (expected === undefined) change.access.scope.commit();
-    const removed = yield* runExclusively(change, expected !== undefined, (guard) =>
-      removeName(change, { name, object, stale: turn.stale, ...options, guard }),
-    );
-    yield* recheckTaken(change, removed, name);
-    hidden = removed.hidden;
-    answer = yield* reportRemoval(change, name, removed);
-    yield* flushDirectory(change, change.walk.directory);
-  } catch (error) {
-    // The removal is complete for callers, even if flushing fails.
-    if (hidden !== undefined) yield* purge(change, hidden);
-    if (errnoOf(error) === "ENOENT") return { existed: false };
-    throw error;
-  } finally {
-    turn.release();
-  }
-  if (hidden !== undefined) yield* purge(change, hidden);
-  return answer;
-}
-
-/** Tells of a removal. @returns its answer */
-function* reportRemoval(change: Change, name: string, { stat, binned, reason, keeping }: Taken): Io<Removed> {
-  if (isReported(change)) yield* report(change, binned?.planned ?? removalOf(change, name, stat), keeping);
-  if (binned !== undefined && stat.isDirectory()) yield* quietly(freeTree(change, binned.stage.directory, binned.name));
-  binned?.stage.release();
-  if (binned !== undefined) return { existed: true, trashed: true, id: binned.keeping.id };
-  return reason === undefined || reason === "off" ? { existed: true } : { existed: true, trashed: false, reason };
-}
-
-/** Removes the entry under the name now, which may differ from what the walk found. */
-function* removeName(
-  change: Change,
-  target: RemoveOptions & { name: string; object: Pinned; stale: boolean; guard: Guard },
-): Io<Taken> {
-  const { jail, walk } = change;
-  const { expected } = target;
-  const path = below(walk.directory, target.name);
-  for (let attempt = 1; ; attempt++) {
-    const isOld = target.stale || attempt > 1 || expected !== undefined;
-    const now = isOld ? yield* jail.handles.pin(walk.directory, target.name) : target.object;
-    if (now === undefined) {
-      yield* checkExpected(change, undefined, expected);
-      throw goneError();
-    }
-    try {
-      // A link may have been put there since the walk.
-      if (now.stat.isSymbolicLink() && change.access.links === "refuse") throw symlinkEscape(change.access.place);
-      if (expected !== undefined) {
-        requireFile(change, now);
-        yield* checkExpected(change, now, expected);
-        yield* target.guard();
-        change.access.scope.commit();
-      }
-      if (now.stat.isDirectory() && change.access.rules?.removesFilesOnly === true) {
-        throw isADirectory(change.access.place);
-      }
-      return yield* take(change, { ...target, object: now, path });
-    } catch (error) {
-      const turned = errnoOf(error) === "EISDIR" || errnoOf(error) === "ENOTDIR";
-      if (!turned || attempt === RACES) throw error;
-    } finally {
-      if (now !== target.object) release(now);
-    }
-  }
-}
-
-/** Takes an entry out of its directory: into the trash, out of sight to be emptied, or at once. */
-function* take(change: Change, target: RemoveOptions & DeletedObject & { readonly path: string }): Io<Taken> {
-  const { object, path, recursive } = target;
-  const { stat } = object;
+/** Takes an entry of a change alone away, and notes how it is kept. */
+export function* takeAlone(change: Change, doomed: Doomed): Io<Taken> {
+  const { object, name, options } = doomed;
+  const path = below(change.walk.directory, name);
   const note = (why?: NotUndoable): Keeping | undefined =>
-    noteChange(change, removalOf(change, target.name, stat), why && { kept: keepsNothing(why) });
-  if (stat.isDirectory() && !recursive) {
+    noteChange(change, removalOf(change, name, object.stat), why && { kept: keepsNothing(why) });
+  const isTree = object.stat.isDirectory();
+  if (isTree && !options.recursive) {
     const keeping = note();
     yield* commitKept(removeDirectory(change, object, path), keeping);
-    return { stat, keeping };
+    return { keeping };
   }
-  const isTree = stat.isDirectory();
   let keeping: Keeping | undefined;
-  const binned = yield* toTrash(change, target, () => {
+  const binned = yield* toTrash(change, doomed, () => {
     keeping = note("not_kept");
     return keeping;
   });
-  if (binned === "removed") return { stat, reason: "not_kept", keeping };
+  if (binned === "removed") return { reason: "not_kept", keeping };
   if (typeof binned !== "string") {
-    change.rules.usage?.free(freedBy(stat));
-    return { stat, binned, keeping: binned.keeping };
+    if (isTree) yield* commitKept(recheckHidden(change, binned, name), binned.keeping);
+    binned.stage.release();
+    return { isTrashed: true, keeping: binned.keeping };
   }
   keeping = note(binned);
-  if (isTree) return { stat, hidden: yield* commitKept(hide(change, object, path), keeping), reason: binned, keeping };
-  yield* commitKept(change.jail.sys.unlink(path), keeping);
-  change.rules.usage?.free(freedBy(stat));
-  return { stat, reason: binned, keeping };
+  if (!isTree) {
+    yield* commitKept(change.jail.sys.unlink(path), keeping);
+    return { reason: binned, keeping };
+  }
+  const hidden = yield* commitKept(hide(change, object, path), keeping);
+  if (hidden !== undefined) yield* commitKept(recheckHidden(change, hidden, name), keeping);
+  return { reason: binned, hidden, keeping };
 }
 
 /** An empty directory of somebody else, which cannot be moved, holds nothing to keep. */
 function* toTrash(
   change: Change,
-  target: RemoveOptions & DeletedObject & { readonly path: string },
+  doomed: Doomed,
   note: () => Keeping | undefined,
 ): Io<TrashedEntry | NotUndoable | "removed"> {
   try {
-    return yield* moveToTrash(change, target, target);
+    return yield* moveToTrash(change, doomed, doomed.options);
   } catch (error) {
     const code = errnoOf(error);
-    const isTree = target.object.stat.isDirectory() && change.rules.keepsDeleted !== true;
+    const isTree = doomed.object.stat.isDirectory() && change.rules.keepsDeleted !== true;
     if (!isTree || (code !== "EACCES" && code !== "EPERM")) throw error;
-    yield* commitKept(removeIfEmpty(change, target.path, error), note());
+    yield* commitKept(removeIfEmpty(change, below(change.walk.directory, doomed.name), error), note());
     return "removed";
   }
 }
-
-/** Content preconditions apply to files only, not to links. */
-function requireFile({ access }: Change, object: Pinned): void {
-  if (object.stat.isDirectory()) throw isADirectory(access.place);
-  if (!object.stat.isFile()) throw notAFile(access.place);
-}
-
-const goneError = (): Error => Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "unlink" });
 
 function* removeDirectory(change: Change, directory: Pinned, path: string): Io<void> {
   const { sys, staging } = change.jail;
@@ -191,16 +83,70 @@ function* removeDirectory(change: Change, directory: Pinned, path: string): Io<v
   }
 }
 
-function* recheckTaken(change: Change, { stat, hidden, binned, keeping }: Taken, name: string): Io<void> {
-  const tree = binned ?? hidden;
-  if (tree === undefined || !stat.isDirectory()) return;
-  try {
-    yield* recheckHidden(change, tree, name);
-  } catch (error) {
-    if (keeping !== undefined) yield* keeping.undo();
-    throw error;
+const RACES = 5;
+
+/**
+ * Moves a tree out of sight with one rename.
+ * @returns `undefined` if it has already been removed
+ */
+function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | undefined> {
+  const { jail, walk, access } = change;
+  if (!jail.crossDevice && directory.stat.device !== jail.top.stat.device) throw otherDevice(access.place);
+  for (let attempt = 1; ; attempt++) {
+    const stage = yield* jail.staging.open(walk.directory);
+    try {
+      return yield* moveTo(change, path, stage);
+    } catch (error) {
+      stage.release();
+      // The staging directory was removed by another process as it ended; the tree itself still exists.
+      const vanished = errnoOf(error) === "ENOENT" && (yield* jail.sys.lstat(path)) !== undefined;
+      if (vanished && attempt < RACES) continue;
+      if (vanished) return yield* moveTo(change, path, jail.staging.beside(walk.directory));
+      return yield* hideBeside(change, { directory, path, error });
+    }
   }
 }
+
+/** A tree that cannot be moved to the staging directory may still be renamed in place, or emptied there. */
+function* hideBeside(
+  change: Change,
+  failed: { directory: Pinned; path: string; error: unknown },
+): Io<Hidden | undefined> {
+  const { path, directory, error } = failed;
+  const { jail, walk } = change;
+  const code = errnoOf(error);
+  const refused = code === "EACCES" || code === "EPERM";
+  if (!refused && code !== "EXDEV") throw error;
+  // The owner can make the directory writable, others cannot; but an empty directory can always be removed.
+  if (refused && directory.stat.uid !== process.geteuid?.()) return yield* removeIfEmpty(change, path, error);
+  try {
+    return yield* moveTo(change, path, jail.staging.beside(walk.directory));
+  } catch (again) {
+    if (errnoOf(again) !== "EXDEV") throw again;
+  }
+  // A layered file system cannot move it at all, so it is removed entry by entry.
+  yield* requireAllAllowed(change, directory);
+  yield* jail.staging.purge(jail.staging.beside(walk.directory), path.slice(walk.directory.path.length + 1));
+  if ((yield* jail.sys.lstat(path)) !== undefined) throw ioError(change.access.place, "EXDEV");
+  return undefined;
+}
+
+/** @throws `reason` if it is not empty */
+function* removeIfEmpty(change: Change, path: string, reason: unknown): Io<undefined> {
+  try {
+    yield* change.jail.sys.rmdir(path);
+  } catch (error) {
+    throw isNotEmpty(error) ? reason : error;
+  }
+}
+
+function* moveTo(change: Change, path: string, stage: Stage): Io<Hidden> {
+  const name = change.jail.staging.newName(stage);
+  yield* change.jail.sys.rename(path, below(stage.directory, name));
+  return { stage, name };
+}
+
+const isNotEmpty = (error: unknown): boolean => errnoOf(error) === "ENOTEMPTY" || errnoOf(error) === "EEXIST";
 
 /**
  * Checks a hidden tree, which is no longer reachable by path: entries added by another process after the first check
@@ -247,7 +193,6 @@ export function* purge(change: Change, hidden: Hidden): Io<void> {
 
 function* purgeAndRelease(change: Change, { stage, name }: Hidden): Io<void> {
   try {
-    yield* quietly(freeTree(change, stage.directory, name));
     const { report } = change.access.scope;
     const progress = (entries: number): void =>
       report?.(entries, undefined, () => `${countText(entries, "entry", "entries")} deleted`);

@@ -10,7 +10,7 @@ import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Walk } from "../../../jail/walk/walk.js";
 import { dropNote, idOf, type Keeping, newDirectory, recordOf } from "../history/note.js";
-import type { Change, Reached } from "../target.js";
+import { type Change, type Reached, removeParents } from "../target.js";
 
 const PERMISSION_BITS = 0o7777;
 
@@ -39,8 +39,8 @@ interface Walked {
   readonly walk: Pick<Walk, "names">;
 }
 
-/** The real path of an entry in the directory that the walk of a change has reached. */
-export const realPath = ({ walk }: Walked, name: string): string[] => [...walk.names, name];
+/** The real path of an entry below the directory that the walk of a change has reached. */
+export const realPath = ({ walk }: Walked, ...names: string[]): string[] => [...walk.names, ...names];
 
 /** The change that a removal is. @param stat of what is removed */
 export const removalOf = (change: Walked, name: string, stat: Stat): EntryChange => ({
@@ -51,16 +51,19 @@ export const removalOf = (change: Walked, name: string, stat: Stat): EntryChange
   after: null,
 });
 
-/**
- * The state of an entry that was just put in place, looked up by its name.
- * @param placed the entry as it was prepared: another process may have replaced or changed it since
- */
-export function* stateAfter(
-  { jail, walk }: Change,
-  name: string,
-  { placed, sha256 }: { readonly placed: Stat; readonly sha256?: string | undefined },
-): Io<EntryState> {
-  const now = yield* quietly(statBelow(jail.sys, walk.directory, name));
+/** An entry that was prepared. */
+interface Placed {
+  readonly placed: Stat;
+  readonly sha256?: string | undefined;
+}
+
+/** The state of an entry that was just put in place, looked up by its name. */
+export function* stateAfter({ jail, walk }: Change, name: string, placed: Placed): Io<EntryState> {
+  return stateNow(yield* quietly(statBelow(jail.sys, walk.directory, name)), placed);
+}
+
+/** @param now what has its name: another process may have replaced or changed it since */
+export function stateNow(now: Stat | undefined, { placed, sha256 }: Placed): EntryState {
   const isSame = now?.identity === placed.identity && now.size === placed.size && now.modifiedMs === placed.modifiedMs;
   return isSame ? stateOf(now, sha256) : plannedState(placed, sha256);
 }
@@ -114,14 +117,14 @@ export function* report(change: Reporting, made: EntryChange, keeping?: Keeping)
   access.changed?.({ ...reported, id });
 }
 
-/** Runs a change. Directories that were made for it stay when it fails, so they are told of by themselves. */
+/** Runs a change. Directories that were made for it go again when it fails; those that cannot are told of by themselves. */
 export function* withReport<T>(change: Change, work: (change: Change) => Io<T>): Io<T> {
   try {
     const done = yield* work(change);
     change.access.scope.settle();
     return done;
   } catch (error) {
-    if (change.made.length > 0) change.access.behind?.(PARENTS_STAY);
+    if (yield* removeParents(change)) change.access.behind?.(PARENTS_STAY);
     throw error;
   } finally {
     const path = change.made.pop();

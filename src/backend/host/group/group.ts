@@ -11,18 +11,20 @@ import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { LockRequest } from "../../../jail/staging/locks.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Held } from "../../quota.js";
+import { makeAlone } from "../changes/alone.js";
+import { MakeDirectoryStep, RemoveStep } from "../changes/entry-steps.js";
+import { MoveStep, RestoreStep } from "../changes/move-step.js";
+import { type Enter, placeOf, type Step, together } from "../changes/step.js";
+import { WriteStep } from "../changes/write-step.js";
 import { type Guard, withLockFile } from "../guard.js";
 import { mapErrors } from "../root.js";
-import { openedJournal, type WriteRules } from "../target.js";
+import type { WriteRules } from "../target.js";
 import { Batch, keyOf } from "./batches.js";
-import { MakeDirectoryStep, RemoveStep } from "./entry-steps.js";
+import { GroupGround, requireTopDevice } from "./ground.js";
 import { Intent, type StepRecord } from "./intent.js";
 import { Member } from "./member.js";
-import { MoveStep, RestoreStep } from "./move-step.js";
 import { directoryFinder, pathsOf } from "./recovery.js";
 import { rollBack } from "./roll-back.js";
-import type { Enter, Step } from "./step.js";
-import { WriteStep } from "./write-step.js";
 
 /**
  * Makes all changes or none. The order: look at every place, stage all content, take every lock, check again and keep
@@ -37,10 +39,12 @@ export function* changeGroup(
   const [first] = changes;
   if (first === undefined) return [];
   const { access } = first.kind === "move" ? first.from : first.at;
-  const steps = changes.map((change, index) => stepOf(change, index, rules));
+  const ground = new GroupGround(rules);
+  const steps = changes.map((change) => stepOf(change, ground, rules));
   try {
-    return yield* new Group(steps, { enter, rules, access }).run();
+    return yield* new Group(steps, { ground, enter, rules, access }).run();
   } finally {
+    for (const step of steps) if (step.end !== undefined) yield* step.end();
     steps.forEach(closeEnds);
   }
 }
@@ -50,32 +54,57 @@ export function* checkGroup(enter: Enter, rules: WriteRules, changes: readonly G
   const [first] = changes;
   if (first === undefined) return;
   const { access } = first.kind === "move" ? first.from : first.at;
-  const steps = changes.map((change, index) => stepOf(change, index, rules));
+  const ground = new GroupGround(rules);
+  const steps = changes.map((change) => stepOf(change, ground, rules));
   try {
-    yield* new Group(steps, { enter, rules, access }).check();
+    yield* new Group(steps, { ground, enter, rules, access }).check();
   } finally {
     steps.forEach(closeEnds);
   }
 }
 
-function stepOf(change: GroupChange, index: number, rules: WriteRules): Step {
+function stepOf(change: GroupChange, ground: GroupGround, rules: WriteRules): Step {
   switch (change.kind) {
     case "write":
-      return new WriteStep(change, index, rules);
+      return new WriteStep(change, ground, rules);
     case "remove":
-      return new RemoveStep(change, index, rules);
+      return new RemoveStep(change, ground, rules);
     case "mkdir":
       return new MakeDirectoryStep(change, rules);
     case "move":
-      return new MoveStep(change, index, rules);
+      return new MoveStep(change, ground, rules);
     case "restore":
-      return new RestoreStep(change, index, rules);
+      return new RestoreStep(change, ground, rules);
   }
+}
+
+// A group of one change that replaces a file is a write: its rename is atomic without what a group needs.
+
+/** Whether a change replaces a file that is there, as it was seen, and does nothing else. */
+export const isReplacement = (change: GroupChange): change is Extract<GroupChange, { kind: "write" }> => {
+  if (change.kind !== "write" || change.options.parents || change.options.executable !== undefined) return false;
+  const { version, expected } = change.options;
+  return version !== undefined || (expected !== undefined && expected !== "nothing");
+};
+
+/** @throws NOT_SUPPORTED on another device, as any group */
+export function* replaceAlone(step: WriteStep): Io<readonly GroupEffect[]> {
+  requireTopDevice(step.ends[0].change);
+  return [(yield* makeAlone(step)).effect];
+}
+
+interface GroupParts {
+  readonly ground: GroupGround;
+  readonly enter: Enter;
+  readonly rules: WriteRules;
+  /** Of the first place. */
+  readonly access: Access;
 }
 
 /** A group under way. */
 class Group {
   readonly #steps: readonly Step[];
+  readonly #ground: GroupGround;
   readonly #enter: Enter;
   readonly #rules: WriteRules;
   readonly #access: Access;
@@ -85,8 +114,9 @@ class Group {
   readonly #members: Member[] = [];
   #isSettled = true;
 
-  constructor(steps: readonly Step[], { enter, rules, access }: { enter: Enter; rules: WriteRules; access: Access }) {
+  constructor(steps: readonly Step[], { ground, enter, rules, access }: GroupParts) {
     this.#steps = steps;
+    this.#ground = ground;
     this.#enter = enter;
     this.#rules = rules;
     this.#access = access;
@@ -94,12 +124,13 @@ class Group {
 
   *run(): Io<readonly GroupEffect[]> {
     const { scope, place } = this.#access;
-    const { jail, keys, batches } = yield* this.#look();
-    const ground = { jail, durable: this.#rules.durable, register: this.#rules.intents };
     yield* wait(this.#rules.openJournal?.());
-    const intent = yield* Intent.begin(ground, place);
+    const { jail, keys, batches } = yield* this.#look();
+    const { durable, intents: register } = this.#rules;
+    const intent = yield* Intent.begin({ jail, durable, register }, place);
+    this.#ground.begin(intent);
     try {
-      yield* this.#stage(intent);
+      yield* this.#stage();
       yield* intent.flush();
       scope.checkpoint();
       const lock = yield* jail.locks.hold(keys);
@@ -126,29 +157,27 @@ class Group {
     yield* this.#look();
   }
 
-  *#stage(intent: Intent): Io<void> {
+  *#stage(): Io<void> {
     const later: number[] = [];
     this.#steps.reduceRight((sum, { length = 0 }, index) => {
       later[index] = sum;
       return sum + length;
     }, 0);
     for (const [index, step] of this.#steps.entries()) {
-      yield* withStepErrors(step, step.stage(intent, later[index] ?? 0));
+      if (step.stage !== undefined) yield* withStepErrors(step, step.stage(later[index] ?? 0));
     }
   }
 
   /** Walks to every place, authorises it, and checks what does not depend on earlier steps. */
   *#look(): Io<{ jail: Jail; keys: LockRequest; batches: readonly (readonly Step[])[] }> {
-    const shared = new Set<string>();
-    const exclusive = new Set<string>();
+    const requests: LockRequest[] = [];
     const batches: Step[][] = [];
     let batch: Batch | undefined;
     let jail: Jail | undefined;
     for (const step of this.#steps) {
       for (const end of step.ends) {
         jail = yield* withStepErrors(step, end.open(this.#enter, jail));
-        for (const key of end.keys.shared) shared.add(key);
-        for (const key of end.keys.exclusive) exclusive.add(key);
+        requests.push(end.keys);
       }
       const { makesParents } = step;
       const made = makesParents ? step.ends.flatMap(({ missing }) => missing) : [];
@@ -165,8 +194,7 @@ class Group {
       else yield* withStepErrors(step, step.check());
     }
     if (jail === undefined) throw new TypeError("A group has steps");
-    const keys = { shared: [...shared].filter((key) => !exclusive.has(key)), exclusive: [...exclusive] };
-    return { jail, keys, batches };
+    return { jail, keys: together(requests), batches };
   }
 
   *#make(
@@ -190,16 +218,16 @@ class Group {
   *#makeBatch(intent: Intent, { jail, batch, guard }: { jail: Jail; batch: readonly Step[]; guard: Guard }): Io<void> {
     const records: StepRecord[] = [];
     const members: Member[] = [];
-    const journal = openedJournal(this.#rules);
     const sum = { bytes: 0, files: 0 };
     for (const step of batch) {
       for (const end of step.ends) if (!end.isOpen) yield* withStepErrors(step, end.open(this.#enter, jail));
-      const { access } = (step.ends.at(-1) ?? { at: { access: this.#access } }).at;
-      const member = new Member(intent, journal, { access, rules: this.#rules });
-      const ready = yield* withStepErrors(step, step.prepare(intent, member.bin));
-      const { record, amount } = ready;
-      records.push(record);
-      member.ready = ready;
+      const member = new Member(intent, placeOf(step).change);
+      const plan = yield* withStepErrors(step, step.prepare());
+      for (const end of step.ends) end.drop();
+      const { amount } = plan;
+      member.plan = plan;
+      member.record = step.record;
+      records.push(step.record);
       members.push(member);
       sum.bytes += amount.bytes;
       sum.files += amount.files;
@@ -213,10 +241,10 @@ class Group {
     this.#members.push(...members);
     for (const member of members) yield* member.note();
     for (const [index, step] of batch.entries()) {
-      const { effect, change } = yield* withStepErrors(step, step.commit(intent, guard));
-      this.#effects.push(effect);
+      const committed = yield* withStepErrors(step, step.commit(guard));
+      this.#effects.push(committed.effect);
       const member = members[index];
-      if (member !== undefined) member.change = change;
+      if (member !== undefined) member.change = committed.change;
     }
     if (this.#rules.durable) yield* mapErrors(this.#access.place, flushDirectories(jail, changedDirectories(batch)));
   }

@@ -2,7 +2,7 @@
 
 import type { Io } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
-import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
+import type { Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
@@ -10,50 +10,40 @@ import type { FolderUse } from "../../../jail/staging/folder.js";
 import { moveBelow } from "../../../jail/staging/movable.js";
 import { quietly, succeeds } from "../../../jail/sys.js";
 import { noteUnkept, report } from "../changes/report.js";
+import type { Plan } from "../changes/step.js";
 import { contentOf, describeKept, letRead, TO_TRASH, VALUE_BYTES } from "../history/keep.js";
 import { dropNote, type Keeping, keepsNothing, noteChange } from "../history/note.js";
 import { putInTrash } from "../history/trash.js";
 import type { Change } from "../target.js";
-import type { Intent } from "./intent.js";
-import type { Ready } from "./step.js";
+import type { Intent, StepRecord } from "./intent.js";
 
 /** One step of a group, as the journal sees it. */
 export class Member {
-  /** Set once the step is prepared. */
-  ready: Ready | undefined;
+  /** Both are set once the step is prepared. */
+  plan: Plan | undefined;
+  record: StepRecord | undefined;
   /** Set once the step is committed; `undefined`: nothing changed. */
   change: EntryChange | undefined;
   readonly #intent: Intent;
-  readonly #journal: JournalWriter | undefined;
   readonly #change: Pick<Change, "access" | "journal" | "made" | "id" | "rules">;
   #keeping: Keeping | undefined;
 
-  constructor(intent: Intent, journal: JournalWriter | undefined, of: Pick<Change, "access" | "rules">) {
+  constructor(intent: Intent, { access, journal, made, id, rules }: Change) {
     this.#intent = intent;
-    this.#journal = journal;
-    this.#change = { ...of, journal, made: [], id: journal?.newId() };
-  }
-
-  /** Name in the trash for what is taken away, if it is to be kept. */
-  get bin(): string | undefined {
-    const { id } = this.#change;
-    return this.#keeps && id !== undefined ? this.#journal?.trashName(id) : undefined;
-  }
-
-  get #keeps(): boolean {
-    return this.#journal?.mode === "on" && this.#journal.trashMode !== "off";
+    this.#change = { access, journal, made, id, rules };
   }
 
   /** Notes the change, with the content of the file that is replaced. */
   *note(): Io<void> {
-    const { planned, record, inode } = this.ready ?? {};
-    if (planned === undefined || record === undefined || this.#journal === undefined) return;
+    const { change: planned, inode } = this.plan ?? {};
+    const { journal } = this.#change;
+    if (planned === undefined || journal === undefined) return;
+    const { put, moved, taken } = this.record ?? {};
     const note = (kept?: Kept): Keeping | undefined => noteChange(this.#change, planned, { inode, kept });
-    const before = record.put?.before ?? record.moved?.before;
-    const { taken } = record;
-    if (this.#journal.mode === "metadata") this.#keeping = note();
+    const before = put?.before ?? moved?.before;
+    if (journal.mode === "metadata") this.#keeping = note();
     else if (taken?.isBinned === true) this.#keeping = this.#binned(note(TO_TRASH), taken.kept);
-    else if (taken !== undefined) this.#keeping = note(keepsNothing(this.#keeps ? "no_trash" : "off"));
+    else if (taken !== undefined) this.#keeping = note(keepsNothing(journal.trashMode === "off" ? "off" : "no_trash"));
     else this.#keeping = before === undefined ? note() : yield* this.#keep(before, note);
   }
 
@@ -74,10 +64,11 @@ export class Member {
 
   /** Gives the replaced file a name in the trash too; where that cannot be, it moves there once the group is committed. */
   *#link(before: string, object: Pinned, noted: Keeping | undefined): Io<Keeping | undefined> {
-    if (noted === undefined || this.#journal === undefined) return undefined;
+    const { journal } = this.#change;
+    if (noted === undefined || journal === undefined) return undefined;
     const { jail, folder } = this.#intent;
     const from = this.#intent.pathOf(before);
-    const name = this.#journal.trashName(noted.id);
+    const name = journal.trashName(noted.id);
     const link = ({ directory }: FolderUse): Io<void> => jail.sys.link(from, below(directory, name));
     const move = ({ directory }: FolderUse): Io<void> =>
       moveBelow(jail, { directory: folder, name: before }, { directory, name });
@@ -121,10 +112,10 @@ export class Member {
 
   /** After the group was committed. */
   *report(): Io<void> {
-    const { record } = this.ready ?? {};
     if (this.change === undefined) return yield* this.forget();
-    const isReplaced = (record?.put?.before ?? record?.taken?.kept ?? record?.moved?.before) !== undefined;
-    if (this.#journal === undefined && isReplaced) noteUnkept(this.#change);
+    const { put, taken, moved } = this.record ?? {};
+    const isReplaced = (put?.before ?? taken?.kept ?? moved?.before) !== undefined;
+    if (this.#change.journal === undefined && isReplaced) noteUnkept(this.#change);
     yield* report(this.#change, this.change, this.#keeping);
   }
 }

@@ -29,20 +29,19 @@ export const keepsFile = ({ journal }: Pick<Change, "journal">, { stat }: Pinned
 /**
  * Keeps the content of a file that is about to be replaced under its name, and notes the change.
  * @param old `undefined`: nothing is replaced
- * @param plan makes the note of the change
  * @throws system errors that do not say that it cannot be kept: it must not be replaced then
  */
 export function* keepReplaced(
   change: Change,
   { old, name, inode }: { readonly old: Pinned | undefined; readonly name: string; readonly inode: string | undefined },
-  plan: () => EntryChange,
+  planned: EntryChange,
 ): Io<Keeping | undefined> {
   const { journal } = change;
   if (journal === undefined) {
     if (old !== undefined) noteUnkept(change);
     return undefined;
   }
-  const note = (kept?: Kept): Keeping | undefined => noteChange(change, plan(), { inode, kept });
+  const note = (kept?: Kept): Keeping | undefined => noteChange(change, planned, { inode, kept });
   if (old === undefined || journal.mode === "metadata") return note();
   if (!old.stat.isFile()) return note(keepsNothing("not_kept"));
   if (old.stat.size <= VALUE_BYTES) {
@@ -52,7 +51,7 @@ export function* keepReplaced(
   }
   if (journal.room(old.stat.size) === "no") return note(keepsNothing("quota"));
   const id = idOf(change, journal);
-  if (!beginNote(change, journal, { change: plan(), inode, kept: TO_TRASH }))
+  if (!beginNote(change, journal, { change: planned, inode, kept: TO_TRASH }))
     return settledKeeping(id, keepsNothing("not_kept"));
   let kept: Keeping | undefined;
   try {

@@ -1,0 +1,272 @@
+// A step: one change of the host as a plan, then a commit; alone or in a group. See docs/design.md, "A change".
+
+import type { Io } from "../../../core/io.js";
+import type { At, GroupEffect, RemoveOptions } from "../../../core/ports/backend.js";
+import type { EntryChange } from "../../../core/ports/changes/change.js";
+import type { NotUndoable } from "../../../core/ports/changes/journal.js";
+import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
+import { identity, type Pinned, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
+import type { LockRequest } from "../../../jail/staging/locks.js";
+import type { PreparedEntry } from "../../../jail/staging/rename.js";
+import type { StagedFile } from "../../../jail/staging/staging.js";
+import type { Amount } from "../../quota.js";
+import type { StepRecord } from "../group/intent.js";
+import type { Guard } from "../guard.js";
+import type { Keeping } from "../history/note.js";
+import type { Arrival, Way } from "../root.js";
+import {
+  type Change,
+  createParents,
+  locate,
+  nameKey,
+  openedJournal,
+  type Reached,
+  type Target,
+  type WriteRules,
+} from "../target.js";
+import type { Filled } from "./content.js";
+
+/** Walks to a path in one jail, which the first walk chooses. */
+export type Enter = (at: At, way: Way, jail: Jail | undefined) => Io<Arrival>;
+
+/** A step that is prepared: what its commit will do. */
+export interface Plan {
+  /** Absent: nothing changes, or nobody is told. */
+  readonly change?: EntryChange | undefined;
+  /** Of the entry that gets the name. */
+  readonly inode?: string | undefined;
+  /** Quota that it takes. */
+  readonly amount: Amount;
+  /** The file that goes when another gets its name. */
+  readonly replaced?: Pinned | undefined;
+  /** Present where the commit itself notes what it does, entry by entry: it decides there where what goes is kept. */
+  readonly notes?: "in commit" | undefined;
+}
+
+/** Result of a committed step. */
+export interface Committed {
+  readonly effect: GroupEffect;
+  /** Absent: nothing changed, or nobody is told. */
+  readonly change?: EntryChange | undefined;
+  /** Of a commit that noted what it does itself. */
+  readonly keeping?: Keeping | undefined;
+}
+
+/** One change of the host. */
+export interface Step {
+  /** Its places; the last one is where it is reported. */
+  readonly ends: readonly [End, ...End[]];
+  /** Missing directories on the way are made. */
+  readonly makesParents: boolean;
+  /** Alone, too, no other process may change the root between its check and its commit. */
+  readonly isConditional: boolean;
+  /** Bytes that it stages; Infinity: nobody knows. Absent: none. */
+  readonly length?: number;
+  /** Refuses what can be refused without a lock, before anything is staged. Not called if it depends on earlier steps. */
+  check(): Io<void>;
+  /** Prepares content, without a lock. @param later bytes that later steps stage */
+  stage?(later: number): Io<void>;
+  /** Under all locks: checks what is there now, and makes the plan. */
+  prepare(): Io<Plan>;
+  /** How to undo it, once it is prepared. */
+  readonly record: StepRecord;
+  /** The change itself. @param guard called right before */
+  commit(guard: Guard): Io<Committed>;
+  /** Without locks again, made or not: removes what it has left in the staging directory. */
+  end?(): Io<void>;
+}
+
+/** An entry that is removed. */
+export interface Doomed {
+  readonly object: Pinned;
+  readonly name: string;
+  readonly options: Pick<RemoveOptions, "recursive" | "permanent" | "discards">;
+}
+
+/** Where a removed entry lies until the end of a group: under a name in its folder, or in the trash. */
+export type TakenTo = Pick<NonNullable<StepRecord["taken"]>, "kept" | "isBinned">;
+
+/** An entry that has been removed. */
+export interface Taken {
+  /** Out of sight, to be emptied. */
+  readonly hidden?: Hidden | undefined;
+  readonly keeping?: Keeping | undefined;
+  readonly isTrashed?: boolean | undefined;
+  /** Why it is not in the trash. */
+  readonly reason?: NotUndoable | undefined;
+}
+
+/** An entry moved out of sight. */
+export interface Hidden {
+  readonly stage: Stage;
+  readonly name: string;
+}
+
+/** Where steps prepare and keep: the staging directory for one alone, the folder of its intent for a group. */
+export interface Ground {
+  /** All of its steps are made, or none: nothing is replaced that was not planned to be. */
+  readonly isGroup: boolean;
+  /** @throws NOT_SUPPORTED for a place that it cannot serve */
+  requireNear(change: Change): void;
+  /** What content is written for. A step of a group may not have its place yet. */
+  siteOf(end: End): Filled;
+  /** Creates an empty file for content. @param mode permissions while it is prepared */
+  create(end: End, mode: number | undefined): Io<StagedFile>;
+  /** Takes a file whose content is complete; it is flushed before anything gets a name. */
+  complete(end: End, file: StagedFile): Io<void>;
+  /** Ends the use of a file. */
+  discard(end: End, file: StagedFile, isPut: boolean): Io<void>;
+  /**
+   * Refuses to remove what it could not keep, and chooses where it will lie. @returns `undefined`: that is decided as it goes
+   * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY, PERMISSION_DENIED
+   */
+  placeFor(change: Change, doomed: Doomed): Io<TakenTo | undefined>;
+  /** Takes an entry out of its directory. This is the commit of its removal. @param to as chosen before */
+  take(change: Change, doomed: Doomed, to: TakenTo | undefined): Io<Taken>;
+  /** Keeps a file until the end of the group. @returns its name there; `undefined`: it is not kept here */
+  keepBefore(change: Change, name: string, old: Pinned): Io<string | undefined>;
+  /** Gives a file a name on another mount, which a rename has refused. @throws `refusal` if that cannot be */
+  putElsewhere(change: Change, file: PreparedEntry, put: (path: string) => Io<void>, refusal: unknown): Io<void>;
+}
+
+/** One place of a step. */
+export class End {
+  readonly at: At;
+  readonly way: Way;
+  readonly #rules: WriteRules;
+  /** Others may have changed the place since the walk. */
+  isStale = true;
+  #arrival: Arrival | undefined;
+  #change: Change | undefined;
+  #target: Target | undefined;
+  #now: Pinned | undefined;
+
+  constructor(at: At, way: Way, rules: WriteRules) {
+    this.at = at;
+    this.way = way;
+    this.#rules = rules;
+  }
+
+  get isOpen(): boolean {
+    return this.#arrival !== undefined;
+  }
+
+  /** Walks there, for a group. */
+  *open(enter: Enter, jail: Jail | undefined): Io<Jail> {
+    this.at.access.scope.checkpoint();
+    this.close();
+    const arrival = yield* enter(this.at, this.way, jail);
+    const journal = openedJournal(this.#rules);
+    this.arrive(arrival, journal, journal?.newId() ?? "");
+    return arrival.jail;
+  }
+
+  /** @param id of the entry in the journal; absent: it gets one when it is noted */
+  arrive(arrival: Arrival, journal: JournalWriter | undefined, id?: string): void {
+    const { jail, walk } = arrival;
+    walk.settle();
+    this.#arrival = arrival;
+    this.#change = { jail, walk, rules: this.#rules, made: [], journal, id, ...this.at };
+  }
+
+  close(): void {
+    this.drop();
+    this.#arrival?.walk.close();
+    this.#arrival = undefined;
+    this.#change = undefined;
+    this.#target = undefined;
+  }
+
+  get change(): Change {
+    if (this.#change === undefined) throw new TypeError("The place of a step is not open");
+    return this.#change;
+  }
+
+  get found(): Reached {
+    return this.#opened.found;
+  }
+
+  /** The real path as far as it is known. */
+  get real(): readonly string[] {
+    return this.#opened.found.real;
+  }
+
+  get name(): string {
+    return this.#target?.name ?? this.real.at(-1) ?? "";
+  }
+
+  /** @throws as {@link locate} */
+  target(options: { readonly parents: boolean }): Target {
+    this.#target ??= locate(this.change, this.found, options);
+    return this.#target;
+  }
+
+  /** Makes the missing directories of the target. */
+  *makeParents(): Io<void> {
+    const target = this.#target;
+    if (target === undefined || target.parents.length === 0) return;
+    yield* createParents(this.change, target.parents);
+    this.#target = { ...target, parents: [] };
+  }
+
+  /** What has the name now; released with the next look, or by {@link drop}. */
+  *current(): Io<Pinned | undefined> {
+    this.drop();
+    const { found, change } = this;
+    const isInReach = this.#target === undefined ? found.state === "found" : this.#target.parents.length === 0;
+    if (!isInReach) return undefined;
+    if (!this.isStale) return found.state === "found" ? found.object : undefined;
+    this.#now = yield* change.jail.handles.pin(change.walk.directory, this.name);
+    return this.#now;
+  }
+
+  drop(): void {
+    if (this.#now !== undefined) release(this.#now);
+    this.#now = undefined;
+  }
+
+  /** Directories on the way that are missing, as real paths. */
+  get missing(): (readonly string[])[] {
+    const { found } = this.#opened;
+    if (found.state !== "missing") return [];
+    const above = found.real.length - found.missing.length;
+    return found.missing.slice(1).map((_, index) => found.real.slice(0, above + index + 1));
+  }
+
+  /** Lock keys for which other writers of this place wait; those below a tree that itself gets another name wait too. */
+  get keys(): LockRequest {
+    const { walk, found } = this.#opened;
+    const parent = this.#target === undefined && found.state === "missing" ? found.missing[0] : undefined;
+    const exclusive = [nameKey(walk.directory, parent ?? this.name)];
+    const isTree = found.state === "found" && !this.way.followLast && found.object.stat.isDirectory();
+    if (isTree) exclusive.push(identity(found.object));
+    return { shared: walk.identities(), exclusive };
+  }
+
+  get #opened(): Arrival {
+    if (this.#arrival === undefined) throw new TypeError("The place of a step is not open");
+    return this.#arrival;
+  }
+}
+
+/** Lock keys of several places together. */
+export function together(requests: readonly LockRequest[]): LockRequest {
+  const [only] = requests;
+  if (only !== undefined && requests.length === 1) return only;
+  const exclusive = new Set(requests.flatMap((request) => request.exclusive));
+  const shared = new Set(requests.flatMap((request) => request.shared));
+  return { shared: [...shared].filter((key) => !exclusive.has(key)), exclusive: [...exclusive] };
+}
+
+/** The place at which a step is reported. */
+export function placeOf({ ends }: Step): End {
+  const end = ends.at(-1);
+  if (end === undefined) throw new TypeError("A step has a place");
+  return end;
+}
+
+/** Directories that `parents` makes, as real paths. */
+export const madePaths = ({ walk }: Change, parents: readonly string[]): (readonly string[])[] =>
+  parents.map((_, index) => [...walk.names, ...parents.slice(0, index + 1)]);

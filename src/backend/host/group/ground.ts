@@ -1,0 +1,176 @@
+// The ground of a group: its steps prepare and keep in the folder of the intent.
+
+import type { FileAdapterError } from "../../../core/errors/errors.js";
+import { conflict, ioError, notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
+import { type Sentence, tool } from "../../../core/errors/wording.js";
+import type { Io } from "../../../core/io.js";
+import { below, CREATE, identity, type NameIn, type Pinned, READ, release } from "../../../jail/handles.js";
+import { TRASH } from "../../../jail/staging/folder.js";
+import { moveBelow, whileMovable } from "../../../jail/staging/movable.js";
+import { NO_LINKS, renameNoReplace } from "../../../jail/staging/rename.js";
+import type { StagedFile } from "../../../jail/staging/staging.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { setTimeOfOpen } from "../../../jail/times.js";
+import type { Filled } from "../changes/content.js";
+import type { Doomed, End, Ground, Taken, TakenTo } from "../changes/step.js";
+import { keepsFile } from "../history/keep.js";
+import { requireDeletable, requireWritableTrash } from "../history/to-trash.js";
+import { unlessUnkeepable } from "../history/trash.js";
+import { copyBytes } from "../open.js";
+import { type Change, openedJournal, type WriteRules } from "../target.js";
+import { requireAllAllowed, requireEmpty } from "../tree-policy.js";
+import type { Intent } from "./intent.js";
+
+export class GroupGround implements Ground {
+  readonly isGroup = true;
+  readonly #rules: WriteRules;
+  #intent: Intent | undefined;
+  #staged = 0;
+  #kept = 0;
+
+  constructor(rules: WriteRules) {
+    this.#rules = rules;
+  }
+
+  get intent(): Intent {
+    if (this.#intent === undefined) throw new TypeError("A group begins its intent before it stages anything");
+    return this.#intent;
+  }
+
+  begin(intent: Intent): void {
+    this.#intent = intent;
+  }
+
+  requireNear(change: Change): void {
+    requireTopDevice(change);
+  }
+
+  siteOf({ at }: End): Filled {
+    return { jail: this.intent.jail, access: at.access, journal: openedJournal(this.#rules) };
+  }
+
+  *create(): Io<StagedFile> {
+    const { jail, folder } = this.intent;
+    const name = `after-${this.#staged++}`;
+    const path = below(folder, name);
+    const stage = { directory: folder, prefix: "", release() {} };
+    return { fd: yield* jail.sys.open(path, CREATE, 0o666), name, path, stage };
+  }
+
+  *complete(_: End, file: StagedFile): Io<void> {
+    const { fd } = file;
+    file.fd = -1;
+    yield* this.intent.flushLater(fd);
+  }
+
+  /** The folder of the intent goes as a whole: what is left in it tells how far a group has come. */
+  *discard(_: End, file: StagedFile): Io<void> {
+    if (file.fd >= 0) closeNow(file.fd);
+    file.fd = -1;
+  }
+
+  *placeFor(change: Change, { object }: Doomed): Io<TakenTo> {
+    yield* requireDeletable(change, object);
+    const { jail, journal, id } = change;
+    const isKept = journal?.mode === "on" && journal.trashMode !== "off" && id !== undefined;
+    const trash = isKept ? yield* unlessUnkeepable(jail.staging.heldFolder(TRASH, true)) : undefined;
+    if (!isKept || trash === undefined || trash === "unkeepable") return { kept: this.#newBefore() };
+    trash.release();
+    return { kept: journal.trashName(id), isBinned: true };
+  }
+
+  *take(change: Change, doomed: Doomed, to: TakenTo | undefined): Io<Taken> {
+    if (to?.isBinned !== true) {
+      return yield* takeTo(change, doomed, { directory: this.intent.folder, name: to?.kept ?? this.#newBefore() });
+    }
+    const trash = yield* change.jail.staging.heldFolder(TRASH, true);
+    if (trash === undefined) throw ioError(change.access.place, "ESTALE");
+    try {
+      return yield* takeTo(change, doomed, { directory: trash.directory, name: to.kept });
+    } finally {
+      trash.release();
+    }
+  }
+
+  /** Gives a file that is about to be replaced a second name in the intent, or copies it where that is not possible. */
+  *keepBefore(change: Change, name: string, old: Pinned): Io<string> {
+    const { jail, walk } = change;
+    const kept = this.#newBefore();
+    const to = this.intent.pathOf(kept);
+    if (keepsFile(change, old)) yield* requireWritableTrash(change);
+    try {
+      yield* jail.sys.link(below(walk.directory, name), to);
+    } catch (error) {
+      const code = errnoOf(error) ?? "";
+      if (code === "ENOENT") throw changedMeanwhile(change);
+      if (!NO_LINKS.has(code)) throw error;
+      yield* copyBefore(change, old, to);
+      return kept;
+    }
+    if ((yield* jail.sys.lstat(to))?.identity === identity(old)) return kept;
+    yield* quietly(jail.sys.unlink(to));
+    throw changedMeanwhile(change);
+  }
+
+  *putElsewhere({ access }: Change): Io<never> {
+    throw notOnThisMount(access.place);
+  }
+
+  #newBefore(): string {
+    return `before-${this.#kept++}`;
+  }
+}
+
+/** Only renames within one file system are atomic. @throws NOT_SUPPORTED */
+export function requireTopDevice({ jail, walk, access }: Change): void {
+  if (walk.directory.stat.device !== jail.top.stat.device) throw notOnThisMount(access.place);
+}
+
+const changedMeanwhile = ({ access }: Change): FileAdapterError =>
+  conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
+
+function* takeTo(change: Change, { object, name, options }: Doomed, to: NameIn): Io<Taken> {
+  const { jail, walk } = change;
+  const from = { directory: walk.directory, name };
+  yield* moveBelow(jail, from, to);
+  // Entries that another process has put or added there since the check must not be removed.
+  const now = yield* jail.handles.pin(to.directory, to.name);
+  if (now === undefined) return {};
+  try {
+    if (identity(now) !== identity(object)) {
+      const ready = { path: below(to.directory, to.name), isDirectory: now.stat.isDirectory() };
+      yield* whileMovable(jail.sys, now, renameNoReplace(jail.sys, ready, below(from.directory, from.name)));
+      throw changedMeanwhile(change);
+    }
+    if (options.recursive) yield* requireAllAllowed(change, now);
+    else yield* requireEmpty(change, now);
+    return {};
+  } finally {
+    release(now);
+  }
+}
+
+const notOnThisMount = (place: Place): FileAdapterError => {
+  const what: Sentence = ["groups of changes (", tool("patch"), ", ", tool("undo"), ") on another mount. "];
+  const instead = [tool("write"), ", ", tool("edit"), ", ", tool("move"), " and ", tool("delete")];
+  return notSupportedByRoot(place, ...what, "Change the files there one at a time, with ", ...instead);
+};
+
+/** A copy with the permissions and the time of its original. */
+function* copyBefore({ jail, rules }: Change, old: Pinned, to: string): Io<void> {
+  const { sys } = jail;
+  const source = yield* jail.handles.reopen(old, READ);
+  try {
+    const fd = yield* sys.open(to, CREATE, 0o600);
+    try {
+      yield* copyBytes(jail.sys, { from: source, to: fd });
+      yield* sys.fchmod(fd, old.stat.mode & 0o777);
+      yield* setTimeOfOpen(sys, fd, old.stat.modifiedMs);
+      if (rules.durable) yield* sys.fsync(fd);
+    } finally {
+      closeNow(fd);
+    }
+  } finally {
+    closeNow(source);
+  }
+}
