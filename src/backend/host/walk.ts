@@ -8,8 +8,8 @@ import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";
 import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
-import { FileTaker } from "./changes/read-whole.js";
 import { isDeniedNow, isEntryDenied } from "./entry-patterns.js";
+import { FileTaker } from "./read-whole.js";
 import { type EntryOptions, type HostWalkOptions, writtenOut } from "./walk-options.js";
 
 type Writable<T> = { -readonly [key in keyof T]: T[key] };

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
-import { FileTaker } from "../../../src/backend/host/changes/read-whole.js";
+import { FileTaker } from "../../../src/backend/host/read-whole.js";
 import { CallScope } from "../../../src/core/call/scope.js";
 import { systemClock } from "../../../src/core/clock.js";
 import { runIo } from "../../../src/core/io.js";

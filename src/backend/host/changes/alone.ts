@@ -58,14 +58,14 @@ export function* makeAlone(step: Step): Io<Committed> {
     yield* step.check();
     if (step.stage !== undefined) yield* step.stage(0);
     access.scope.checkpoint();
-    for (const end of step.ends) yield* end.makeParents();
-    return yield* finishWithReserve(makeLocked(step));
+    return yield* finishWithReserve(makeStaged(step));
   } finally {
     if (step.end !== undefined) yield* finishWithReserve(step.end());
   }
 }
 
-function* makeLocked(step: Step): Io<Committed> {
+function* makeStaged(step: Step): Io<Committed> {
+  for (const end of step.ends) yield* end.makeParents();
   const { change } = placeOf(step);
   const { locks } = change.jail;
   const lock = yield* locks.hold(together(step.ends.map(({ keys }) => keys)));
@@ -99,13 +99,11 @@ export function* makeNow(step: Step, guard: Guard): Io<Committed> {
 }
 
 /** Keeps what the plan replaces, and notes it. */
-function* keep(
-  change: Change,
-  { change: planned, replaced, inode, notes }: Plan,
-  name: string,
-): Io<Keeping | undefined> {
+function* keep(change: Change, plan: Plan, name: string): Io<Keeping | undefined> {
+  const { change: planned, replaced, inode, notes } = plan;
   if (planned === undefined || notes === "in commit") return undefined;
-  return yield* keepReplaced(change, { old: replaced, name, inode }, planned);
+  const old = replaced && { old: replaced, at: { directory: change.walk.directory, name } };
+  return yield* keepReplaced(change, old, { planned, inode });
 }
 
 function* flushNames(ends: readonly End[]): Io<void> {

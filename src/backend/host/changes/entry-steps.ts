@@ -28,6 +28,7 @@ export class RemoveStep implements Step {
   readonly #end: End;
   readonly #options: RemoveOptions & Standing;
   #object: Pinned | undefined;
+  #planned: EntryChange | undefined;
   #to: TakenTo | undefined;
   #taken: Taken = {};
 
@@ -66,8 +67,8 @@ export class RemoveStep implements Step {
     else if (this.#mustBeEmpty) yield* requireEmpty(change, object);
     this.#to = yield* this.#ground.placeFor(change, { object, name: this.#end.name, options: this.#options });
     this.#object = object;
-    const planned = isReported(change) ? removalOf(change, this.#end.name, object.stat) : undefined;
-    return { change: planned, amount: yield* this.#freed(change, object), notes: "in commit" };
+    this.#planned = isReported(change) ? removalOf(change, this.#end.name, object.stat) : undefined;
+    return { change: this.#planned, amount: yield* this.#freed(change, object), notes: "in commit" };
   }
 
   get record(): StepRecord {
@@ -84,7 +85,7 @@ export class RemoveStep implements Step {
     change.access.scope.commit();
     this.#taken = yield* this.#ground.take(change, { object, name, options: this.#options }, this.#to);
     const { keeping } = this.#taken;
-    return { effect: { existed: true }, change: removalOf(change, name, object.stat), keeping };
+    return { effect: { existed: true }, change: this.#planned, keeping };
   }
 
   *end(): Io<void> {

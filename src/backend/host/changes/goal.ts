@@ -13,9 +13,8 @@ import type { Guard } from "../guard.js";
 import { type Keeping, noteChange } from "../history/note.js";
 import { countTree, freedBy, NONE } from "../quota.js";
 import type { Change, Target } from "../target.js";
-import { checkTarget, putInPlace, refuseInside } from "./put.js";
+import { checkTarget, needsExchange, putInPlace, refuseAround, refuseInside, swapIn } from "./put.js";
 import { purge } from "./removal.js";
-import { needsExchange, refuseAround, swapIn } from "./replace.js";
 import { isReported, realPath, stateOf } from "./report.js";
 import { type Committed, type End, type Ground, type Hidden, madePaths, type Plan } from "./step.js";
 

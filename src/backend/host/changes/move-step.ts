@@ -15,12 +15,12 @@ import { imageOf, type PlacedEntry, type StepRecord } from "../group/intent.js";
 import { checkVersion, type Guard, hashFile } from "../guard.js";
 import { stampPart } from "../open.js";
 import { countTree, freedBy, NONE } from "../quota.js";
-import type { Change, WriteRules } from "../target.js";
+import { type Change, removeParents, type WriteRules } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
 import { makeAlone } from "./alone.js";
 import { type Coming, type Describe, Goal, requestedName } from "./goal.js";
 import { kindOf, plannedState, stateAfter } from "./report.js";
-import { type Committed, End, type Ground, type Plan, type Step } from "./step.js";
+import { type Committed, End, type Ground, type Plan, placeOf, type Step } from "./step.js";
 
 type Restore = Extract<GroupChange, { kind: "restore" }>;
 
@@ -76,7 +76,8 @@ export class MoveStep implements Step {
     yield* this.#goal.check(comingOf(found.object), this.#from);
     // Files of an overlay have other device numbers than its directories; whether they can be renamed, the rename tells.
     const isElsewhere = found.object.stat.device !== end.change.walk.directory.stat.device;
-    if (isElsewhere && found.object.stat.isDirectory()) throw Object.assign(new Error("mount"), { code: "EXDEV" });
+    if (isElsewhere && found.object.stat.isDirectory())
+      throw Object.assign(new Error("another device"), { code: "EXDEV", syscall: "rename" });
   }
 
   *prepare(): Io<Plan> {
@@ -139,6 +140,7 @@ export function* moveAlone(step: MoveStep): Io<Moved | undefined> {
     return step.moved;
   } catch (error) {
     if (errnoOf(error) !== "EXDEV") throw error;
+    yield* removeParents(placeOf(step).change);
     for (const { at } of step.ends) at.access.scope.retract();
     return undefined;
   }

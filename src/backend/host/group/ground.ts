@@ -4,18 +4,22 @@ import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { conflict, ioError, notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
 import { type Sentence, tool } from "../../../core/errors/wording.js";
 import type { Io } from "../../../core/io.js";
+import type { Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, CREATE, identity, type NameIn, type Pinned, READ, release } from "../../../jail/handles.js";
-import { TRASH } from "../../../jail/staging/folder.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
+import { type FolderUse, TRASH } from "../../../jail/staging/folder.js";
 import { moveBelow, whileMovable } from "../../../jail/staging/movable.js";
 import { NO_LINKS, renameNoReplace } from "../../../jail/staging/rename.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import type { Filled } from "../changes/content.js";
+import { removalOf } from "../changes/report.js";
 import type { Doomed, End, Ground, Taken, TakenTo } from "../changes/step.js";
-import { keepsFile } from "../history/keep.js";
+import { describeKept, keepsFile, TO_TRASH } from "../history/keep.js";
+import { keepsNothing, noteChange } from "../history/note.js";
 import { requireDeletable, requireWritableTrash } from "../history/to-trash.js";
-import { unlessUnkeepable } from "../history/trash.js";
+import { putInTrash, unlessUnkeepable } from "../history/trash.js";
 import { copyBytes } from "../open.js";
 import { type Change, openedJournal, type WriteRules } from "../target.js";
 import { requireAllAllowed, requireEmpty } from "../tree-policy.js";
@@ -72,7 +76,7 @@ export class GroupGround implements Ground {
   *placeFor(change: Change, { object }: Doomed): Io<TakenTo> {
     yield* requireDeletable(change, object);
     const { jail, journal, id } = change;
-    const isKept = journal?.mode === "on" && journal.trashMode !== "off" && id !== undefined;
+    const isKept = journal !== undefined && keepsDeleted(change) && id !== undefined;
     const trash = isKept ? yield* unlessUnkeepable(jail.staging.heldFolder(TRASH, true)) : undefined;
     if (!isKept || trash === undefined || trash === "unkeepable") return { kept: this.#newBefore() };
     trash.release();
@@ -80,13 +84,19 @@ export class GroupGround implements Ground {
   }
 
   *take(change: Change, doomed: Doomed, to: TakenTo | undefined): Io<Taken> {
+    const planned = removalOf(change, doomed.name, doomed.object.stat);
     if (to?.isBinned !== true) {
-      return yield* takeTo(change, doomed, { directory: this.intent.folder, name: to?.kept ?? this.#newBefore() });
+      const keeping = noteChange(change, planned, { kept: keepsNothing(keepsDeleted(change) ? "no_trash" : "off") });
+      const place = { directory: this.intent.folder, name: to?.kept ?? this.#newBefore() };
+      yield* takeTo(change, doomed, place);
+      return { keeping };
     }
     const trash = yield* change.jail.staging.heldFolder(TRASH, true);
     if (trash === undefined) throw ioError(change.access.place, "ESTALE");
     try {
-      return yield* takeTo(change, doomed, { directory: trash.directory, name: to.kept });
+      const noted = noteChange(change, planned, { kept: TO_TRASH });
+      yield* takeTo(change, doomed, { directory: trash.directory, name: to.kept });
+      return { keeping: noted && { ...noted, done: () => describeInTrash(change, to.kept) } };
     } finally {
       trash.release();
     }
@@ -124,6 +134,16 @@ export class GroupGround implements Ground {
 /** Only renames within one file system are atomic. @throws NOT_SUPPORTED */
 export function requireTopDevice({ jail, walk, access }: Change): void {
   if (walk.directory.stat.device !== jail.top.stat.device) throw notOnThisMount(access.place);
+}
+
+const keepsDeleted = ({ journal }: Change): boolean => journal?.mode === "on" && journal.trashMode !== "off";
+
+/** Looked at when the group is made: until then it may go back. */
+function* describeInTrash({ jail }: Change, name: string): Io<Kept> {
+  const describe = ({ directory }: FolderUse): Io<Kept> => describeKept(directory, { jail }, { name });
+  const trash = yield* quietly(finishWithReserve(putInTrash(jail, describe)));
+  trash?.release();
+  return trash?.result ?? keepsNothing("no_trash");
 }
 
 const changedMeanwhile = ({ access }: Change): FileAdapterError =>

@@ -14,7 +14,7 @@ import type { Held } from "../../quota.js";
 import { makeAlone } from "../changes/alone.js";
 import { MakeDirectoryStep, RemoveStep } from "../changes/entry-steps.js";
 import { MoveStep, RestoreStep } from "../changes/move-step.js";
-import { type Enter, placeOf, type Step, together } from "../changes/step.js";
+import { type Enter, type Step, together } from "../changes/step.js";
 import { WriteStep } from "../changes/write-step.js";
 import { type Guard, withLockFile } from "../guard.js";
 import { mapErrors } from "../root.js";
@@ -216,35 +216,29 @@ class Group {
   }
 
   *#makeBatch(intent: Intent, { jail, batch, guard }: { jail: Jail; batch: readonly Step[]; guard: Guard }): Io<void> {
-    const records: StepRecord[] = [];
     const members: Member[] = [];
     const sum = { bytes: 0, files: 0 };
     for (const step of batch) {
       for (const end of step.ends) if (!end.isOpen) yield* withStepErrors(step, end.open(this.#enter, jail));
-      const member = new Member(intent, placeOf(step).change);
       const plan = yield* withStepErrors(step, step.prepare());
       for (const end of step.ends) end.drop();
-      const { amount } = plan;
-      member.plan = plan;
-      member.record = step.record;
-      records.push(step.record);
-      members.push(member);
-      sum.bytes += amount.bytes;
-      sum.files += amount.files;
+      members.push(new Member(step, plan));
+      sum.bytes += plan.amount.bytes;
+      sum.files += plan.amount.files;
     }
     if (this.#rules.usage !== undefined) this.#held.push(this.#rules.usage.reserve(sum, this.#access.place));
     this.#access.scope.checkpoint();
     this.#isSettled = false;
+    const records = members.map(({ record }) => record);
     if (!this.#isOneRename(records)) yield* intent.record(records);
     this.#recorded.push(...records);
     if (this.#steps.length > 1 && this.#members.length === 0) this.#access.beginGroup?.();
     this.#members.push(...members);
-    for (const member of members) yield* member.note();
-    for (const [index, step] of batch.entries()) {
-      const committed = yield* withStepErrors(step, step.commit(guard));
+    for (const member of members) yield* withStepErrors(member.step, member.note(intent));
+    for (const member of members) {
+      const committed = yield* withStepErrors(member.step, member.step.commit(guard));
       this.#effects.push(committed.effect);
-      const member = members[index];
-      if (member !== undefined) member.change = committed.change;
+      member.commit(committed);
     }
     if (this.#rules.durable) yield* mapErrors(this.#access.place, flushDirectories(jail, changedDirectories(batch)));
   }

@@ -2,10 +2,10 @@
 
 import type { Io } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
-import type { NotUndoable } from "../../../core/ports/changes/journal.js";
-import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
-import { below, CREATE, identity, type Pinned, READ, statBelow } from "../../../jail/handles.js";
+import type { Kept } from "../../../core/ports/changes/journal-writer.js";
+import { below, CREATE, identity, type NameIn, type Pinned, READ, statBelow } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/folder.js";
+import { moveBelow } from "../../../jail/staging/movable.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { noteUnkept } from "../changes/report.js";
 import { copyBytes, readAt } from "../open.js";
@@ -26,23 +26,35 @@ const ALL_BITS = 0o7777;
 export const keepsFile = ({ journal }: Pick<Change, "journal">, { stat }: Pinned): boolean =>
   journal?.mode === "on" && stat.size > VALUE_BYTES;
 
+/** The parts of a change that keeping its content needs. */
+type Keeper = Pick<Change, "jail" | "access" | "journal" | "rules" | "made" | "id">;
+
+/** A file that is about to be replaced, by a name. */
+export interface Replaced {
+  readonly old: Pinned;
+  readonly at: NameIn;
+  /** The name is one that a group has given it, or a copy of it: it is given up once the group is made. */
+  readonly isSpare?: boolean;
+}
+
 /**
- * Keeps the content of a file that is about to be replaced under its name, and notes the change.
- * @param old `undefined`: nothing is replaced
+ * Keeps the content of a file that is about to be replaced, and notes the change.
+ * @param replaced `undefined`: nothing is
  * @throws system errors that do not say that it cannot be kept: it must not be replaced then
  */
 export function* keepReplaced(
-  change: Change,
-  { old, name, inode }: { readonly old: Pinned | undefined; readonly name: string; readonly inode: string | undefined },
-  planned: EntryChange,
+  change: Keeper,
+  replaced: Replaced | undefined,
+  { planned, inode }: { readonly planned: EntryChange; readonly inode: string | undefined },
 ): Io<Keeping | undefined> {
   const { journal } = change;
   if (journal === undefined) {
-    if (old !== undefined) noteUnkept(change);
+    if (replaced !== undefined) noteUnkept(change);
     return undefined;
   }
   const note = (kept?: Kept): Keeping | undefined => noteChange(change, planned, { inode, kept });
-  if (old === undefined || journal.mode === "metadata") return note();
+  if (replaced === undefined || journal.mode === "metadata") return note();
+  const { old } = replaced;
   if (!old.stat.isFile()) return note(keepsNothing("not_kept"));
   if (old.stat.size <= VALUE_BYTES) {
     const bytes = yield* quietly(contentOf(change, old));
@@ -55,59 +67,64 @@ export function* keepReplaced(
     return settledKeeping(id, keepsNothing("not_kept"));
   let kept: Keeping | undefined;
   try {
-    const file = { old, name, target: journal.trashName(id) };
+    const name = journal.trashName(id);
     const trash = yield* unlessUnkeepable(
-      putInTrash(change.jail, ({ directory }) => keepInTrash(change, { trash: directory, ...file })),
+      putInTrash(change.jail, ({ directory }) => keepInTrash(change, replaced, { directory, name })),
     );
     if (trash === undefined || trash === "unkeepable") {
       kept = note(keepsNothing(trash === undefined ? "no_trash" : "not_kept"));
       return kept;
     }
-    const { result } = trash;
-    if (result !== "linked" && result !== "copied") {
+    const { result: how } = trash;
+    if (how === "too_large" || how === "concurrent") {
       trash.release();
-      kept = note(keepsNothing(result));
+      kept = note(keepsNothing(how));
       return kept;
     }
-    kept = trashKeeping(change, journal, { id, trash, object: result === "linked" ? old : undefined });
+    const binned = { ...replaced, trash, name, how };
+    kept = {
+      id,
+      isLinked: how === "linked",
+      done: () => describeBinned(change, binned),
+      undo: () => removeBinned(change, binned),
+    };
     return kept;
   } finally {
     if (kept === undefined) yield* dropNote(change);
   }
 }
 
+/** How a replaced file gets into the trash; `later`: it moves there once the change is made. */
+type Way = "linked" | "copied" | "later";
+
 /** A file in the trash, for an entry of the journal. */
-interface Binned {
-  readonly id: string;
+interface Binned extends Replaced {
   readonly trash: FolderUse;
   readonly name: string;
-  /** The file itself, where it lies there by a second name. */
-  readonly object: Pinned | undefined;
+  readonly how: Way;
 }
 
-/** Releases the trash at its end. */
-function trashKeeping(change: Change, journal: JournalWriter, parts: Omit<Binned, "name">): Keeping {
-  const { id, object } = parts;
-  const binned = Object.assign({ name: journal.trashName(id) }, parts);
-  return {
-    id,
-    isLinked: object !== undefined,
-    done: () => describeBinned(change, binned),
-    undo: () => removeBinned(change, binned),
-  };
-}
-
-function* describeBinned(change: Change, { trash, name, object }: Binned): Io<Kept> {
+function* describeBinned(change: Keeper, { old, at, isSpare, trash, name, how }: Binned): Io<Kept> {
+  const { directory } = trash;
+  const { jail } = change;
   try {
-    if (object !== undefined) yield* letRead(change, trash.directory, { name, object });
-    return yield* describeKept(trash.directory, change, { name, object });
+    // Until its other name is gone, each change of that would be one of the file.
+    const isEnded =
+      isSpare !== true ||
+      (yield* succeeds(
+        how === "later" ? moveBelow(jail, at, { directory, name }) : jail.sys.unlink(below(at.directory, at.name)),
+      ));
+    if (!isEnded) return keepsNothing("no_trash");
+    const object = how === "linked" && isSpare !== true ? old : undefined;
+    if (how !== "copied") yield* letRead(change, directory, { name, object: old });
+    return yield* describeKept(directory, change, { name, object });
   } finally {
     trash.release();
   }
 }
 
-function* removeBinned(change: Change, { trash, name }: Binned): Io<void> {
-  yield* quietly(change.jail.sys.unlink(below(trash.directory, name)));
+function* removeBinned(change: Keeper, { trash, name, how }: Binned): Io<void> {
+  if (how !== "later") yield* quietly(change.jail.sys.unlink(below(trash.directory, name)));
   trash.release();
   yield* dropNote(change);
 }
@@ -137,19 +154,19 @@ export function* describeKept(
   return stat?.isFile() === true ? { in: "trash", size: stat.size, version: stat.version } : { in: "trash", size: 0 };
 }
 
-/** @returns how it was kept, or why it could not be */
+/** @returns how it is kept, or why it cannot be */
 function* keepInTrash(
-  change: Change,
-  file: { readonly old: Pinned; readonly name: string; readonly trash: Pinned; readonly target: string },
-): Io<NotUndoable | "linked" | "copied"> {
-  const { old, name, trash, target } = file;
+  change: Keeper,
+  { old, at, isSpare }: Replaced,
+  to: NameIn,
+): Io<"too_large" | "concurrent" | Way> {
   const { sys } = change.jail;
-  const path = below(trash, target);
+  const path = below(to.directory, to.name);
   const isOwn = old.stat.nlink === 1 && old.stat.uid === (process.geteuid?.() ?? old.stat.uid);
-  if (isOwn) {
+  if (isOwn || isSpare === true) {
     try {
-      yield* sys.link(below(change.walk.directory, name), path);
-      if ((yield* statBelow(sys, trash, target))?.identity === identity(old)) return "linked";
+      yield* sys.link(below(at.directory, at.name), path);
+      if ((yield* statBelow(sys, to.directory, to.name))?.identity === identity(old)) return "linked";
       // Another process has just replaced the file: this is not the one that was looked at.
       yield* sys.unlink(path);
       return "concurrent";
@@ -157,6 +174,7 @@ function* keepInTrash(
       const code = errnoOf(error);
       // Without the folder it is tried again in a new one.
       if (code === undefined || code === "EEXIST" || code === "ENOENT") throw error;
+      if (isSpare === true) return "later";
     }
   }
   try {

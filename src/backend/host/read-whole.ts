@@ -1,13 +1,13 @@
 // Reads whole files for recursive searches.
 
-import type { CallScope } from "../../../core/call/scope.js";
-import type { Io } from "../../../core/io.js";
-import type { PlacePolicy, WalkContent } from "../../../core/ports/backend.js";
-import type { Name } from "../../../jail/directory.js";
-import { type Pinned, READ, release } from "../../../jail/handles.js";
-import type { Jail } from "../../../jail/jail.js";
-import { NOT_REGULAR, readRegular, TOO_LARGE } from "../../../jail/native/read-regular.js";
-import { closeNow, errnoOf, isExhaustion } from "../../../jail/sys.js";
+import type { CallScope } from "../../core/call/scope.js";
+import type { Io } from "../../core/io.js";
+import type { PlacePolicy, WalkContent } from "../../core/ports/backend.js";
+import type { Name } from "../../jail/directory.js";
+import { type Pinned, READ, release } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
+import { NOT_REGULAR, readRegular, TOO_LARGE } from "../../jail/native/read-regular.js";
+import { closeNow, errnoOf, isExhaustion } from "../../jail/sys.js";
 
 /** Initial size of the buffer in bytes; fits most source files. */
 const FIRST_BYTES = 262_144;
