@@ -14,7 +14,7 @@ import { beginNote, dropNote, idOf, type Keeping, keepsNothing, noteChange, sett
 import { putInTrash, unlessUnkeepable } from "./trash.js";
 
 /** Files up to this size (bytes) are kept as values in the journal. */
-export const VALUE_BYTES = 65_536;
+const VALUE_BYTES = 65_536;
 /** Files up to this size (bytes) are copied where they can be neither linked nor cloned. */
 export const COPY_BYTES = 16_777_216;
 /** What is noted of content that is about to go into the trash. */
@@ -130,7 +130,7 @@ function* removeBinned(change: Keeper, { trash, name, how }: Binned): Io<void> {
 }
 
 /** A replaced file that its owner may not read could not be brought back. What it may is in the entry. */
-export function* letRead(
+function* letRead(
   { jail }: Pick<Change, "jail">,
   trash: Pinned,
   { name, object: { stat } }: { readonly name: string; readonly object: Pinned },
@@ -207,7 +207,7 @@ export function* copyToTrash({ jail }: Pick<Change, "jail">, old: Pinned, path: 
 }
 
 /** The whole content of a small file. @throws a system error if it has grown */
-export function* contentOf({ jail }: Pick<Change, "jail">, file: Pinned): Io<Buffer> {
+function* contentOf({ jail }: Pick<Change, "jail">, file: Pinned): Io<Buffer> {
   const fd = yield* jail.handles.reopen(file, READ);
   try {
     const { size } = file.stat;
