@@ -6,7 +6,7 @@ import type { Source } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexNode } from "../cad3/maps/index-node.js";
-import { hashOfRef, hexOfBranch, isBranch, sha3, toHex } from "../cad3/ref.js";
+import { hashOfRef, isBranch, sha3, toHex } from "../cad3/ref.js";
 import { BLOB_TAG, STRING_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { DEFAULT_CELL_LIMITS } from "../dlfs/limits.js";
@@ -14,8 +14,6 @@ import { lazyCell } from "../dlfs/open.js";
 import { driveError } from "../error.js";
 import type { Step, Steps } from "../steps.js";
 import type { CellStore } from "../store/cell-store.js";
-import type { ReadLease } from "../store/read-lease.js";
-import { type CellCache, createCellCache, createNumberCache } from "./cell-cache.js";
 import { missingHash, storeUnavailable } from "./fault.js";
 import { createLru, type Lru } from "./lru.js";
 import { createTurn } from "./turns.js";
@@ -33,8 +31,6 @@ export interface CellPool {
    * @throws STORE_UNAVAILABLE, STORE_DAMAGED
    */
   get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
-  /** The same for the content of files, which is not kept. @param lease see {@link CellStore.getMany} */
-  content(hashes: readonly Uint8Array[], lease: ReadLease): Promise<(Uint8Array | undefined)[]>;
   /** A cell that is in memory. */
   near(hash: string): Uint8Array | undefined;
   /** Keeps a cell that was stored, to be read next, unless it is content or text. */
@@ -52,48 +48,37 @@ export interface PoolOptions {
   readonly cacheBytes: number;
 }
 
+/** Memory per kept cell beside its bytes. */
+const CELL_OVERHEAD_BYTES = 300;
 const MAX_SIZES = 100_000;
 /** A log has some a drive owner that are asked for. */
 const MAX_FIRST_IDS = 20_000;
 
 export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions): CellPool {
-  const kept: CellCache = createCellCache(cacheBytes);
-  const verify = (hash: string, bytes: Uint8Array | undefined): void => {
-    if (!verifyReads || bytes === undefined) return;
-    if (toHex(sha3(bytes)) !== hash) throw driveError("BAD_FORMAT", "A cell has another hash");
+  const kept = createLru<Uint8Array>(cacheBytes, ({ length }) => length + CELL_OVERHEAD_BYTES);
+  const keep = (hash: string, bytes: Uint8Array, isContent: boolean): void => {
+    if (isContent && bytes.length > MAX_KEPT_BLOB_BYTES) return;
+    // A copy: a view would keep what it is a part of.
+    if (kept.get(hash) === undefined) kept.set(hash, new Uint8Array(bytes));
   };
   const checked = (hash: string, bytes: Uint8Array | undefined): Uint8Array | undefined => {
     if (bytes === undefined) return undefined;
-    verify(hash, bytes);
-    if (bytes[0] !== BLOB_TAG || bytes.length <= MAX_KEPT_BLOB_BYTES) kept.set(hash, bytes);
+    if (verifyReads && toHex(sha3(bytes)) !== hash) throw driveError("BAD_FORMAT", "A cell has another hash");
+    keep(hash, bytes, bytes[0] === BLOB_TAG);
     return bytes;
   };
   return {
-    sizes: createNumberCache(MAX_SIZES),
-    firstIds: createLru(MAX_FIRST_IDS, () => 1),
+    sizes: createLru(MAX_SIZES),
+    firstIds: createLru(MAX_FIRST_IDS),
     near: kept.get,
-    keep(hash, bytes) {
-      const isContent = bytes[0] === BLOB_TAG || bytes[0] === STRING_TAG;
-      if (!isContent || bytes.length <= MAX_KEPT_BLOB_BYTES) kept.set(hash, bytes);
-    },
+    keep: (hash, bytes) => keep(hash, bytes, bytes[0] === BLOB_TAG || bytes[0] === STRING_TAG),
     async get(hashes) {
       const found = hashes.map(kept.get);
       const missing = hashes.filter((_, place) => found[place] === undefined);
       if (missing.length === 0) return found;
-      const [only] = missing;
-      const read =
-        missing.length === 1 && only !== undefined
-          ? [await callStore(() => store.get(Buffer.from(only, "hex")))]
-          : await callStore(() => store.getMany(missing.map((hash) => Buffer.from(hash, "hex"))));
+      const read = await callStore(() => store.getMany(missing.map((hash) => Buffer.from(hash, "hex"))));
       let next = 0;
       return hashes.map((hash, place) => found[place] ?? checked(hash, read[next++]));
-    },
-    async content(hashes, lease) {
-      const read = await callStore(() => store.getMany(hashes, lease));
-      if (verifyReads) {
-        for (const [place, hash] of hashes.entries()) verify(toHex(hash), read[place]);
-      }
-      return read;
     },
   };
 }
@@ -148,8 +133,6 @@ export interface CellScope {
   fetch(refs: Iterable<Uint8Array>): Promise<void>;
   /** Cells for immediate use; they are not kept. */
   peek(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
-  /** The same for the content of files. @param branches their Refs @param lease see {@link CellStore.getMany} */
-  content(branches: readonly Uint8Array[], lease: ReadLease): Promise<(Uint8Array | undefined)[]>;
   /**
    * The value of a Ref.
    * @throws MISSING_CELL
@@ -252,9 +235,6 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     runSteps,
     fetch,
     peek,
-    // Without texts of the hashes, which take longer to make than to look up.
-    content: (branches, lease) =>
-      overlay === undefined ? pool.content(branches.map(hashOfRef), lease) : peek(branches.map(hexOfBranch)),
     async open(ref) {
       if (!isBranch(ref)) return lazyCell(parseCell(ref), ref, source);
       const hash = toHex(hashOfRef(ref));

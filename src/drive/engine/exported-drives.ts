@@ -10,7 +10,7 @@ import { NIL_TAG } from "../cad3/scalar.js";
 import { checkLimit } from "../dlfs/limits.js";
 import { notANode } from "../dlfs/node.js";
 import { driveError } from "../error.js";
-import type { ImportCells } from "./exchange/import-cells.js";
+import type { ImportCells } from "./exchange/stored-cells.js";
 import { signedDrives } from "./state.js";
 
 /** The drives of an export. */

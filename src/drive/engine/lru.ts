@@ -1,4 +1,4 @@
-// A cache with a maximum weight.
+// The cache of drives: cells by hash, their sizes, results of checks.
 
 /** A map that drops entries that have not been used for long. */
 export interface Lru<V> {
@@ -12,7 +12,7 @@ export interface Lru<V> {
  *
  * @param capacity maximum total weight of the values
  */
-export function createLru<V>(capacity: number, weigh: (value: V) => number): Lru<V> {
+export function createLru<V>(capacity: number, weigh: (value: V) => number = () => 1): Lru<V> {
   let [young, old] = [new Map<string, V>(), new Map<string, V>()];
   let weight = 0;
   const add = (key: string, value: V): void => {

@@ -3,7 +3,7 @@
 import { adapterError } from "../../core/errors/errors.js";
 import { isPending } from "../../core/io.js";
 import type { DriveMaker } from "../../core/ports/changes/change.js";
-import type { DriveImported } from "../../core/ports/drive-shelf.js";
+import type { DriveCheck, DriveImported } from "../../core/ports/drive-shelf.js";
 import { cellOf } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
 import { createDrive, isDeletedDrive } from "../dlfs/lifetime.js";
@@ -15,8 +15,7 @@ import type { DriveChange, DriveReader, StagedContent } from "./drives.js";
 import { type Clamped, clampTimes } from "./exchange/clamp-times.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, importFiles } from "./exchange/import.js";
-import { type VerifyReport, verifyTree } from "./exchange/verify.js";
-import { type VerifiedLog, verifyLog } from "./exchange/verify-log.js";
+import { type VerifyReport, verifyDrive } from "./exchange/verify.js";
 import { explain, isDamage, withExplainedErrors } from "./fault.js";
 import { createOwnerLog, type DriveLog } from "./log/owner-log.js";
 import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifetime.js";
@@ -75,14 +74,9 @@ export interface OwnerDrives {
    * @param onStep called before each part is read; throwing ends the verification
    * @throws INVALID_PATH
    */
-  verify(drive: string, onStep?: (seen: VerifyReport) => void): Promise<VerifiedDrive>;
+  verify(drive: string, onStep?: (seen: VerifyReport) => void): Promise<DriveCheck>;
   /** Sets times that lie ahead of the clock to now, as one change. @param drive absent: all @throws INVALID_PATH */
   clampTimes(drive?: string): Promise<Clamped>;
-}
-
-/** What was found in a drive, and in its log. */
-export interface VerifiedDrive extends VerifyReport {
-  readonly history: VerifiedLog;
 }
 
 /** Maximum run time of one change's work, since later changes wait for it. */
@@ -226,7 +220,7 @@ interface Verifying {
   readonly onStep: ((seen: VerifyReport) => void) | undefined;
 }
 
-async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Promise<VerifiedDrive> {
+async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Promise<DriveCheck> {
   checkDrive(drive);
   const { store } = parts;
   return withExplainedErrors({ drive, path: [] }, async () => {
@@ -235,9 +229,7 @@ async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Pr
       const overlay = { find: (hash: string) => state.merged.get(hash) };
       const root = (await drivesOf(state, createScope(parts.pool, overlay))).get(drive) ?? null;
       const ref = cellOf(root ?? createDrive(null, { at: 0 })).ref;
-      const report = await verifyTree(ref, { store, overlay, onStep });
-      const step = (): void => onStep?.(report);
-      return { ...report, history: await verifyLog(drive, [...state.roots.values()], { store, overlay, step }) };
+      return await verifyDrive(drive, ref, { store, overlay, roots: [...state.roots.values()], onStep });
     } finally {
       release();
     }

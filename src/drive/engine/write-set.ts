@@ -1,8 +1,6 @@
 // The cells written by a change.
 
 import type { CellBatch, CellStore } from "../store/cell-store.js";
-import { hashBytes } from "./cell-cache.js";
-import { createCellLedger } from "./cell-ledger.js";
 import { callStore, type Overlay, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
 import type { NewCell } from "./new-cells.js";
@@ -53,8 +51,7 @@ export const createWriteSet = (store: CellStore): WriteSet => writeSetOn(store.b
 function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
   const putBytes = putTo(batch);
   const kept = new Map<string, Uint8Array>();
-  const tree = createCellLedger();
-  const has = (hash: string): boolean => tree.lengthOf(hashBytes(hash)) !== undefined;
+  const tree = new Set<string>();
   let keptBytes = 0;
   let dropped = false;
   const put = (hash: string, bytes: Uint8Array): void | Promise<void> => {
@@ -73,13 +70,13 @@ function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
     async putTree(cells) {
       const turn = createTurn();
       for (const { hash, bytes } of cells) {
-        if (has(hash)) continue;
-        tree.add(hashBytes(hash), bytes.length);
+        if (tree.has(hash)) continue;
+        tree.add(hash);
         await put(hash, bytes);
         await turn();
       }
     },
-    has,
+    has: (hash) => tree.has(hash),
     overlay: {
       find: (hash) => kept.get(hash),
       async settle() {

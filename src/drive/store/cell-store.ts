@@ -1,7 +1,5 @@
 // Port of the stores that keep the cells and roots of drives.
 
-import type { ReadLease } from "./read-lease.js";
-
 /**
  * Stores cells and signed roots. Stores do not interpret cells, except that they find references during garbage
  * collection. Arguments are copied or written before the promise resolves, so callers may reuse their buffers
@@ -16,12 +14,8 @@ export interface CellStore {
    * store, and everything below roots returned by `root` or `pin`.
    */
   get(hash: Uint8Array): Promise<Uint8Array | undefined>;
-  /**
-   * Like `get`, in the given order; neighbouring cells are read together.
-   *
-   * @param lease if present, the cells are valid only until it is released
-   */
-  getMany(hashes: readonly Uint8Array[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]>;
+  /** Like `get`, in the given order; neighbouring cells are read together. */
+  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
   batch(): CellBatch;
   /** The root that all processes swap; `undefined` for none. @param owner the account key, 64 hex digits */
   root(owner: string): Promise<RootRecord | undefined>;

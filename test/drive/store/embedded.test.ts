@@ -28,7 +28,6 @@ import {
 } from "../../../src/drive/store/embedded/pack-format.js";
 import { packFile } from "../../../src/drive/store/embedded/pack-reader.js";
 import { PackWriter, packKey } from "../../../src/drive/store/embedded/pack-writer.js";
-import { ReadLease } from "../../../src/drive/store/read-lease.js";
 import { openTables, packRow, packState } from "../../../src/drive/store/tables.js";
 import { mayRun, ownToken } from "../../../src/process/identity.js";
 import { bytesOf, filesOf, missingOf, OWNER, publish, putAll, treeOf } from "./cells.js";
@@ -206,39 +205,6 @@ describe("an embedded store", () => {
     const turns = await turnsOf(() => store.getMany(cells.map(({ hash }) => hash)));
     expect(cells.length).toBeGreaterThan(2000);
     expect(turns).toBeGreaterThanOrEqual(Math.floor(cells.length / 128) - 1);
-  });
-
-  test("a released lease lets the next read use its buffers again, one that is not leaves them alone", async () => {
-    await store.close();
-    await start(2 ** 23);
-    const { cells } = treeOf(filesOf(1, 1, 2 ** 21));
-    const chunks = cells.filter(({ bytes }) => bytes.length > 4096);
-    await putAll(store, cells);
-    const [first, second, third] = [0, 1, 2].map((part) => chunks.slice(part * 128, (part + 1) * 128));
-    const read = async (some: typeof chunks = [], lease?: ReadLease): Promise<readonly Uint8Array[]> => {
-      const found = await store.getMany(
-        some.map(({ hash }) => hash),
-        lease,
-      );
-      const all = found.filter((bytes) => bytes !== undefined);
-      expect(all.every((bytes, at) => Buffer.compare(bytes, some[at]?.bytes ?? bytes) === 0)).toBe(true);
-      expect(all).toHaveLength(128);
-      return all;
-    };
-    const buffers = (all: readonly Uint8Array[]): Set<ArrayBufferLike> => new Set(all.map(({ buffer }) => buffer));
-    const [lease, other] = [new ReadLease(), new ReadLease()];
-    const held = await read(first, lease);
-    // A lease that is still held, and reads without one, share nothing.
-    const beside = await read(second, other);
-    expect([...buffers(beside)].some((one) => buffers(held).has(one))).toBe(false);
-    lease.release();
-    lease.release();
-    const kept = await read(second);
-    expect([...buffers(kept)].some((one) => buffers(held).has(one))).toBe(false);
-    const again = await read(third, new ReadLease());
-    expect([...buffers(again)].every((one) => buffers(held).has(one))).toBe(true);
-    expect(kept.every((bytes, at) => Buffer.compare(bytes, second?.[at]?.bytes ?? bytes) === 0)).toBe(true);
-    expect(beside.every((bytes, at) => Buffer.compare(bytes, second?.[at]?.bytes ?? bytes) === 0)).toBe(true);
   });
 
   test("a read of many cells that is overtaken by the end of the store says so", async () => {

@@ -5,11 +5,10 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
-import { ReadLease } from "../../../src/drive/store/read-lease.js";
 import { openTables } from "../../../src/drive/store/tables.js";
 import { bytesOf, missingOf, publish, putAll, type TestCell, treeOf } from "./cells.js";
 
-// Of chunks in a row that are read under a lease only the first and the last are looked up.
+// Chunks that lie in a row in a pack are read together.
 
 const isChunk = ({ bytes }: TestCell): boolean => bytes.length > 1000;
 const chunksOf = (length: number, seed: number): TestCell[] => treeOf([bytesOf(length, seed)]).cells.filter(isChunk);
@@ -37,18 +36,14 @@ afterAll(async () => {
   rmSync(path, { recursive: true });
 });
 
-async function expectCells(cells: readonly TestCell[], lease?: ReadLease): Promise<void> {
-  const found = await store.getMany(
-    cells.map(({ hash }) => hash),
-    lease,
-  );
+async function expectCells(cells: readonly TestCell[]): Promise<void> {
+  const found = await store.getMany(cells.map(({ hash }) => hash));
   expect(found).toHaveLength(cells.length);
   const wrong = found.findIndex((bytes, at) => {
     const expected = cells[at] === missing ? undefined : cells[at]?.bytes;
     return bytes === undefined || expected === undefined ? bytes !== expected : Buffer.compare(bytes, expected) !== 0;
   });
   expect(wrong).toBe(-1);
-  lease?.release();
 }
 
 test("cells are found in whatever order they are asked for", async () => {
@@ -58,16 +53,11 @@ test("cells are found in whatever order they are asked for", async () => {
   /** Something in the place of a cell, between its neighbours. */
   const swaps = fc.array(fc.tuple(fc.nat(), fc.nat(all.length - 1)), { maxLength: 6 });
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(slice, { minLength: 1, maxLength: 3 }),
-      swaps,
-      fc.boolean(),
-      async (parts, put, leased) => {
-        const cells = parts.flat();
-        for (const [at, which] of put) cells[at % cells.length] = all[which] ?? all[0] ?? fail();
-        await expectCells(cells, leased ? new ReadLease() : undefined);
-      },
-    ),
+    fc.asyncProperty(fc.array(slice, { minLength: 1, maxLength: 3 }), swaps, async (parts, put) => {
+      const cells = parts.flat();
+      for (const [at, which] of put) cells[at % cells.length] = all[which] ?? all[0] ?? fail();
+      await expectCells(cells);
+    }),
     { numRuns: 200 },
   );
 });
@@ -80,7 +70,6 @@ test.each([1, 7, 63, 64, 65, 128, 250])("a chunk from elsewhere is found within 
   const cells = [...(files[1] ?? [])];
   for (const stranger of [one[3], small, missing, files[0]?.at(-1)]) {
     cells[at] = stranger ?? fail();
-    await expectCells(cells, new ReadLease());
     await expectCells(cells);
   }
 });
@@ -119,16 +108,11 @@ test("a chunk that was changed on the disk is refused within a row", async () =>
     writeFileSync(pack, bytes);
   }
   const hashes = cells.slice(0, 64).map(({ hash }) => hash);
-  for (const lease of [new ReadLease(), undefined]) {
-    await expect(store.getMany(hashes, lease)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
-    await expectCells(
-      cells.filter((cell) => cell !== victim),
-      lease,
-    );
-  }
+  await expect(store.getMany(hashes)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+  await expectCells(cells.filter((cell) => cell !== victim));
 });
 
-test("a chunk that the table lacks is missed within a row, unless content is read", async () => {
+test("a chunk that the table lacks is missed within a row", async () => {
   const place = mkdtempSync(join(tmpdir(), "vf-rows-"));
   const before = await openEmbeddedStore({ path: place, flush: false });
   const [cells, lost] = [files[1] ?? [], files[1]?.[30] ?? fail()];
@@ -140,11 +124,6 @@ test("a chunk that the table lacks is missed within a row, unless content is rea
   const after = await openEmbeddedStore({ path: place, flush: false });
   try {
     expect(await missingOf(after, cells)).toBe(1);
-    const read = await after.getMany(
-      cells.map(({ hash }) => hash),
-      new ReadLease(),
-    );
-    expect(Buffer.compare(read[30] ?? Buffer.alloc(0), lost.bytes)).toBe(0);
   } finally {
     await after.close();
     rmSync(place, { recursive: true });

@@ -1,6 +1,6 @@
 // Reads blobs without keeping their cells.
 
-import { blobLayout, CHUNK_BYTES } from "../../cad3/blob.js";
+import { blobLayout } from "../../cad3/blob.js";
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
@@ -9,13 +9,10 @@ import { badFormat, readerOf, takeByte, takeVlq } from "../../cad3/encoding/read
 import { hexOfBranch, isBranch } from "../../cad3/ref.js";
 import { BLOB_TAG } from "../../cad3/scalar.js";
 import type { FileNode } from "../../dlfs/node.js";
-import { ReadLease } from "../../store/read-lease.js";
 import type { CellScope } from "../cells.js";
 
 /** Reads cells without keeping them. */
 export type CellReader = Pick<CellScope, "peek">;
-/** The same for content. */
-export type ContentReader = Pick<CellScope, "peek" | "content">;
 
 /** Maximum parts of a blob read at once. */
 const MAX_TOGETHER = 256;
@@ -31,7 +28,7 @@ interface Part {
  * @throws MISSING_CELL, BAD_FORMAT
  */
 export async function readBlobCell(ref: Uint8Array, cells: CellReader, expected?: number): Promise<ParsedBlob> {
-  const [cell] = await readCells([ref], peeking(cells));
+  const [cell] = await readCells([ref], cells);
   return blobOf(cell, expected);
 }
 
@@ -41,16 +38,8 @@ function blobOf(cell: ParsedCell | undefined, expected?: number): ParsedBlob {
   return cell;
 }
 
-/** The cells of branches, in their order; `undefined` for those that are missing. */
-type Find = (branches: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>;
-
-const peeking =
-  (cells: CellReader): Find =>
-  (branches) =>
-    cells.peek(branches.map(hexOfBranch));
-
-async function readCells(refs: readonly Uint8Array[], find: Find): Promise<ParsedCell[]> {
-  const found = await find(refs.filter(isBranch));
+async function readCells(refs: readonly Uint8Array[], { peek }: CellReader): Promise<ParsedCell[]> {
+  const found = await peek(refs.filter(isBranch).map(hexOfBranch));
   let next = 0;
   return refs.map((ref) => {
     if (!isBranch(ref)) return parseCell(ref);
@@ -77,7 +66,7 @@ export interface BlobRange {
 export async function readRange(
   data: FileNode["data"],
   { offset, length, into }: BlobRange,
-  cells: ContentReader,
+  cells: CellReader,
 ): Promise<{ bytes: Buffer; size: number }> {
   const top = await readBlobCell(cellOf(data).ref, cells);
   const size = top.length;
@@ -98,20 +87,15 @@ export async function readRange(
     level = [];
     for (let at = 0; at < touched.length; at += MAX_TOGETHER) {
       const some = touched.slice(at, at + MAX_TOGETHER);
-      // The Refs of parts are views of the cells above the chunks.
-      const lease = some.every((part) => part.length <= CHUNK_BYTES) ? new ReadLease() : undefined;
       const read = await readCells(
         some.map(({ ref }) => ref),
-        lease === undefined ? peeking(cells) : (branches) => cells.content(branches, lease),
+        cells,
       );
-      const below: Part[] = [];
       for (const [place, part] of some.entries()) {
         const blob = blobOf(read[place], part.length);
         copy(blob, part.start);
-        below.push(...partsOf(blob, part.start));
+        level.push(...partsOf(blob, part.start));
       }
-      lease?.release();
-      level.push(...below);
     }
   }
   return { bytes, size };

@@ -12,7 +12,7 @@ import { isBranch, toHex } from "../../cad3/ref.js";
 import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../../dlfs/limits.js";
 import { MAX_PATH_DEPTH } from "../../dlfs/name.js";
 import { createLru, type Lru } from "../lru.js";
-import { type ImportCells, isLeaf } from "./import-cells.js";
+import { type ImportCells, isLeaf } from "./stored-cells.js";
 
 /** Result for a cell checked together with everything below it. */
 interface Summary extends Checked {

@@ -20,7 +20,7 @@ import { DELETED_MARK } from "../../dlfs/name.js";
 import { notANode } from "../../dlfs/node.js";
 import { createLru, type Lru } from "../lru.js";
 import type { PutBytes } from "../write-set.js";
-import type { ImportCells } from "./import-cells.js";
+import type { ImportCells } from "./stored-cells.js";
 
 /** A tree without metadata, as this implementation writes it. */
 export interface PlainTree {

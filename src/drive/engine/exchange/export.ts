@@ -18,7 +18,7 @@ import { newCells } from "../new-cells.js";
 import type { EngineParts } from "../owner-queue.js";
 import { drivesOf, type OwnerState, signedDrives } from "../state.js";
 import { createTurn } from "../turns.js";
-import { readAhead } from "./read-ahead.js";
+import { createCellReader, type ReadCell } from "./stored-cells.js";
 
 export interface ExportOptions {
   /**
@@ -61,12 +61,12 @@ export async function* exportPieces(source: ExportSource, options: ExportOptions
     extra.set(hash, bytes);
     await turn();
   }
-  const cells = cellReader(createScope(parts.pool, { find: (hash) => extra.get(hash) }));
+  const read = createCellReader(createScope(parts.pool, { find: (hash) => extra.get(hash) }));
   const first = encode(top);
-  if (partBytes !== undefined)
-    return yield* splitIntoParts(first, { partBytes, frames: childrenFirst(first, cells, parts) });
+  const cells = { read, maxCells: parts.limits.maxImportCells };
+  if (partBytes !== undefined) return yield* splitIntoParts(first, partBytes, walk(first, true, cells));
   yield { part: 0, bytes: first };
-  for await (const bytes of parentsFirst(first, cells, parts)) yield { part: 0, bytes: frame(bytes) };
+  for await (const bytes of walk(first, false, cells)) yield { part: 0, bytes: frame(bytes) };
 }
 
 async function topOf(source: ExportSource, options: ExportOptions, scope: CellScope): Promise<Value> {
@@ -95,61 +95,26 @@ async function signedOf({ did, state, parts: { keys } }: ExportSource, scope: Ce
   return (await keys.create(did)).sign(drives);
 }
 
-type ReadCell = (hash: string, siblings: readonly string[]) => Promise<Uint8Array>;
-
-/** Reads a cell, and prefetches its siblings. */
-function cellReader(scope: CellScope): ReadCell {
-  const ready = new Map<string, Uint8Array>();
-  return async (hash, siblings) => {
-    const known = ready.get(hash);
-    ready.delete(hash);
-    if (known !== undefined) return known;
-    return readAhead(scope, hash, siblings, ready);
-  };
-}
-
 const childrenOf = (bytes: Uint8Array): string[] => branchRefs(parseCell(bytes)).map((ref) => toHex(hashOfRef(ref)));
 
-/** @returns a test for whether a cell is met for the first time */
-function createFirstTest({ limits }: EngineParts): (hash: string) => boolean {
+/** The cells below a top, each at its first occurrence: before its own branches, or after them. @throws LIMIT */
+async function* walk(
+  top: Uint8Array,
+  isChildrenFirst: boolean,
+  { read, maxCells }: { readonly read: ReadCell; readonly maxCells: number },
+): AsyncGenerator<Uint8Array> {
   const met = new Set<string>();
-  return (hash) => {
-    if (met.has(hash)) return false;
-    met.add(hash);
-    checkLimit(met.size, limits.maxImportCells, "cells");
-    return true;
-  };
-}
-
-/** Cells in multi-cell order: each branch before its own branches, at its first occurrence. */
-async function* parentsFirst(top: Uint8Array, read: ReadCell, parts: EngineParts): AsyncGenerator<Uint8Array> {
-  const isNew = createFirstTest(parts);
-  const waiting = [childrenOf(top)];
-  for (let level = waiting.at(-1); level !== undefined; level = waiting.at(-1)) {
-    const hash = level.shift();
-    if (hash === undefined) {
-      waiting.pop();
-      continue;
-    }
-    if (!isNew(hash)) continue;
-    const bytes = await read(hash, level);
-    yield bytes;
-    waiting.push(childrenOf(bytes));
-  }
-}
-
-async function* childrenFirst(top: Uint8Array, read: ReadCell, parts: EngineParts): AsyncGenerator<Uint8Array> {
-  const isNew = createFirstTest(parts);
-  const open: { readonly bytes: Uint8Array; readonly children: string[] }[] = [
-    { bytes: top, children: childrenOf(top) },
-  ];
+  const open = [{ bytes: top, children: childrenOf(top) }];
   for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
     const hash = last.children.shift();
     if (hash === undefined) {
       open.pop();
-      if (open.length > 0) yield last.bytes;
-    } else if (isNew(hash)) {
+      if (isChildrenFirst && open.length > 0) yield last.bytes;
+    } else if (!met.has(hash)) {
+      met.add(hash);
+      checkLimit(met.size, maxCells, "cells");
       const bytes = await read(hash, last.children);
+      if (!isChildrenFirst) yield bytes;
       open.push({ bytes, children: childrenOf(bytes) });
     }
   }
@@ -161,17 +126,16 @@ function frame(bytes: Uint8Array): Uint8Array {
   return framed;
 }
 
-interface Parts {
-  readonly partBytes: number;
-  readonly frames: AsyncIterable<Uint8Array>;
-}
-
 /** Splits cells into files. The last file begins with the top cell and is written last, so one part is buffered. */
-async function* splitIntoParts(top: Uint8Array, { partBytes, frames }: Parts): AsyncGenerator<ExportPiece> {
+async function* splitIntoParts(
+  top: Uint8Array,
+  partBytes: number,
+  cells: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ExportPiece> {
   let part = 0;
   let kept: Uint8Array[] = [];
   let keptBytes = 0;
-  for await (const bytes of frames) {
+  for await (const bytes of cells) {
     const framed = frame(bytes);
     if (keptBytes + framed.length + top.length > partBytes) {
       for (const piece of kept) yield { part, bytes: piece };

@@ -3,14 +3,12 @@
 import type { DriveImported } from "../../../core/ports/drive-shelf.js";
 import { isSameValue } from "../../cad3/encoding/cell.js";
 import type { CadMap } from "../../cad3/maps/hash-map.js";
-import { hashOfRef, isBranch, refOf, sameBytes } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import type { NodeLimits } from "../../dlfs/check-node.js";
 import { mergeSteps } from "../../dlfs/merge.js";
 import { isDriveName } from "../../dlfs/name.js";
 import { notANode } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
-import type { CellLedger } from "../cell-ledger.js";
 import { callStore } from "../cells.js";
 import { drivesIn, type Found, findDrives, type NamedDrive } from "../exported-drives.js";
 import { quotaExceeded } from "../fault.js";
@@ -19,12 +17,11 @@ import { isLive, type Owning } from "../owner/lifetime.js";
 import { createWholeChanges, type WholeChange } from "../owner/whole-changes.js";
 import type { Draft, EngineParts } from "../owner-queue.js";
 import { createTurn } from "../turns.js";
-import { type PutBytes, putTo } from "../write-set.js";
-import { readCellStream, type StreamCount } from "./cell-stream.js";
+import { putTo } from "../write-set.js";
 import { checkCells } from "./check-cells.js";
 import { checkTree, type PlainTree } from "./check-tree.js";
-import { createImportCells, type ImportCells } from "./import-cells.js";
-import { createIntake } from "./intake.js";
+import { type Arrived, cellsOf, createIntake, type Intake, type StreamCount } from "./intake.js";
+import { createImportCells, type ImportCells } from "./stored-cells.js";
 
 export interface ImportOptions {
   /** Target drive, which may be new; required for an unsigned drive and for those of another owner. */
@@ -55,10 +52,13 @@ export async function importFiles(
   const batch = parts.store.batch();
   const put = putTo(batch);
   const count = { bytes: 0, cells: 0 };
-  const { top, ledger } = await readFiles(files, { put, parts, count });
-  if (isBranch(refOf(top))) await put(hashOfRef(refOf(top)), top);
+  const { top, arrived } = await readFiles(files, {
+    intake: createIntake(put, parts.limits.maxImportCells),
+    parts,
+    count,
+  });
   await callStore(() => batch.flush());
-  const cells = createImportCells(parts.store, withTop(ledger, top));
+  const cells = createImportCells(parts.store, arrived);
   await checkCells(top, cells, parts.limits);
   const found = await findDrives(top, cells);
   const chosen = await choose(found, options, { cells, accounts: await parts.keys.accounts(did) });
@@ -88,49 +88,36 @@ interface Incoming extends PlainTree {
 }
 
 interface Reading {
-  readonly put: PutBytes;
+  readonly intake: Intake;
   readonly parts: EngineParts;
   readonly count: StreamCount;
 }
 
-interface Read {
-  readonly top: Uint8Array;
-  readonly ledger: Pick<CellLedger, "lengthOf">;
-}
-
 /** @returns the top cell, with which the last file begins; the cells it needs are stored */
-async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: Reading): Promise<Read> {
-  const { put, parts, count } = reading;
-  const intake = createIntake(put);
+async function readFiles(
+  files: readonly AsyncIterable<Uint8Array>[],
+  { intake, parts: { limits }, count }: Reading,
+): Promise<{ readonly top: Uint8Array; readonly arrived: Arrived }> {
   const turn = createTurn();
-  const streams = files.map((file) => readCellStream(file, parts.limits, count));
   let top: Uint8Array | undefined;
+  // The last file first: its top cell tells which cells of the others are needed.
+  const waiting = [...files];
   try {
-    // The last file first: its top cell tells which cells of the others are needed.
-    for (const stream of streams.toReversed()) {
-      if (top === undefined) {
-        top = await stream.top();
-        count.cells += 1;
-        await intake.begin(top);
-      }
-      for (let cell = await stream.next(); cell !== undefined; cell = await stream.next()) {
-        await intake.add(cell);
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      for await (const cell of cellsOf(file, top === undefined, { limits, count })) {
+        if (top === undefined) {
+          top = new Uint8Array(cell);
+          await intake.begin(top);
+        } else await intake.add(cell);
         // A source that never waits would block others.
         await turn();
       }
     }
   } finally {
-    await Promise.allSettled(streams.map((stream) => stream.end()));
+    await Promise.allSettled(waiting.map((file) => file[Symbol.asyncIterator]().return?.()));
   }
   if (top === undefined) throw notANode("there is no file to import");
-  intake.end();
-  return { top, ledger: intake.ledger };
-}
-
-/** The ledger with the top cell added. */
-function withTop(ledger: Read["ledger"], top: Uint8Array): Read["ledger"] {
-  const hash = hashOfRef(refOf(top));
-  return { lengthOf: (wanted) => ledger.lengthOf(wanted) ?? (sameBytes(wanted, hash) ? 0 : undefined) };
+  return { top, arrived: intake.arrived };
 }
 
 interface Choosing {

@@ -1,105 +1,135 @@
-// Accepts cells in any order and stores those that belong to the value.
+// Takes in the cells of files: decodes each as it arrives, and stores those that belong to the value.
 
-import { branchRefs, missingCell } from "../../cad3/encoding/assemble.js";
-import { parseCell } from "../../cad3/encoding/parse-cell.js";
-import type { ParsedCell } from "../../cad3/encoding/parsed.js";
-import { hashOfRef, sha3 } from "../../cad3/ref.js";
-import { textOfHash } from "../../store/mark.js";
-import { type CellLedger, createCellLedger } from "../cell-ledger.js";
+import { branchRefs } from "../../cad3/encoding/assemble.js";
+import { MAX_CELL_BYTES } from "../../cad3/encoding/multi-cell.js";
+import { parseCell, takeCell } from "../../cad3/encoding/parse-cell.js";
+import { badFormat, readerOf, take, takeVlq } from "../../cad3/encoding/reader.js";
+import { hashOfRef, isBranch, MAX_EMBEDDED_BYTES, refOf, sha3 } from "../../cad3/ref.js";
+import { checkLimit } from "../../dlfs/limits.js";
+import { type HashText, hashOfText, textOfHash } from "../../store/mark.js";
 import { createTurn } from "../turns.js";
 import type { PutBytes } from "../write-set.js";
 
+export interface IntakeLimits {
+  readonly maxImportBytes: number;
+  readonly maxImportCells: number;
+}
+
+/** Counts shared by all files of one import. */
+export interface StreamCount {
+  bytes: number;
+  cells: number;
+}
+
+/** Cells that have arrived, each with its length if it is a blob, else 0. */
+export type Arrived = ReadonlyMap<HashText, number>;
+
+/** Enough bytes to take any cell with its length. */
+const WHOLE_BYTES = MAX_CELL_BYTES + 9;
+
 /**
- * Receives the cells of a foreign value in any order. A cell is stored once the value, or a stored cell, refers to it;
- * the intake keeps its hash, and its length if it is a blob. Unreferenced cells wait.
+ * The cells of a file, valid until the next one is asked for.
+ *
+ * @param hasTop whether it begins with a cell without a length
+ * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT, and errors of the file
  */
-export interface Intake {
-  /**
-   * Names the value whose branches are accepted.
-   * @throws BAD_FORMAT, UNSUPPORTED_CELL
-   */
-  begin(top: Uint8Array): Promise<void>;
-  /**
-   * @param bytes copied if kept
-   * @throws BAD_FORMAT, UNSUPPORTED_CELL
-   */
-  add(bytes: Uint8Array): Promise<void>;
-  /** @throws MISSING_CELL if a referenced cell has not arrived */
-  end(): void;
-  /** Every cell that has arrived. */
-  readonly ledger: Pick<CellLedger, "lengthOf">;
+export async function* cellsOf(
+  file: AsyncIterable<Uint8Array>,
+  hasTop: boolean,
+  { limits, count }: { readonly limits: IntakeLimits; readonly count: StreamCount },
+): AsyncGenerator<Uint8Array> {
+  let rest: Uint8Array = new Uint8Array();
+  let isTop = hasTop;
+  const next = (): Uint8Array => {
+    const reader = readerOf(rest);
+    const length = isTop ? takeCell(readerOf(rest)).bytes.length : takeVlq(reader);
+    if (!isTop && length <= MAX_EMBEDDED_BYTES) throw badFormat("a branch is so short that it is none");
+    if (length > MAX_CELL_BYTES) throw badFormat("a branch is too long");
+    const cell = take(reader, length);
+    rest = rest.subarray(reader.at);
+    isTop = false;
+    count.cells += 1;
+    checkLimit(count.cells, limits.maxImportCells, "cells");
+    return cell;
+  };
+  for await (const piece of file) {
+    count.bytes += piece.length;
+    checkLimit(count.bytes, limits.maxImportBytes, "bytes");
+    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    while (rest.length >= WHOLE_BYTES) yield next();
+  }
+  while (isTop || rest.length > 0) yield next();
 }
 
-export interface IntakeBounds {
-  /** Maximum bytes of waiting cells. */
-  readonly maxWaitingBytes: number;
-  /** Maximum cells referenced but not yet arrived. */
-  readonly maxWanted: number;
-}
-
-/** Beyond these bounds every cell is stored; those that do not belong to the value are garbage-collected later. */
-const DEFAULT_BOUNDS: IntakeBounds = { maxWaitingBytes: 16 * 2 ** 20, maxWanted: 65_536 };
+/** Maximum bytes of cells that wait for one that refers to them. */
+const MAX_WAITING_BYTES = 16 * 2 ** 20;
 /** Memory per waiting cell beside its bytes. */
 const CELL_OVERHEAD_BYTES = 300;
 
-export function createIntake(put: PutBytes, bounds: IntakeBounds = DEFAULT_BOUNDS): Intake {
-  const ledger = createCellLedger();
-  const waiting = new Map<string, Uint8Array>();
-  const wanted = new Set<string>();
-  let waitingBytes = 0;
-  let takesAll = false;
-  const turn = createTurn();
+export interface Intake {
+  /** @param top cell of the value, which is stored if it is a branch @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT */
+  begin(top: Uint8Array): Promise<void>;
+  /** @param bytes copied if kept @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT */
+  add(bytes: Uint8Array): Promise<void>;
+  readonly arrived: Arrived;
+}
 
-  const takeAll = async (): Promise<void> => {
-    takesAll = true;
-    wanted.clear();
-    for (const [text, bytes] of waiting) {
-      waiting.delete(text);
-      await put(Buffer.from(text, "latin1"), bytes);
-      await turn();
-    }
+/**
+ * Cells in any order. One is stored once the value, or a stored cell, refers to it; until then it waits. Where too many
+ * wait, the oldest is stored unasked, and what it refers to: what then belongs to nothing is garbage-collected later.
+ */
+export function createIntake(put: PutBytes, maxCells: number, maxWaitingBytes = MAX_WAITING_BYTES): Intake {
+  const arrived = new Map<HashText, number>();
+  const wanted = new Set<HashText>();
+  const waiting = new Map<HashText, Uint8Array>();
+  let waitingBytes = 0;
+  const turn = createTurn();
+  const takeWaiting = (text: HashText): Uint8Array | undefined => {
+    const bytes = waiting.get(text);
+    if (waiting.delete(text)) waitingBytes -= (bytes?.length ?? 0) + CELL_OVERHEAD_BYTES;
+    return bytes;
   };
-  /** Accepts the branches of a cell, and of waiting cells accepted thereby. */
-  const askFor = async (first: ParsedCell): Promise<void> => {
-    const cells = [first];
-    for (let cell = cells.pop(); cell !== undefined && !takesAll; cell = cells.pop()) {
-      for (const ref of branchRefs(cell)) {
-        const hash = hashOfRef(ref);
-        const text = textOfHash(hash);
-        const bytes = waiting.get(text);
-        if (bytes === undefined) {
-          if (ledger.lengthOf(hash) === undefined) wanted.add(text);
-          continue;
-        }
-        waiting.delete(text);
-        waitingBytes -= bytes.length + CELL_OVERHEAD_BYTES;
-        await put(hash, bytes);
-        cells.push(parseCell(bytes));
+  /** Stores waiting cells that others refer to, from the branches of one on. */
+  const askFor = async (first: Uint8Array): Promise<void> => {
+    const stored = [first];
+    for (let bytes = stored.pop(); bytes !== undefined; bytes = stored.pop()) {
+      for (const ref of branchRefs(parseCell(bytes))) {
+        const text = textOfHash(hashOfRef(ref));
+        const below = takeWaiting(text);
+        if (below === undefined && !arrived.has(text)) wanted.add(text);
+        if (below === undefined) continue;
+        await put(hashOfText(text), below);
+        stored.push(below);
         await turn();
       }
-      if (wanted.size > bounds.maxWanted) await takeAll();
+      checkLimit(arrived.size + wanted.size, maxCells, "cells");
     }
   };
+  const store = async (text: HashText, bytes: Uint8Array): Promise<void> => {
+    await put(hashOfText(text), bytes);
+    await askFor(bytes);
+  };
   return {
-    ledger,
-    begin: (top) => askFor(parseCell(top)),
+    arrived,
+    async begin(top) {
+      const ref = refOf(top);
+      if (!isBranch(ref)) return askFor(top);
+      const text = textOfHash(hashOfRef(ref));
+      arrived.set(text, 0);
+      return store(text, top);
+    },
     async add(bytes) {
-      const hash = sha3(bytes);
-      if (ledger.lengthOf(hash) !== undefined) return;
+      const text = textOfHash(sha3(bytes));
+      if (arrived.has(text)) return;
       const cell = parseCell(bytes);
-      ledger.add(hash, cell.kind === "blob" && !cell.isText ? cell.length : 0);
-      if (takesAll) return put(hash, bytes);
-      const text = textOfHash(hash);
-      if (wanted.delete(text)) {
-        await put(hash, bytes);
-        return askFor(cell);
-      }
+      arrived.set(text, cell.kind === "blob" && !cell.isText ? cell.length : 0);
+      if (wanted.delete(text)) return store(text, bytes);
       waiting.set(text, new Uint8Array(bytes));
       waitingBytes += bytes.length + CELL_OVERHEAD_BYTES;
-      if (waitingBytes > bounds.maxWaitingBytes) await takeAll();
-    },
-    end() {
-      for (const text of wanted) throw missingCell(Buffer.from(text, "latin1").toString("hex"));
+      for (const oldest of waiting.keys()) {
+        if (waitingBytes <= maxWaitingBytes) break;
+        await store(oldest, takeWaiting(oldest) ?? bytes);
+      }
     },
   };
 }

@@ -19,7 +19,6 @@ import type {
 import { checkOpen, checkOwner, checkRoot } from "../checks.js";
 import { createLiveBatches, type LiveBatches } from "../live-batches.js";
 import { createPins } from "../pins.js";
-import type { ReadLease } from "../read-lease.js";
 import { storeFull, storeUnavailable } from "../store-error.js";
 import {
   logKey,
@@ -145,10 +144,10 @@ class EmbeddedStore implements CellStore {
     return found;
   }
 
-  getMany(hashes: readonly Uint8Array[], lease?: ReadLease): Promise<(Uint8Array | undefined)[]> {
+  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
     const { tables, reader } = this.#parts;
     const checkGoesOn = (): void => checkOpen(this.#isOpen);
-    return this.#run(() => readCells(hashes, { tables, reader, checkGoesOn, lease }));
+    return this.#run(() => readCells(hashes, { tables, reader, checkGoesOn }));
   }
 
   batch(): CellBatch {

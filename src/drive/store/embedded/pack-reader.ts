@@ -2,7 +2,6 @@
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import type { ReadLease } from "../read-lease.js";
 import { storeDamaged } from "../store-error.js";
 import type { Place } from "../tables.js";
 
@@ -14,9 +13,6 @@ const MAX_OPEN = 32;
 /** Maximum bytes of one read: 64 chunks. Places in one pack that are closer together than the gap are read at once. */
 const MAX_READ_BYTES = 64 * 4160;
 const MAX_GAP_BYTES = 16_384;
-/** Buffers kept for reads under a lease, and the fewest bytes of such a read. */
-const MAX_SPARE = 8;
-const MIN_LEASED_BYTES = 65_536;
 
 /**
  * Reads places in packs and keeps recently used packs open. It reads on the calling thread, as LMDB does with the tables: the
@@ -26,8 +22,6 @@ export class PackReader {
   readonly #folder: string;
   /** Descriptors by pack, the least recently used first. */
   readonly #open = new Map<number, number>();
-  /** Buffers of {@link MAX_READ_BYTES} that nothing uses. */
-  readonly #spare: Buffer[] = [];
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -36,15 +30,14 @@ export class PackReader {
   /**
    * Every place with its bytes, in the order of the disk. A piece of a pack is read when its first place is asked for.
    *
-   * @param lease if present, what is returned may be overwritten once it is released
    * @throws ENOENT if a pack is gone, STORE_DAMAGED if it is too short
    */
-  *read<P extends Place>(places: readonly P[], lease?: ReadLease): Generator<readonly [place: P, bytes: Buffer]> {
+  *read<P extends Place>(places: readonly P[]): Generator<readonly [place: P, bytes: Buffer]> {
     for (const run of runsOf(places)) {
       const [first, last] = [run[0], run.at(-1)];
       if (first === undefined || last === undefined) continue;
       const { pack, offset } = first;
-      const piece = this.#read({ pack, offset, length: last.offset + last.length - offset }, lease);
+      const piece = this.#read({ pack, offset, length: last.offset + last.length - offset });
       for (const place of run) {
         const at = place.offset - offset;
         yield [place, piece.subarray(at, at + place.length)];
@@ -52,22 +45,11 @@ export class PackReader {
     }
   }
 
-  #read({ pack, offset, length }: Place, lease: ReadLease | undefined): Buffer {
-    const target = this.#bufferOf(length, lease);
+  #read({ pack, offset, length }: Place): Buffer {
+    const target = Buffer.allocUnsafeSlow(length);
     const bytesRead = readSync(this.#descriptorOf(pack), target, 0, length, offset);
     if (bytesRead !== length) throw storeDamaged("a pack is too short");
     return target;
-  }
-
-  #bufferOf(length: number, lease: ReadLease | undefined): Buffer {
-    if (lease === undefined || length < MIN_LEASED_BYTES || length > MAX_READ_BYTES) {
-      return Buffer.allocUnsafeSlow(length);
-    }
-    const buffer = this.#spare.pop() ?? Buffer.allocUnsafeSlow(MAX_READ_BYTES);
-    lease.add(() => {
-      if (this.#spare.length < MAX_SPARE) this.#spare.push(buffer);
-    });
-    return buffer.subarray(0, length);
   }
 
   #descriptorOf(pack: number): number {

@@ -3,7 +3,7 @@ import { cellOf, emitCells } from "../../../../src/drive/cad3/encoding/cell.js";
 import { parseCell } from "../../../../src/drive/cad3/encoding/parse-cell.js";
 import { isBranch, toHex } from "../../../../src/drive/cad3/ref.js";
 import type { Value } from "../../../../src/drive/cad3/value.js";
-import type { ImportCells } from "../../../../src/drive/engine/exchange/import-cells.js";
+import type { ImportCells } from "../../../../src/drive/engine/exchange/stored-cells.js";
 
 /** The cells of a value by their Refs, its top included. */
 export function cellsOf(value: Value): Map<string, Uint8Array> {
