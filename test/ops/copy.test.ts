@@ -1,8 +1,20 @@
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { chmodSync, lstatSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { createFileAdapter } from "../../src/index.js";
 import { entriesBelow, failure, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
 
@@ -24,6 +36,20 @@ test("a directory is not copied into a root that lies in it", async () => {
     refused,
   );
   expect(entriesBelow(nested.dir, "")).toEqual(["dir/", "dir/a"]);
+});
+
+test("nor is one by another spelling, where names fold", async () => {
+  const top = mkdtempSync(join(tmpdir(), "venue-files-test-"));
+  mkdirSync(join(top, "dir/deep"), { recursive: true });
+  const roots = { outer: top, inner: join(top, "dir/deep") };
+  const adapter = await createFileAdapter({ roots });
+  const input = { root: "outer", path: "DIR", to: "new", toRoot: "inner" };
+  const code = existsSync(join(top, "DIR")) ? "INVALID_INPUT" : "NOT_FOUND";
+  await expect(adapter.invoke("file:copy", { ...input, recursive: true })).rejects.toMatchObject({ code });
+  await expect(adapter.invoke("file:move", input)).rejects.toMatchObject({ code });
+  expect(readdirSync(join(top, "dir/deep"))).not.toContain("new");
+  await adapter.close();
+  rmSync(top, { recursive: true });
 });
 
 describe("file:copy", () => {

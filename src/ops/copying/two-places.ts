@@ -1,10 +1,12 @@
 // Input checks, preconditions and authorisation that `copy` and `move` share.
 
+import { sep } from "node:path";
 import { isBelow } from "../../core/call/path.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import { type Expected, etagOf, expectedOf, type Sha256, type TagOf } from "../../core/etag.js";
 import type { PlaceOptions } from "../../core/ports/backend.js";
 import type { Call, PathCall, PlaceRequest, PlacesCall } from "../../core/ports/operation.js";
+import { foldName } from "../../path/fold.js";
 
 /** The input fields that `move` and `copy` share. */
 export interface TwoPlacesInput {
@@ -77,10 +79,10 @@ export function placesOf(
 }
 
 /** The same in all roots on the host, which may lie in each other; links on the way are looked at by the backend. */
-const hostPathOf = ({ root, path }: PathCall): readonly string[] => [
-  ...(root.hostPath?.split("/") ?? [root.name]),
-  ...path.segments,
-];
+function hostPathOf({ root, path }: PathCall): readonly string[] {
+  const names = [...(root.hostPath?.split(sep) ?? [root.name]), ...path.segments];
+  return root.backend.foldsCase === true ? names.map(foldName) : names;
+}
 
 /** The etag for an answer, if known. */
 export function etagIn(call: PathCall, seen: { readonly sha256?: Sha256; readonly stamp?: string }): { etag?: string } {

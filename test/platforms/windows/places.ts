@@ -65,6 +65,21 @@ describe("a folder has one identity, however it is spelled", () => {
   });
 });
 
+test("no directory is copied into a root that lies in it, however it is spelled", async () => {
+  const outer = join(folder, "Outer");
+  const inner = join(outer, "dir", "deep");
+  mkdirSync(inner, { recursive: true });
+  const adapter = await createFileAdapter({ roots: { outer, inner } });
+  for (const path of ["dir", "DIR", "dir/deep"]) {
+    const input = { root: "outer", path, to: "new", toRoot: "inner" };
+    const refused = { code: "INVALID_INPUT", message: "'to' lies inside 'path'" };
+    await expect(adapter.invoke("file:copy", { ...input, recursive: true })).rejects.toMatchObject(refused);
+    await expect(adapter.invoke("file:move", input)).rejects.toMatchObject(refused);
+  }
+  expect(existsSync(join(inner, "new"))).toBe(false);
+  await adapter.close();
+});
+
 describe("'init' writes an entry that starts the server", () => {
   const parse = { json: (text: string) => parseJsonc(text) as unknown, toml: parseToml, yaml: parseYaml };
 
