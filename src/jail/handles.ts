@@ -241,6 +241,5 @@ export const READ_NEW = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 export const APPEND = fs.constants.O_WRONLY | fs.constants.O_APPEND;
 /** Creates a new file; fails if the name exists, even as a link. */
 export const CREATE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | O_NOFOLLOW;
-export const CREATE_APPEND = CREATE | fs.constants.O_APPEND;
 /** Opens a file made with {@link CREATE} for changes, never a link put in its place. */
 export const WRITE_NEW = fs.constants.O_WRONLY | O_NOFOLLOW | O_NONBLOCK;

@@ -227,10 +227,13 @@ export class HostBackend implements Backend {
     return this.#begin(access, make);
   }
 
-  *#inPlace<T>(at: At, { jail, walk, found }: Arrival, work: (change: Change, found: Reached) => Io<T>): Io<T> {
-    const journal = yield* this.#openJournal();
-    const change = { jail, rules: this.#rules, walk, ...at, made: [], journal };
-    return yield* this.#afterCounting(withReport(change, () => work(change, found)));
+  *#inPlace<T>(at: At, arrival: Arrival, work: (change: Change, found: Reached) => Io<T>): Io<T> {
+    const change = this.#changeAt(at, arrival, yield* this.#openJournal());
+    return yield* this.#afterCounting(withReport(change, () => work(change, arrival.found)));
+  }
+
+  #changeAt(at: At, { jail, walk }: Arrival, journal: JournalWriter | undefined): Change {
+    return { jail, rules: this.#rules, walk, ...at, made: [], journal };
   }
 
   /** Makes one step alone. */
@@ -247,7 +250,7 @@ export class HostBackend implements Backend {
         const { path, access } = end.at;
         access.scope.checkpoint();
         const arrival = yield* mapErrors(access.place, this.#root.enter(path, access, end.way, jail));
-        end.arrive(arrival, journal);
+        end.arrive(this.#changeAt(end.at, arrival, journal), arrival.found);
         ({ jail } = arrival);
       }
       const { change } = placeOf(step);

@@ -14,9 +14,9 @@ import { commitKept, type Keeping } from "../history/note.js";
 import { copyBytes } from "../open.js";
 import { reserve } from "../quota.js";
 import { type Change, flushDirectory } from "../target.js";
+import { keepRights } from "./put.js";
 import { takeAlone } from "./removal.js";
 import { report } from "./report.js";
-import { keepRights } from "./rights.js";
 import { type Committed, type End, type Ground, type Plan, placeOf, type Step, together } from "./step.js";
 
 /** Size from which freeing a replaced file may take longer than handing its handle to the thread pool. */

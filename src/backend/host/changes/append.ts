@@ -1,33 +1,23 @@
 // Appends to a file of the host.
 
+import { FileAdapterError } from "../../../core/errors/errors.js";
 import { hardLinked, ioError } from "../../../core/errors/texts.js";
-import { IN_PART } from "../../../core/errors/undo-texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
-import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
+import { APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
-import { closeNow, errnoOf, succeeds } from "../../../jail/sys.js";
+import { closeNow, errnoOf } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
 import { noteAppend, reportAppended } from "../history/append-note.js";
-import { commitKept, dropNote } from "../history/note.js";
+import { commitKept } from "../history/note.js";
 import { readGrowing } from "../open.js";
 import { requireRoom, reserve, withReservation } from "../quota.js";
-import {
-  type Change,
-  checkFile,
-  createParents,
-  flushDirectory,
-  locate,
-  lockTarget,
-  type Reached,
-  type Target,
-} from "../target.js";
+import { type Change, checkFile, createParents, locate, lockTarget, type Reached, type Target } from "../target.js";
 import { ALONE, makeNow } from "./alone.js";
 import { checkAppend, dataFor, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
 import { collect, writeAdded } from "./content.js";
 import { realPath } from "./report.js";
-import { inheritRights } from "./rights.js";
 import { WriteStep } from "./write-step.js";
 
 /**
@@ -94,7 +84,7 @@ function* appendTo(change: Change, old: Pinned | undefined, given: Addition): Io
     const { expected, expectedSize } = given.wanted;
     yield* checkExpected(change, old, expected);
     requireMissingSize(change, expectedSize);
-    return yield* createWith(change, given);
+    return yield* writeWhole(change, given, { content: given.data });
   }
   if (old !== given.checked) yield* checkFile(change, old);
   const data = (yield* dataFor(change, old, given.addedTo)) ?? given.data;
@@ -109,62 +99,6 @@ function* appendTo(change: Change, old: Pinned | undefined, given: Addition): Io
 function answerRepeat({ size, hash }: FoundBefore, data: Buffer): Written {
   const sha256 = hash?.update(data).digest("hex");
   return { bytes: 0, created: false, size, isRepeated: true, ...(sha256 === undefined ? {} : { sha256 }) };
-}
-
-/** Creates the file with its first content, unless the name has been taken meanwhile. */
-function* createWith(change: Change, addition: Addition): Io<Written | "raced"> {
-  const path = below(change.walk.directory, addition.name);
-  yield* addition.guard();
-  const held = reserve(change, { bytes: addition.data.length, files: 1 });
-  try {
-    const written = yield* createNow(change, path, addition);
-    if (written !== "raced") held.keep();
-    return written;
-  } finally {
-    held.undo();
-  }
-}
-
-function* createNow(change: Change, path: string, { name, data, writeBytes, whole }: Addition): Io<Written | "raced"> {
-  const { jail, walk } = change;
-  change.access.scope.commit();
-  const sum = sha256Of(data);
-  const keeping = noteAppend(change, { name, data, sum });
-  let fd: number;
-  try {
-    // Opened for appending from the start: another process may append as soon as the file exists.
-    fd = yield* commitKept(jail.sys.open(path, CREATE_APPEND), keeping);
-  } catch (error) {
-    if (errnoOf(error) === "EEXIST") return "raced";
-    throw error;
-  }
-  let size = 0;
-  try {
-    yield* inheritRights(change, fd);
-    size = yield* writeAdded(change, { fd, size: 0, data, writeBytes, whole });
-    yield* reportAppended(change, { name, fd, data, sum, keeping });
-  } catch (error) {
-    if (!(yield* succeeds(finishWithReserve(undoCreate(change, fd, name))))) change.access.behind?.(IN_PART);
-    yield* dropNote(change);
-    throw error;
-  } finally {
-    closeNow(fd);
-  }
-  yield* flushDirectory(change, walk.directory);
-  return { bytes: data.length, created: true, size, ...(size === data.length ? { sha256: yield* wait(sum) } : {}) };
-}
-
-/** Removes the file that could not be filled, unless another process has appended to it or taken its name. */
-function* undoCreate(change: Change, fd: number, name: string): Io<void> {
-  const { jail, walk } = change;
-  const made = yield* jail.sys.fstat(fd);
-  const now = yield* jail.handles.pin(walk.directory, name);
-  if (now === undefined) return;
-  try {
-    if (identity(now) === made.identity && made.size === 0) yield* jail.sys.unlink(below(walk.directory, name));
-  } finally {
-    release(now);
-  }
 }
 
 /**
@@ -216,35 +150,57 @@ function* openAgain(change: Change, old: Pinned): Io<number | undefined> {
 function* appendCopy(
   change: Change,
   old: Pinned,
-  { name, data, guard, found, whole }: Addition & { found: FoundBefore | undefined },
+  { found, ...addition }: Addition & { found: FoundBefore | undefined },
 ): Io<Written | "raced"> {
+  const { data } = addition;
   const content = Buffer.concat([yield* contentOf(change, old), data]);
+  if (found !== undefined && found.size + data.length !== content.length) return "raced";
+  return yield* writeWhole(change, addition, { content, old });
+}
+
+/** Makes the file anew, with one rename. @param old the file that goes @returns `raced`: another has got the name */
+function* writeWhole(
+  change: Change,
+  { name, data, guard, whole }: Addition,
+  { content, old }: { readonly content: Buffer; readonly old?: Pinned },
+): Io<Written | "raced"> {
   const size = content.length;
-  if (found !== undefined && found.size + data.length !== size) return "raced";
-  const addition = { offset: size - data.length, sha256: yield* wait(sha256Of(data)) };
-  const body = { load: () => content, length: size };
-  const write = { at: change, body, options: { parents: false }, addition };
-  const step = new WriteStep(write, ALONE, change.rules);
-  const { jail, walk, journal } = change;
-  const reached: Reached = { state: "found", object: old, real: realPath(change, name) };
-  step.ends[0].arrive({ jail, walk, found: reached }, journal);
+  const real = realPath(change, name);
+  const step = new WriteStep(
+    {
+      at: change,
+      body: { load: () => content, length: size },
+      options: { parents: false, ...(old === undefined ? { expected: "nothing" } : {}) },
+      addition: old && { offset: size - data.length, sha256: yield* wait(sha256Of(data)) },
+    },
+    ALONE,
+    change.rules,
+  );
+  const [end] = step.ends;
+  end.arrive(
+    change,
+    old === undefined ? { state: "missing", real, missing: [name] } : { state: "found", real, object: old },
+  );
   try {
     yield* step.stage(Math.max(0, (whole ?? size) - size));
-    // Another process may have replaced the file; the copy would lose its content.
     if (!(yield* isUnchanged(change, name, old))) return "raced";
     yield* finishWithReserve(makeNow(step, guard));
-    const { sha256 } = step.written;
-    return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };
+    return { ...step.written, bytes: data.length };
+  } catch (error) {
+    if (old === undefined && error instanceof FileAdapterError && error.code === "CONFLICT") return "raced";
+    throw error;
   } finally {
     yield* step.end();
+    end.drop();
   }
 }
 
-function* isUnchanged(change: Change, name: string, old: Pinned): Io<boolean> {
+/** Whether nobody else has replaced the file, whose content a copy would lose, or taken the name. */
+function* isUnchanged(change: Change, name: string, old: Pinned | undefined): Io<boolean> {
   const now = yield* change.jail.handles.pin(change.walk.directory, name);
-  if (now === undefined) return false;
+  if (now === undefined) return old === undefined;
   try {
-    return identity(now) === identity(old);
+    return old !== undefined && identity(now) === identity(old);
   } finally {
     release(now);
   }

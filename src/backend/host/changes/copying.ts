@@ -17,7 +17,7 @@ import type { Held } from "../../quota.js";
 import { reserve } from "../quota.js";
 import { type Change, giveDirectoryToOwner } from "../target.js";
 import { ContentCopy } from "./content-copy.js";
-import { giveToOwner, inheritRights } from "./rights.js";
+import { giveToOwner, inheritRights } from "./put.js";
 
 export interface Begun {
   readonly stage: Stage;

@@ -4,7 +4,6 @@ import type { Io } from "../../../core/io.js";
 import type { At, GroupEffect, RemoveOptions } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
-import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
 import { identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
@@ -138,8 +137,8 @@ export class End {
   readonly #rules: WriteRules;
   /** Others may have changed the place since the walk. */
   isStale = true;
-  #arrival: Arrival | undefined;
   #change: Change | undefined;
+  #found: Reached | undefined;
   #target: Target | undefined;
   #now: Pinned | undefined;
 
@@ -150,47 +149,48 @@ export class End {
   }
 
   get isOpen(): boolean {
-    return this.#arrival !== undefined;
+    return this.#change !== undefined;
   }
 
   /** Walks there, for a group. */
-  *open(enter: Enter, jail: Jail | undefined): Io<Jail> {
+  *open(enter: Enter, jailOfGroup: Jail | undefined): Io<Jail> {
     this.at.access.scope.checkpoint();
     this.close();
-    const arrival = yield* enter(this.at, this.way, jail);
+    const { jail, walk, found } = yield* enter(this.at, this.way, jailOfGroup);
     const journal = openedJournal(this.#rules);
-    this.arrive(arrival, journal, journal?.newId() ?? "");
-    return arrival.jail;
+    const id = journal?.newId() ?? "";
+    this.arrive({ jail, walk, rules: this.#rules, made: [], journal, id, ...this.at }, found);
+    return jail;
   }
 
-  /** @param id of the entry in the journal; absent: it gets one when it is noted */
-  arrive(arrival: Arrival, journal: JournalWriter | undefined, id?: string): void {
-    const { jail, walk } = arrival;
-    walk.settle();
-    this.#arrival = arrival;
-    this.#change = { jail, walk, rules: this.#rules, made: [], journal, id, ...this.at };
+  /** @param found by the walk of the change, which is closed with this */
+  arrive(change: Change, found: Reached): void {
+    change.walk.settle();
+    this.#change = change;
+    this.#found = found;
   }
 
   close(): void {
     this.drop();
-    this.#arrival?.walk.close();
-    this.#arrival = undefined;
+    this.#change?.walk.close();
     this.#change = undefined;
+    this.#found = undefined;
     this.#target = undefined;
   }
 
   get change(): Change {
-    if (this.#change === undefined) throw new TypeError("The place of a step is not open");
+    if (this.#change === undefined) throw notOpen();
     return this.#change;
   }
 
   get found(): Reached {
-    return this.#opened.found;
+    if (this.#found === undefined) throw notOpen();
+    return this.#found;
   }
 
   /** The real path as far as it is known. */
   get real(): readonly string[] {
-    return this.#opened.found.real;
+    return this.found.real;
   }
 
   get name(): string {
@@ -229,7 +229,7 @@ export class End {
 
   /** Directories on the way that are missing, as real paths. */
   get missing(): (readonly string[])[] {
-    const { found } = this.#opened;
+    const { found } = this;
     if (found.state !== "missing") return [];
     const above = found.real.length - found.missing.length;
     return found.missing.slice(1).map((_, index) => found.real.slice(0, above + index + 1));
@@ -237,19 +237,17 @@ export class End {
 
   /** Lock keys for which other writers of this place wait; those below a tree that itself gets another name wait too. */
   get keys(): LockRequest {
-    const { walk, found } = this.#opened;
+    const { found } = this;
+    const { walk } = this.change;
     const parent = this.#target === undefined && found.state === "missing" ? found.missing[0] : undefined;
     const exclusive = [nameKey(walk.directory, parent ?? this.name)];
     const isTree = found.state === "found" && !this.way.followLast && found.object.stat.isDirectory();
     if (isTree) exclusive.push(identity(found.object));
     return { shared: walk.identities(), exclusive };
   }
-
-  get #opened(): Arrival {
-    if (this.#arrival === undefined) throw new TypeError("The place of a step is not open");
-    return this.#arrival;
-  }
 }
+
+const notOpen = (): Error => new TypeError("The place of a step is not open");
 
 /** Lock keys of several places together. */
 export function together(requests: readonly LockRequest[]): LockRequest {

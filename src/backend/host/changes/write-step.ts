@@ -17,9 +17,8 @@ import { freedBy, NONE } from "../quota.js";
 import { type Change, checkFile, type WriteRules } from "../target.js";
 import { makeAlone } from "./alone.js";
 import { type Content, fill } from "./content.js";
-import { putInPlace } from "./put.js";
+import { PERMISSION_BITS, putInPlace, setRights } from "./put.js";
 import { isReported, plannedState, realPath, stateNow, stateOf } from "./report.js";
-import { PERMISSION_BITS, setRights } from "./rights.js";
 import { type Committed, End, type Ground, madePaths, type Plan, type Step } from "./step.js";
 
 /** A write of whole content. */
@@ -154,7 +153,7 @@ export class WriteStep implements Step {
     yield* this.#end.makeParents();
     const existed = this.#old !== undefined;
     // In a group, nothing is replaced that is not kept.
-    const isNew = this.#ground.isGroup && !existed;
+    const isNew = !existed && (this.#ground.isGroup || this.#write.options.expected === "nothing");
     const options = { parents: false, overwrite: !isNew, expected: isNew ? ("nothing" as const) : undefined };
     const ready = { path: file.path, isDirectory: false, in: { directory: file.stage.directory, name: file.name } };
     yield* putInPlace(change, ready, { name, guard, options, ground: this.#ground });
