@@ -22,20 +22,16 @@ export const freedBy = (stat: Stat | undefined): Amount =>
 
 /**
  * Reserves quota for a change, if the root has one.
- * @param old the entry that is replaced
  * @throws QUOTA_EXCEEDED
  */
-export function reserve({ rules, access }: Change, added: Amount, old?: Pinned): Held {
-  if (rules.usage === undefined) return NOTHING_HELD;
-  const freed = freedBy(old?.stat);
-  return rules.usage.reserve({ bytes: added.bytes - freed.bytes, files: added.files - freed.files }, access.place);
-}
+export const reserve = ({ rules, access }: Change, added: Amount): Held =>
+  rules.usage?.reserve(added, access.place) ?? NOTHING_HELD;
 
 /**
  * Refuses early a change that could not be made later.
  * @throws QUOTA_EXCEEDED
  */
-export const requireRoom = (change: Change, added: Amount, old?: Pinned): void => reserve(change, added, old).undo();
+export const requireRoom = (change: Change, added: Amount): void => reserve(change, added).undo();
 
 /** Makes a change for which quota is reserved. */
 export function* withReservation<T>(held: Held, work: Io<T>): Io<T> {

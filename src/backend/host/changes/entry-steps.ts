@@ -11,13 +11,14 @@ import type { Amount } from "../../quota.js";
 import { imageOf, type StepRecord } from "../group/intent.js";
 import { checkExpected, checkVersion, type Guard } from "../guard.js";
 import { newDirectory } from "../history/note.js";
+import type { Displaced } from "../history/to-trash.js";
 import { countTree, freedBy, NONE } from "../quota.js";
 import { type Change, makeOne, type WriteRules } from "../target.js";
 import { requireAllAllowed, requireEmpty } from "../tree-policy.js";
 import { makeAlone } from "./alone.js";
 import { purge } from "./removal.js";
 import { isReported, realPath, removalOf, stateOf } from "./report.js";
-import { type Committed, End, type Ground, madePaths, type Plan, type Step, type Taken, type TakenTo } from "./step.js";
+import { type Committed, End, type Ground, madePaths, type Plan, type Step, type Taken } from "./step.js";
 
 /** Removes an entry itself: a link rather than its target; a directory tree by one rename. */
 export class RemoveStep implements Step {
@@ -29,7 +30,7 @@ export class RemoveStep implements Step {
   readonly #options: RemoveOptions & Standing;
   #object: Pinned | undefined;
   #planned: EntryChange | undefined;
-  #to: TakenTo | undefined;
+  #to: Displaced | undefined;
   #taken: Taken = {};
 
   constructor(
@@ -74,7 +75,9 @@ export class RemoveStep implements Step {
   get record(): StepRecord {
     const { real } = this.#end;
     if (this.#object === undefined || this.#to === undefined) return {};
-    return { taken: { path: [...real], what: imageOf(this.#object.stat), ...this.#to } };
+    const { name: kept, isBinned } = this.#to;
+    const taken = { path: [...real], what: imageOf(this.#object.stat), kept };
+    return { taken: isBinned ? { ...taken, isBinned } : taken };
   }
 
   *commit(guard: Guard): Io<Committed> {
@@ -90,6 +93,7 @@ export class RemoveStep implements Step {
 
   *end(): Io<void> {
     const { hidden } = this.#taken;
+    this.#to?.stage.release();
     if (hidden !== undefined) yield* purge(this.#end.change, hidden);
   }
 

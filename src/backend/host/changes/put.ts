@@ -146,7 +146,9 @@ export function* swapIn(change: Change, { ready, name, old, guard, note }: Swap)
   yield* requireDeletable(change, old);
   access.beginGroup?.();
   const removal = removalOf(change, name, old.stat);
-  const displaced = yield* displace(change, removal);
+  // Its entry is another one than that of what takes its place.
+  const removing = { ...change, made: [], id: undefined };
+  const displaced = yield* displace(removing, removal, () => stageOf(change));
   const { stage, keeping, isBinned } = displaced;
   const coming = note();
   const places = { ready, path: below(walk.directory, name), hidden: below(stage.directory, displaced.name) };
@@ -160,10 +162,15 @@ export function* swapIn(change: Change, { ready, name, old, guard, note }: Swap)
     for (const noted of [keeping, coming]) if (noted !== undefined) yield* noted.undo();
     throw error;
   }
-  yield* report({ ...change, made: [], id: undefined }, removal, keeping);
+  yield* report(removing, removal, keeping);
   if (!isBinned) return displaced;
   stage.release();
   return undefined;
+}
+
+function* stageOf({ jail, walk }: Change): Io<Hidden> {
+  const stage = yield* jail.staging.open(walk.directory);
+  return { stage, name: jail.staging.newName(stage) };
 }
 
 interface Places {

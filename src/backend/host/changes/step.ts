@@ -14,6 +14,7 @@ import type { Amount } from "../../quota.js";
 import type { StepRecord } from "../group/intent.js";
 import type { Guard } from "../guard.js";
 import type { Keeping } from "../history/note.js";
+import type { Displaced } from "../history/to-trash.js";
 import type { Arrival, Way } from "../root.js";
 import {
   type Change,
@@ -84,9 +85,6 @@ export interface Doomed {
   readonly options: Pick<RemoveOptions, "recursive" | "permanent" | "discards">;
 }
 
-/** Where a removed entry lies until the end of a group: under a name in its folder, or in the trash. */
-export type TakenTo = Pick<NonNullable<StepRecord["taken"]>, "kept" | "isBinned">;
-
 /** An entry that has been removed. */
 export interface Taken {
   /** Out of sight, to be emptied. */
@@ -118,12 +116,12 @@ export interface Ground {
   /** Ends the use of a file. */
   discard(end: End, file: StagedFile, isPut: boolean): Io<void>;
   /**
-   * Refuses to remove what it could not keep, and chooses where it will lie. @returns `undefined`: that is decided as it goes
+   * Refuses to remove what it could not keep, and opens the place that it will have. @returns `undefined`: that is decided as it goes
    * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY, PERMISSION_DENIED
    */
-  placeFor(change: Change, doomed: Doomed): Io<TakenTo | undefined>;
+  placeFor(change: Change, doomed: Doomed): Io<Displaced | undefined>;
   /** Takes an entry out of its directory. This is the commit of its removal. @param to as chosen before */
-  take(change: Change, doomed: Doomed, to: TakenTo | undefined): Io<Taken>;
+  take(change: Change, doomed: Doomed, to: Displaced | undefined): Io<Taken>;
   /** Keeps a file until the end of the group. @returns its name there; `undefined`: it is not kept here */
   keepBefore(change: Change, name: string, old: Pinned): Io<string | undefined>;
   /** Gives a file a name on another mount, which a rename has refused. @throws `refusal` if that cannot be */

@@ -1,13 +1,11 @@
 // The ground of a group: its steps prepare and keep in the folder of the intent.
 
 import type { FileAdapterError } from "../../../core/errors/errors.js";
-import { conflict, ioError, notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
+import { conflict, notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
 import { type Sentence, tool } from "../../../core/errors/wording.js";
 import type { Io } from "../../../core/io.js";
-import type { Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, CREATE, identity, type NameIn, type Pinned, READ, release } from "../../../jail/handles.js";
-import { finishWithReserve } from "../../../jail/reserve.js";
-import { type FolderUse, TRASH } from "../../../jail/staging/folder.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
 import { moveBelow, whileMovable } from "../../../jail/staging/movable.js";
 import { NO_LINKS, renameNoReplace } from "../../../jail/staging/rename.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
@@ -15,11 +13,9 @@ import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import type { Filled } from "../changes/content.js";
 import { removalOf } from "../changes/report.js";
-import type { Doomed, End, Ground, Taken, TakenTo } from "../changes/step.js";
-import { describeKept, keepsFile, TO_TRASH } from "../history/keep.js";
-import { keepsNothing, noteChange } from "../history/note.js";
-import { requireDeletable, requireWritableTrash } from "../history/to-trash.js";
-import { putInTrash, unlessUnkeepable } from "../history/trash.js";
+import type { Doomed, End, Ground, Hidden, Taken } from "../changes/step.js";
+import { keepsFile } from "../history/keep.js";
+import { type Displaced, displace, requireDeletable, requireWritableTrash } from "../history/to-trash.js";
 import { copyBytes } from "../open.js";
 import { type Change, openedJournal, type WriteRules } from "../target.js";
 import { requireAllAllowed, requireEmpty } from "../tree-policy.js";
@@ -54,11 +50,10 @@ export class GroupGround implements Ground {
   }
 
   *create(): Io<StagedFile> {
-    const { jail, folder } = this.intent;
+    const { jail } = this.intent;
     const name = `after-${this.#staged++}`;
-    const path = below(folder, name);
-    const stage = { directory: folder, prefix: "", release() {} };
-    return { fd: yield* jail.sys.open(path, CREATE, 0o666), name, path, stage };
+    const path = this.intent.pathOf(name);
+    return { fd: yield* jail.sys.open(path, CREATE, 0o666), name, path, stage: this.#stage };
   }
 
   *complete(_: End, file: StagedFile): Io<void> {
@@ -73,33 +68,24 @@ export class GroupGround implements Ground {
     file.fd = -1;
   }
 
-  *placeFor(change: Change, { object }: Doomed): Io<TakenTo> {
+  *placeFor(change: Change, { object, name }: Doomed): Io<Displaced> {
     yield* requireDeletable(change, object);
-    const { jail, journal, id } = change;
-    const isKept = journal !== undefined && keepsDeleted(change) && id !== undefined;
-    const trash = isKept ? yield* unlessUnkeepable(jail.staging.heldFolder(TRASH, true)) : undefined;
-    if (!isKept || trash === undefined || trash === "unkeepable") return { kept: this.#newBefore() };
-    trash.release();
-    return { kept: journal.trashName(id), isBinned: true };
+    return yield* displace(change, removalOf(change, name, object.stat), () => this.#spare());
   }
 
-  *take(change: Change, doomed: Doomed, to: TakenTo | undefined): Io<Taken> {
-    const planned = removalOf(change, doomed.name, doomed.object.stat);
-    if (to?.isBinned !== true) {
-      const keeping = noteChange(change, planned, { kept: keepsNothing(keepsDeleted(change) ? "no_trash" : "off") });
-      const place = { directory: this.intent.folder, name: to?.kept ?? this.#newBefore() };
-      yield* takeTo(change, doomed, place);
-      return { keeping };
-    }
-    const trash = yield* change.jail.staging.heldFolder(TRASH, true);
-    if (trash === undefined) throw ioError(change.access.place, "ESTALE");
-    try {
-      const noted = noteChange(change, planned, { kept: TO_TRASH });
-      yield* takeTo(change, doomed, { directory: trash.directory, name: to.kept });
-      return { keeping: noted && { ...noted, done: () => describeInTrash(change, to.kept) } };
-    } finally {
-      trash.release();
-    }
+  *take(change: Change, doomed: Doomed, to: Displaced | undefined): Io<Taken> {
+    const { stage, name } = to ?? (yield* this.#spare());
+    yield* takeTo(change, doomed, { directory: stage.directory, name });
+    return { keeping: to?.keeping };
+  }
+
+  *#spare(): Io<Hidden> {
+    return { stage: this.#stage, name: this.#newBefore() };
+  }
+
+  /** The folder as a stage. */
+  get #stage(): Stage {
+    return { directory: this.intent.folder, prefix: "", release() {} };
   }
 
   /** Gives a file that is about to be replaced a second name in the intent, or copies it where that is not possible. */
@@ -134,16 +120,6 @@ export class GroupGround implements Ground {
 /** Only renames within one file system are atomic. @throws NOT_SUPPORTED */
 export function requireTopDevice({ jail, walk, access }: Change): void {
   if (walk.directory.stat.device !== jail.top.stat.device) throw notOnThisMount(access.place);
-}
-
-const keepsDeleted = ({ journal }: Change): boolean => journal?.mode === "on" && journal.trashMode !== "off";
-
-/** Looked at when the group is made: until then it may go back. */
-function* describeInTrash({ jail }: Change, name: string): Io<Kept> {
-  const describe = ({ directory }: FolderUse): Io<Kept> => describeKept(directory, { jail }, { name });
-  const trash = yield* quietly(finishWithReserve(putInTrash(jail, describe)));
-  trash?.release();
-  return trash?.result ?? keepsNothing("no_trash");
 }
 
 const changedMeanwhile = ({ access }: Change): FileAdapterError =>

@@ -36,29 +36,28 @@ export function* changeGroup(
   rules: WriteRules,
   changes: readonly GroupChange[],
 ): Io<readonly GroupEffect[]> {
-  const [first] = changes;
-  if (first === undefined) return [];
-  const { access } = first.kind === "move" ? first.from : first.at;
-  const ground = new GroupGround(rules);
-  const steps = changes.map((change) => stepOf(change, ground, rules));
-  try {
-    return yield* new Group(steps, { ground, enter, rules, access }).run();
-  } finally {
-    for (const step of steps) if (step.end !== undefined) yield* step.end();
-    steps.forEach(closeEnds);
-  }
+  return (yield* withGroup({ enter, rules, changes }, (group) => group.run())) ?? [];
 }
 
 /** Refuses what a group would refuse of changes that depend on no earlier one. */
 export function* checkGroup(enter: Enter, rules: WriteRules, changes: readonly GroupChange[]): Io<void> {
+  yield* withGroup({ enter, rules, changes }, (group) => group.check());
+}
+
+/** @returns `undefined` for no changes */
+function* withGroup<T>(
+  { enter, rules, changes }: Pick<GroupParts, "enter" | "rules"> & { readonly changes: readonly GroupChange[] },
+  work: (group: Group) => Io<T>,
+): Io<T | undefined> {
   const [first] = changes;
-  if (first === undefined) return;
+  if (first === undefined) return undefined;
   const { access } = first.kind === "move" ? first.from : first.at;
   const ground = new GroupGround(rules);
   const steps = changes.map((change) => stepOf(change, ground, rules));
   try {
-    yield* new Group(steps, { ground, enter, rules, access }).check();
+    return yield* work(new Group(steps, { ground, enter, rules, access }));
   } finally {
+    for (const step of steps) if (step.end !== undefined) yield* step.end();
     steps.forEach(closeEnds);
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Io } from "../../../core/io.js";
 import { release } from "../../../jail/handles.js";
-import { noteUnkept, report } from "../changes/report.js";
+import { report } from "../changes/report.js";
 import { type Committed, type Plan, placeOf, type Step } from "../changes/step.js";
 import { keepReplaced } from "../history/keep.js";
 import { dropNote, type Keeping } from "../history/note.js";
@@ -30,7 +30,7 @@ export class Member {
   /** Notes the change, with the content of the file that is replaced, which the intent keeps. */
   *note({ jail, folder }: Intent): Io<void> {
     const { change: planned, inode, notes } = this.plan;
-    if (planned === undefined || notes === "in commit" || this.#change.journal === undefined) return;
+    if (planned === undefined || notes === "in commit") return;
     const name = this.record.put?.before ?? this.record.moved?.before;
     const old = name === undefined ? undefined : yield* jail.handles.pin(folder, name);
     if (name !== undefined && old === undefined)
@@ -57,7 +57,6 @@ export class Member {
   *report(): Io<void> {
     const { change } = this.#committed ?? {};
     if (change === undefined) return yield* this.forget();
-    if (this.#change.journal === undefined && change.before !== null) noteUnkept(this.#change);
     yield* report(this.#change, change, this.#keeping);
   }
 }

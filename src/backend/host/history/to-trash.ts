@@ -19,7 +19,7 @@ import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
 import { COPY_BYTES, copyToTrash, describeKept, TO_TRASH } from "./keep.js";
 import { requireNoOtherRoot } from "./nested.js";
-import { beginNote, type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
+import { beginNote, idOf, type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
 import { isUnkeepable, putInTrash, unlessUnkeepable } from "./trash.js";
 
 /** Without those that give rights of the owner: the copy of somebody else's file is ours. */
@@ -184,7 +184,7 @@ export function* requireWritableTrash({ jail, journal }: Change): Io<void> {
   }
 }
 
-/** An entry that is about to be displaced by another one, as it was noted, and the place that it will have. */
+/** An entry that is about to go, as it was noted, and the place that it will have. */
 export interface Displaced {
   /** `undefined`: the root has no journal. */
   readonly keeping: Keeping | undefined;
@@ -194,25 +194,28 @@ export interface Displaced {
   readonly isBinned: boolean;
 }
 
-/** Notes that an entry goes, and opens the place it goes to: if this process dies, it is in the trash by then. */
-export function* displace(change: Change, planned: EntryChange): Io<Displaced> {
+/**
+ * Notes that an entry goes, and opens the place it goes to: if this process dies, it is in the trash by then.
+ * @param spare opens the place of what does not go to the trash @returns its stage, to be released
+ */
+export function* displace(
+  change: Change,
+  planned: EntryChange,
+  spare: () => Io<Pick<Displaced, "stage" | "name">>,
+): Io<Displaced> {
   const { jail, journal, walk } = change;
   const isOff = journal?.mode === "metadata" || journal?.trashMode === "off";
-  // Its entry is another one than that of what takes its place.
-  const removal = { ...change, made: [], id: undefined };
   if (journal !== undefined && !isOff && walk.directory.stat.device === jail.top.stat.device) {
-    const id = journal.newId();
-    const name = journal.trashName(id);
     const trash = yield* unlessUnkeepable(jail.staging.heldFolder(TRASH, true));
     if (trash !== undefined && trash !== "unkeepable") {
-      noteChange({ ...removal, id }, planned, { kept: TO_TRASH });
-      const undo = (): Io<void> => cancelEntry(journal, id);
-      const keeping = { id, done: () => describeKept(trash.directory, change, { name }), undo };
+      const name = journal.trashName(idOf(change, journal));
+      const noted = noteChange(change, planned, { kept: TO_TRASH });
+      const keeping = noted && { ...noted, done: () => describeKept(trash.directory, change, { name }) };
       return { keeping, stage: { ...trash, prefix: "" }, name, isBinned: true };
     }
   }
-  const stage = yield* jail.staging.open(walk.directory);
+  const place = yield* spare();
   if (journal === undefined) noteUnkept(change);
-  const keeping = noteChange(removal, planned, { kept: keepsNothing(isOff ? "off" : "no_trash") });
-  return { keeping, stage, name: jail.staging.newName(stage), isBinned: false };
+  const keeping = noteChange(change, planned, { kept: keepsNothing(isOff ? "off" : "no_trash") });
+  return { ...place, keeping, isBinned: false };
 }
