@@ -34,6 +34,8 @@ const mkdir = (path: string, options: Partial<WriteOptions> = {}) =>
 
 const run = async (backend: Backend, changes: readonly GroupChange[]) => backend.changeAll(changes);
 
+const OTHER = { content: "aaaaaaaa" };
+
 /** Changes that fail in every backend, on the entries of {@link makeGround}. */
 const failingChanges = (): readonly (readonly [string, GroupChange, unknown])[] => [
   ["a write below nothing", write("none/x", "x"), "PARENT_MISSING"],
@@ -48,7 +50,34 @@ const failingChanges = (): readonly (readonly [string, GroupChange, unknown])[] 
   ["a move onto a file", move("full/inner", "old"), "ALREADY_EXISTS"],
   ["a directory over a file", mkdir("old"), "EXISTS_NOT_DIRECTORY"],
   ["a directory below nothing", mkdir("none/x"), "PARENT_MISSING"],
+  ["a write with content expected where nothing is", write("absent", "x", { expected: OTHER }), "CONFLICT"],
+  ["a removal of a directory of which content is expected", remove("empty", { expected: OTHER }), "IS_A_DIRECTORY"],
+  ["a directory where nothing is expected", mkdir("empty", { expected: "nothing" }), "CONFLICT"],
+  ["a move below nothing", move("old", "none/x"), "PARENT_MISSING"],
+  ["a move into itself", move("full", "full/x"), "INVALID_INPUT"],
+  ["a move of a directory of which content is expected", move("full", "x", { expectedFrom: OTHER }), "IS_A_DIRECTORY"],
+  [
+    "a move into new directories, with another content expected",
+    move("old", "n/e/w", { parents: true, expectedFrom: OTHER }),
+    "CONFLICT",
+  ],
 ];
+
+/** Alone, by the method of its kind. */
+async function runAlone(backend: Backend, change: GroupChange): Promise<unknown> {
+  switch (change.kind) {
+    case "write":
+      return backend.write(change.at.path, change.body, change.options, change.at.access);
+    case "remove":
+      return backend.remove(change.at.path, change.options, change.at.access);
+    case "mkdir":
+      return backend.mkdir(change.at.path, change.options, change.at.access);
+    case "move":
+      return backend.move(change.from, change.to, change.options);
+    default:
+      return undefined;
+  }
+}
 
 export function groupSuite(scenario: Scenario): void {
   describe("a group", () => {
@@ -147,7 +176,31 @@ export function groupSuite(scenario: Scenario): void {
       }
     });
 
-    scenario("fails as the one change would alone", async ({ backend, files }) => {
+    scenario("fails as its change does alone, which makes nothing either", async ({ backend, files }) => {
+      await makeGround(files);
+      const before = await files.snapshot();
+      const messageOf = async (call: Promise<unknown>) => {
+        const error = await call.then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
+        return error instanceof FileAdapterError ? `${error.code}: ${error.message}` : `${error}`;
+      };
+      for (const [index, [title]] of failingChanges().entries()) {
+        // Alone, a removal of nothing finds that it is done.
+        if (title === "a removal of nothing") continue;
+        const told: string[] = [];
+        for (const runOne of [runAlone, (one: Backend, change: GroupChange) => run(one, [change])]) {
+          for (const [, change] of failingChanges().slice(index, index + 1)) {
+            told.push(await messageOf(runOne(backend, change)));
+            expect([title, await files.snapshot()]).toEqual([title, before]);
+          }
+        }
+        expect([title, told[0]]).toEqual([title, told[1]]);
+      }
+    });
+
+    scenario("names the place of the change that fails", async ({ backend, files }) => {
       await makeGround(files);
       await expectFailure(run(backend, [write("new", "x"), remove("none")]), notFound(placeOf("none")));
       await expectFailure(run(backend, [write("new", "x"), write("full", "x")]), isADirectory(placeOf("full")));
