@@ -51,6 +51,17 @@ export function concurrencySuite(scenario: Scenario): void {
       expect(await contents(files, paths)).toEqual(paths.map((path) => `content of ${path}`));
     });
 
+    scenario(
+      "writes of one file below the same missing parents: one creates it, the others replace it",
+      async ({ files }) => {
+        const results = await Promise.all(
+          numbers(10).map((index) => files.write("a/b/c", varyDelivery(`${index}`, index), { parents: true })),
+        );
+        expect(results.filter(({ created }) => created)).toHaveLength(1);
+        expect(numbers(10).map(String).includes(await files.text("a/b/c"))).toBe(true);
+      },
+    );
+
     scenario("mkdirs of one directory: one makes it", async ({ files }) => {
       const results = await Promise.all(numbers(10).map(() => files.mkdir("a/b", { parents: true })));
       expect(results.filter(({ created }) => created)).toHaveLength(1);

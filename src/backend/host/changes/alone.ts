@@ -1,5 +1,6 @@
 // Makes one step alone: without a record, since one rename is never half done.
 
+import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { Io } from "../../../core/io.js";
 import { runIo } from "../../../core/io.js";
 import { identity, type Pinned, READ_NEW } from "../../../jail/handles.js";
@@ -64,8 +65,22 @@ export function* makeAlone(step: Step): Io<Committed> {
   }
 }
 
+/** Codes of a name that others have taken, or of what they have put there. */
+const TAKEN: ReadonlySet<string> = new Set(["ALREADY_EXISTS", "CONFLICT"]);
+
 function* makeStaged(step: Step): Io<Committed> {
-  for (const end of step.ends) yield* end.makeParents();
+  const areMissing = step.ends.some(({ isBelowMissing }) => isBelowMissing);
+  try {
+    return yield* makeLocked(step);
+  } catch (error) {
+    // The lock was that of the first directory: once that was there, others could take the name. Now it is that of the name.
+    const isTaken = areMissing && error instanceof FileAdapterError && TAKEN.has(error.code);
+    if (!isTaken || step.ends.some(({ isBelowMissing }) => isBelowMissing)) throw error;
+    return yield* makeLocked(step);
+  }
+}
+
+function* makeLocked(step: Step): Io<Committed> {
   const { change } = placeOf(step);
   const { locks } = change.jail;
   const lock = yield* locks.hold(together(step.ends.map(({ keys }) => keys)));
@@ -83,6 +98,8 @@ export function* makeNow(step: Step, guard: Guard): Io<Committed> {
   const plan = yield* step.prepare();
   const held = reserve(change, plan.amount);
   try {
+    // Behind all that sees the plan: until then nothing has got a name.
+    for (const end of step.ends) yield* end.makeParents();
     const keeping = yield* keep(change, plan, name);
     const committed = yield* commitKept(step.commit(guard), keeping);
     held.keep();

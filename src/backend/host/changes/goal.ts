@@ -45,6 +45,8 @@ export class Goal {
   #how: "put" | "swap" | "same" = "put";
   /** New spelling of the name, where it is the one that the entry has. */
   #spelling: string | undefined;
+  /** Nothing may be replaced that was not there, and kept, before. */
+  #isStrict = false;
   #before: string | undefined;
   #planned: EntryChange | undefined;
   #inode: string | undefined;
@@ -76,6 +78,7 @@ export class Goal {
     const { change } = this.place;
     const { parents, name } = this.target;
     this.#spelling = undefined;
+    this.#isStrict = this.#ground.isGroup || parents.length > 0;
     const isRespelling = from !== undefined && parents.length === 0 && (yield* this.#respells(from, name));
     refuseInside(change, coming.identity);
     const old = isRespelling ? undefined : yield* this.place.current();
@@ -142,8 +145,7 @@ export class Goal {
       if (this.#how === "same") yield* sys.unlink(entry.path);
       else yield* sys.rename(entry.path, below(change.walk.directory, name));
     } else {
-      // In a group, nothing is replaced that is not kept.
-      const isNew = this.#ground.isGroup && !existed;
+      const isNew = this.#isStrict && !existed;
       const how = isNew ? ({ parents: false, overwrite: false, expected: "nothing" } as const) : this.#options;
       const ground = entry.copies || this.#ground.isGroup ? this.#ground : undefined;
       yield* putInPlace(change, entry, { name, guard, options: how, ground });

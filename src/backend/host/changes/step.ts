@@ -201,19 +201,25 @@ export class End {
     return this.#target;
   }
 
+  /** Directories above the target are still to be made. */
+  get isBelowMissing(): boolean {
+    return (this.#target?.parents.length ?? 0) > 0;
+  }
+
   /** Makes the missing directories of the target. */
   *makeParents(): Io<void> {
     const target = this.#target;
     if (target === undefined || target.parents.length === 0) return;
     yield* createParents(this.change, target.parents);
     this.#target = { ...target, parents: [] };
+    this.isStale = true;
   }
 
   /** What has the name now; released with the next look, or by {@link drop}. */
   *current(): Io<Pinned | undefined> {
     this.drop();
     const { found, change } = this;
-    const isInReach = this.#target === undefined ? found.state === "found" : this.#target.parents.length === 0;
+    const isInReach = this.#target === undefined ? found.state === "found" : !this.isBelowMissing;
     if (!isInReach) return undefined;
     if (!this.isStale) return found.state === "found" ? found.object : undefined;
     this.#now = yield* change.jail.handles.pin(change.walk.directory, this.name);
@@ -237,8 +243,8 @@ export class End {
   get keys(): LockRequest {
     const { found } = this;
     const { walk } = this.change;
-    const parent = this.#target === undefined && found.state === "missing" ? found.missing[0] : undefined;
-    const exclusive = [nameKey(walk.directory, parent ?? this.name)];
+    const missing = this.#target?.parents ?? (found.state === "missing" ? found.missing : []);
+    const exclusive = [nameKey(walk.directory, missing[0] ?? this.name)];
     const isTree = found.state === "found" && !this.way.followLast && found.object.stat.isDirectory();
     if (isTree) exclusive.push(identity(found.object));
     return { shared: walk.identities(), exclusive };

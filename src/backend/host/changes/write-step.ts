@@ -45,6 +45,8 @@ export class WriteStep implements Step {
   #placed: Stat | undefined;
   #stamp: string | undefined;
   #isPut = false;
+  /** Nothing may be replaced that was not there, and kept, before. */
+  #isStrict = false;
 
   constructor(write: Write, ground: Ground, rules: WriteRules) {
     this.#write = write;
@@ -101,6 +103,7 @@ export class WriteStep implements Step {
     checkVersion(change, old, options.version);
     yield* checkExpected(change, old, options.expected);
     this.#old = old?.stat;
+    this.#isStrict = this.#ground.isGroup || parents.length > 0 || options.expected === "nothing";
     this.#before = old && (yield* this.#ground.keepBefore(change, name, old));
     const placed = yield* this.#prepareFile(change, old);
     this.#placed = placed;
@@ -152,8 +155,7 @@ export class WriteStep implements Step {
     if (file === undefined) throw new TypeError("Content is staged before it is put in place");
     yield* this.#end.makeParents();
     const existed = this.#old !== undefined;
-    // In a group, nothing is replaced that is not kept.
-    const isNew = !existed && (this.#ground.isGroup || this.#write.options.expected === "nothing");
+    const isNew = !existed && this.#isStrict;
     const options = { parents: false, overwrite: !isNew, expected: isNew ? ("nothing" as const) : undefined };
     const ready = { path: file.path, isDirectory: false, in: { directory: file.stage.directory, name: file.name } };
     yield* putInPlace(change, ready, { name, guard, options, ground: this.#ground });
