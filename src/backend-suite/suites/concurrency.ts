@@ -58,7 +58,11 @@ export function concurrencySuite(scenario: Scenario): void {
           numbers(10).map((index) => files.write("a/b/c", varyDelivery(`${index}`, index), { parents: true })),
         );
         expect(results.filter(({ created }) => created)).toHaveLength(1);
-        expect(numbers(10).map(String).includes(await files.text("a/b/c"))).toBe(true);
+        expect(
+          numbers(10)
+            .map(String)
+            .includes(await files.text("a/b/c")),
+        ).toBe(true);
       },
     );
 
