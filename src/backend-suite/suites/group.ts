@@ -2,82 +2,16 @@
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict, isADirectory, notEmpty, notFound, parentMissing } from "../../core/errors/texts.js";
-import type { At, Backend, GroupChange, MoveOptions, WriteOptions } from "../../core/ports/backend.js";
+import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
 import type { EntryChange } from "../../core/ports/changes/change.js";
-import { type AccessOverrides, at, denial } from "../access.js";
+import { at, denial } from "../access.js";
 import { makeGround } from "../changes.js";
-import { bodyOf, codeOf, expectFailure, placeOf, streamSlowly } from "../files.js";
+import { codeOf, expectFailure, placeOf, streamSlowly } from "../files.js";
+import { failingChanges, mkdir, move, remove, runAlone, write } from "../group-changes.js";
 import { describe, expect } from "../runner.js";
 import type { Scenario } from "../scenario.js";
 
-const write = (path: string, content: string, options: Partial<WriteOptions> = {}, overrides?: AccessOverrides) =>
-  ({
-    kind: "write",
-    at: at(path, overrides),
-    body: bodyOf(content),
-    options: { parents: false, ...options },
-  }) satisfies GroupChange;
-
-const remove = (path: string, options: { recursive?: boolean; expected?: { content: string } } = {}) =>
-  ({ kind: "remove", at: at(path), options: { recursive: false, ...options } }) satisfies GroupChange;
-
-const move = (from: string, to: string, options: Partial<MoveOptions> = {}) =>
-  ({
-    kind: "move",
-    from: at(from),
-    to: at(to),
-    options: { parents: false, overwrite: false, ...options },
-  }) satisfies GroupChange;
-
-const mkdir = (path: string, options: Partial<WriteOptions> = {}) =>
-  ({ kind: "mkdir", at: at(path), options: { parents: false, ...options } }) satisfies GroupChange;
-
 const run = async (backend: Backend, changes: readonly GroupChange[]) => backend.changeAll(changes);
-
-const OTHER = { content: "aaaaaaaa" };
-
-/** Changes that fail in every backend, on the entries of {@link makeGround}. */
-const failingChanges = (): readonly (readonly [string, GroupChange, unknown])[] => [
-  ["a write below nothing", write("none/x", "x"), "PARENT_MISSING"],
-  ["a write below a file", write("old/x", "x", { parents: true }), "NOT_A_DIRECTORY"],
-  ["a write onto a directory", write("full", "x"), "IS_A_DIRECTORY"],
-  ["a write with another content expected", write("old", "x", { expected: { content: "aaaaaaaa" } }), "CONFLICT"],
-  ["a write where nothing is expected", write("old", "x", { expected: "nothing" }), "CONFLICT"],
-  ["a removal of nothing", remove("none"), "NOT_FOUND"],
-  ["a removal of a full directory", remove("full"), "NOT_EMPTY"],
-  ["a removal with another content expected", remove("old", { expected: { content: "aaaaaaaa" } }), "CONFLICT"],
-  ["a move of nothing", move("none", "x"), "NOT_FOUND"],
-  ["a move onto a file", move("full/inner", "old"), "ALREADY_EXISTS"],
-  ["a directory over a file", mkdir("old"), "EXISTS_NOT_DIRECTORY"],
-  ["a directory below nothing", mkdir("none/x"), "PARENT_MISSING"],
-  ["a write with content expected where nothing is", write("absent", "x", { expected: OTHER }), "CONFLICT"],
-  ["a removal of a directory of which content is expected", remove("empty", { expected: OTHER }), "IS_A_DIRECTORY"],
-  ["a directory where nothing is expected", mkdir("empty", { expected: "nothing" }), "CONFLICT"],
-  ["a move below nothing", move("old", "none/x"), "PARENT_MISSING"],
-  ["a move into itself", move("full", "full/x"), "INVALID_INPUT"],
-  ["a move of a directory of which content is expected", move("full", "x", { expectedFrom: OTHER }), "IS_A_DIRECTORY"],
-  [
-    "a move into new directories, with another content expected",
-    move("old", "n/e/w", { parents: true, expectedFrom: OTHER }),
-    "CONFLICT",
-  ],
-];
-
-/** Alone, by the method of its kind. */
-async function runAlone(backend: Backend, change: GroupChange): Promise<unknown> {
-  switch (change.kind) {
-    case "write":
-      return backend.write(change.at.path, change.body, change.options, change.at.access);
-    case "remove":
-      return backend.remove(change.at.path, change.options, change.at.access);
-    case "mkdir":
-      return backend.mkdir(change.at.path, change.options, change.at.access);
-    case "move":
-      return backend.move(change.from, change.to, change.options);
-    default:
-      return undefined;
-  }
-}
 
 export function groupSuite(scenario: Scenario): void {
   describe("a group", () => {
