@@ -1,6 +1,7 @@
-// Writes src/schema/types.ts from schemas/file/*.json. A test fails when the two differ.
+// Writes src/schema/types.ts from schemas/file/*.json and schemas/config.json. A test fails when they differ.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { compile } from "json-schema-to-typescript";
+import { configTypes } from "./config-types.mjs";
 
 const schemas = new URL("../schemas/file/", import.meta.url);
 const target = new URL("../src/schema/types.ts", import.meta.url);
@@ -25,7 +26,7 @@ export async function generateTypes() {
   const names = readdirSync(schemas)
     .map((file) => file.replace(/\.json$/, ""))
     .sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b));
-  const parts = ["// Generated from schemas/file/*.json by `npm run types`. Do not edit.\n"];
+  const parts = ["// Generated from schemas/file/*.json and schemas/config.json by `npm run types`. Do not edit.\n"];
   for (const name of names) {
     const { input, output } = JSON.parse(readFileSync(new URL(`${name}.json`, schemas), "utf8"));
     for (const [kind, schema] of [
@@ -46,6 +47,7 @@ export async function generateTypes() {
   const row = (kind) => names.map((name) => `  readonly "file:${name}": ${capital(name)}${kind};`).join("\n");
   parts.push(`/** Input of each operation. */\nexport interface FileInputs {\n${row("Input")}\n}\n`);
   parts.push(`/** Output of each operation. */\nexport interface FileOutputs {\n${row("Output")}\n}\n`);
+  parts.push(`${configTypes(JSON.parse(readFileSync(new URL("../config.json", schemas), "utf8")))}\n`);
   return parts.join("\n");
 }
 

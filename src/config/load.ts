@@ -9,7 +9,6 @@ import { escapeText } from "../core/errors/texts.js";
 import type { FileConfig } from "../core/file-config.js";
 import { packageFile } from "../core/package-files.js";
 import { fieldsOf } from "../core/unknown.js";
-import type { Draft } from "./checked-venue.js";
 import { checkValue, type JsonSchema } from "./checks/check-schema.js";
 import { checkCaps } from "./checks/relations.js";
 import { ConfigError } from "./errors.js";
@@ -17,7 +16,7 @@ import { duplicatesIn, type Located, locate, place, positionsOf } from "./lines.
 import { type FileParseOptions, parseFile } from "./parse-file.js";
 import type { VenueParseOptions } from "./parse-venue.js";
 import { parseVenue, parseVenues } from "./parse-venues.js";
-import type { VenueConfig } from "./types.js";
+import type { Draft, VenueConfig } from "./types.js";
 
 const require = createRequire(import.meta.url);
 

@@ -1,6 +1,6 @@
 // Parses and completes the `file` key of a configuration: roots and limits.
 
-import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
+import type { FileConfig, RootConfig } from "../core/file-config.js";
 import { fieldsOf, isObject } from "../core/unknown.js";
 import { isEncodingName } from "../ops/content/encoding.js";
 import { compileDeny } from "../path/deny.js";
@@ -8,7 +8,7 @@ import type { JsonSchema } from "./checks/check-schema.js";
 import { checkValue, type Place, placeBelow, quotedPath, type SchemaCheck } from "./checks/check-schema.js";
 import { checkDriveNames } from "./checks/drives.js";
 import { ConfigError } from "./errors.js";
-import type { HostRootInput } from "./types.js";
+import type { CheckedFile, CheckedRoot, HostRootInput } from "./types.js";
 
 /** Options for parsing the file adapter's part of a config. */
 export interface FileParseOptions {
@@ -24,23 +24,6 @@ const ROOT: JsonSchema = { $ref: "#/$defs/root" };
 /** Name of the default temp root, used if no root is configured. */
 export const DEFAULT_ROOT = "tmp";
 const TEMP_QUOTA = { bytes: 2 ** 30 };
-
-/** A root that passed schema validation. */
-interface CheckedRoot extends Omit<RootOptions, "durability"> {
-  readonly durability?: Durability;
-  readonly path?: string;
-  readonly temp?: true;
-  readonly prefix?: string;
-  readonly dlfs?: string;
-  readonly grep?: string;
-}
-
-/** The file adapter's part after schema validation; complete only if there were no problems. */
-export interface CheckedFile {
-  readonly roots: Readonly<Record<string, string | CheckedRoot>>;
-  readonly discloseHostPaths?: boolean;
-  readonly limits: ConfiguredLimits;
-}
 
 /** Checks and completes a file adapter's config outside a venue. @throws ConfigError */
 export function parseFile(document: JsonSchema, value: unknown, options: FileParseOptions): FileConfig {

@@ -1,7 +1,6 @@
 // Parses and completes the configuration of one venue.
 
 import { isObject } from "../core/unknown.js";
-import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
 import type { JsonSchema } from "./checks/check-schema.js";
 import { checkValue, type Place, placeBelow, quotedPath } from "./checks/check-schema.js";
 import { warnOfDrives } from "./checks/drives.js";
@@ -16,7 +15,7 @@ import {
   joinRoots,
   parseExtraRoots,
 } from "./parse-file.js";
-import type { AuthConfig, ProfileConfig, StorageConfig, VenueConfig } from "./types.js";
+import type { AuthConfig, CheckedVenue, DraftVenue, ProfileConfig, StorageConfig, VenueConfig } from "./types.js";
 import { normaliseBaseUrl, normaliseHost, normaliseOrigin } from "./web-url.js";
 
 /** Options for parsing a venue's config. */

@@ -2,13 +2,12 @@
 
 import { escapeText } from "../core/errors/texts.js";
 import { isObject } from "../core/unknown.js";
-import type { DraftVenue } from "./checked-venue.js";
 import type { JsonSchema } from "./checks/check-schema.js";
 import { checkValue, type Place, placeBelow, quotedPath, type SchemaCheck } from "./checks/check-schema.js";
 import { ConfigError } from "./errors.js";
 import { bareHost } from "./loopback.js";
 import { type ReadVenue, readVenue, type VenueParseOptions } from "./parse-venue.js";
-import type { VenueConfig } from "./types.js";
+import type { DraftVenue, VenueConfig } from "./types.js";
 
 /** `#/$defs/venues` without the schema of its items, since venues are checked one by one. */
 const SHELL: JsonSchema = {

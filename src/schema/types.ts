@@ -1,4 +1,4 @@
-// Generated from schemas/file/*.json by `npm run types`. Do not edit.
+// Generated from schemas/file/*.json and schemas/config.json by `npm run types`. Do not edit.
 
 export interface HashInput {
   /**
@@ -1420,4 +1420,670 @@ export interface FileOutputs {
   readonly "file:du": DuOutput;
   readonly "file:watch": WatchOutput;
   readonly "file:transfer": TransferOutput;
+}
+
+/** Configuration of a venue, as written by an embedder or in a file; every key has a default. */
+export interface VenueConfigInput {
+  /** Name of the venue, shown in its status and over MCP. */
+  readonly name?: string;
+  /** Address to listen on. Off loopback, auth.public.enabled must be set, and a proxy must add TLS. */
+  readonly hostname?: string;
+  /** Port to listen on; 0 takes any free port and reports it after start. */
+  readonly port?: number;
+  /** A Unix socket to listen on, in place of hostname and port. Counts as loopback. Default: none. */
+  readonly listen?: {
+    /** Path of the socket; made with mode 0600. */
+    readonly socket: string;
+  };
+  /** Public URL, if a proxy gives the venue another one. Default: derived from the listener. */
+  readonly baseUrl?: string;
+  /** Further names by which clients reach the venue. Addresses in an answer belong to that of the request. */
+  readonly hosts?: readonly string[];
+  /** Whether X-Forwarded-* headers say who calls, and by which address. Only behind a proxy that sets them. */
+  readonly trustProxy?: boolean;
+  /** Key of the venue's identity: a 32-byte Ed25519 seed. Default: a new key at every start. Not with seedFile. */
+  readonly seed?: string;
+  /** File that holds the seed; made with mode 0600 when it is absent. Not with seed. Default: none. */
+  readonly seedFile?: string;
+  /** The venue's DID. A did:key must be that of the seed. Default: the did:key of the key. */
+  readonly did?: string;
+  /** DID with authority over every root. Default: the venue's own DID. */
+  readonly operator?: string;
+  /** Folder for the local token, keys made by 'key new', the revocation list and drives; made with mode 0700 where something needs it. With venues: a folder named like each venue in it. false: none. Default: VENUE_FILES_STATE_DIR, else the first path of STATE_DIRECTORY, else venue-files in the user's state directory (XDG). */
+  readonly stateDir?: string | false;
+  /** Who may call. */
+  readonly auth?: {
+    /** Public access: what callers without credentials may do. */
+    readonly public?: {
+      /** Whether callers without credentials are served. Default on loopback: true; elsewhere it must be set. */
+      readonly enabled?: boolean;
+      /** What they, and all others, may do in roots without an owner. Default: reading; on loopback also everything else in temp roots. */
+      readonly caps?: readonly {
+        /** file://<root>/<path>; covers everything below. */
+        readonly with: string;
+        /** crud/read, crud/write, crud/delete, crud, exec/run or *. */
+        readonly can: string;
+      }[];
+    };
+    /** Whether serve makes a token for the operator, keeps it in stateDir and prints it. Default on loopback: true; elsewhere false. */
+    readonly localToken?: boolean;
+    /** Bearer tokens agreed on beforehand, for clients that cannot sign. */
+    readonly tokens?: readonly {
+      /** Name of the token, which is shown in its place; unique. */
+      readonly name: string;
+      /** Where the token is found; exactly one of env, file and sha256. */
+      readonly token: {
+        /** Environment variable that holds it. */
+        readonly env?: string;
+        /** File that holds it. */
+        readonly file?: string;
+        /** Its SHA-256, so that the token itself is nowhere here. */
+        readonly sha256?: string;
+      };
+      /** Whom the bearer is taken for; never the operator or the owner of a root. Default: a DID of the token's own, below the venue's. */
+      readonly did?: string;
+      /** What the bearer may do. */
+      readonly caps: readonly {
+        /** file://<root>/<path>; covers everything below. */
+        readonly with: string;
+        /** crud/read, crud/write, crud/delete, crud, exec/run or *. */
+        readonly can: string;
+      }[];
+    }[];
+    /** Capabilities of callers who sign, by their DID; they hold in roots with an owner too. */
+    readonly grants?: readonly {
+      /** Whom it is given to: a did:key, or the DID of a token of auth.tokens. */
+      readonly did: string;
+      /** file://<root>/<path>; covers everything below. */
+      readonly with: string;
+      /** crud/read, crud/write, crud/delete, crud, exec/run or *. */
+      readonly can: string;
+    }[];
+    /** How UCANs, the tokens by which owners pass rights on, are judged. */
+    readonly ucan?: {
+      /** Seconds from now that the end of a UCAN may be away at most; 366 days unless set, 100 years at most. */
+      readonly maxLifetime?: number;
+      /** Whether UCANs that state to have no end (exp: null) are taken; only revoking ends those. */
+      readonly allowNoExpiry?: boolean;
+      /** Whether UCANs of old Java venues, which state no version, are taken. */
+      readonly acceptUnversionedCovia?: boolean;
+      /** Revocation list, which must exist: one id of a token, or DID, a line; # begins a comment. What is added holds at once; what is gone stays in force until revoke --accept-list. Default: revocations in stateDir, if there is one. */
+      readonly revocations?: string;
+    };
+    /** Seconds by which the clock of who signed a token may be off. */
+    readonly clockSkew?: number;
+    /** Seconds an identity token may be valid at most. */
+    readonly maxIdentityLifetime?: number;
+    /** Whether an identity token without audience is accepted, for at most 300 seconds. Default on loopback: true; elsewhere false. */
+    readonly acceptUnboundIdentity?: boolean;
+  };
+  /** Origins whose pages may call; "*": any, which needs auth.public.caps where callers without credentials are served. */
+  readonly corsOrigins?: "*" | readonly string[];
+  /** Largest JSON request body. */
+  readonly maxRequestBytes?: number;
+  /** Most bytes of request bodies and answers held in memory at once; one caller gets a quarter. Default: 8 times maxRequestBytes, at least 268435456. */
+  readonly maxInFlightBytes?: number;
+  /** Largest content of an asset, also where it is written to a file. */
+  readonly maxContentSize?: number;
+  /** Requests of one caller; over it they get 429. false: no limit. Default on loopback: false; elsewhere 100 a second. */
+  readonly rateLimit?: false | {
+    /** Requests a second in the long run. */
+    readonly perSecond?: number;
+    /** Requests at once after a pause. */
+    readonly burst?: number;
+  };
+  /** Roots and drives as folders that can be mounted, at /dav/ and /dlfs/. Default on loopback: true; elsewhere false. */
+  readonly webdav?: boolean | {
+    /** Whether it is on. */
+    readonly enabled?: boolean;
+    /** Whether callers without credentials are served, as far as auth.public goes. false: they are asked for a password. */
+    readonly anonymous?: boolean;
+    /** Longest time of a lock; without a refresh it ends then. */
+    readonly lockSeconds?: number;
+    /** Most locks at once; one caller gets at most 1000. */
+    readonly maxLocks?: number;
+  };
+  /** Where the content of assets is kept. */
+  readonly storage?: {
+    /** memory: until the venue stops. file: below storage.path. */
+    readonly content?: "memory" | "file";
+    /** Folder for the content; only with content "file", which needs it. Default: none. */
+    readonly path?: string;
+  };
+  /** Assets: metadata with an id, and their content. */
+  readonly assets?: {
+    /** Most bytes of all assets together. */
+    readonly maxTotalBytes?: number;
+    /** Who may register and upload. Default on loopback: public; elsewhere operator. */
+    readonly write?: "public" | "operator";
+  };
+  /** Jobs (runs of operations) are kept in memory. */
+  readonly jobs?: {
+    /** How long an invoke request waits for its job to finish. Below 5000: clients give up then. */
+    readonly inlineWaitMs?: number;
+    /** How long an invoke request with wait: true, or an MCP tool call, waits for its job to finish. */
+    readonly maxWaitMs?: number;
+    /** Most finished jobs kept; the oldest go first. */
+    readonly max?: number;
+    /** Most bytes of finished jobs kept; the oldest go first. */
+    readonly maxBytes?: number;
+    /** How long a finished job is kept. */
+    readonly ttlMs?: number;
+  };
+  /** The MCP endpoint; false switches it off. */
+  readonly mcp?: false | {
+    /** Most bytes of a read that passes no maxBytes. At most mcp.maxReadBytes. */
+    readonly defaultReadBytes?: number;
+    /** Most lines of a text read that asks for no range. */
+    readonly defaultReadLines?: number;
+    /** Most bytes of any read over MCP. At most file.limits.maxReadBytes. */
+    readonly maxReadBytes?: number;
+    /** Which file operations are offered: the 14 that agents use all day, or all of them. */
+    readonly tools?: "default" | "full";
+    /** What the server says of itself. Default: the venue's name and the version of this package. */
+    readonly serverInfo?: {
+      /** Name for programs. Default: the venue's name. */
+      readonly name?: string;
+      /** Name for people. Default: none. */
+      readonly title?: string;
+      /** Version. Default: that of this package. */
+      readonly version?: string;
+    };
+    /** Adapters whose operations are tools. Default: file, and every adapter that an embedder registers. */
+    readonly includeAdapters?: readonly string[];
+    /** Only operations whose catalogue path starts with one of these are tools. */
+    readonly includePathPrefixes?: readonly string[];
+  };
+  /** Record of every call. */
+  readonly audit?: {
+    /** File that gets one JSON line a call. Default: no audit. */
+    readonly file?: string;
+    /** Size at which the file is put aside and a new one begun. */
+    readonly maxBytes?: number;
+    /** Old files kept, beside the current one. */
+    readonly keep?: number;
+  };
+  /** Structured log. */
+  readonly log?: {
+    /** Least important lines that are written. */
+    readonly level?: "debug" | "info" | "warn" | "error" | "silent";
+    /** File for the lines. Default: standard error. */
+    readonly file?: string;
+  };
+  /** Who may read /metrics; false: nobody. /healthz answers everybody, with one word. */
+  readonly metrics?: "operator" | "public" | false;
+  /** The web page at /workspace/, where people see files, changes and rights. Default on loopback: true; elsewhere false. */
+  readonly workspace?: boolean | {
+    /** Whether browsers keep unsaved text, so that it outlasts a closed tab; false: in memory only. */
+    readonly drafts?: boolean;
+  };
+  /** Tool sets of other systems, each on one root, by the names of their adapters. */
+  readonly profiles?: Readonly<Record<string, ProfileConfigInput>>;
+  /** Drives: trees of each caller's own, signed with a key of its own. For roots with dlfs and the operations dlfs:*. */
+  readonly drives?: {
+    /** Where drives are kept; memory: until the venue stops. A path or s3, one of them, needs seed or seedFile. Default: drives in stateDir where one of these is set, else memory. */
+    readonly store?: "memory" | {
+      /** Folder for the drives, on a disk of this machine; made with mode 0700. Default: none. */
+      readonly path?: string;
+      /** Object storage, which any number of venues share. Credentials come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. Default: none. */
+      readonly s3?: {
+        /** Name of the bucket, which must exist. */
+        readonly bucket: string;
+        /** What the names of all objects begin with, and a slash. Default: nothing. */
+        readonly prefix?: string;
+        /** Where a server other than AWS answers. Default: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, else AWS. */
+        readonly endpoint?: string;
+        /** Region of the bucket. Default: AWS_REGION or AWS_DEFAULT_REGION, else us-east-1. */
+        readonly region?: string;
+      };
+    };
+    /** How long a read may go without asking the store whether another process has changed a drive. */
+    readonly staleMs?: number;
+    /** Check the hash of everything that is read from the store. */
+    readonly verifyReads?: boolean;
+    /** Let callers have the key that signs their own drives, by drive:export-key. */
+    readonly allowKeyExport?: boolean;
+    /** How much the log of each owner's drives keeps, from which changes are undone; the oldest goes first. */
+    readonly journalQuota?: {
+      /** Most bytes of replaced and deleted content that only the log needs. */
+      readonly bytes?: number;
+      /** Most entries. */
+      readonly entries?: number;
+      /** Days that entries and content are kept at most. */
+      readonly days?: number;
+    };
+    /** What drives may grow to. */
+    readonly limits?: {
+      /** Most names in a path. */
+      readonly maxPathDepth?: number;
+      /** Most bytes of one file; what one write may bring is limited besides. */
+      readonly maxFileBytes?: number;
+      /** Most bytes of all files in the drives of one owner. */
+      readonly maxDriveBytes?: number;
+      /** Most entries of one directory; what was deleted counts. */
+      readonly maxEntries?: number;
+      /** Most bytes of what is imported at once. */
+      readonly maxImportBytes?: number;
+      /** Most cells of what is imported at once. */
+      readonly maxImportCells?: number;
+      /** Most bytes of all files of what is imported at once. */
+      readonly maxImportLogicalBytes?: number;
+      /** Most entries of what is imported at once. */
+      readonly maxImportEntries?: number;
+    };
+  };
+  readonly file?: FileConfigInput;
+}
+
+/** Configuration of the file adapter, as written by an embedder; every key has a default. */
+export interface FileConfigInput {
+  /** Directories that are served, by name. Default: one temp root named tmp. */
+  readonly roots?: Readonly<Record<string, string | RootConfigInput>>;
+  /** Whether file:roots shows host paths. Default: true in the library, on stdio and on loopback, else false. */
+  readonly discloseHostPaths?: boolean;
+  /** Limits of one operation, whatever the surface. */
+  readonly limits?: {
+    /** Most bytes one read returns. */
+    readonly maxReadBytes?: number;
+    /** Most bytes of content, value or bytes in one write or append. */
+    readonly maxWriteBytes?: number;
+    /** Most bytes of one file that is uploaded to /api/v1/files. */
+    readonly maxUploadBytes?: number;
+    /** Longest run of one operation. Of a download or upload: longest time without 64 KiB of progress. */
+    readonly timeoutMs?: number;
+    /** Operations running at once; further calls wait, and callers take turns. Beside other callers one gets three quarters of them. */
+    readonly maxConcurrent?: number;
+  };
+}
+
+/** A profile, as written in a config. */
+export interface ProfileConfigInput {
+  /** Which one. */
+  readonly profile: "jettson" | "everruns";
+  /** Root that its tools are bound to. */
+  readonly root: string;
+  /** Directory of the root that is all the tools see; made by the first write. Default: the whole root. */
+  readonly prefix?: string;
+  /** What shown paths begin with; null: nothing. Only for everruns. Default: /workspace. */
+  readonly alias?: string | null;
+  /** Which of its variants. Only for everruns. Default: strict. */
+  readonly variant?: "strict";
+  /** What becomes of an edit of a file that has changed. Only for everruns. Default: reject. */
+  readonly onStale?: "reject";
+  /** Whether the directory is cloned before each command, so that everything a command changes can be undone: up to 20,000 files where blocks can be shared, else 2,000 files of 64 MB. Needs a shell, and a root with a journal. Default: false. */
+  readonly snapshot?: boolean;
+  /** Its shell tool, and where commands run. Default: there is none. */
+  readonly shell?: {
+    /** What keeps commands in: auto is bwrap where it works, else none; just-bash is a shell without programs of the host. */
+    readonly driver?: "auto" | "bwrap" | "just-bash" | "none";
+    /** Whether commands reach the network, but not loopback of the host; by pasta or slirp4netns. */
+    readonly network?: boolean;
+    /** User that commands run as where the venue runs as root. Default: the owner of the root directory. */
+    readonly uid?: number;
+    /** Group that commands run as where the venue runs as root. Default: the group of the root directory. */
+    readonly gid?: number;
+    /** Folders of the host that commands may read, such as a toolchain. */
+    readonly extraMounts?: readonly {
+      /** The folder. */
+      readonly path: string;
+      /** Where commands see it. Default: the same path. */
+      readonly at?: string;
+    }[];
+    /** Size of the temp directory of a command. */
+    readonly scratchBytes?: number;
+    /** What one command may use. */
+    readonly limits?: {
+      /** Processes of one command; before Linux 5.14, of the user that commands run as. */
+      readonly nproc?: number;
+      /** Bytes of one file that it writes. */
+      readonly fsize?: number;
+      /** Bytes of memory of one process; of all of a run where it has a control group. */
+      readonly data?: number;
+      /** Descriptors of one process. */
+      readonly nofile?: number;
+      /** Bytes of a core dump. */
+      readonly core?: number;
+    };
+    /** Run commands as plain processes of the host, with all that the venue may do. For development only. */
+    readonly unsafe?: boolean;
+  };
+}
+
+/** A host directory, as written in a config. */
+export interface HostRootInput {
+  /** Host directory; must exist. */
+  readonly path: string;
+  /** Refuse write, append, mkdir and delete. */
+  readonly readOnly?: boolean;
+  /** Note about the root, returned by file:roots. Default: none. */
+  readonly description?: string;
+  /** flush: a write is on the disk before it is answered; none: after a power failure what was written last may be missing or damaged. Default: flush for host roots, none for temp roots. */
+  readonly durability?: "flush" | "none";
+  /** Walk into directories that are on another device. */
+  readonly crossDevice?: boolean;
+  /** Append in place to a file that has several hard links. */
+  readonly hardLinks?: boolean;
+  /** Where small calls run; auto: in the thread pool on network file systems and FUSE, else synchronous. */
+  readonly io?: "auto" | "sync" | "pool";
+  /** Most bytes one read in this root returns. Default: file.limits.maxReadBytes. */
+  readonly maxReadBytes?: number;
+  /** What the files in it may take together. Default: 1 GiB for temp roots, no limit for host roots. Drives have drives.limits. */
+  readonly quota?: {
+    /** Most bytes of all files, as long as they say they are. Default: no limit. */
+    readonly bytes?: number;
+    /** Most files; directories and links do not count. Default: no limit. */
+    readonly files?: number;
+  };
+  /** on: every change is recorded in stateDir with what was there before, so that it can be undone; metadata: without content; off: not at all. Default: on for writable host roots of serve, mcp, acp and call, else off. */
+  readonly journal?: "off" | "metadata" | "on";
+  /** How much the journal keeps; the oldest of whoever keeps most goes first. */
+  readonly journalQuota?: {
+    /** Most bytes of replaced and deleted content. */
+    readonly bytes?: number;
+    /** Most entries. */
+    readonly entries?: number;
+    /** Days that entries and content are kept at most. */
+    readonly days?: number;
+  };
+  /** Where journal is on: auto moves what is deleted to .venue-files/trash in the root, and deletes for good what cannot be kept; required refuses to delete that; off deletes for good. */
+  readonly trash?: "auto" | "required" | "off";
+  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. "@secrets" stands for .env, .env.* (but .env.example, .sample, .template, .dist), *.pem, *.key, id_rsa*, id_ed25519*, .netrc, .npmrc, .git-credentials, .aws and .ssh; "@git" for .git; "@clients" for settings, hooks, servers, plugins and commands of agents and MCP clients (.mcp.json, .cursor/mcp.json, .claude/hooks and others); "@instructions" for texts that tell agents how to work (AGENTS.md, .cursor/rules and others). No list is complete. */
+  readonly deny?: readonly string[];
+  /** Globs, as in deny, of what callers may read but not change. "@git" stands for the base name .git, file or folder, at any depth, with all below; "@clients" for what agents and MCP clients start and are allowed; "@instructions" and "@secrets" as in deny. Folders that hold some of it cannot be deleted or moved. */
+  readonly protect?: readonly string[];
+  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. Default: none. */
+  readonly approve?: {
+    /** What has to be allowed. overwrite is any replacing or shortening of content by write, copy, move, patch, restore, undo, PUT or WebDAV; changes by file:edit and file:append are edit. */
+    readonly for: readonly ("delete" | "overwrite" | "edit" | "move" | "create" | "exec" | "all")[];
+    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. What is not known counts as more. Default: everything. */
+    readonly over?: {
+      /** Most entries of one call that need no approval. Default: no limit. */
+      readonly entries?: number;
+      /** Most bytes of one call that need no approval. Default: no limit. */
+      readonly bytes?: number;
+    };
+    /** How long a request waits for a decision, and how long an approval can be used. */
+    readonly minutes?: number;
+    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. Default: true where the client starts venue-files itself (mcp on standard input and output, ACP), else false. */
+    readonly elicit?: boolean;
+  };
+  /** How text in it is written: utf-8 (and UTF-16 where a byte order mark says so), utf-16le, latin1, windows-1252, shift_jis, … Taken at its word: nothing is guessed. */
+  readonly encoding?: string;
+  /** What file:grep searches with. Both say the same: one engine of its own, in linear time, and no other program. */
+  readonly grep?: "auto" | "re2js";
+  /** DID of whoever may do everything in it and signs the UCANs for it; public access ends there. Default: the operator, and public access stays. */
+  readonly owner?: string;
+}
+
+/** A temp root, as written in a config. */
+export interface TempRootInput {
+  /** A fresh private directory, removed when the venue stops. */
+  readonly temp: true;
+  /** Name prefix of the temp directory. Default: covia-<name>-. */
+  readonly prefix?: string;
+  /** Refuse write, append, mkdir and delete. */
+  readonly readOnly?: boolean;
+  /** Note about the root, returned by file:roots. Default: none. */
+  readonly description?: string;
+  /** flush: a write is on the disk before it is answered; none: after a power failure what was written last may be missing or damaged. Default: flush for host roots, none for temp roots. */
+  readonly durability?: "flush" | "none";
+  /** Walk into directories that are on another device. */
+  readonly crossDevice?: boolean;
+  /** Append in place to a file that has several hard links. */
+  readonly hardLinks?: boolean;
+  /** Where small calls run; auto: in the thread pool on network file systems and FUSE, else synchronous. */
+  readonly io?: "auto" | "sync" | "pool";
+  /** Most bytes one read in this root returns. Default: file.limits.maxReadBytes. */
+  readonly maxReadBytes?: number;
+  /** What the files in it may take together. Default: 1 GiB for temp roots, no limit for host roots. Drives have drives.limits. */
+  readonly quota?: {
+    /** Most bytes of all files, as long as they say they are. Default: no limit. */
+    readonly bytes?: number;
+    /** Most files; directories and links do not count. Default: no limit. */
+    readonly files?: number;
+  };
+  /** on: every change is recorded in stateDir with what was there before, so that it can be undone; metadata: without content; off: not at all. Default: on for writable host roots of serve, mcp, acp and call, else off. */
+  readonly journal?: "off" | "metadata" | "on";
+  /** How much the journal keeps; the oldest of whoever keeps most goes first. */
+  readonly journalQuota?: {
+    /** Most bytes of replaced and deleted content. */
+    readonly bytes?: number;
+    /** Most entries. */
+    readonly entries?: number;
+    /** Days that entries and content are kept at most. */
+    readonly days?: number;
+  };
+  /** Where journal is on: auto moves what is deleted to .venue-files/trash in the root, and deletes for good what cannot be kept; required refuses to delete that; off deletes for good. */
+  readonly trash?: "auto" | "required" | "off";
+  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. "@secrets" stands for .env, .env.* (but .env.example, .sample, .template, .dist), *.pem, *.key, id_rsa*, id_ed25519*, .netrc, .npmrc, .git-credentials, .aws and .ssh; "@git" for .git; "@clients" for settings, hooks, servers, plugins and commands of agents and MCP clients (.mcp.json, .cursor/mcp.json, .claude/hooks and others); "@instructions" for texts that tell agents how to work (AGENTS.md, .cursor/rules and others). No list is complete. */
+  readonly deny?: readonly string[];
+  /** Globs, as in deny, of what callers may read but not change. "@git" stands for the base name .git, file or folder, at any depth, with all below; "@clients" for what agents and MCP clients start and are allowed; "@instructions" and "@secrets" as in deny. Folders that hold some of it cannot be deleted or moved. */
+  readonly protect?: readonly string[];
+  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. Default: none. */
+  readonly approve?: {
+    /** What has to be allowed. overwrite is any replacing or shortening of content by write, copy, move, patch, restore, undo, PUT or WebDAV; changes by file:edit and file:append are edit. */
+    readonly for: readonly ("delete" | "overwrite" | "edit" | "move" | "create" | "exec" | "all")[];
+    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. What is not known counts as more. Default: everything. */
+    readonly over?: {
+      /** Most entries of one call that need no approval. Default: no limit. */
+      readonly entries?: number;
+      /** Most bytes of one call that need no approval. Default: no limit. */
+      readonly bytes?: number;
+    };
+    /** How long a request waits for a decision, and how long an approval can be used. */
+    readonly minutes?: number;
+    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. Default: true where the client starts venue-files itself (mcp on standard input and output, ACP), else false. */
+    readonly elicit?: boolean;
+  };
+  /** How text in it is written: utf-8 (and UTF-16 where a byte order mark says so), utf-16le, latin1, windows-1252, shift_jis, … Taken at its word: nothing is guessed. */
+  readonly encoding?: string;
+  /** What file:grep searches with. Both say the same: one engine of its own, in linear time, and no other program. */
+  readonly grep?: "auto" | "re2js";
+  /** DID of whoever may do everything in it and signs the UCANs for it; public access ends there. Default: the operator, and public access stays. */
+  readonly owner?: string;
+}
+
+/** A drive root (each caller has its own drive), as written in a config. */
+export interface DriveRootInput {
+  /** Name of a drive: each caller who says who it is gets its own. */
+  readonly dlfs: string;
+  /** Refuse write, append, mkdir and delete. */
+  readonly readOnly?: boolean;
+  /** Note about the root, returned by file:roots. Default: none. */
+  readonly description?: string;
+  /** Most bytes one read in this root returns. Default: file.limits.maxReadBytes. */
+  readonly maxReadBytes?: number;
+  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. "@secrets" stands for .env, .env.* (but .env.example, .sample, .template, .dist), *.pem, *.key, id_rsa*, id_ed25519*, .netrc, .npmrc, .git-credentials, .aws and .ssh; "@git" for .git; "@clients" for settings, hooks, servers, plugins and commands of agents and MCP clients (.mcp.json, .cursor/mcp.json, .claude/hooks and others); "@instructions" for texts that tell agents how to work (AGENTS.md, .cursor/rules and others). No list is complete. */
+  readonly deny?: readonly string[];
+  /** Globs, as in deny, of what callers may read but not change. "@git" stands for the base name .git, file or folder, at any depth, with all below; "@clients" for what agents and MCP clients start and are allowed; "@instructions" and "@secrets" as in deny. Folders that hold some of it cannot be deleted or moved. */
+  readonly protect?: readonly string[];
+  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. Default: none. */
+  readonly approve?: {
+    /** What has to be allowed. overwrite is any replacing or shortening of content by write, copy, move, patch, restore, undo, PUT or WebDAV; changes by file:edit and file:append are edit. */
+    readonly for: readonly ("delete" | "overwrite" | "edit" | "move" | "create" | "exec" | "all")[];
+    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. What is not known counts as more. Default: everything. */
+    readonly over?: {
+      /** Most entries of one call that need no approval. Default: no limit. */
+      readonly entries?: number;
+      /** Most bytes of one call that need no approval. Default: no limit. */
+      readonly bytes?: number;
+    };
+    /** How long a request waits for a decision, and how long an approval can be used. */
+    readonly minutes?: number;
+    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. Default: true where the client starts venue-files itself (mcp on standard input and output, ACP), else false. */
+    readonly elicit?: boolean;
+  };
+  /** How text in it is written: utf-8 (and UTF-16 where a byte order mark says so), utf-16le, latin1, windows-1252, shift_jis, … Taken at its word: nothing is guessed. */
+  readonly encoding?: string;
+  /** What file:grep searches with. Both say the same: one engine of its own, in linear time, and no other program. */
+  readonly grep?: "auto" | "re2js";
+}
+
+export type RootConfigInput = HostRootInput | TempRootInput | DriveRootInput;
+
+/** Configuration of a venue, checked and complete, but for its roots. */
+export interface VenueConfigChecked {
+  readonly name: string;
+  readonly hostname: string;
+  readonly port: number;
+  readonly listen?: {
+    readonly socket: string;
+  };
+  readonly baseUrl?: string;
+  readonly hosts: readonly string[];
+  readonly trustProxy: boolean;
+  readonly seed?: string;
+  readonly seedFile?: string;
+  readonly did?: string;
+  readonly operator?: string;
+  readonly stateDir?: string | false;
+  readonly auth: {
+    readonly public: {
+      readonly enabled?: boolean;
+      readonly caps?: readonly {
+        readonly with: string;
+        readonly can: string;
+      }[];
+    };
+    readonly localToken?: boolean;
+    readonly tokens: readonly {
+      readonly name: string;
+      readonly token: {
+        readonly env?: string;
+        readonly file?: string;
+        readonly sha256?: string;
+      };
+      readonly did?: string;
+      readonly caps: readonly {
+        readonly with: string;
+        readonly can: string;
+      }[];
+    }[];
+    readonly grants: readonly {
+      readonly did: string;
+      readonly with: string;
+      readonly can: string;
+    }[];
+    readonly ucan: {
+      readonly maxLifetime: number;
+      readonly allowNoExpiry: boolean;
+      readonly acceptUnversionedCovia: boolean;
+      readonly revocations?: string;
+    };
+    readonly clockSkew: number;
+    readonly maxIdentityLifetime: number;
+    readonly acceptUnboundIdentity?: boolean;
+  };
+  readonly corsOrigins: "*" | readonly string[];
+  readonly maxRequestBytes: number;
+  readonly maxInFlightBytes?: number;
+  readonly maxContentSize: number;
+  readonly rateLimit?: false | {
+    readonly perSecond: number;
+    readonly burst: number;
+  };
+  readonly webdav?: boolean | {
+    readonly enabled: boolean;
+    readonly anonymous: boolean;
+    readonly lockSeconds: number;
+    readonly maxLocks: number;
+  };
+  readonly storage: {
+    readonly content: "memory" | "file";
+    readonly path?: string;
+  };
+  readonly assets: {
+    readonly maxTotalBytes: number;
+    readonly write?: "public" | "operator";
+  };
+  readonly jobs: {
+    readonly inlineWaitMs: number;
+    readonly maxWaitMs: number;
+    readonly max: number;
+    readonly maxBytes: number;
+    readonly ttlMs: number;
+  };
+  readonly mcp: false | {
+    readonly defaultReadBytes: number;
+    readonly defaultReadLines: number;
+    readonly maxReadBytes: number;
+    readonly tools: "default" | "full";
+    readonly serverInfo?: {
+      readonly name?: string;
+      readonly title?: string;
+      readonly version?: string;
+    };
+    readonly includeAdapters?: readonly string[];
+    readonly includePathPrefixes: readonly string[];
+  };
+  readonly audit: {
+    readonly file?: string;
+    readonly maxBytes: number;
+    readonly keep: number;
+  };
+  readonly log: {
+    readonly level: "debug" | "info" | "warn" | "error" | "silent";
+    readonly file?: string;
+  };
+  readonly metrics: "operator" | "public" | false;
+  readonly workspace?: boolean | {
+    readonly drafts: boolean;
+  };
+  readonly profiles: Readonly<Record<string, {
+    readonly profile: "jettson" | "everruns";
+    readonly root: string;
+    readonly prefix?: string;
+    readonly alias?: string | null;
+    readonly variant?: "strict";
+    readonly onStale?: "reject";
+    readonly snapshot?: boolean;
+    readonly shell?: {
+      readonly driver: "auto" | "bwrap" | "just-bash" | "none";
+      readonly network: boolean;
+      readonly uid?: number;
+      readonly gid?: number;
+      readonly extraMounts: readonly {
+        readonly path: string;
+        readonly at?: string;
+      }[];
+      readonly scratchBytes: number;
+      readonly limits: {
+        readonly nproc: number;
+        readonly fsize: number;
+        readonly data: number;
+        readonly nofile: number;
+        readonly core: number;
+      };
+      readonly unsafe: boolean;
+    };
+  }>>;
+  readonly drives: {
+    readonly store?: "memory" | {
+      readonly path?: string;
+      readonly s3?: {
+        readonly bucket: string;
+        readonly prefix?: string;
+        readonly endpoint?: string;
+        readonly region?: string;
+      };
+    };
+    readonly staleMs: number;
+    readonly verifyReads: boolean;
+    readonly allowKeyExport: boolean;
+    readonly journalQuota: {
+      readonly bytes: number;
+      readonly entries: number;
+      readonly days: number;
+    };
+    readonly limits: {
+      readonly maxPathDepth: number;
+      readonly maxFileBytes: number;
+      readonly maxDriveBytes: number;
+      readonly maxEntries: number;
+      readonly maxImportBytes: number;
+      readonly maxImportCells: number;
+      readonly maxImportLogicalBytes: number;
+      readonly maxImportEntries: number;
+    };
+  };
 }

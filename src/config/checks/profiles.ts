@@ -1,8 +1,7 @@
 // Checks the profiles of a venue against its adapters and roots.
 
 import { parsePath } from "../../path/grammar.js";
-import type { Draft, DraftVenue } from "../checked-venue.js";
-import type { ProfileConfig } from "../types.js";
+import type { Draft, DraftVenue, ProfileConfig } from "../types.js";
 import { type Place, placeBelow, report } from "./check-schema.js";
 
 /** Names of built-in adapters, which profiles must not use. */

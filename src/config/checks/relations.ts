@@ -2,8 +2,8 @@
 
 import type { Capability } from "../../core/call/capability.js";
 import { isLinux } from "../../core/system.js";
-import type { Draft, DraftVenue } from "../checked-venue.js";
 import { isLoopbackListener } from "../loopback.js";
+import type { Draft, DraftVenue } from "../types.js";
 import { normaliseBaseUrl, normaliseHost, normaliseOrigin } from "../web-url.js";
 import { type Place, placeBelow, quotedPath, report } from "./check-schema.js";
 

@@ -16,9 +16,6 @@ export interface ApprovalRules {
   readonly askedAs?: string;
 }
 
-/** As written in a configuration. `minutes`: default 10. */
-export type ApprovalRulesInput = Omit<ApprovalRules, "minutes"> & Partial<Pick<ApprovalRules, "minutes">>;
-
 /** Effects of a call on one root, for which an approval holds. */
 export interface ApprovalPart {
   readonly root: string;
