@@ -1,12 +1,12 @@
 // Not from the published entry point, which is one file: its classes are not those of the modules.
 import { emitCells, hashOf } from "../../dist/drive/cad3/encoding/cell.js";
 import { parseCell } from "../../dist/drive/cad3/encoding/parse-cell.js";
+import { DEFAULT_CELL_LIMITS } from "../../dist/drive/cad3/limits.js";
+import { lazyCell } from "../../dist/drive/cad3/open.js";
 import { toHex } from "../../dist/drive/cad3/ref.js";
 import { applyOp } from "../../dist/drive/dlfs/apply-op.js";
-import { DEFAULT_CELL_LIMITS } from "../../dist/drive/dlfs/limits.js";
 import { merge } from "../../dist/drive/dlfs/merge.js";
 import { dir, file } from "../../dist/drive/dlfs/node.js";
-import { lazyCell } from "../../dist/drive/dlfs/open.js";
 import { expectEqual } from "../expect.mjs";
 import { row } from "./report.mjs";
 

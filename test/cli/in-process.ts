@@ -10,7 +10,7 @@ import "../../src/cli/tokens/token-files.js";
 import "../../src/drive/engine/engine.js";
 import "../../src/drive/keys/owner-keys.js";
 import "../../src/drive/store/embedded/embedded.js";
-import "../../src/drive/store/embedded/pack-reader.js";
+import "../../src/drive/store/embedded/read-cells.js";
 import "../../src/drive/store/tables.js";
 import "../../src/venue/start/state/place.js";
 

@@ -174,7 +174,7 @@ function refuseDamaged(error: unknown): never {
 async function hasEveryPack(index: string, files: readonly string[]): Promise<boolean> {
   const [{ openTables, rows }, { packFile }] = await Promise.all([
     import("../../drive/store/tables.js"),
-    import("../../drive/store/embedded/pack-reader.js"),
+    import("../../drive/store/embedded/read-cells.js"),
   ]);
   const copy = await mkdtemp(join(index, "..", "..", "check-"));
   await cp(join(index, ".."), join(copy, "index"), { recursive: true });

@@ -1,9 +1,19 @@
 // Encoding of blobs and strings (CAD3): one cell up to 4096 bytes, above that a tree of 4096-byte chunks with fan-out
 // 16.
 
-import { type Cell, cellFrom, type Emit, isBranch, joinCell, MAX_EMBEDDED_BYTES, REF_BYTES, refOf } from "./ref.js";
+import {
+  type Cell,
+  cellFrom,
+  type Emit,
+  isBranch,
+  joinCell,
+  MAX_EMBEDDED_BYTES,
+  REF_BYTES,
+  refOf,
+  vlqLength,
+  writeVlq,
+} from "./ref.js";
 import { BLOB_TAG } from "./scalar.js";
-import { vlqLength, writeVlq } from "./vlq.js";
 
 /** Chunk size; longer blobs are trees of chunks of this size. */
 export const CHUNK_BYTES = 4096;

@@ -1,18 +1,18 @@
 // Makes values from checked cells.
 
-import { checkLimit } from "../dlfs/limits.js";
-import { Signed } from "../dlfs/signed.js";
-import type { Built, Made } from "./checked-values.js";
+import type { Built, Made } from "./encoding/check-parts.js";
 import type { ParsedBlob, ParsedCell, ParsedIndex, ParsedMap, ParsedVector } from "./encoding/parsed.js";
 import { textOf } from "./encoding/parsed.js";
 import { badFormat } from "./encoding/reader.js";
-import { Keyword } from "./keyword.js";
+import { checkLimit } from "./limits.js";
 import { CadMap } from "./maps/hash-map.js";
 import { digitsOf, type IndexKey, slotOf } from "./maps/index-key.js";
 import { CadIndex } from "./maps/index-map.js";
 import type { IndexEntry, IndexNode } from "./maps/index-node.js";
 import type { MapEntry, MapNode } from "./maps/map-node.js";
 import type { Cell } from "./ref.js";
+import { Keyword } from "./scalar.js";
+import { Signed } from "./signed.js";
 import type { Value } from "./value.js";
 
 /** V8's maximum string length. */

@@ -1,11 +1,10 @@
 // Loads all branches of a value.
 
-import { Signed } from "../dlfs/signed.js";
-import { Composite } from "./encoding/cell.js";
-import { fold } from "./fold.js";
+import { Composite, fold } from "./encoding/cell.js";
 import { LazyValue } from "./lazy.js";
 import { CadMap, map } from "./maps/hash-map.js";
 import { CadIndex, index } from "./maps/index-map.js";
+import { Signed } from "./signed.js";
 import type { Value } from "./value.js";
 
 /** Wraps a value, since `fold` does not allow null as a result. */

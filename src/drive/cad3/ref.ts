@@ -1,7 +1,6 @@
 // Cells and Refs: a value of up to 140 bytes is embedded in its container, a longer one is held by its SHA3-256 hash.
 
 import { hash } from "node:crypto";
-import { vlqLength, writeVlq } from "./vlq.js";
 
 /** Values with a longer encoding are held by hash. */
 export const MAX_EMBEDDED_BYTES = 140;
@@ -70,4 +69,25 @@ export function joinCell(tag: number, count: number, parts: readonly Uint8Array[
     at += part.length;
   }
   return cellFrom(bytes);
+}
+
+export function vlqLength(count: number): number {
+  let length = 1;
+  for (let rest = count; rest >= 128; rest = Math.floor(rest / 128)) length += 1;
+  return length;
+}
+
+/**
+ * Writes a count in base 128, most significant group first; the high bit is set on every byte except the last.
+ *
+ * @returns offset of the next byte
+ */
+export function writeVlq(target: Uint8Array, at: number, count: number): number {
+  const end = at + vlqLength(count);
+  let rest = count;
+  for (let place = end - 1; place >= at; place -= 1) {
+    target[place] = (rest % 128) | (place === end - 1 ? 0 : 0x80);
+    rest = Math.floor(rest / 128);
+  }
+  return end;
 }

@@ -1,7 +1,5 @@
 // Tags and encodings of scalar values.
 
-import type { Keyword } from "./keyword.js";
-
 export const NIL_TAG = 0x00;
 /** Base tag of a Long; the number of bytes (0 to 8) is added. */
 export const LONG_TAG = 0x10;
@@ -74,4 +72,29 @@ export function keywordBytes({ name }: Keyword): Uint8Array {
 export function utf8Bytes(text: string): Uint8Array {
   if (!text.isWellFormed()) throw new RangeError("A string holds no lone surrogates");
   return Buffer.from(text, "utf8");
+}
+
+export const MAX_KEYWORD_BYTES = 128;
+
+/** A name that is a value type of its own, such as `:fs`. Created by {@link keyword}. */
+export class Keyword {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/**
+ * Creates a keyword.
+ *
+ * @param name 1 to 128 bytes of UTF-8
+ * @throws RangeError for any other length and for lone surrogates
+ */
+export function keyword(name: string): Keyword {
+  const bytes = Buffer.byteLength(name, "utf8");
+  if (bytes < 1 || bytes > MAX_KEYWORD_BYTES)
+    throw new RangeError(`A keyword has 1 to ${MAX_KEYWORD_BYTES} bytes, not ${bytes}`);
+  if (!name.isWellFormed()) throw new RangeError("A keyword holds no lone surrogates");
+  return new Keyword(name);
 }

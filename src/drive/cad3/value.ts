@@ -1,10 +1,10 @@
 // The union of all CAD3 values.
 
-import type { Signed } from "../dlfs/signed.js";
-import type { Keyword } from "./keyword.js";
 import type { LazyValue } from "./lazy.js";
 import type { CadMap } from "./maps/hash-map.js";
 import type { CadIndex } from "./maps/index-map.js";
+import type { Keyword } from "./scalar.js";
+import type { Signed } from "./signed.js";
 
 /**
  * Any value that can be encoded. Values are immutable; callers must not change one once it is part of another value,
@@ -26,4 +26,4 @@ export type Value =
   | Signed
   | LazyValue;
 
-export { Keyword, keyword } from "./keyword.js";
+export { Keyword, keyword } from "./scalar.js";

@@ -3,8 +3,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
-import { DEFAULT_TREE_LIMITS, type TreeLimits } from "./limits.js";
-import { invalidPath, parseNames } from "./name.js";
+import { DEFAULT_TREE_LIMITS, invalidPath, parseNames, type TreeLimits } from "./name.js";
 import {
   contentOf,
   type Directory,

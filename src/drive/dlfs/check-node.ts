@@ -1,14 +1,13 @@
 // Validation of drive trees received from elsewhere.
 
-import { encode } from "../cad3/encoding/cell.js";
+import { encode, fold } from "../cad3/encoding/cell.js";
 import { readerOf, takeByte, takeVlq } from "../cad3/encoding/reader.js";
-import { fold } from "../cad3/fold.js";
+import { checkLimit, DEFAULT_CELL_LIMITS } from "../cad3/limits.js";
 import type { IndexKey } from "../cad3/maps/index-key.js";
 import { BLOB_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
-import { checkLimit, DEFAULT_CELL_LIMITS, DEFAULT_TREE_LIMITS, LAST_TIME, type TreeLimits } from "./limits.js";
-import { DELETED_MARK, invalidPath, nameFault } from "./name.js";
+import { DEFAULT_TREE_LIMITS, DELETED_MARK, invalidPath, LAST_TIME, nameFault, type TreeLimits } from "./name.js";
 import { type Directory, directoryOf, type FileNode, type NodeView, notANode, type Utime, viewOf } from "./node.js";
 
 /** Limits on a tree received from elsewhere. */

@@ -5,12 +5,12 @@ import { LazyValue } from "../cad3/lazy.js";
 import { CadMap, map } from "../cad3/maps/hash-map.js";
 import { sameBytes, toHex } from "../cad3/ref.js";
 import { PUBLIC_KEY_BYTES } from "../cad3/scalar.js";
+import { Signed, sign, verify } from "../cad3/signed.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
 import { runSteps, STEP, type Steps, stepOf } from "../steps.js";
 import { type MergeOptions, type MergeStepsOptions, mergeSteps } from "./merge.js";
 import { notANode, openValue } from "./node.js";
-import { Signed, sign, verify } from "./signed.js";
 
 /** Available Ed25519 seeds (32 bytes each), by the hex digits of their public keys. */
 export type Seeds = ReadonlyMap<string, Uint8Array> | Readonly<Record<string, Uint8Array>>;

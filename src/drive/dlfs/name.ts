@@ -1,4 +1,4 @@
-// Names of drives and of directory entries: validation, order, and renaming after a slot conflict.
+// Names of drives and of directory entries: validation, order, and renaming after a slot conflict. Limits of trees.
 
 import { escapeText } from "../../core/errors/texts.js";
 import { driveError } from "../error.js";
@@ -76,3 +76,21 @@ export function movedName(name: string, hash: string): string {
 /** A UTF-16 code unit takes 1 to 3 bytes in UTF-8, so most texts need no byte count. */
 const isLonger = (text: string, maxBytes: number): boolean =>
   text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes);
+
+/** Latest possible time: the greatest Long. */
+export const LAST_TIME = 2n ** 63n - 1n;
+
+/** Limits on the size of a tree. */
+export interface TreeLimits {
+  /** Maximum names in a path. */
+  readonly maxPathDepth: number;
+  readonly maxFileBytes: number;
+  /** Maximum entries of one directory, including tombstones, which take as much space. */
+  readonly maxEntries: number;
+}
+
+export const DEFAULT_TREE_LIMITS: TreeLimits = {
+  maxPathDepth: MAX_PATH_DEPTH,
+  maxFileBytes: 268_435_456,
+  maxEntries: 1_000_000,
+};

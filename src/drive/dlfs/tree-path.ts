@@ -4,7 +4,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { IndexEntry } from "../cad3/maps/index-node.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
-import { LAST_TIME } from "./limits.js";
+import { LAST_TIME } from "./name.js";
 import {
   type Directory,
   directoryNode,

@@ -4,19 +4,18 @@ import { type Awaitable, isPending, yieldToLoop } from "../../core/io.js";
 import { codeOf } from "../../core/unknown.js";
 import type { Source } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
+import { DEFAULT_CELL_LIMITS } from "../cad3/limits.js";
 import type { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexNode } from "../cad3/maps/index-node.js";
+import { lazyCell } from "../cad3/open.js";
 import { hashOfRef, isBranch, sha3, toHex } from "../cad3/ref.js";
 import { BLOB_TAG, STRING_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
-import { DEFAULT_CELL_LIMITS } from "../dlfs/limits.js";
-import { lazyCell } from "../dlfs/open.js";
 import { driveError } from "../error.js";
+import { createLru, type Lru } from "../lru.js";
 import type { Step, Steps } from "../steps.js";
 import type { CellStore } from "../store/cell-store.js";
 import { missingHash, storeUnavailable } from "./fault.js";
-import { createLru, type Lru } from "./lru.js";
-import { createTurn } from "./turns.js";
 
 /** Maximum cells per request to a store. */
 const MAX_TOGETHER = 512;
@@ -140,9 +139,6 @@ export interface CellScope {
   open(ref: Uint8Array): Promise<Value>;
 }
 
-/** Maximum time (ms) that a synchronous store can block others, in addition to one run of the work. */
-const MAX_MS_PER_TURN = 10;
-
 /** Steps of a long computation between yields. */
 const STEPS_PER_TURN = 16;
 
@@ -257,4 +253,28 @@ export async function loadIndex({ root }: CadIndex, scope: CellScope): Promise<v
       level.push(isPending(node) ? await node : node);
     }
   }
+}
+
+/** Called per unit of work; returns a promise after several units or some time, to let other work run. */
+export type Turn = () => Promise<void> | undefined;
+
+/** Cells processed between yields. */
+const CELLS_PER_TURN = 64;
+
+/**
+ * Most milliseconds between yields, besides the last unit or run of work. Units are usually far quicker, but while V8 marks a
+ * large heap, each buffer that is made can cost milliseconds.
+ */
+const MAX_MS_PER_TURN = 10;
+
+export function createTurn(perTurn = CELLS_PER_TURN, now = (): number => performance.now()): Turn {
+  let [done, since] = [0, now()];
+  const yieldToOthers = async (): Promise<void> => {
+    await yieldToLoop();
+    [done, since] = [0, now()];
+  };
+  return () => {
+    done += 1;
+    return done < perTurn && now() - since < MAX_MS_PER_TURN ? undefined : yieldToOthers();
+  };
 }

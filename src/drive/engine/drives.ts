@@ -1,9 +1,10 @@
 // Interfaces of drives: snapshots, changes and limits.
 
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
+import { type CellLimits, DEFAULT_CELL_LIMITS } from "../cad3/limits.js";
 import type { Cell } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
-import { type CellLimits, DEFAULT_CELL_LIMITS, DEFAULT_TREE_LIMITS, type TreeLimits } from "../dlfs/limits.js";
+import { DEFAULT_TREE_LIMITS, type TreeLimits } from "../dlfs/name.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
 
 export interface DriveStat {

@@ -6,8 +6,8 @@ import { CadMap } from "../cad3/maps/hash-map.js";
 import { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexChild, IndexNode } from "../cad3/maps/index-node.js";
 import { type Cell, hashOfRef, isBranch, MAX_EMBEDDED_BYTES, toHex } from "../cad3/ref.js";
+import { Signed } from "../cad3/signed.js";
 import type { Value } from "../cad3/value.js";
-import { Signed } from "../dlfs/signed.js";
 
 /** A branch and its hash in hex. */
 export interface NewCell {

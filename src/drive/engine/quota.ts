@@ -7,12 +7,11 @@ import type { ParsedCell, ParsedIndex } from "../cad3/encoding/parsed.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
 import { hashOfRef, isBranch, toHex } from "../cad3/ref.js";
 import { NIL } from "../cad3/scalar.js";
-import { type CellPool, createScope, type Overlay } from "./cells.js";
+import { createLru } from "../lru.js";
+import { type CellPool, createScope, createTurn, type Overlay } from "./cells.js";
 import { readIntact, summaryOf } from "./content/listing.js";
 import { sizesOf } from "./content/tree-read.js";
 import { isDamage } from "./fault.js";
-import { createLru } from "./lru.js";
-import { createTurn } from "./turns.js";
 
 /** Total file sizes of an owner. */
 export interface Usage {

@@ -3,8 +3,8 @@
 import { escapeText } from "../../core/errors/texts.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { LazyValue } from "../cad3/lazy.js";
+import { lazyCell } from "../cad3/open.js";
 import type { Cell } from "../cad3/ref.js";
-import { lazyCell } from "../dlfs/open.js";
 import { driveError } from "../error.js";
 import { type CellScope, callStore } from "./cells.js";
 import { readRange } from "./content/blob-reader.js";

@@ -6,14 +6,13 @@ import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { LazyValue } from "../cad3/lazy.js";
 import { CadMap, map } from "../cad3/maps/hash-map.js";
 import { sameBytes, toHex } from "../cad3/ref.js";
+import { Signed, verify } from "../cad3/signed.js";
 import type { Value } from "../cad3/value.js";
 import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
 import { notANode, openValue } from "../dlfs/node.js";
-import { Signed, verify } from "../dlfs/signed.js";
 import type { CellStore, Pin, RootRecord } from "../store/cell-store.js";
-import { type CellPool, type CellScope, callStore, createScope } from "./cells.js";
+import { type CellPool, type CellScope, callStore, createScope, createTurn } from "./cells.js";
 import { newCells } from "./new-cells.js";
-import { createTurn } from "./turns.js";
 
 /** The drives of an owner, merged from the roots of all accounts. */
 export interface OwnerState {

@@ -1,10 +1,9 @@
 // The cells written by a change.
 
 import type { CellBatch, CellStore } from "../store/cell-store.js";
-import { callStore, type Overlay, unreachable } from "./cells.js";
+import { callStore, createTurn, type Overlay, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
 import type { NewCell } from "./new-cells.js";
-import { createTurn } from "./turns.js";
 
 /** Cells of an uncommitted change. */
 export interface WriteSet {

@@ -1,6 +1,6 @@
 // Argument checks shared by all stores.
 
-import { storeUnavailable } from "./store-error.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 
 /** Maximum length of an encoding in bytes. */
 export const MAX_CELL_BYTES = 16383;
@@ -39,3 +39,13 @@ export function checkKeyRecord(did: string, publicKey: string, bytes: Uint8Array
 export function checkOpen(isOpen: boolean): void {
   if (!isOpen) throw storeUnavailable("it is closed");
 }
+
+/** @param why reason for the operator; contains no paths, keys or hashes */
+export const storeUnavailable = (why: string): FileAdapterError =>
+  adapterError("STORE_UNAVAILABLE", `Drive store cannot be used: ${why}`);
+
+/** @param what description of the damaged item */
+export const storeDamaged = (what: string): FileAdapterError =>
+  adapterError("STORE_DAMAGED", `Drive store is damaged: ${what}`);
+
+export const storeFull = (): FileAdapterError => adapterError("NO_SPACE", "No space left for the drive store");

@@ -1,6 +1,8 @@
 // Tracks this process's open batches, so that garbage collection spares their cells.
 
 /** A batch unused for this long counts as abandoned. */
+import type { Pin, RootRecord } from "./cell-store.js";
+
 const DROPPED_AFTER_MS = 3_600_000;
 
 /** Batches of this process with cells that no root references yet. */
@@ -37,5 +39,23 @@ export function createLiveBatches(now: () => number): LiveBatches {
       dropStale();
       return Math.min(now(), ...Array.from(running.keys(), ({ startedAt }) => startedAt));
     },
+  };
+}
+
+export interface Pins {
+  add(root: RootRecord | undefined): Pin;
+  /** All pinned roots. */
+  roots(): RootRecord[];
+}
+
+export function createPins(): Pins {
+  const held = new Set<Pin>();
+  return {
+    add(root) {
+      const pin: Pin = { root, release: () => void held.delete(pin) };
+      held.add(pin);
+      return pin;
+    },
+    roots: () => [...held].flatMap(({ root }) => root ?? []),
   };
 }

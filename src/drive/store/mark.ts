@@ -1,8 +1,11 @@
 // The mark phase of garbage collection.
 
-import { yieldToLoop } from "../../core/io.js";
-import { asBuffer } from "../cad3/ref.js";
-import { branchHashes } from "./cell-refs.js";
+import { type Awaitable, yieldToLoop } from "../../core/io.js";
+import { branchRefs } from "../cad3/encoding/assemble.js";
+import { encode } from "../cad3/encoding/cell.js";
+import { parseCell } from "../cad3/encoding/parse-cell.js";
+import { asBuffer, isBranch } from "../cad3/ref.js";
+import { BLOB_TAG, keyword } from "../cad3/scalar.js";
 import type { RootRecord } from "./cell-store.js";
 
 /** The bytes of a hash as a string of 32 characters, for use as a map key. */
@@ -11,8 +14,8 @@ export type HashText = string;
 export const textOfHash = (hash: Uint8Array): HashText => asBuffer(hash).toString("latin1");
 export const hashOfText = (text: HashText): Buffer => Buffer.from(text, "latin1");
 
-/** Loads a cell; `leaf` for a cell without branches, which need not be read. */
-export type LoadForMark = (hash: HashText) => Uint8Array | "leaf" | "damaged" | undefined;
+/** Loads cells; `leaf` for one without branches, which need not be read. Missing and damaged ones are left out. */
+export type LoadForMark = (wanted: ReadonlySet<HashText>) => Awaitable<ReadonlyMap<HashText, Uint8Array | "leaf">>;
 
 export interface Marks {
   has(hash: HashText): boolean;
@@ -25,7 +28,7 @@ export interface MarkCount {
   readonly missing: number;
 }
 
-/** Cells processed before yielding to other work. */
+/** Cells loaded together; others run in between. */
 const CELLS_PER_TURN = 256;
 
 /**
@@ -34,20 +37,23 @@ const CELLS_PER_TURN = 256;
  * @param roots encodings of root cells, which are not marked themselves
  */
 export async function markTrees(roots: Iterable<Uint8Array>, marks: Marks, load: LoadForMark): Promise<MarkCount> {
-  let [live, missing, steps] = [0, 0, 0];
+  let [live, missing] = [0, 0];
   for (const root of roots) {
-    const waiting = unmarked(root, marks);
-    if (waiting === undefined) missing += 1;
-    for (let hash = waiting?.pop(); hash !== undefined; hash = waiting?.pop()) {
-      steps += 1;
-      if (steps % CELLS_PER_TURN === 0) await yieldToLoop();
-      if (marks.has(hash)) continue;
-      marks.add(hash);
-      const found = load(hash);
-      const below = found === "leaf" ? [] : typeof found === "object" ? unmarked(found, marks) : undefined;
-      if (below === undefined) missing += 1;
-      else live += 1;
-      waiting?.push(...(below ?? []));
+    const branches = branchesOf(root);
+    if (branches === undefined) missing += 1;
+    const waiting = branches ?? [];
+    while (waiting.length > 0) {
+      const wanted = new Set(waiting.splice(-CELLS_PER_TURN).filter((text) => !marks.has(text)));
+      for (const text of wanted) marks.add(text);
+      const found = await load(wanted);
+      for (const text of wanted) {
+        const cell = found.get(text);
+        const below = cell === "leaf" ? [] : cell && branchesOf(cell);
+        if (below === undefined) missing += 1;
+        else live += 1;
+        for (const branch of below ?? []) waiting.push(branch);
+      }
+      await yieldToLoop();
     }
   }
   return { live, missing };
@@ -58,12 +64,40 @@ export const logsOf = (roots: Iterable<RootRecord>): Uint8Array[] =>
   [...roots].flatMap(({ log }) => (log === undefined ? [] : [log]));
 
 /** @returns `undefined` if it is not a cell */
-function unmarked(cell: Uint8Array, marks: Marks): HashText[] | undefined {
+function branchesOf(cell: Uint8Array): HashText[] | undefined {
   try {
-    return branchHashes(cell)
-      .map(textOfHash)
-      .filter((hash) => !marks.has(hash));
+    return branchHashes(cell).map(textOfHash);
   } catch {
     return undefined;
   }
 }
+
+/** Header length of a blob with a two-byte count (up to 4096 bytes); longer blobs are trees. */
+const LEAF_HEAD_BYTES = 3;
+const CHUNK_BYTES = 4096;
+
+/** Hashes of a cell's branches, in order. @throws BAD_FORMAT if it is not a cell */
+export function branchHashes(bytes: Uint8Array): Uint8Array[] {
+  return isLeafBlob(bytes)
+    ? []
+    : branchRefs(parseCell(bytes))
+        .filter(isBranch)
+        .map((ref) => ref.subarray(1));
+}
+
+/** Whether this encodes a blob without parts. @param bytes an encoding of more than 140 bytes */
+export function isLeafBlob(bytes: Uint8Array): boolean {
+  const [tag, high = 0, low = 0x80] = bytes;
+  if (tag !== BLOB_TAG || high < 0x80 || low >= 0x80) return false;
+  const length = (high & 0x7f) * 128 + low;
+  return length <= CHUNK_BYTES && bytes.length === LEAF_HEAD_BYTES + length;
+}
+
+export const LOG_MARK = keyword("venue-files-log");
+/** Tag and count of a vector of up to 127 elements. */
+const HEAD_BYTES = 2;
+const VECTOR_TAG = 0x80;
+const MARK = encode(LOG_MARK);
+
+export const isLogCell = (cell: Uint8Array): boolean =>
+  cell[0] === VECTOR_TAG && Buffer.compare(cell.subarray(HEAD_BYTES, HEAD_BYTES + MARK.length), MARK) === 0;

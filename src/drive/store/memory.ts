@@ -1,7 +1,6 @@
 // The in-memory store.
 
 import { sameBytes } from "../cad3/ref.js";
-import { isLeafBlob } from "./cell-refs.js";
 import type {
   CellBatch,
   CellStore,
@@ -12,11 +11,9 @@ import type {
   Pin,
   RootRecord,
 } from "./cell-store.js";
-import { checkCell, checkHash, checkKeyRecord, checkOpen, checkOwner, checkRoot } from "./checks.js";
-import { createLiveBatches, type LiveBatches } from "./live-batches.js";
-import { type HashText, logsOf, markTrees, textOfHash } from "./mark.js";
-import { createPins, type Pins } from "./pins.js";
-import { storeUnavailable } from "./store-error.js";
+import { checkCell, checkHash, checkKeyRecord, checkOpen, checkOwner, checkRoot, storeUnavailable } from "./checks.js";
+import { createLiveBatches, createPins, type LiveBatches, type Pins } from "./live-batches.js";
+import { type HashText, isLeafBlob, logsOf, markTrees, textOfHash } from "./mark.js";
 
 export interface MemoryOptions {
   /** Maximum bytes of cells; further puts are refused. */
@@ -165,10 +162,13 @@ async function collectMemory(memory: Memory, { graceMs, dryRun = false }: Collec
   const before = Math.min(memory.now() - graceMs, memory.batches.oldestStart());
   const current = [...memory.roots.values()];
   const needed = [...current, ...memory.pins.roots()].map(({ bytes }) => bytes);
-  const load = (hash: HashText): Uint8Array | "leaf" | undefined => {
-    const bytes = memory.cells.get(hash)?.bytes;
-    return bytes !== undefined && isLeafBlob(bytes) ? "leaf" : bytes;
-  };
+  const load = (wanted: ReadonlySet<HashText>): Map<HashText, Uint8Array | "leaf"> =>
+    new Map(
+      [...wanted].flatMap((text) => {
+        const bytes = memory.cells.get(text)?.bytes;
+        return bytes === undefined ? [] : [[text, isLeafBlob(bytes) ? "leaf" : bytes]];
+      }),
+    );
   const { live, missing } = await markTrees(needed, marks, load);
   await markTrees(logsOf([...current, ...memory.pins.roots()]), marks, load);
   let [removed, removedBytes] = [0, 0];

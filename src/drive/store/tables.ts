@@ -3,9 +3,10 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { openShared, openTable, type SharedDatabase, type Table } from "../../database/shared-database.js";
-import type { RootHint, RootRecord } from "./cell-store.js";
+import { mayRun, ownToken } from "../../process/identity.js";
+import type { FormatChange, KeyRecord, KeyRecords, RootHint, RootRecord } from "./cell-store.js";
+import { checkKeyRecord, storeUnavailable } from "./checks.js";
 import { checkIndex, markOpen } from "./embedded/index-state.js";
-import { storeUnavailable } from "./store-error.js";
 
 /** The tables of an embedded store. Numbers are big-endian, so that rows sort by time and number. */
 export interface Tables {
@@ -154,3 +155,79 @@ export function* rows(table: Table): Generator<{ key: Buffer; value: Buffer }> {
     if (found.length < PAGE_ROWS) return;
   }
 }
+
+/** Changes the tables from one format to the next; runs inside the transaction that also notes the new format. */
+export type Upgrade = (tables: Tables) => void;
+
+/** The one at index `n` leads from format `n + 1` to the next. Empty until there is a second format. */
+const UPGRADES: readonly Upgrade[] = [];
+
+/**
+ * One transaction: a process that is killed leaves the old format.
+ *
+ * @throws STORE_UNAVAILABLE if another process writes to a store that would be raised
+ */
+export function upgradeTables(tables: Tables, upgrades: readonly Upgrade[] = UPGRADES): FormatChange {
+  const to = Math.max(FORMAT_VERSION, upgrades.length + 1);
+  return tables.env.transactionSync(() => {
+    const from = formatOf(tables.meta);
+    if (from >= to) return { from, to: from };
+    if (hasOtherWriters(tables)) throw storeUnavailable("a venue is using it. Stop all venues, then upgrade it");
+    for (const upgrade of upgrades.slice(from - 1)) upgrade(tables);
+    setFormat(tables.meta, to);
+    return { from, to };
+  });
+}
+
+function hasOtherWriters({ packs }: Tables): boolean {
+  const own = ownToken();
+  return [...rows(packs)].some(({ value }) => {
+    const { isSealed, writer } = packState(value);
+    return !isSealed && writer !== own && mayRun(writer);
+  });
+}
+
+const LENGTH_BYTES = 2;
+const HASH_BYTES = 32;
+const AFTER_ALL_KEYS = Buffer.alloc(HASH_BYTES + 1, 0xff);
+/** Maximum keys per user; each venue the user came from may have added one. */
+const MAX_RECORDS = 256;
+
+/** Runs a job in a transaction; durable when resolved. */
+export type Commit = <T>(job: () => T) => Promise<T>;
+
+export function createEmbeddedKeys({ env, keys }: Tables, commit: Commit): KeyRecords {
+  return {
+    async list(did) {
+      env.resetReadTxn();
+      const start = didHash(did);
+      const found = [...keys.getRange({ start, end: Buffer.concat([start, AFTER_ALL_KEYS]), limit: MAX_RECORDS })];
+      return found.map(
+        ({ key, value }): KeyRecord => ({ publicKey: key.toString("hex", HASH_BYTES), ...partsOf(value) }),
+      );
+    },
+    async put(did, { publicKey, bytes }, options) {
+      checkKeyRecord(did, publicKey, bytes);
+      const start = didHash(did);
+      const key = Buffer.concat([start, Buffer.from(publicKey, "hex")]);
+      const name = Buffer.from(did);
+      const length = Buffer.alloc(LENGTH_BYTES);
+      length.writeUInt16BE(name.length);
+      const row = Buffer.concat([length, name, bytes]);
+      const end = Buffer.concat([start, AFTER_ALL_KEYS]);
+      const hasOne = () => options?.onlyFirst === true && [...keys.getKeys({ start, end, limit: 1 })].length > 0;
+      await commit(() => void (hasOne() || keys.putSync(key, row)));
+    },
+    async *dids() {
+      let before: string | undefined;
+      for (const { value } of rows(keys)) {
+        const did = value.toString("utf8", LENGTH_BYTES, LENGTH_BYTES + value.readUInt16BE());
+        // Records of one user are adjacent.
+        if (did !== before) yield did;
+        before = did;
+      }
+    },
+  };
+}
+
+const partsOf = (row: Buffer): { bytes: Buffer } => ({ bytes: row.subarray(LENGTH_BYTES + row.readUInt16BE()) });

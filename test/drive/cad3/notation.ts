@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { map } from "../../../src/drive/cad3/maps/hash-map.js";
 import { type CadIndex, index } from "../../../src/drive/cad3/maps/index-map.js";
+import { sign } from "../../../src/drive/cad3/signed.js";
 import { type Keyword, keyword, type Value } from "../../../src/drive/cad3/value.js";
-import { sign } from "../../../src/drive/dlfs/signed.js";
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 

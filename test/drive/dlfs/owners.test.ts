@@ -2,11 +2,11 @@ import { describe, expect, test } from "@jest/globals";
 import { encode, hashOf } from "../../../src/drive/cad3/encoding/cell.js";
 import { decode } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { type CadMap, map } from "../../../src/drive/cad3/maps/hash-map.js";
+import { Signed, sign, verify } from "../../../src/drive/cad3/signed.js";
 import type { Value } from "../../../src/drive/cad3/value.js";
 import { merge } from "../../../src/drive/dlfs/merge.js";
 import { mergeDrives, mergeOwners } from "../../../src/drive/dlfs/merge-owners.js";
 import { dir, file, tombstone } from "../../../src/drive/dlfs/node.js";
-import { Signed, sign, verify } from "../../../src/drive/dlfs/signed.js";
 import { codeOf } from "../cad3/code-of.js";
 import { fromHex, parseValue, parseVectors, toHex } from "../cad3/notation.js";
 

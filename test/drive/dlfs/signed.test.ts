@@ -3,8 +3,8 @@ import { encode, hashOf, isEmbedded } from "../../../src/drive/cad3/encoding/cel
 import { decode } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { map } from "../../../src/drive/cad3/maps/hash-map.js";
 import { index } from "../../../src/drive/cad3/maps/index-map.js";
+import { Signed, sign, signedMessage, verify } from "../../../src/drive/cad3/signed.js";
 import { keyword, type Value } from "../../../src/drive/cad3/value.js";
-import { Signed, sign, signedMessage, verify } from "../../../src/drive/dlfs/signed.js";
 import { fromHex, parseValue, parseVectors, toHex } from "../cad3/notation.js";
 
 interface Encoded {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { encode, hashOf } from "../../../src/drive/cad3/encoding/cell.js";
 import { map } from "../../../src/drive/cad3/maps/hash-map.js";
-import { sign } from "../../../src/drive/dlfs/signed.js";
+import { sign } from "../../../src/drive/cad3/signed.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";

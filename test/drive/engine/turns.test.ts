@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createTurn } from "../../../src/drive/engine/turns.js";
+import { createTurn } from "../../../src/drive/engine/cells.js";
 
 test("others run after so many units, and sooner where units are slow", async () => {
   let now = 0;

@@ -1,6 +1,6 @@
 import { createPrivateKey, createSecretKey } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import { verify } from "../../../src/drive/dlfs/signed.js";
+import { verify } from "../../../src/drive/cad3/signed.js";
 import { createOwnerKeys, type OwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import type { KeyRecords } from "../../../src/drive/store/cell-store.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";

@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { decode, encode, Signed, sign } from "../../../src/drive/index.js";
-import { Committer } from "../../../src/drive/store/embedded/committer.js";
+import { Committer } from "../../../src/drive/store/embedded/batch.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
 import { PackWriter } from "../../../src/drive/store/embedded/pack-writer.js";
 import { bytesOf, OWNER, publish, putAll, SEED, treeOf } from "./cells.js";

@@ -17,17 +17,17 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { open } from "lmdb";
 import type { Log } from "../../../src/core/ports/log.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
-import { Committer } from "../../../src/drive/store/embedded/committer.js";
+import { Committer } from "../../../src/drive/store/embedded/batch.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
-import { refuseNetwork } from "../../../src/drive/store/embedded/network-fs.js";
+import { refuseNetwork } from "../../../src/drive/store/embedded/make-folder.js";
 import {
   PACK_HEADER,
   parseFooter,
   parseTrailer,
   TRAILER_BYTES,
 } from "../../../src/drive/store/embedded/pack-format.js";
-import { packFile } from "../../../src/drive/store/embedded/pack-reader.js";
 import { PackWriter, packKey } from "../../../src/drive/store/embedded/pack-writer.js";
+import { packFile } from "../../../src/drive/store/embedded/read-cells.js";
 import { openTables, packRow, packState } from "../../../src/drive/store/tables.js";
 import { mayRun, ownToken } from "../../../src/process/identity.js";
 import { bytesOf, filesOf, missingOf, OWNER, publish, putAll, treeOf } from "./cells.js";

@@ -2,8 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type Upgrade, upgradeTables } from "../../../src/drive/store/embedded/upgrade.js";
-import { formatOf, openTables, packRow, type Tables, uintBytes } from "../../../src/drive/store/tables.js";
+import {
+  formatOf,
+  openTables,
+  packRow,
+  type Tables,
+  type Upgrade,
+  uintBytes,
+  upgradeTables,
+} from "../../../src/drive/store/tables.js";
 import { ownToken } from "../../../src/process/identity.js";
 
 const NOTE = Buffer.from("note");

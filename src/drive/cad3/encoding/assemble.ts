@@ -1,14 +1,13 @@
 // Assembles a cell and its branches into a value, checking structure and limits.
 
 import type { FileAdapterError } from "../../../core/errors/errors.js";
-import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../../dlfs/limits.js";
 import { driveError } from "../../error.js";
-import type { Built, Weight } from "../checked-values.js";
+import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../limits.js";
 import { makeValue } from "../make-value.js";
 import { isBranch, toHex } from "../ref.js";
 import { BLOB_TAG } from "../scalar.js";
 import type { Value } from "../value.js";
-import { type Checked, checkParts } from "./check-parts.js";
+import { type Built, type Checked, checkParts, type Weight } from "./check-parts.js";
 import { parseCell } from "./parse-cell.js";
 import type { ParsedCell, ParsedRef } from "./parsed.js";
 

@@ -1,11 +1,12 @@
 // Consistency checks between a cell and those of its parts that are available.
 
 import { blobLayout, encodedBlobBytes } from "../blob.js";
-import { digitAt, hasDigit, sharedDigits } from "../digits.js";
-import { Keyword } from "../keyword.js";
-import { MAX_DIGITS, SLOT_BYTES } from "../maps/index-key.js";
+import { digitAt, hasDigit, MAX_DIGITS, SLOT_BYTES, sharedDigits } from "../maps/index-key.js";
+import type { IndexNode } from "../maps/index-node.js";
+import type { MapNode } from "../maps/map-node.js";
 import { HASH_BYTES, MAX_EMBEDDED_BYTES } from "../ref.js";
-import { utf8Bytes } from "../scalar.js";
+import { Keyword, utf8Bytes } from "../scalar.js";
+import type { Value } from "../value.js";
 import { vectorLayout } from "../vector.js";
 import type { ParsedBlob, ParsedCell, ParsedIndex, ParsedMap, ParsedVector } from "./parsed.js";
 import { badFormat } from "./reader.js";
@@ -142,4 +143,33 @@ function keywordSlot(cell: ParsedCell): Uint8Array {
   if (cell.kind === "scalar" && cell.value instanceof Keyword)
     return utf8Bytes(cell.value.name).subarray(0, SLOT_BYTES);
   throw badFormat("the key of an index is no string, blob or keyword");
+}
+
+/** Size of a value. Shared parts count each time; missing parts do not count. */
+export interface Weight {
+  /** Bytes of blobs, and of strings that are trees of blobs. */
+  readonly bytes: number;
+  /** Entries of maps and indexes. */
+  readonly entries: number;
+  /** Elements of vectors. */
+  readonly elements: number;
+}
+
+/** Value of a cell. Inner cells of a tree are nodes and become values only on request. */
+export interface Made {
+  value(): Value;
+  readonly elements?: readonly Value[];
+  readonly mapNode?: MapNode;
+  readonly indexNode?: IndexNode | undefined;
+}
+
+export interface Built extends Checked {
+  /** Its Ref, as a container holds it. */
+  readonly ref: Uint8Array;
+  readonly parts: readonly (Built | undefined)[];
+  /** Nesting depth of branches below this cell. */
+  readonly height: number;
+  readonly weight: Weight;
+  /** `undefined` while a branch is missing. */
+  readonly made: Made | undefined;
 }

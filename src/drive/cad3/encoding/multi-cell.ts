@@ -1,10 +1,9 @@
 // Multi-cell format: a top cell followed by its branches.
 
-import { type CellLimits, checkLimit, DEFAULT_CELL_LIMITS } from "../../dlfs/limits.js";
-import { lazyCell } from "../../dlfs/open.js";
-import { MAX_EMBEDDED_BYTES, refOf, sha3, toHex } from "../ref.js";
+import { type CellLimits, checkLimit, DEFAULT_CELL_LIMITS } from "../limits.js";
+import { lazyCell } from "../open.js";
+import { MAX_EMBEDDED_BYTES, refOf, sha3, toHex, vlqLength, writeVlq } from "../ref.js";
 import type { Value } from "../value.js";
-import { vlqLength, writeVlq } from "../vlq.js";
 import {
   assemble,
   branchRefs,

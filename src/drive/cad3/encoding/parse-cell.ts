@@ -1,8 +1,7 @@
 // Strict parser of a single cell.
 
 import { blobLayout, CHUNK_BYTES } from "../blob.js";
-import { countDigits } from "../digits.js";
-import { MAX_DIGITS } from "../maps/index-key.js";
+import { countDigits, MAX_DIGITS } from "../maps/index-key.js";
 import { MAX_LEAF_ENTRIES } from "../maps/map-node.js";
 import { hashOfRef, MAX_EMBEDDED_BYTES, REF_BYTES, REF_TAG } from "../ref.js";
 import * as tag from "../scalar.js";

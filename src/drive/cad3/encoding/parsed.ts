@@ -2,9 +2,8 @@
 
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { driveError } from "../../error.js";
-import { Keyword, MAX_KEYWORD_BYTES } from "../keyword.js";
 import { toHex } from "../ref.js";
-import { isSignOnly } from "../scalar.js";
+import { isSignOnly, Keyword, MAX_KEYWORD_BYTES } from "../scalar.js";
 import { badFormat, type Reader, take, takeByte } from "./reader.js";
 
 /** A part as its container holds it: a view of the Ref, and the embedded cell unless the part is a branch. */

@@ -1,11 +1,19 @@
 // Radix tree behind Index: nodes branch on the hex digits of keys.
 
-import { depthAndMask, digitAt, hasDigit, placeOf, sharedDigits } from "../digits.js";
 import type { Encoder } from "../encoding/cell.js";
 import { type Cell, isBranch, joinCell } from "../ref.js";
 import { INDEX_TAG, NIL } from "../scalar.js";
 import type { Value } from "../value.js";
-import { digitsOf, type IndexKey, slotOf } from "./index-key.js";
+import {
+  depthAndMask,
+  digitAt,
+  digitsOf,
+  hasDigit,
+  type IndexKey,
+  placeOf,
+  sharedDigits,
+  slotOf,
+} from "./index-key.js";
 
 /** Precedes an entry held by the node itself. */
 const ENTRY_MARK = Uint8Array.of(0x80);

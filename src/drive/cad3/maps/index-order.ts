@@ -1,7 +1,6 @@
 // Entries of an index from one end, without reading the rest.
 
-import { digitAt, hasDigit, placeOf, sharedDigits } from "../digits.js";
-import { type IndexKey, slotOf } from "./index-key.js";
+import { digitAt, hasDigit, type IndexKey, placeOf, sharedDigits, slotOf } from "./index-key.js";
 import type { CadIndex } from "./index-map.js";
 import { childAt, type IndexEntry, type IndexNode, nodeOf } from "./index-node.js";
 

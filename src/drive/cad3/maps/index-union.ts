@@ -1,9 +1,9 @@
 // Union of two indexes that skips equal subtrees; the basis of merging.
 
 import { type Steps, stepOf } from "../../steps.js";
-import { digitAt, sharedDigits } from "../digits.js";
 import { cellOf } from "../encoding/cell.js";
 import { isBranch, sameBytes } from "../ref.js";
+import { digitAt, sharedDigits } from "./index-key.js";
 import { CadIndex } from "./index-map.js";
 import {
   cellOfNode,

@@ -1,10 +1,10 @@
 // Hash tree behind Map: leaves of up to 15 entries, inner nodes that branch on hex digits of key hashes.
 
-import { depthAndMask, digitAt, hasDigit, placeOf, sharedDigits } from "../digits.js";
 import type { Encoder } from "../encoding/cell.js";
 import { type Cell, HASH_BYTES, isBranch, joinCell } from "../ref.js";
 import { MAP_TAG } from "../scalar.js";
 import type { Value } from "../value.js";
+import { depthAndMask, digitAt, hasDigit, placeOf, sharedDigits } from "./index-key.js";
 
 /** Maximum entries in one cell. */
 export const MAX_LEAF_ENTRIES = 15;

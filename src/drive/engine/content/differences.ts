@@ -1,7 +1,7 @@
 // Compares two trees of a drive by their content, and gives one the content of the other. Times do not count.
 
-import { sharedDigits } from "../../cad3/digits.js";
 import { cellOf, isSameValue } from "../../cad3/encoding/cell.js";
+import { sharedDigits } from "../../cad3/maps/index-key.js";
 import { type CadIndex, index } from "../../cad3/maps/index-map.js";
 import { childAt, type IndexChild, type IndexEntry, type IndexNode, nodeOf } from "../../cad3/maps/index-node.js";
 import { anySlot, areEqual, DIGITS, isSame, raise, wantedOf } from "../../cad3/maps/index-union.js";
@@ -18,8 +18,7 @@ import {
 } from "../../dlfs/node.js";
 import { checkStamp } from "../../dlfs/tree-path.js";
 import { type Steps, stepOf } from "../../steps.js";
-import type { CellScope } from "../cells.js";
-import { createTurn } from "../turns.js";
+import { type CellScope, createTurn } from "../cells.js";
 import { nodeWith } from "./slot.js";
 import type { LiveView } from "./tree-read.js";
 

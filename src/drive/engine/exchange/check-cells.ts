@@ -1,17 +1,16 @@
 // Validates the cells of an import.
 
-import type { Weight } from "../../cad3/checked-values.js";
 import { checkWeight, weightOf } from "../../cad3/encoding/assemble.js";
-import { type Checked, checkParts } from "../../cad3/encoding/check-parts.js";
+import { type Checked, checkParts, type Weight } from "../../cad3/encoding/check-parts.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
 import type { ParsedBlob, ParsedCell } from "../../cad3/encoding/parsed.js";
 import { textOf } from "../../cad3/encoding/parsed.js";
 import { badFormat } from "../../cad3/encoding/reader.js";
+import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../../cad3/limits.js";
 import { SLOT_BYTES } from "../../cad3/maps/index-key.js";
 import { isBranch, toHex } from "../../cad3/ref.js";
-import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../../dlfs/limits.js";
 import { MAX_PATH_DEPTH } from "../../dlfs/name.js";
-import { createLru, type Lru } from "../lru.js";
+import { createLru, type Lru } from "../../lru.js";
 import { type ImportCells, isLeaf } from "./stored-cells.js";
 
 /** Result for a cell checked together with everything below it. */

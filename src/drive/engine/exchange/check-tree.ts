@@ -4,6 +4,7 @@ import { CHUNK_BYTES } from "../../cad3/blob.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
 import type { ParsedCell } from "../../cad3/encoding/parsed.js";
 import { textOf } from "../../cad3/encoding/parsed.js";
+import { checkLimit } from "../../cad3/limits.js";
 import { cellFrom, hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import { NIL, NIL_TAG } from "../../cad3/scalar.js";
 import {
@@ -15,10 +16,9 @@ import {
   NOTHING,
   type NodeLimits,
 } from "../../dlfs/check-node.js";
-import { checkLimit } from "../../dlfs/limits.js";
 import { DELETED_MARK } from "../../dlfs/name.js";
 import { notANode } from "../../dlfs/node.js";
-import { createLru, type Lru } from "../lru.js";
+import { createLru, type Lru } from "../../lru.js";
 import type { PutBytes } from "../write-set.js";
 import type { ImportCells } from "./stored-cells.js";
 

@@ -2,10 +2,9 @@
 
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
-import { type CellScope, loadIndex } from "../cells.js";
+import { type CellScope, createTurn, loadIndex } from "../cells.js";
 import { REPEATABLE } from "../owner/change-results.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
-import { createTurn } from "../turns.js";
 
 /** How many times were set, by drive; deleted drives are among them. */
 export type Clamped = ReadonlyMap<string, number>;

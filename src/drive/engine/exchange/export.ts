@@ -3,21 +3,19 @@
 import { branchRefs } from "../../cad3/encoding/assemble.js";
 import { encode } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
-import { keyword } from "../../cad3/keyword.js";
+import { checkLimit } from "../../cad3/limits.js";
 import { map } from "../../cad3/maps/hash-map.js";
 import { index } from "../../cad3/maps/index-map.js";
-import { hashOfRef, sameBytes, toHex } from "../../cad3/ref.js";
+import { hashOfRef, sameBytes, toHex, vlqLength, writeVlq } from "../../cad3/ref.js";
+import { keyword } from "../../cad3/scalar.js";
+import { Signed } from "../../cad3/signed.js";
 import type { Value } from "../../cad3/value.js";
-import { vlqLength, writeVlq } from "../../cad3/vlq.js";
-import { checkLimit } from "../../dlfs/limits.js";
 import { notANode } from "../../dlfs/node.js";
-import { Signed } from "../../dlfs/signed.js";
 import { driveError } from "../../error.js";
-import { type CellScope, createScope } from "../cells.js";
+import { type CellScope, createScope, createTurn } from "../cells.js";
 import { newCells } from "../new-cells.js";
 import type { EngineParts } from "../owner-queue.js";
 import { drivesOf, type OwnerState, signedDrives } from "../state.js";
-import { createTurn } from "../turns.js";
 import { createCellReader, type ReadCell } from "./stored-cells.js";
 
 export interface ExportOptions {

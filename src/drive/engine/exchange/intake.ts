@@ -4,10 +4,10 @@ import { branchRefs } from "../../cad3/encoding/assemble.js";
 import { MAX_CELL_BYTES } from "../../cad3/encoding/multi-cell.js";
 import { parseCell, takeCell } from "../../cad3/encoding/parse-cell.js";
 import { badFormat, readerOf, take, takeVlq } from "../../cad3/encoding/reader.js";
+import { checkLimit } from "../../cad3/limits.js";
 import { hashOfRef, isBranch, MAX_EMBEDDED_BYTES, refOf, sha3 } from "../../cad3/ref.js";
-import { checkLimit } from "../../dlfs/limits.js";
 import { type HashText, hashOfText, textOfHash } from "../../store/mark.js";
-import { createTurn } from "../turns.js";
+import { createTurn } from "../cells.js";
 import type { PutBytes } from "../write-set.js";
 
 export interface IntakeLimits {

@@ -3,8 +3,8 @@
 import { cellOf } from "../../cad3/encoding/cell.js";
 import type { LazyValue } from "../../cad3/lazy.js";
 import { lastEntries } from "../../cad3/maps/index-order.js";
+import { lazyRef } from "../../cad3/open.js";
 import { toHex } from "../../cad3/ref.js";
-import { lazyRef } from "../../dlfs/open.js";
 import type { RootRecord } from "../../store/cell-store.js";
 import type { CellScope } from "../cells.js";
 import { undefinedIfDamaged } from "../fault.js";

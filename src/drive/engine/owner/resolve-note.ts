@@ -2,10 +2,10 @@
 
 import { type Awaitable, after } from "../../../core/io.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
+import { lazyRef } from "../../cad3/open.js";
 import { isBranch } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
-import { lazyRef } from "../../dlfs/open.js";
 import { heldAt } from "../content/tree-read.js";
 import type { Noted } from "../log/entry.js";
 import { newCells } from "../new-cells.js";

@@ -2,9 +2,9 @@
 
 import type { DriveMaker, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
+import { lazyRef } from "../../cad3/open.js";
 import type { Value } from "../../cad3/value.js";
 import { directoryOf } from "../../dlfs/node.js";
-import { lazyRef } from "../../dlfs/open.js";
 import type { LogTicket } from "../log/entry.js";
 import type { Draft } from "../owner-queue.js";
 

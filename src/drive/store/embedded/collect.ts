@@ -2,18 +2,30 @@
 
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
+import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { yieldToLoop } from "../../../core/io.js";
 import { openShared, type Table } from "../../../database/shared-database.js";
 import { isHashOf } from "../../cad3/ref.js";
 import type { CollectOptions, CollectReport } from "../cell-store.js";
-import type { LiveBatches } from "../live-batches.js";
+import { storeDamaged, storeUnavailable } from "../checks.js";
+import type { LiveBatches, Pins } from "../live-batches.js";
 import { type HashText, hashOfText, type LoadForMark, logsOf, type Marks, markTrees, textOfHash } from "../mark.js";
-import type { Pins } from "../pins.js";
-import { allLogs, page, placeOf, rows, type Tables, uint, unstamped } from "../tables.js";
-import type { CompactParts } from "./pack-compact.js";
-import { compactPacks } from "./pack-compact.js";
+import {
+  allLogs,
+  type Place,
+  packState,
+  page,
+  placeOf,
+  placeRow,
+  rows,
+  type Tables,
+  uint,
+  unstamped,
+} from "../tables.js";
+import { PACK_HEADER, type PackEntry, parseFooter, parseTrailer, TRAILER_BYTES } from "./pack-format.js";
+import { type PackWriter, packKey, removePack } from "./pack-writer.js";
+import { type PackReader, packFile } from "./read-cells.js";
 
 const MARKS_PER_WRITE = 4096;
 const ROWS_PER_TURN = 512;
@@ -66,13 +78,17 @@ function* allRoots(pinned: readonly Uint8Array[], { roots, retired }: Tables, be
 }
 
 function loaderOf({ tables: { cells, chunks }, checkGoesOn }: CollectParts): LoadForMark {
-  return (text) => {
+  return (wanted) => {
     checkGoesOn();
-    const hash = hashOfText(text);
-    const row = cells.get(hash);
-    if (row === undefined) return chunks.doesExist(hash) ? "leaf" : undefined;
-    const bytes = unstamped(row);
-    return isHashOf(hash, bytes) ? bytes : "damaged";
+    const found = new Map<HashText, Uint8Array | "leaf">();
+    for (const text of wanted) {
+      const hash = hashOfText(text);
+      const row = cells.get(hash);
+      const bytes = row && unstamped(row);
+      if (bytes !== undefined && isHashOf(hash, bytes)) found.set(text, bytes);
+      else if (bytes === undefined && chunks.doesExist(hash)) found.set(text, "leaf");
+    }
+    return found;
   };
 }
 
@@ -167,5 +183,97 @@ export async function removeLeftovers(folder: string): Promise<void> {
     const path = join(folder, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
     if (mtimeMs < Date.now() - DAY_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Cells copied at a time. */
+const CELLS_PER_COPY = 256;
+
+interface CompactParts {
+  readonly folder: string;
+  readonly tables: Tables;
+  readonly packs: PackWriter;
+  readonly reader: PackReader;
+  readonly checkGoesOn: () => void;
+}
+
+/**
+ * Removes sealed packs that are less than half full or very short, after copying their live cells.
+ *
+ * @param liveBytes live bytes of each pack
+ * @returns number of packs removed
+ */
+async function compactPacks(parts: CompactParts, liveBytes: ReadonlyMap<number, number>): Promise<number> {
+  const { tables, folder, reader, packs } = parts;
+  let removed = 0;
+  for (const { key, value } of rows(tables.packs)) {
+    parts.checkGoesOn();
+    const number = key.readUInt32BE();
+    const { isSealed, length } = packState(value);
+    // An unsealed pack is still being written, or will be taken over by the next process that opens the store.
+    if (!isSealed) continue;
+    const live = liveBytes.get(number) ?? 0;
+    if (live * 2 >= length - PACK_HEADER.length && length >= packs.smallBytes) continue;
+    if (!(await copyLive(parts, number))) continue;
+    tables.env.transactionSync(() => tables.packs.removeSync(packKey(number)));
+    reader.drop(number);
+    await removePack(folder, number);
+    removed += 1;
+  }
+  return removed;
+}
+
+/** @returns whether the pack is now empty */
+async function copyLive(parts: CompactParts, number: number): Promise<boolean> {
+  const { tables, reader, packs } = parts;
+  // In the order in which they lie there: chunks of a file stay in a row.
+  const entries = ((await readFooter(parts.folder, number)) ?? []).sort((one, other) => one.offset - other.offset);
+  const placesOf = (some: readonly PackEntry[]): (Place & { hash: Buffer })[] =>
+    some.flatMap(({ hash }) => {
+      const key = Buffer.from(hash);
+      const row = tables.chunks.get(key);
+      const place = row === undefined ? undefined : placeOf(row);
+      return place?.pack === number ? [{ ...place, hash: key }] : [];
+    });
+  for (let at = 0; at < entries.length; at += CELLS_PER_COPY) {
+    const live = [...reader.read(placesOf(entries.slice(at, at + CELLS_PER_COPY)))];
+    if (live.length === 0) continue;
+    const copies = await packs.append({
+      bytes: Buffer.concat(live.map(([, bytes]) => bytes)),
+      chunks: live.map(([{ hash, length }]) => ({ hash, length })),
+    });
+    const durable = await packs.sync();
+    tables.env.transactionSync(() => {
+      if (durable !== undefined) packs.record(durable);
+      if (copies.some((copy) => packs.isBroken(copy.pack))) throw storeUnavailable("its disk failed");
+      live.forEach(([{ hash, offset }], which) => {
+        const row = tables.chunks.get(hash);
+        const copy = copies[which];
+        const isSame = row !== undefined && placeOf(row).pack === number && placeOf(row).offset === offset;
+        if (isSame && copy !== undefined) tables.chunks.putSync(hash, placeRow(uint(row), copy));
+      });
+    });
+  }
+  return placesOf(entries).length === 0;
+}
+
+/** @throws STORE_DAMAGED if the end of the pack is invalid */
+async function readFooter(folder: string, number: number): Promise<PackEntry[] | undefined> {
+  const path = packFile(folder, number);
+  const { size } = await stat(path).catch(() => ({ size: undefined }));
+  // Removed by a collection in another process.
+  if (size === undefined) return undefined;
+  const handle = await open(path, "r");
+  const read = async (offset: number, length: number): Promise<Buffer> => {
+    const target = Buffer.alloc(Math.max(0, length));
+    const { bytesRead } = await handle.read(target, 0, target.length, Math.max(0, offset));
+    if (bytesRead !== target.length) throw storeDamaged("a pack is too short");
+    return target;
+  };
+  try {
+    const trailer = parseTrailer(await read(size - TRAILER_BYTES, TRAILER_BYTES), size);
+    return parseFooter(await read(trailer.footerOffset, size - TRAILER_BYTES - trailer.footerOffset), trailer);
+  } finally {
+    await handle.close();
   }
 }

@@ -16,11 +16,10 @@ import type {
   Pin,
   RootRecord,
 } from "../cell-store.js";
-import { checkOpen, checkOwner, checkRoot } from "../checks.js";
-import { createLiveBatches, type LiveBatches } from "../live-batches.js";
-import { createPins } from "../pins.js";
-import { storeFull, storeUnavailable } from "../store-error.js";
+import { checkOpen, checkOwner, checkRoot, storeFull, storeUnavailable } from "../checks.js";
+import { createLiveBatches, createPins, type LiveBatches } from "../live-batches.js";
 import {
+  createEmbeddedKeys,
   logKey,
   logOf,
   nextNumber,
@@ -31,21 +30,17 @@ import {
   stamped,
   type Tables,
   uintBytes,
+  upgradeTables,
   usedKey,
   usedOf,
   usedRow,
 } from "../tables.js";
-import { EmbeddedBatch } from "./batch.js";
+import { Committer, EmbeddedBatch } from "./batch.js";
 import type { CollectParts } from "./collect.js";
 import { collectEmbedded, forgetRetired } from "./collect.js";
-import { Committer } from "./committer.js";
-import { createEmbeddedKeys } from "./keys.js";
-import { makeFolder } from "./make-folder.js";
-import { refuseNetwork } from "./network-fs.js";
-import { PackReader } from "./pack-reader.js";
+import { makeFolder, refuseNetwork } from "./make-folder.js";
 import { PackWriter } from "./pack-writer.js";
-import { readCells } from "./read-cells.js";
-import { upgradeTables } from "./upgrade.js";
+import { PackReader, readCells } from "./read-cells.js";
 
 export interface EmbeddedOptions {
   /** A dedicated folder on a local disk, created if missing. */

@@ -8,7 +8,7 @@ import { checkPages } from "../../../database/check-pages.js";
 import { DamagedDatabase } from "../../../database/damaged-database.js";
 import { dataFile } from "../../../database/environment.js";
 import { mayRun, ownToken } from "../../../process/identity.js";
-import { storeDamaged } from "../store-error.js";
+import { storeDamaged } from "../checks.js";
 
 /** State in which the tables were closed, or who has them open. */
 const MARK = "closed";

@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { sha3 } from "../../cad3/ref.js";
-import { isLeafBlob } from "../cell-refs.js";
-import { storeDamaged } from "../store-error.js";
+import { storeDamaged } from "../checks.js";
+import { isLeafBlob } from "../mark.js";
 
 export const PACK_HEADER = Buffer.from("VFPK\x01\0\0\0", "latin1");
 const MAGIC = PACK_HEADER.subarray(0, 4);
@@ -81,3 +81,63 @@ export function* walkCells(bytes: Buffer, start: number): Generator<PackEntry> {
 }
 
 export const startDigest = (): ReturnType<typeof createHash> => createHash("sha256").update(PACK_HEADER);
+
+const HASH_BYTES = 32;
+
+/** Position of a cell in a pack, in bytes. */
+export interface CellPlace {
+  readonly offset: number;
+  readonly length: number;
+}
+
+const placeAt = (footer: Buffer, at: number): CellPlace => ({
+  offset: footer.readUIntBE(at + HASH_BYTES, 6),
+  length: footer.readUIntBE(at + HASH_BYTES + 6, 3),
+});
+
+/** @param footer entries ordered by hash */
+export function findInFooter(footer: Buffer, hash: Uint8Array): CellPlace | undefined {
+  let [low, high] = [0, footer.length / ENTRY_BYTES];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const at = middle * ENTRY_BYTES;
+    const order = footer.compare(hash, 0, HASH_BYTES, at, at + HASH_BYTES);
+    if (order === 0) return placeAt(footer, at);
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return undefined;
+}
+
+export function* footerEntries(footer: Buffer): Generator<CellPlace & { readonly hash: Buffer }> {
+  for (let at = 0; at < footer.length; at += ENTRY_BYTES) {
+    yield { hash: footer.subarray(at, at + HASH_BYTES), ...placeAt(footer, at) };
+  }
+}
+
+/** How far apart places may lie, and how many bytes together have, that are read at once. */
+export interface RunLimits {
+  readonly maxGapBytes: number;
+  readonly maxBytes: number;
+}
+
+/** Groups of places in a pack that are read together. @param places ordered by offset, of one pack after the other */
+export function runsOf<P extends CellPlace & { readonly pack: unknown }>(
+  places: Iterable<P>,
+  { maxGapBytes, maxBytes }: RunLimits,
+): P[][] {
+  const runs: P[][] = [];
+  for (const place of places) {
+    const run = runs.at(-1);
+    const [first, last] = [run?.[0], run?.at(-1)];
+    const isNear =
+      first !== undefined &&
+      last !== undefined &&
+      last.pack === place.pack &&
+      place.offset - last.offset - last.length <= maxGapBytes &&
+      place.offset + place.length - first.offset <= maxBytes;
+    if (isNear) run?.push(place);
+    else runs.push([place]);
+  }
+  return runs;
+}

@@ -4,10 +4,10 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { syncDirectory, writeAll } from "../../../database/durable-files.js";
 import { mayRun, ownToken } from "../../../process/identity.js";
-import { storeDamaged, storeUnavailable } from "../store-error.js";
+import { storeDamaged, storeUnavailable } from "../checks.js";
 import { nextNumber, type PackState, type Place, packRow, packState, type Tables } from "../tables.js";
 import { PACK_HEADER, type PackEntry, packEnd, startDigest, walkCells } from "./pack-format.js";
-import { packFile } from "./pack-reader.js";
+import { packFile } from "./read-cells.js";
 
 /** A pack is sealed when it reaches this size in bytes. */
 const ROLL_BYTES = 64 * 2 ** 20;

@@ -1,18 +1,20 @@
 // Reads and verifies cells of the embedded store.
 
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
 import { yieldToLoop } from "../../../core/io.js";
 import { codeOf } from "../../../core/unknown.js";
 import { asBuffer, isHashOf } from "../../cad3/ref.js";
-import { checkHash } from "../checks.js";
-import { storeDamaged } from "../store-error.js";
+import { checkHash, storeDamaged } from "../checks.js";
 import { type Place, placeOf, type Tables, unstamped } from "../tables.js";
-import type { PackReader } from "./pack-reader.js";
+import { runsOf } from "./pack-format.js";
 
 /** Bytes and cells read and hashed between yields. Small cells cost their buffers and the collection of these. */
 const BYTES_PER_TURN = 262_144;
 const CELLS_PER_TURN = 128;
 /** Most milliseconds between yields: while V8 marks a large heap, each buffer that is made can cost milliseconds. */
 const MAX_MS_PER_TURN = 10;
+
 export interface ReadParts {
   readonly tables: Tables;
   readonly reader: PackReader;
@@ -100,4 +102,71 @@ function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<
 function verifyCell(bytes: Uint8Array, hash: Uint8Array): Uint8Array {
   if (!isHashOf(hash, bytes)) throw storeDamaged("a cell is not what was stored");
   return bytes;
+}
+
+export const packFile = (folder: string, pack: number): string =>
+  join(folder, "packs", `${pack.toString(16).padStart(8, "0")}.pack`);
+
+/** Maximum packs kept open. */
+const MAX_OPEN = 32;
+/** Maximum bytes of one read: 64 chunks. Places in one pack that are closer together than the gap are read at once. */
+const RUN_LIMITS = { maxBytes: 64 * 4160, maxGapBytes: 16_384 };
+
+/**
+ * Reads places in packs and keeps recently used packs open. It reads on the calling thread, as LMDB does with the tables: the
+ * store is on a local disk, and the thread pool takes longer to answer than the disk cache takes to give a piece.
+ */
+export class PackReader {
+  readonly #folder: string;
+  /** Descriptors by pack, the least recently used first. */
+  readonly #open = new Map<number, number>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /**
+   * Every place with its bytes, in the order of the disk. A piece of a pack is read when its first place is asked for.
+   *
+   * @throws ENOENT if a pack is gone, STORE_DAMAGED if it is too short
+   */
+  *read<P extends Place>(places: readonly P[]): Generator<readonly [place: P, bytes: Buffer]> {
+    const sorted = [...places].sort((one, other) => one.pack - other.pack || one.offset - other.offset);
+    for (const run of runsOf(sorted, RUN_LIMITS)) {
+      const [first, last] = [run[0], run.at(-1)];
+      if (first === undefined || last === undefined) continue;
+      const { pack, offset } = first;
+      const piece = this.#read({ pack, offset, length: last.offset + last.length - offset });
+      for (const place of run) {
+        const at = place.offset - offset;
+        yield [place, piece.subarray(at, at + place.length)];
+      }
+    }
+  }
+
+  #read({ pack, offset, length }: Place): Buffer {
+    const target = Buffer.allocUnsafeSlow(length);
+    const bytesRead = readSync(this.#descriptorOf(pack), target, 0, length, offset);
+    if (bytesRead !== length) throw storeDamaged("a pack is too short");
+    return target;
+  }
+
+  #descriptorOf(pack: number): number {
+    const fd = this.#open.get(pack) ?? openSync(packFile(this.#folder, pack), "r");
+    this.#open.delete(pack);
+    this.#open.set(pack, fd);
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > MAX_OPEN && oldest !== undefined) this.drop(oldest);
+    return fd;
+  }
+
+  drop(pack: number): void {
+    const fd = this.#open.get(pack);
+    this.#open.delete(pack);
+    if (fd !== undefined) closeSync(fd);
+  }
+
+  close(): void {
+    for (const pack of [...this.#open.keys()]) this.drop(pack);
+  }
 }

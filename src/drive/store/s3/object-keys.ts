@@ -1,9 +1,9 @@
 // Key records in object storage.
 
 import { createHash } from "node:crypto";
+import { createLru } from "../../lru.js";
 import type { KeyRecord, KeyRecords } from "../cell-store.js";
-import { checkKeyRecord } from "../checks.js";
-import { storeDamaged } from "../store-error.js";
+import { checkKeyRecord, storeDamaged } from "../checks.js";
 import { inParallel } from "./client/parallel.js";
 import type { S3Client } from "./client/s3-client.js";
 
@@ -31,7 +31,7 @@ const PUBLIC_KEY_BYTES = 32;
 
 /** Sealed keys as objects `keys/<SHA-256 of the DID>/<public key>`: length of the DID, DID, record. */
 export function createObjectKeys(client: S3Client): KeyRecords {
-  const kept = new Map<string, Kept>();
+  const kept = createLru<Kept>(MAX_KEPT);
   const folderOf = (did: string): string => `keys/${createHash("sha256").update(did).digest("hex")}/`;
   const read = async (key: string, etag: string): Promise<Kept | undefined> => {
     const near = kept.get(key);
@@ -40,10 +40,6 @@ export function createObjectKeys(client: S3Client): KeyRecords {
     if (found === undefined) return undefined;
     const record = { etag: found.etag, ...partsOf(found.bytes) };
     kept.set(key, record);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MAX_KEPT) break;
-      kept.delete(oldest);
-    }
     return record;
   };
   const keysIn = async (folder: string): Promise<{ listed: { key: string; etag: string }[]; hasFirst: boolean }> => {

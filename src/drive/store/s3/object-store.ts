@@ -1,6 +1,7 @@
 // The cell store in an S3 bucket: packs of cells, root objects, garbage collection and compaction.
 
 import { describeError } from "../../../core/errors/describe-error.js";
+import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { Log } from "../../../core/ports/log.js";
 import type {
   CellBatch,
@@ -12,16 +13,15 @@ import type {
   RootHint,
   RootRecord,
 } from "../cell-store.js";
-import { checkHash, checkOpen, checkOwner, checkRoot } from "../checks.js";
+import { checkHash, checkOpen, checkOwner, checkRoot, storeUnavailable } from "../checks.js";
+import { createPins } from "../live-batches.js";
 import { type HashText, textOfHash } from "../mark.js";
-import { createPins } from "../pins.js";
 import { createObjectKeys } from "./object-keys.js";
 import { createObjectBatch } from "./packs/batch.js";
 import { collectObjects, type ObjectCollectParts } from "./packs/collect.js";
 import { type CompactParts, compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./packs/compact.js";
 import type { RootChange } from "./roots/root-swap.js";
 import type { Views } from "./roots/views.js";
-import { withStoreErrors } from "./store-errors.js";
 
 export interface ObjectStoreParts
   extends Pick<ObjectCollectParts, "roots" | "source" | "uploads" | "swaps" | "client" | "cache" | "folder" | "now"> {
@@ -194,7 +194,13 @@ export class ObjectStore implements CellStore {
     return {
       ...this.#compactParts(),
       ...{ client, cache, folder, now },
-      marking: { leaves: (wanted) => source.leaves(wanted), read: (wanted) => this.#read(wanted) },
+      load: async (wanted) => {
+        const leaves = await source.leaves(wanted);
+        const cells = await this.#read(new Set([...wanted].filter((text) => !leaves.has(text))));
+        const found = new Map<HashText, Uint8Array | "leaf">(cells);
+        for (const text of leaves) found.set(text, "leaf");
+        return found;
+      },
       owners: () => this.owners(),
       pinned: () => this.#pins.roots(),
       isUsed: (packId) => views.has(packId) || this.#parts.uploads.has(packId),
@@ -216,5 +222,20 @@ export class ObjectStore implements CellStore {
       checkOpen(this.#isOpen);
       return act();
     });
+  }
+}
+
+/** @throws STORE_UNAVAILABLE instead of system or library errors, which are logged */
+export async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof FileAdapterError) {
+      log.error({ event: "drive.store", reason: error.message }, "The drive store failed");
+      throw error;
+    }
+    if (error instanceof RangeError) throw error;
+    log.error({ event: "drive.store", error: describeError(error) }, "The drive store failed");
+    throw storeUnavailable("see the log");
   }
 }

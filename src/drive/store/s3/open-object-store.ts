@@ -3,20 +3,18 @@
 import { join } from "node:path";
 import { type Log, silentLog } from "../../../core/ports/log.js";
 import type { CellStore } from "../cell-store.js";
+import { storeUnavailable } from "../checks.js";
 import { makeFolder } from "../embedded/make-folder.js";
-import { storeUnavailable } from "../store-error.js";
-import { checkMode, newProbeKey } from "./bucket-mode.js";
+import { checkMode, newProbeKey, rootsIn } from "./bucket-mode.js";
 import { createS3Client, type S3Client, type S3Credentials, type S3Patience } from "./client/s3-client.js";
-import { ObjectStore } from "./object-store.js";
+import { ObjectStore, withStoreErrors } from "./object-store.js";
 import { openLocalCache } from "./packs/local-cache.js";
 import { createPackSource } from "./packs/source.js";
 import { createUploads } from "./packs/uploads.js";
 import { createOwnerRoots } from "./roots/owner-roots.js";
 import { createRootReader, isDigest } from "./roots/root-reader.js";
 import { createRootSwap } from "./roots/root-swap.js";
-import { rootsIn } from "./roots/single-roots.js";
 import { createViews } from "./roots/views.js";
-import { withStoreErrors } from "./store-errors.js";
 
 export interface ObjectStoreOptions {
   readonly bucket: string;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { hashOf } from "../../../../src/drive/cad3/encoding/cell.js";
-import { keyword } from "../../../../src/drive/cad3/keyword.js";
 import { index } from "../../../../src/drive/cad3/maps/index-map.js";
+import { keyword } from "../../../../src/drive/cad3/scalar.js";
 import type { Value } from "../../../../src/drive/cad3/value.js";
 import { merge } from "../../../../src/drive/dlfs/merge.js";
 import { compareNames } from "../../../../src/drive/dlfs/name.js";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { toMultiCell } from "../../../../src/drive/cad3/encoding/multi-cell.js";
 import { map } from "../../../../src/drive/cad3/maps/hash-map.js";
+import { sign } from "../../../../src/drive/cad3/signed.js";
 import type { Value } from "../../../../src/drive/cad3/value.js";
 import { dir, file } from "../../../../src/drive/dlfs/node.js";
-import { sign } from "../../../../src/drive/dlfs/signed.js";
 import { createOwnerKeys } from "../../../../src/drive/keys/owner-keys.js";
 import { ALICE, BOB, inPieces, openEngine, rejection, textOf, VENUE_KEY } from "../engines.js";
 

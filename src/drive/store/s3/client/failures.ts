@@ -1,7 +1,7 @@
 // Error texts for failed S3 requests.
 
 import type { FileAdapterError } from "../../../../core/errors/errors.js";
-import { storeUnavailable } from "../../store-error.js";
+import { storeUnavailable } from "../../checks.js";
 
 /** An error response of the object storage. */
 export interface RefusedAnswer {

@@ -6,7 +6,7 @@ import { AwsClient } from "aws4fetch";
 import { describeError } from "../../../../core/errors/describe-error.js";
 import { FileAdapterError } from "../../../../core/errors/errors.js";
 import type { Log } from "../../../../core/ports/log.js";
-import { storeDamaged, storeUnavailable } from "../../store-error.js";
+import { storeDamaged, storeUnavailable } from "../../checks.js";
 import { answerError, noAnswer, noS3 } from "./failures.js";
 import { errorCode, type ListedObject, type ListPage, parseListPage } from "./list-page.js";
 

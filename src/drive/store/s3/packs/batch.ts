@@ -1,9 +1,8 @@
 // A batch of the object store.
 
-import { isLeafBlob } from "../../cell-refs.js";
 import type { CellBatch, RootRecord } from "../../cell-store.js";
 import { checkCell, checkOwner, checkRoot } from "../../checks.js";
-import { type HashText, textOfHash } from "../../mark.js";
+import { type HashText, isLeafBlob, textOfHash } from "../../mark.js";
 import { MAX_CARRIED_BYTES } from "../roots/root-object.js";
 import type { RootChange } from "../roots/root-swap.js";
 import { PACK_CELL_BYTES, PackBuilder } from "./builder.js";

@@ -3,8 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { PACK_HEADER, type PackEntry, packEnd, startDigest, TRAILER_BYTES } from "../../embedded/pack-format.js";
 import { type HashText, hashOfText } from "../../mark.js";
-import { bloomOf } from "./bloom.js";
-import type { PackInfo, PackKind } from "./manifest.js";
+import { bloomOf, type PackInfo, type PackKind } from "./manifest.js";
 
 /** A pack ready for upload. */
 export interface BuiltPack {

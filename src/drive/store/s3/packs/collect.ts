@@ -1,34 +1,26 @@
 // Garbage collection of the object store, in two phases: unneeded objects are recorded, and deleted after a grace
 // period.
 
-import { branchHashes } from "../../cell-refs.js";
 import type { CollectOptions, CollectReport, RootRecord } from "../../cell-store.js";
 import { openScratch, removeLeftovers } from "../../embedded/collect.js";
-import { type HashText, logsOf, type MarkCount, type Marks, textOfHash } from "../../mark.js";
-import { PROBES } from "../bucket-mode.js";
+import { footerEntries } from "../../embedded/pack-format.js";
+import { type LoadForMark, logsOf, type Marks, markTrees, textOfHash } from "../../mark.js";
+import { isIncluded, PROBES, rootsIn } from "../bucket-mode.js";
 import type { ListedObject } from "../client/list-page.js";
 import type { S3Client } from "../client/s3-client.js";
 import { rootKey } from "../roots/root-object.js";
 import type { LoadedRoot } from "../roots/root-reader.js";
-import { isIncluded, rootsIn } from "../roots/single-roots.js";
 import { type Candidates, readCandidates } from "./candidates.js";
 import { type CompactParts, compactOwner } from "./compact.js";
-import { footerEntries } from "./footer.js";
 import type { LocalCache } from "./local-cache.js";
 import { packKeyOf } from "./source.js";
-
-interface MarkSource {
-  /** Those without branches, which need not be read. */
-  leaves(wanted: ReadonlySet<HashText>): Promise<ReadonlySet<HashText>>;
-  read(wanted: ReadonlySet<HashText>): Promise<ReadonlyMap<HashText, Uint8Array>>;
-}
 
 export interface ObjectCollectParts extends CompactParts {
   readonly client: S3Client;
   readonly cache: LocalCache;
   /** Folder for marks, on a local disk. */
   readonly folder: string;
-  readonly marking: MarkSource;
+  readonly load: LoadForMark;
   owners(): AsyncIterable<string>;
   /** Roots pinned by this process's readers. */
   pinned(): readonly RootRecord[];
@@ -54,8 +46,6 @@ interface Counted {
   packs: number;
 }
 
-/** Maximum cells looked up at once. */
-const MAX_TOGETHER = 512;
 /** How long a start may take until its probes count as left behind. */
 const START_MS = 3_600_000;
 /** Servers report times in whole seconds. */
@@ -78,8 +68,16 @@ export async function collectObjects(parts: ObjectCollectParts, options: Collect
     const objects = await listOld(client, before);
     const needed: Needed = { packs: new Map(), manifests: new Map(), roots: new Set(), live: 0, missing: 0 };
     for await (const owner of parts.owners()) await markOwner(owner, { parts, marks: scratch.marks, needed });
-    for (const { bytes } of parts.pinned()) count(needed, await markRoot(bytes, scratch.marks, parts.marking));
-    for (const log of logsOf(parts.pinned())) await markRoot(log, scratch.marks, parts.marking);
+    const pinned = parts.pinned();
+    count(
+      needed,
+      await markTrees(
+        pinned.map(({ bytes }) => bytes),
+        scratch.marks,
+        parts.load,
+      ),
+    );
+    await markTrees(logsOf(pinned), scratch.marks, parts.load);
     const counted: Counted = { removed: 0, removedBytes: 0, packs: 0 };
     const { live, missing } = needed;
     if (missing > 0) return { live, missing, ...counted };
@@ -131,45 +129,9 @@ async function markOwner(
   if (root === undefined) return;
   needed.roots.add(`${owner} ${root.record.version}`);
   countListed(root, needed, 1);
-  count(needed, await markRoot(root.record.bytes, marks, parts.marking));
+  count(needed, await markTrees([root.record.bytes], marks, parts.load));
   // A log that has lost a part loses no drive.
-  for (const log of logsOf([root.record])) await markRoot(log, marks, parts.marking);
-}
-
-/** Marks every cell below a root, reading many at once. @throws STORE_UNAVAILABLE */
-async function markRoot(root: Uint8Array, marks: Marks, source: MarkSource): Promise<MarkCount> {
-  let [live, missing] = [0, 0];
-  const waiting = branchHashesOf(root);
-  if (waiting === undefined) return { live, missing: 1 };
-  while (waiting.length > 0) {
-    const wanted = new Set<HashText>();
-    for (const text of waiting.splice(-MAX_TOGETHER)) if (!marks.has(text)) wanted.add(text);
-    if (wanted.size === 0) continue;
-    for (const text of wanted) marks.add(text);
-    const leaves = await source.leaves(wanted);
-    live += leaves.size;
-    for (const text of leaves) wanted.delete(text);
-    const cells = await source.read(wanted);
-    for (const text of wanted) {
-      const cell = cells.get(text);
-      const branches = cell === undefined ? undefined : branchHashesOf(cell);
-      if (branches === undefined) missing += 1;
-      else {
-        live += 1;
-        for (const branch of branches) waiting.push(branch);
-      }
-    }
-  }
-  return { live, missing };
-}
-
-/** @returns `undefined` if it is not a cell */
-function branchHashesOf(cell: Uint8Array): HashText[] | undefined {
-  try {
-    return branchHashes(cell).map(textOfHash);
-  } catch {
-    return undefined;
-  }
+  await markTrees(logsOf([root.record]), marks, parts.load);
 }
 
 function countListed({ object, packs }: LoadedRoot, needed: Needed, times: 1 | -1): void {

@@ -1,12 +1,12 @@
 // Compaction of an owner's packs.
 
+import { storeDamaged } from "../../checks.js";
+import { footerEntries } from "../../embedded/pack-format.js";
 import { type HashText, textOfHash } from "../../mark.js";
-import { storeDamaged } from "../../store-error.js";
 import type { OwnerRoots } from "../roots/owner-roots.js";
 import type { LoadedRoot } from "../roots/root-reader.js";
 import type { RootSwap } from "../roots/root-swap.js";
 import { PACK_CELL_BYTES, PackBuilder } from "./builder.js";
-import { footerEntries } from "./footer.js";
 import type { PackInfo, PackKind } from "./manifest.js";
 import { type PackSource, SMALL_PACK_BYTES } from "./source.js";
 import type { Uploads } from "./uploads.js";

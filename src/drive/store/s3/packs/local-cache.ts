@@ -7,8 +7,7 @@ import { openShared, openTable } from "../../../../database/shared-database.js";
 import { bootId } from "../../../../process/identity.js";
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
 import { checkIndex, markOpen } from "../../embedded/index-state.js";
-import { makeFolder } from "../../embedded/make-folder.js";
-import { refuseNetwork } from "../../embedded/network-fs.js";
+import { makeFolder, refuseNetwork } from "../../embedded/make-folder.js";
 import { stamped, uint, uintBytes, unstamped } from "../../tables.js";
 
 /** Caches on this machine's disk what was read from object storage. Entries may be lost at any time. */

@@ -1,27 +1,39 @@
 // Reads cells from packs, with Bloom filters, footers and the local cache.
 
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
-import { ENTRY_BYTES, parseFooter, parseTrailer, TRAILER_BYTES } from "../../embedded/pack-format.js";
+import { createLru } from "../../../lru.js";
+import { storeDamaged } from "../../checks.js";
+import {
+  type CellPlace,
+  ENTRY_BYTES,
+  findInFooter,
+  footerEntries,
+  parseFooter,
+  parseTrailer,
+  runsOf,
+  TRAILER_BYTES,
+} from "../../embedded/pack-format.js";
 import { type HashText, hashOfText } from "../../mark.js";
-import { storeDamaged } from "../../store-error.js";
 import { inParallel } from "../client/parallel.js";
 import type { S3Client } from "../client/s3-client.js";
 import type { Views } from "../roots/views.js";
-import { mayHold } from "./bloom.js";
-import { type CellPlace, findInFooter, footerEntries } from "./footer.js";
 import type { LocalCache } from "./local-cache.js";
-import type { PackInfo } from "./manifest.js";
+import { mayHold, type PackInfo } from "./manifest.js";
 
 /** Packs up to this size are read whole, and merged in the background. */
 export const SMALL_PACK_BYTES = 1 << 20;
-const MAX_GAP_BYTES = 65_536;
-const MAX_RUN_BYTES = 4 << 20;
+const RUN_LIMITS = { maxGapBytes: 65_536, maxBytes: 4 << 20 };
 const READS_AT_ONCE = 4;
 const FOOTERS_AT_ONCE = 8;
 /** Maximum bytes of footers in memory. */
 const MAX_FOOTER_BYTES = 32 << 20;
 
 export const packKeyOf = (id: string): string => `packs/${id}.pack`;
+
+interface Wanted extends CellPlace {
+  readonly pack: PackInfo;
+  readonly text: HashText;
+}
 
 interface Located {
   readonly pack: PackInfo;
@@ -47,26 +59,15 @@ export interface PackSourceOptions {
 }
 
 export function createPackSource({ client, cache, views }: PackSourceOptions): PackSource {
-  const footers = new Map<string, Buffer>();
-  let footerBytes = 0;
-
+  const footers = createLru<Buffer>(MAX_FOOTER_BYTES, ({ length }) => length);
   const near = (id: string): Buffer | undefined => {
-    const found = footers.get(id) ?? cache.named("footer", id);
-    if (found !== undefined) hold(id, found);
+    const held = footers.get(id);
+    const found = held ?? cache.named("footer", id);
+    if (held === undefined && found !== undefined) footers.set(id, found);
     return found;
   };
-  const hold = (id: string, footer: Buffer): void => {
-    if (footers.delete(id)) footerBytes -= footer.length;
-    footers.set(id, footer);
-    footerBytes += footer.length;
-    for (const [oldest, { length }] of footers) {
-      if (footerBytes <= MAX_FOOTER_BYTES || oldest === id) break;
-      footers.delete(oldest);
-      footerBytes -= length;
-    }
-  };
   const keepFooter = (id: string, footer: Buffer): void => {
-    hold(id, footer);
+    footers.set(id, footer);
     cache.keepNamed("footer", id, footer);
   };
   const fetchFooter = async (pack: Pick<PackInfo, "id" | "size" | "count">): Promise<Buffer | undefined> => {
@@ -85,10 +86,7 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
     return footer;
   };
   const forgetFooters = (ids: ReadonlySet<string>): void => {
-    for (const id of ids) {
-      footerBytes -= footers.get(id)?.length ?? 0;
-      footers.delete(id);
-    }
+    for (const id of ids) footers.delete(id);
     cache.forget(
       "footer",
       Array.from(ids, (id) => Buffer.from(id, "hex")),
@@ -128,11 +126,11 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
   };
 
   /** @returns `undefined` if the pack is gone */
-  const readRun = async ({ pack, cells }: Run): Promise<[HashText, Uint8Array][] | undefined> => {
+  const readRun = async (cells: readonly Wanted[]): Promise<[HashText, Uint8Array][] | undefined> => {
     const [first, last] = [cells[0], cells.at(-1)];
     if (first === undefined || last === undefined) return [];
     const start = first.offset;
-    const bytes = await client.getRange(packKeyOf(pack.id), start, last.offset + last.length - start);
+    const bytes = await client.getRange(packKeyOf(first.pack.id), start, last.offset + last.length - start);
     if (bytes === undefined) return undefined;
     return cells.map(({ text, offset, length }) => {
       const cell = Buffer.from(bytes.subarray(offset - start, offset - start + length));
@@ -170,13 +168,13 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
           cells.set(text, cell);
           located.delete(text);
         }
-        const runs = runsOf(located);
+        const runs = runsOf(ordered(located), RUN_LIMITS);
         const read = await inParallel(runs, READS_AT_ONCE, readRun);
         const before = gone.size;
-        runs.forEach(({ pack: { id } }, which) => {
+        for (const [which, [first]] of runs.entries()) {
           for (const [text, cell] of read[which] ?? []) cells.set(text, cell);
-          if (read[which] === undefined) gone.add(id);
-        });
+          if (first !== undefined && read[which] === undefined) gone.add(first.pack.id);
+        }
         if (gone.size === before) break;
         // A collection has copied their cells to other packs.
         forgetFooters(gone);
@@ -208,36 +206,9 @@ function choose<T extends Untried>(untried: readonly T[]): T[] {
   return chosen;
 }
 
-interface Run {
-  readonly pack: PackInfo;
-  readonly cells: (CellPlace & { readonly text: HashText })[];
-}
-
-/** Groups of places that are read together, each ordered by offset. */
-function runsOf(located: ReadonlyMap<HashText, Located>): Run[] {
-  const byPack = new Map<string, Run>();
-  for (const [text, { pack, place }] of located) {
-    const run = byPack.get(pack.id) ?? { pack, cells: [] };
-    run.cells.push({ text, ...place });
-    byPack.set(pack.id, run);
-  }
-  const runs: Run[] = [];
-  for (const { pack, cells } of byPack.values()) {
-    cells.sort((one, other) => one.offset - other.offset);
-    let run: Run | undefined;
-    for (const cell of cells) {
-      const [first, last] = [run?.cells[0], run?.cells.at(-1)];
-      const isNear =
-        first !== undefined &&
-        last !== undefined &&
-        cell.offset - last.offset - last.length < MAX_GAP_BYTES &&
-        cell.offset + cell.length - first.offset <= MAX_RUN_BYTES;
-      if (isNear) run?.cells.push(cell);
-      else {
-        run = { pack, cells: [cell] };
-        runs.push(run);
-      }
-    }
-  }
-  return runs;
-}
+/** Ordered by pack and offset. */
+const ordered = (located: ReadonlyMap<HashText, Located>): Wanted[] =>
+  Array.from(located, ([text, { pack, place }]) => ({ text, pack, ...place })).sort(
+    (one, other) =>
+      (one.pack.id < other.pack.id ? -1 : Number(one.pack.id > other.pack.id)) || one.offset - other.offset,
+  );

@@ -2,14 +2,13 @@
 
 import { describeError } from "../../../../core/errors/describe-error.js";
 import type { Log } from "../../../../core/ports/log.js";
-import { branchHashes } from "../../cell-refs.js";
+import { findInFooter } from "../../embedded/pack-format.js";
+import { branchHashes } from "../../mark.js";
 import { createSlots } from "../client/parallel.js";
 import type { S3Client } from "../client/s3-client.js";
 import type { Views } from "../roots/views.js";
-import { mayHold } from "./bloom.js";
 import type { BuiltPack } from "./builder.js";
-import { findInFooter } from "./footer.js";
-import type { PackInfo } from "./manifest.js";
+import { mayHold, type PackInfo } from "./manifest.js";
 import { type PackSource, packKeyOf } from "./source.js";
 
 /** Packs of one batch, uploaded or in progress. */

@@ -2,12 +2,9 @@
 
 import { createHash } from "node:crypto";
 import { type Reader, readerOf, take, takeVlq } from "../../../cad3/encoding/reader.js";
-import { sha3 } from "../../../cad3/ref.js";
-import { vlqLength, writeVlq } from "../../../cad3/vlq.js";
-import { MAX_CELL_BYTES } from "../../checks.js";
-import { isLogCell } from "../../log-cell.js";
-import { type HashText, textOfHash } from "../../mark.js";
-import { storeDamaged } from "../../store-error.js";
+import { sha3, vlqLength, writeVlq } from "../../../cad3/ref.js";
+import { MAX_CELL_BYTES, storeDamaged } from "../../checks.js";
+import { type HashText, isLogCell, textOfHash } from "../../mark.js";
 
 /** Content of the object that is an owner's root. */
 export interface RootObject {

@@ -3,12 +3,12 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RootRecord } from "../../cell-store.js";
-import { storeDamaged, storeUnavailable } from "../../store-error.js";
+import { storeDamaged, storeUnavailable } from "../../checks.js";
+import { isIncluded, rootsIn, singleRootsFound } from "../bucket-mode.js";
 import type { Fetched, S3Client } from "../client/s3-client.js";
 import type { LocalCache } from "../packs/local-cache.js";
 import { MAX_MANIFEST_BYTES, manifestId, type PackInfo, parseManifest } from "../packs/manifest.js";
 import { MAX_ROOT_OBJECT_BYTES, parseRootObject, type RootObject, rootKey, versionOf } from "./root-object.js";
-import { isIncluded, rootsIn, singleRootsFound } from "./single-roots.js";
 import type { View } from "./views.js";
 
 /** A root object that has been read, with the location of its cells. */

@@ -3,8 +3,8 @@
 import { randomBytes } from "node:crypto";
 import { sameBytes } from "../../../cad3/ref.js";
 import type { RootRecord } from "../../cell-store.js";
+import { storeUnavailable } from "../../checks.js";
 import type { HashText } from "../../mark.js";
-import { storeUnavailable } from "../../store-error.js";
 import { createTurns } from "../client/parallel.js";
 import type { PutIfResult, S3Client } from "../client/s3-client.js";
 import { PackBuilder } from "../packs/builder.js";

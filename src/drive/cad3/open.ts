@@ -1,20 +1,20 @@
 // Opens values lazily from cells: branches are read only on access.
 
-import { assemble, checkShape, hashHexOf, missingCell, type Source, wholeOf } from "../cad3/encoding/assemble.js";
-import { parseCell } from "../cad3/encoding/parse-cell.js";
-import type { ParsedCell, ParsedIndex, ParsedMap, ParsedRef } from "../cad3/encoding/parsed.js";
-import { textOf } from "../cad3/encoding/parsed.js";
-import { badFormat } from "../cad3/encoding/reader.js";
-import { type LazySource, LazyValue } from "../cad3/lazy.js";
-import { isIndexKey } from "../cad3/make-value.js";
-import { CadMap } from "../cad3/maps/hash-map.js";
-import { digitsOf, type IndexKey, SLOT_BYTES, slotOf } from "../cad3/maps/index-key.js";
-import { CadIndex } from "../cad3/maps/index-map.js";
-import type { IndexChild, IndexEntry, IndexNode, IndexStub } from "../cad3/maps/index-node.js";
-import type { MapEntry, MapNode } from "../cad3/maps/map-node.js";
-import { isBranch } from "../cad3/ref.js";
-import type { Value } from "../cad3/value.js";
+import { assemble, checkShape, hashHexOf, missingCell, type Source, wholeOf } from "./encoding/assemble.js";
+import { parseCell } from "./encoding/parse-cell.js";
+import type { ParsedCell, ParsedIndex, ParsedMap, ParsedRef } from "./encoding/parsed.js";
+import { textOf } from "./encoding/parsed.js";
+import { badFormat } from "./encoding/reader.js";
+import { type LazySource, LazyValue } from "./lazy.js";
+import { isIndexKey } from "./make-value.js";
+import { CadMap } from "./maps/hash-map.js";
+import { digitsOf, type IndexKey, SLOT_BYTES, slotOf } from "./maps/index-key.js";
+import { CadIndex } from "./maps/index-map.js";
+import type { IndexChild, IndexEntry, IndexNode, IndexStub } from "./maps/index-node.js";
+import type { MapEntry, MapNode } from "./maps/map-node.js";
+import { isBranch } from "./ref.js";
 import { Signed } from "./signed.js";
+import type { Value } from "./value.js";
 
 /** Opens cells of one source; shared by everything opened from a value. */
 class Opener implements LazySource {

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createLru } from "../../../src/drive/engine/lru.js";
+import { createLru } from "../../src/drive/lru.js";
 
 const text = (length: number): string => "x".repeat(length);
 

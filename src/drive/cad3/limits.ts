@@ -1,7 +1,6 @@
-// Limits on what is read from untrusted encodings, and on a drive's tree.
+// Limits on what is read from untrusted encodings.
 
 import { driveError } from "../error.js";
-import { MAX_PATH_DEPTH } from "./name.js";
 
 /** Limits of reading; beyond them it fails with LIMIT. */
 export interface CellLimits {
@@ -29,21 +28,3 @@ export const MAX_BRANCH_DEPTH = 512;
 export function checkLimit(count: number, max: number, what: string): void {
   if (count > max) throw driveError("LIMIT", `Too much to read: more than ${max} ${what}`);
 }
-
-/** Latest possible time: the greatest Long. */
-export const LAST_TIME = 2n ** 63n - 1n;
-
-/** Limits on the size of a tree. */
-export interface TreeLimits {
-  /** Maximum names in a path. */
-  readonly maxPathDepth: number;
-  readonly maxFileBytes: number;
-  /** Maximum entries of one directory, including tombstones, which take as much space. */
-  readonly maxEntries: number;
-}
-
-export const DEFAULT_TREE_LIMITS: TreeLimits = {
-  maxPathDepth: MAX_PATH_DEPTH,
-  maxFileBytes: 268_435_456,
-  maxEntries: 1_000_000,
-};

@@ -1,9 +1,10 @@
-// The cache of drives: cells by hash, their sizes, results of checks.
+// The cache of drives: cells by hash, their sizes, results of checks, footers of packs.
 
 /** A map that drops entries that have not been used for long. */
 export interface Lru<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
+  delete(key: string): void;
 }
 
 /**
@@ -25,6 +26,12 @@ export function createLru<V>(capacity: number, weigh: (value: V) => number = () 
     young.set(key, value);
     weight += more;
   };
+  const remove = (key: string): void => {
+    const before = young.get(key);
+    if (before !== undefined) weight -= weigh(before);
+    young.delete(key);
+    old.delete(key);
+  };
   return {
     get(key) {
       const value = young.get(key);
@@ -34,11 +41,9 @@ export function createLru<V>(capacity: number, weigh: (value: V) => number = () 
       return before;
     },
     set(key, value) {
-      const before = young.get(key);
-      if (before !== undefined) weight -= weigh(before);
-      young.delete(key);
-      old.delete(key);
+      remove(key);
       add(key, value);
     },
+    delete: remove,
   };
 }

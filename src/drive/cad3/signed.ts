@@ -7,11 +7,11 @@ import {
   sign as signBytes,
   verify as verifyBytes,
 } from "node:crypto";
-import { Composite, cellOf, type Encoder, encode } from "../cad3/encoding/cell.js";
-import { LazyValue } from "../cad3/lazy.js";
-import { type Cell, cellFrom } from "../cad3/ref.js";
-import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES, SIGNED_TAG } from "../cad3/scalar.js";
-import type { Value } from "../cad3/value.js";
+import { Composite, cellOf, type Encoder, encode } from "./encoding/cell.js";
+import { LazyValue } from "./lazy.js";
+import { type Cell, cellFrom } from "./ref.js";
+import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES, SIGNED_TAG } from "./scalar.js";
+import type { Value } from "./value.js";
 
 const SEED_BYTES = 32;
 
