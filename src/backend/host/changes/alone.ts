@@ -98,8 +98,7 @@ export function* makeNow(step: Step, guard: Guard): Io<Committed> {
   const plan = yield* step.prepare();
   const held = reserve(change, plan.amount);
   try {
-    // Behind all that sees the plan: until then nothing has got a name.
-    for (const end of step.ends) yield* end.makeParents();
+    yield* makeParents(step);
     const keeping = yield* keep(change, plan, name);
     const committed = yield* commitKept(step.commit(guard), keeping);
     held.keep();
@@ -112,6 +111,18 @@ export function* makeNow(step: Step, guard: Guard): Io<Committed> {
   } finally {
     // No effect on what has been kept.
     held.undo();
+  }
+}
+
+/**
+ * Behind all that sees the plan: until then nothing has got a name. From here on neither a deadline nor a cancellation ends the
+ * call: others may use these directories already.
+ */
+function* makeParents({ ends }: Step): Io<void> {
+  for (const end of ends) {
+    if (!end.isBelowMissing) continue;
+    end.change.access.scope.commit();
+    yield* end.makeParents();
   }
 }
 

@@ -11,12 +11,13 @@ import type { Amount } from "../../quota.js";
 import type { StepRecord } from "../group/intent.js";
 import type { Guard } from "../guard.js";
 import { type Keeping, noteChange } from "../history/note.js";
+import type { Hidden } from "../history/to-trash.js";
 import { countTree, freedBy, NONE } from "../quota.js";
 import type { Change, Target } from "../target.js";
 import { checkTarget, needsExchange, putInPlace, refuseAround, refuseInside, swapIn } from "./put.js";
 import { purge } from "./removal.js";
 import { isReported, realPath, stateOf } from "./report.js";
-import { type Committed, type End, type Ground, type Hidden, madePaths, type Plan } from "./step.js";
+import { type Committed, type End, type Ground, madePaths, type Plan } from "./step.js";
 
 /** The entry that gets the place. */
 export interface Coming {

@@ -11,11 +11,11 @@ import { renameDirectory } from "../../../jail/staging/rename.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { isUnguarded } from "../../path-policy.js";
 import { commitKept, type Keeping, keepsNothing, noteChange } from "../history/note.js";
-import { moveToTrash, type TrashedEntry } from "../history/to-trash.js";
+import { type Doomed, type Hidden, moveToTrash, type TrashedEntry } from "../history/to-trash.js";
 import type { Change } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
 import { removalOf } from "./report.js";
-import type { Doomed, Hidden, Taken } from "./step.js";
+import type { Taken } from "./step.js";
 
 /** Takes an entry of a change alone away, and notes how it is kept. */
 export function* takeAlone(change: Change, doomed: Doomed): Io<Taken> {
@@ -57,7 +57,7 @@ function* toTrash(
   note: () => Keeping | undefined,
 ): Io<TrashedEntry | NotUndoable | "removed"> {
   try {
-    return yield* moveToTrash(change, doomed, doomed.options);
+    return yield* moveToTrash(change, doomed);
   } catch (error) {
     const code = errnoOf(error);
     const isTree = doomed.object.stat.isDirectory() && change.rules.keepsDeleted !== true;

@@ -1,12 +1,11 @@
 // A step: one change of the host as a plan, then a commit; alone or in a group. See docs/design.md, "A change".
 
 import type { Io } from "../../../core/io.js";
-import type { At, GroupEffect, RemoveOptions } from "../../../core/ports/backend.js";
+import type { At, GroupEffect } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import { identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import type { Stage } from "../../../jail/staging/lock-file.js";
 import type { LockRequest } from "../../../jail/staging/locks.js";
 import type { PreparedEntry } from "../../../jail/staging/rename.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
@@ -14,7 +13,7 @@ import type { Amount } from "../../quota.js";
 import type { StepRecord } from "../group/intent.js";
 import type { Guard } from "../guard.js";
 import type { Keeping } from "../history/note.js";
-import type { Displaced } from "../history/to-trash.js";
+import type { Displaced, Doomed, Hidden } from "../history/to-trash.js";
 import type { Arrival, Way } from "../root.js";
 import {
   type Change,
@@ -78,13 +77,6 @@ export interface Step {
   end?(): Io<void>;
 }
 
-/** An entry that is removed. */
-export interface Doomed {
-  readonly object: Pinned;
-  readonly name: string;
-  readonly options: Pick<RemoveOptions, "recursive" | "permanent" | "discards">;
-}
-
 /** An entry that has been removed. */
 export interface Taken {
   /** Out of sight, to be emptied. */
@@ -93,12 +85,6 @@ export interface Taken {
   readonly isTrashed?: boolean | undefined;
   /** Why it is not in the trash. */
   readonly reason?: NotUndoable | undefined;
-}
-
-/** An entry moved out of sight. */
-export interface Hidden {
-  readonly stage: Stage;
-  readonly name: string;
 }
 
 /** Where steps prepare and keep: the staging directory for one alone, the folder of its intent for a group. */

@@ -13,9 +13,16 @@ import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import type { Filled } from "../changes/content.js";
 import { removalOf } from "../changes/report.js";
-import type { Doomed, End, Ground, Hidden, Taken } from "../changes/step.js";
+import type { End, Ground, Taken } from "../changes/step.js";
 import { keepsFile } from "../history/keep.js";
-import { type Displaced, displace, requireDeletable, requireWritableTrash } from "../history/to-trash.js";
+import {
+  type Displaced,
+  type Doomed,
+  displace,
+  type Hidden,
+  requireDeletable,
+  requireWritableTrash,
+} from "../history/to-trash.js";
 import { copyBytes } from "../open.js";
 import { type Change, openedJournal, type WriteRules } from "../target.js";
 import { requireAllAllowed, requireEmpty } from "../tree-policy.js";

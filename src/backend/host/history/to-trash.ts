@@ -2,7 +2,7 @@
 
 import { cannotBeTrashed, deletionNotFinal } from "../../../core/errors/undo-texts.js";
 import type { Io } from "../../../core/io.js";
-import type { Access } from "../../../core/ports/backend.js";
+import type { Access, RemoveOptions } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
@@ -25,34 +25,28 @@ import { isUnkeepable, putInTrash, unlessUnkeepable } from "./trash.js";
 /** Without those that give rights of the owner: the copy of somebody else's file is ours. */
 const SAFE_BITS = 0o777;
 
-/** How a removal wants its content kept. */
-export interface TrashOptions {
-  /** Keep nothing. */
-  readonly permanent?: boolean | undefined;
-  /** Keep nothing, even in a root that keeps everything: the call takes back what it has made itself. */
-  readonly discards?: boolean | undefined;
+/** An entry that is removed. */
+export interface Doomed {
+  readonly object: Pinned;
+  readonly name: string;
+  readonly options: Pick<RemoveOptions, "recursive" | "permanent" | "discards">;
 }
 
-/** Something moved into the trash. */
-export interface TrashedEntry {
-  readonly keeping: Keeping;
-  /** The removal, as it was noted before it was made. */
-  readonly planned: EntryChange;
-  /** The trash folder, to be released. */
+/** An entry moved out of sight. */
+export interface Hidden {
   readonly stage: Stage;
   readonly name: string;
 }
 
-/** The part of a {@link Change} that a move into the trash needs. */
-export interface TrashChange extends Pick<Change, "jail" | "rules" | "journal"> {
-  readonly access: Pick<Access, "place" | "verb" | "origin">;
-  readonly walk: Pick<Walk, "directory" | "names">;
+/** Something moved into the trash, whose folder is to be released. */
+export interface TrashedEntry extends Hidden {
+  readonly keeping: Keeping;
 }
 
-/** The entry to remove and its name. */
-export interface DeletedObject {
-  readonly object: Pinned;
-  readonly name: string;
+/** The part of a {@link Change} that a move into the trash needs. */
+interface TrashChange extends Pick<Change, "jail" | "rules" | "journal"> {
+  readonly access: Pick<Access, "place" | "verb" | "origin">;
+  readonly walk: Pick<Walk, "directory" | "names">;
 }
 
 /**
@@ -61,12 +55,9 @@ export interface DeletedObject {
  * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY where everything must be kept; ENOENT if it is gone; system errors that do not say
  * that it cannot be kept: it must not be removed then
  */
-export function* moveToTrash(
-  change: TrashChange,
-  doomed: DeletedObject,
-  options: TrashOptions,
-): Io<TrashedEntry | NotUndoable> {
+export function* moveToTrash(change: TrashChange, doomed: Doomed): Io<TrashedEntry | NotUndoable> {
   const { journal, access } = change;
+  const { options } = doomed;
   const isRequired = change.rules.keepsDeleted === true;
   if (options.discards === true) return "permanent";
   if (options.permanent === true && isRequired) throw deletionNotFinal(access.place);
@@ -83,7 +74,7 @@ export function* moveToTrash(
 function* tryTrash(
   change: TrashChange,
   journal: JournalWriter,
-  { object, name }: DeletedObject,
+  { object, name }: Doomed,
 ): Io<TrashedEntry | NotUndoable> {
   const { jail, walk } = change;
   const { stat } = object;
@@ -104,7 +95,7 @@ function* tryTrash(
     const { directory, release, result: isCopied } = trash;
     const kept = yield* describeKept(directory, change, { name: target, object: isCopied ? undefined : object });
     const keeping = settledKeeping(id, kept, () => cancelEntry(journal, id));
-    return { stage: { directory, release, prefix: "" }, name: target, keeping, planned };
+    return { stage: { directory, release, prefix: "" }, name: target, keeping };
   } catch (error) {
     if (!isUnkeepable(error)) throw error;
     return errnoOf(error) === "EXDEV" ? "other_device" : "not_kept";
@@ -185,11 +176,9 @@ export function* requireWritableTrash({ jail, journal }: Change): Io<void> {
 }
 
 /** An entry that is about to go, as it was noted, and the place that it will have. */
-export interface Displaced {
+export interface Displaced extends Hidden {
   /** `undefined`: the root has no journal. */
   readonly keeping: Keeping | undefined;
-  readonly stage: Stage;
-  readonly name: string;
   /** The place is in the trash. */
   readonly isBinned: boolean;
 }
@@ -198,11 +187,7 @@ export interface Displaced {
  * Notes that an entry goes, and opens the place it goes to: if this process dies, it is in the trash by then.
  * @param spare opens the place of what does not go to the trash @returns its stage, to be released
  */
-export function* displace(
-  change: Change,
-  planned: EntryChange,
-  spare: () => Io<Pick<Displaced, "stage" | "name">>,
-): Io<Displaced> {
+export function* displace(change: Change, planned: EntryChange, spare: () => Io<Hidden>): Io<Displaced> {
   const { jail, journal, walk } = change;
   const isOff = journal?.mode === "metadata" || journal?.trashMode === "off";
   if (journal !== undefined && !isOff && walk.directory.stat.device === jail.top.stat.device) {

@@ -202,7 +202,10 @@ export class ClearDenied {
     try {
       if (object.stat.isDirectory() || !this.#isMade(object.stat)) return false;
       const change = { ...this.#ground, walk: { directory, names: [...real, ...below] } };
-      const binned = typeof raw === "string" ? yield* moveToTrash(change, { object, name: raw }, {}) : "not_kept";
+      const binned =
+        typeof raw === "string"
+          ? yield* moveToTrash(change, { object, name: raw, options: { recursive: false } })
+          : "not_kept";
       if (typeof binned === "string") return yield* succeeds(jail.sys.unlink(entryPath(directory, raw)));
       yield* this.#record([...real, ...below, name], object.stat, binned.keeping);
       binned.stage.release();
