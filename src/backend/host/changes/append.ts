@@ -55,6 +55,8 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
   const data = yield* collect(change, yield* wait(body.borrow?.() ?? body.load()));
   change.access.scope.checkpoint();
   requireRoom(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 });
+  // Others may use these directories at once: from here on neither a deadline nor a cancellation ends the call.
+  if (target.parents.length > 0) change.access.scope.commit();
   yield* createParents(change, target.parents);
   const turn = yield* lockTarget(change, target.name);
   try {
