@@ -14,7 +14,7 @@ export async function withSuggestions(error: unknown, surroundings: Surroundings
     const suggestions = await search.findNear(path.split("/"));
     if (suggestions.length === 0) return error;
     const hint = `Did you mean ${suggestions.map((one) => suggestionText(one, root)).join(" or ")}?`;
-    return adapterError(error.code, error.sentence, { ...error.data, hint, suggestions });
+    return adapterError(error.code, error.message, { ...error.data, hint, suggestions });
   } catch {
     // Whatever goes wrong with a suggestion, its time included, the answer to the call stands.
     return error;

@@ -1,5 +1,4 @@
 import { isADirectory } from "../core/errors/texts.js";
-import { option } from "../core/errors/wording.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { LeftOut, TreeSource } from "../core/ports/tree-source.js";
 import type { CopyInput, CopyOutput } from "../schema/types.js";
@@ -24,7 +23,7 @@ export const copy: Operation<CopyInput, CopyOutput> = {
     try {
       const isDirectory = source.top.type === "directory";
       if (isDirectory && input.recursive !== true)
-        throw isADirectory(from.access.place, ["Pass ", option("recursive")]);
+        throw isADirectory(from.access.place, "Pass recursive: true", { option: "recursive" });
       const paths = { path: from.path.text, to: to.path.text, copied: true };
       if (isOneTree && from.path.text === to.path.text) return { ...paths, overwritten: false, files: 0, atomic: true };
       const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input, call), isWhole: false };

@@ -65,8 +65,8 @@ export function parsePath(
   return relPath(segments);
 }
 
-const withHint = ({ code, sentence, data }: FileAdapterError, hint: string): FileAdapterError =>
-  adapterError(code, sentence, { ...data, hint });
+const withHint = ({ code, message, data }: FileAdapterError, hint: string): FileAdapterError =>
+  adapterError(code, message, { ...data, hint });
 
 const PLAIN = /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 

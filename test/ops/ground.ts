@@ -198,12 +198,13 @@ export async function failureOf(call: Promise<unknown>): Promise<Failure> {
   return { code, message, data };
 }
 
-/** The failure of a path: its data names the place. */
-export const failure = (code: ErrorCode, message: string, path: string, more: object = {}): Failure => ({
-  code,
-  message,
-  data: { root: "r", path, ...more },
-});
+/** The failure of a path: its data names the place, and the operation and option that the message advises. */
+export function failure(code: ErrorCode, message: string, path: string, more: object = {}): Failure {
+  const tool = /file:[a-zA-Z]+$|(?<=with )file:[a-zA-Z]+/.exec(message)?.[0];
+  const option = /([a-zA-Z]+): true/.exec(message)?.[1];
+  const next = { ...(tool && { tool }), ...(option && { option }) };
+  return { code, message, data: { root: "r", path, ...(tool || option ? { next } : {}), ...more } };
+}
 
 /**
  * Paths of everything below a directory of the ground, relative to `dir`, directories with a slash behind, sorted. Links are

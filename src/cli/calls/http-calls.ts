@@ -9,7 +9,6 @@ import {
   type FileAdapterError,
 } from "../../core/errors/errors.js";
 import { aborted, escapeText, unknownOperation } from "../../core/errors/texts.js";
-import { field, option, type Sentence, tool } from "../../core/errors/wording.js";
 import { isObject } from "../../core/unknown.js";
 import { parsePath } from "../../path/grammar.js";
 import { parseExact, stringifyExact } from "../../schema/exact-json.js";
@@ -171,7 +170,7 @@ class HttpCalls implements FileCalls {
   #failed(answer: Json): FileAdapterError {
     const error = failureOf(answer);
     if (!this.#isAnonymous || this.#options.caps !== undefined || !NEED_RIGHTS.has(error.code)) return error;
-    return adapterError(error.code, error.sentence, { ...error.data, hint: NAME_A_TOKEN });
+    return adapterError(error.code, error.message, { ...error.data, hint: NAME_A_TOKEN });
   }
 
   async #json(response: Response): Promise<Json> {
@@ -248,31 +247,9 @@ function failureOf({ error, errorCode, errorData }: Json): FileAdapterError {
   const code: ErrorCode = isErrorCode(errorCode) ? errorCode : "INTERNAL";
   const data: ErrorData = isObject(errorData) ? errorData : {};
   const { hint, ...others } = data;
-  return adapterError(code, sentenceOf(code, escapeText(textOf(error))), {
+  return adapterError(code, escapeText(textOf(error)), {
     ...others,
     ...(typeof hint === "string" ? { hint: escapeText(hint) } : {}),
-  });
-}
-
-/** Codes whose texts name operations and fields, which the command line says in its own words; the start, if not all. */
-const REPHRASED: Partial<Readonly<Record<ErrorCode, RegExp>>> = {
-  ...{ PARENT_MISSING: /^/, NOT_EMPTY: /^/, IS_A_DIRECTORY: /^/, NOT_A_DIRECTORY: /^/, ALREADY_EXISTS: /^/ },
-  ...{ NOT_TEXT: /^/, AMBIGUOUS_MATCH: /^/, OVERLAPPING_EDITS: /^/ },
-  NOT_FOUND: /^No(?: change|thing to undo)/,
-  NOT_SUPPORTED: /: groups of changes/,
-  INVALID_INPUT: /^'\w+' must (?:be an entry id|name a change)/,
-};
-/** What these texts name: operations, options, and other fields where they stand. */
-const NAMES =
-  /(file:[a-z]+|\b[a-z]+: true\b|(?<=^')\w+(?=' must)|(?<=(?: it to|Make its) )oldText|(?<=, or set )replaceAll$|(?<=Pass its )encoding)/;
-
-/** The text in pieces, as it was before it was sent. */
-function sentenceOf(code: ErrorCode, text: string): Sentence {
-  if (REPHRASED[code]?.test(text) !== true) return [text];
-  return text.split(NAMES).map((part, index) => {
-    if (index % 2 === 0) return part;
-    if (part.startsWith("file:")) return tool(part.slice("file:".length));
-    return part.endsWith(": true") ? option(part.slice(0, -": true".length)) : field(part);
   });
 }
 

@@ -2,9 +2,9 @@
 
 import { DEFAULT_ROOT } from "../../config/parse-file.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { escapeText } from "../../core/errors/texts.js";
+import { escapeText, TARGET_ADVICE } from "../../core/errors/texts.js";
 import { UNFLUSHED } from "../../core/errors/undo-texts.js";
-import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
+import { worded } from "../../core/errors/wording.js";
 import { fieldsOf } from "../../core/unknown.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
@@ -24,16 +24,11 @@ import { createProgress, type Progress } from "../progress.js";
 const COMMANDS: Readonly<Record<string, string>> = {
   ...{ list: "ls", read: "cat", glob: "find", write: "put", delete: "rm", move: "mv", copy: "cp" },
 };
-const FLAGS: Readonly<Record<string, string>> = { parents: "-p", recursive: "-r" };
-const FIELDS: Readonly<Record<string, string>> = { encoding: "--encoding", to: "ID", version: "ID" };
-/** A file of edits has the fields themselves. */
-const FIELDS_OF_EDIT: Readonly<Record<string, string>> = { ...FIELDS, oldText: "--old", replaceAll: "--all" };
-
-const wordingOf = ({ values }: FileRun): Wording => ({
-  tool: (name) => `venue-files ${COMMANDS[name] ?? name}`,
-  option: (name) => FLAGS[name] ?? PLAIN_WORDING.option(name),
-  field: (name) => ("edits" in values && values.edits !== undefined ? FIELDS : FIELDS_OF_EDIT)[name] ?? name,
-});
+const FLAGS: Readonly<Record<string, string>> = {
+  ...{ parents: "-p", recursive: "-r", encoding: "--encoding", to: "ID", version: "ID" },
+};
+/** Not with a file of edits, which has the fields themselves. */
+const FLAGS_OF_EDIT: Readonly<Record<string, string>> = { ...FLAGS, oldText: "--old", replaceAll: "--all" };
 
 /** Interactive transfers have no deadline; the user can interrupt them. */
 const NO_DEADLINE_MS = 2 ** 31;
@@ -180,7 +175,7 @@ function printFailure(error: unknown, run: FileRun, { stderr }: CommandContext):
   const { message, code, data } = error;
   const text = run.values.json
     ? jsonText({ error: message, errorCode: code, errorData: data })
-    : `venue-files: ${failureText(error, wordingOf(run))}`;
+    : `venue-files: ${failureText(error, run)}`;
   stderr.write(`${text}\n`);
 }
 
@@ -208,9 +203,16 @@ export const printJson = (session: FileSession, output: unknown): Promise<void> 
 const NAME_A_KEY = "Name the key of its user: --key NAME. venue-files key new NAME makes one";
 
 /** One line about a failure, with its hint. */
-function failureText({ code, sentence, data }: FileAdapterError, wording: Wording): string {
-  // `mv` and `cp` know directories as targets and overwrite by themselves, so its advice does not apply.
-  const text = phrase(code === "ALREADY_EXISTS" ? sentence.slice(0, 1) : sentence, wording);
+function failureText(error: FileAdapterError, { values }: FileRun): string {
+  const { code, data } = error;
+  const flags = "edits" in values && values.edits !== undefined ? FLAGS : FLAGS_OF_EDIT;
+  const told = worded(error, (name) =>
+    name.startsWith("file:") ? `venue-files ${COMMANDS[name.slice(5)] ?? name.slice(5)}` : flags[name],
+  );
+  const text = told
+    // `mv` and `cp` know directories as targets and overwrite by themselves.
+    .replace(TARGET_ADVICE, "")
+    .replace(/\boldText(?=, or set --all$)/, "--old");
   const { hint = code === "DRIVE_REQUIRES_AUTH" ? NAME_A_KEY : undefined } = data;
   return typeof hint === "string" ? `${text}${text.endsWith(".") ? "" : "."} ${hint}` : text;
 }

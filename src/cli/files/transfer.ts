@@ -83,7 +83,7 @@ async function* fileContent(place: FilePlace, session: FileSession): AsyncGenera
     yield* contentOf(place, session);
   } catch (error) {
     const isOfDirectory = error instanceof FileAdapterError && error.code === "IS_A_DIRECTORY";
-    throw isOfDirectory ? isADirectory(place, ["It is a directory: say -r to copy it"]) : error;
+    throw isOfDirectory ? isADirectory(place, "It is a directory: say -r to copy it", { option: "recursive" }) : error;
   }
 }
 

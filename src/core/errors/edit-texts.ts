@@ -2,7 +2,6 @@
 
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { escapeText, type Place } from "./texts.js";
-import { field, type Sentence, tool } from "./wording.js";
 
 /** Maximum characters of a path in a message; the error data has the full path. */
 const BRIEF = 40;
@@ -72,11 +71,8 @@ const nearestText = (best: LineRange & { readonly differs: string }, unseen = be
 export const noSuchLine = (place: Place, { edit, of, line }: EditPlace & { readonly line: number }): FileAdapterError =>
   adapterError(
     "NO_MATCH",
-    [
-      `Edit ${edit + 1} of ${of}: "${brief(place)}" has no line ${line}. Read it again, or add to it with `,
-      tool("append"),
-    ],
-    { ...at(place), edit: edit + 1 },
+    `Edit ${edit + 1} of ${of}: "${brief(place)}" has no line ${line}. Read it again, or add to it with file:append`,
+    { ...at(place), edit: edit + 1, next: { tool: "file:append" } },
   );
 
 /** @param cells that there are, if the caller may know; `undefined`: the file is no notebook */
@@ -84,7 +80,7 @@ export const noSuchCell = (place: Place, cell: number, cells: number | undefined
   adapterError(
     "NO_MATCH",
     cells === undefined
-      ? ["File is no notebook with cells. Leave out ", field("cell")]
+      ? "File is no notebook with cells. Leave out cell"
       : `"${brief(place)}" has no cell ${cell}, but ${cells}, from 1`,
     at(place),
   );
@@ -105,25 +101,23 @@ export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapter
   const { edit, of, found, expected, lines } = match;
   const more = lines !== undefined && (lines.length > LINES_SHOWN || found > lines.length) ? ", …" : "";
   const where = lines === undefined ? "Add" : `Lines ${lines.slice(0, LINES_SHOWN).join(", ")}${more}: add`;
+  const option = found > MAX_ALL ? "oldText" : "replaceAll";
   return adapterError(
     "AMBIGUOUS_MATCH",
-    [
-      `Edit ${edit + 1} of ${of} matches "${brief(place)}" ${found} times, expected ${expected}. ${where} lines around it to `,
-      field("oldText"),
-      ...(found > MAX_ALL ? [] : [", or set ", field("replaceAll")]),
-    ],
-    { ...at(place), edit: edit + 1, found, expected, ...(lines === undefined ? {} : { lines }) },
+    `Edit ${edit + 1} of ${of} matches "${brief(place)}" ${found} times, expected ${expected}. ${where} lines around it to oldText${option === "oldText" ? "" : ", or set replaceAll"}`,
+    { ...at(place), edit: edit + 1, found, expected, ...(lines && { lines }), next: { option } },
   );
 }
 
 /** @param edits the two indexes, 0-based; equal if occurrences of one edit overlap */
 export function overlappingEdits(place: Place, edits: readonly [number, number]): FileAdapterError {
   const [first, second] = edits.map((edit) => edit + 1);
-  const advice = first === second ? ["Make its ", field("oldText"), " longer"] : ["Make one edit of both"];
-  return adapterError("OVERLAPPING_EDITS", [`Edits ${first} and ${second} overlap in "${brief(place)}". `, ...advice], {
-    ...at(place),
-    edits: [first, second],
-  });
+  const isOne = first === second;
+  return adapterError(
+    "OVERLAPPING_EDITS",
+    `Edits ${first} and ${second} overlap in "${brief(place)}". ${isOne ? "Make its oldText longer" : "Make one edit of both"}`,
+    { ...at(place), edits: [first, second], ...(isOne && { next: { option: "oldText" } }) },
+  );
 }
 
 /** @param encoding of the file, which has no way to write it @param otherwise another way than other characters */
@@ -136,26 +130,21 @@ export const notEncodable = (place: Place, encoding = "utf-8", otherwise = ""): 
 
 /** @param encoding that was asked for */
 export const notTextToEdit = (place: Place, encoding = "UTF-8"): FileAdapterError =>
-  adapterError("NOT_TEXT", [`File is not valid ${escapeText(encoding)} text. `, ...ENCODING_ADVICE], at(place));
-
-const ENCODING_ADVICE: Sentence = [
-  ...["Pass its ", field("encoding"), ": latin1 takes every byte as a character and keeps all others"],
-];
+  notValidText(place, encoding, ": latin1 takes every byte as a character and keeps all others");
 
 /** What is in the file is no UTF-8: new text may have to be in another encoding. @param such one that it may be */
 export const otherEncoding = (place: Place, such = "latin1"): FileAdapterError =>
-  adapterError(
-    "NOT_TEXT",
-    ["File is not valid UTF-8 text. Pass its ", field("encoding"), `, such as ${such}`],
-    at(place),
-  );
+  notValidText(place, "UTF-8", `, such as ${such}`);
+
+const notValidText = (place: Place, encoding: string, which: string): FileAdapterError =>
+  adapterError("NOT_TEXT", `File is not valid ${escapeText(encoding)} text. Pass its encoding${which}`, {
+    ...at(place),
+    next: { option: "encoding" },
+  });
 
 export const tooLargeToEdit = (place: Place, size: number, limit: number): FileAdapterError =>
   adapterError(
     "TOO_LARGE",
-    [
-      `File is too large to edit: ${size} bytes, limit ${limit}. Read its parts with `,
-      ...[tool("read"), " (", field("offset"), ", ", field("length"), ") and add to it with ", tool("append")],
-    ],
-    { ...at(place), size, limit },
+    `File is too large to edit: ${size} bytes, limit ${limit}. Read its parts (offset, length), and add to it with file:append`,
+    { ...at(place), size, limit, next: { tool: "file:append" } },
   );

@@ -1,7 +1,5 @@
 // Error codes with their HTTP and JSON-RPC status, the error class of all operations, and that of overload.
 
-import { PLAIN_WORDING, phrase, type Sentence } from "./wording.js";
-
 /**
  * All error codes. `http` is the status of an endpoint whose response is the error itself, `rpc` the JSON-RPC code,
  * `retry` whether the same call can succeed later unchanged. Codes are stable within a major version.
@@ -88,29 +86,21 @@ export type ErrorData = Readonly<Record<string, unknown>>;
 export class FileAdapterError extends Error {
   override readonly name = "FileAdapterError";
   readonly code: ErrorCode | DriveErrorCode;
-  /** `hint`, where it is there, is one more sentence for people and models. */
+  /** `hint`, where it is there, is one more sentence for people and models; `next` names the next step ({@link Next}). */
   readonly data: ErrorData;
-  readonly #sentence: Sentence;
 
-  constructor(code: ErrorCode | DriveErrorCode, message: string | Sentence, data: ErrorData = {}) {
-    const sentence = typeof message === "string" ? [message] : message;
-    super(phrase(sentence, PLAIN_WORDING));
+  constructor(code: ErrorCode | DriveErrorCode, message: string, data: ErrorData = {}) {
+    super(message);
     this.code = code;
     // Adapters in JavaScript may give `null`.
     this.data = data ?? {};
-    this.#sentence = sentence;
-  }
-
-  /** The message in pieces, so that a surface can name tools and options in its own words. */
-  get sentence(): Sentence {
-    return this.#sentence;
   }
 }
 
-/** Constructs every {@link FileAdapterError}; the messages are in `texts.ts`. */
+/** Constructs every {@link FileAdapterError}; those of several rooms are in `texts.ts`. */
 export function adapterError(
   code: ErrorCode | DriveErrorCode,
-  message: string | Sentence,
+  message: string,
   data: ErrorData = {},
 ): FileAdapterError {
   // Expected errors need no stack trace, and capturing one would cost more than the failed call itself.

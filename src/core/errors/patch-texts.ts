@@ -118,23 +118,19 @@ export interface FailedSection {
 export function patchFailed(failed: readonly FailedSection[], of: number): FileAdapterError {
   const [first, ...others] = failed;
   if (first === undefined) throw new TypeError("No section failed");
-  const { code, data, sentence } = first.error;
+  const { code, data, message } = first.error;
   const where = of === 1 ? "" : `Section ${first.section} of ${of}: `;
   const more = others.slice(0, MAX_SHOWN - 1);
   const hint = more.map(({ section, error }) => `Section ${section}: ${error.message} [${error.code}]`).join("\n");
   const count = others.length === 0 ? "" : `. ${counted(others.length, "more section fails", "more sections fail")}`;
-  return adapterError(
-    code,
-    [where, ...sentence, count].filter((part) => part !== ""),
-    {
-      ...data,
-      section: first.section,
-      failures: failed
-        .slice(0, MAX_SHOWN)
-        .map(({ section, error }) => ({ section, ...error.data, code: error.code, message: error.message })),
-      ...(hint === "" ? {} : { hint }),
-    },
-  );
+  return adapterError(code, where + message + count, {
+    ...data,
+    section: first.section,
+    failures: failed
+      .slice(0, MAX_SHOWN)
+      .map(({ section, error }) => ({ section, ...error.data, code: error.code, message: error.message })),
+    ...(hint === "" ? {} : { hint }),
+  });
 }
 
 export const isOfOneSection = (error: unknown): error is FileAdapterError =>

@@ -3,7 +3,7 @@
 
 import { countText } from "../call/progress.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
-import { option, type Sentence, tool } from "./wording.js";
+import type { Next } from "./wording.js";
 
 /** A path in a root, as the caller may see it: canonical, or the raw text where the grammar rejected it. */
 export interface Place {
@@ -54,8 +54,8 @@ export const unknownRoot = (root: string, visible: readonly string[]): FileAdapt
 export const rootRequired = (refusal: FileAdapterError, visible: readonly string[]): FileAdapterError =>
   adapterError("INVALID_INPUT", `${refusal.message}. Configured: [${visible.join(", ")}]`, refusal.data);
 
-export const invalidInput = (message: string | Sentence, pointer: string, expected: string): FileAdapterError =>
-  adapterError("INVALID_INPUT", message, { pointer, expected });
+export const invalidInput = (message: string, pointer: string, expected: string, next?: Next): FileAdapterError =>
+  adapterError("INVALID_INPUT", message, { pointer, expected, ...(next && { next }) });
 
 export type PathFault =
   | "Nul character not allowed"
@@ -93,17 +93,18 @@ export const notFound = (place: Place): FileAdapterError =>
   adapterError("NOT_FOUND", `Not found: ${rp(place)}`, at(place));
 
 export const notADirectory = (place: Place): FileAdapterError =>
-  adapterError(
-    "NOT_A_DIRECTORY",
-    [`Not a directory: ${p(place)}. Read it with `, tool("read"), ", or choose another path"],
-    at(place),
-  );
+  adapterError("NOT_A_DIRECTORY", `Not a directory: ${p(place)}. Read it with file:read, or choose another path`, {
+    ...at(place),
+    next: { tool: "file:read" },
+  });
 
-/** @param advice the next useful call */
-export const isADirectory = (place: Place, advice: Sentence = DIRECTORY_ADVICE): FileAdapterError =>
-  adapterError("IS_A_DIRECTORY", [`Not a regular file: ${p(place)}. `, ...advice], at(place));
-
-const DIRECTORY_ADVICE: Sentence = ["It is a directory: list it with ", tool("list")];
+/** @param advice names the next useful call */
+export const isADirectory = (
+  place: Place,
+  advice = "It is a directory: list it with file:list",
+  next: Next = { tool: "file:list" },
+): FileAdapterError =>
+  adapterError("IS_A_DIRECTORY", `Not a regular file: ${p(place)}. ${advice}`, { ...at(place), next });
 
 export const notAFile = (place: Place): FileAdapterError =>
   adapterError("NOT_A_FILE", `Not a regular file: ${p(place)}`, at(place));
@@ -112,15 +113,18 @@ export const notAFile = (place: Place): FileAdapterError =>
 export const parentMissing = (place: Place): FileAdapterError =>
   adapterError(
     "PARENT_MISSING",
-    [`Parent directory does not exist: ${p(place)}. Pass `, option("parents"), " or call ", tool("mkdir")],
-    at(place),
+    `Parent directory does not exist: ${p(place)}. Pass parents: true or call file:mkdir`,
+    { ...at(place), next: { tool: "file:mkdir", option: "parents" } },
   );
 
 export const existsNotDirectory = (place: Place): FileAdapterError =>
   adapterError("EXISTS_NOT_DIRECTORY", `Path exists and is not a directory: ${p(place)}`, at(place));
 
 export const notEmpty = (place: Place): FileAdapterError =>
-  adapterError("NOT_EMPTY", [`Directory not empty: ${p(place)} (pass `, option("recursive"), ")"], at(place));
+  adapterError("NOT_EMPTY", `Directory not empty: ${p(place)} (pass recursive: true)`, {
+    ...at(place),
+    next: { option: "recursive" },
+  });
 
 export const rootDelete = (root: string): FileAdapterError =>
   adapterError("ROOT_DELETE", "Refusing to delete the root itself", { root, path: "" });
@@ -197,16 +201,15 @@ export function conflict(place: Place, { verb, expected, current, currentSize }:
   );
 }
 
-/** @param advice what to do about it, after the path */
-export const alreadyExists = (place: Place, advice: Sentence = TARGET_ADVICE): FileAdapterError =>
-  adapterError("ALREADY_EXISTS", [`Already exists: ${p(place)}`, ...advice], at(place));
-
 /** A common mistake is to name the folder that something should go into. */
-const TARGET_ADVICE: Sentence = [
-  ". 'to' is the whole new path, name included; ",
-  option("overwrite"),
-  " replaces a file",
-];
+export const TARGET_ADVICE = ". 'to' is the whole new path, name included; overwrite: true replaces a file";
+
+/** @param advice what to do about it, after the path */
+export const alreadyExists = (place: Place, advice = TARGET_ADVICE): FileAdapterError =>
+  adapterError("ALREADY_EXISTS", `Already exists: ${p(place)}${advice}`, {
+    ...at(place),
+    ...(advice === TARGET_ADVICE && { next: { option: "overwrite" } }),
+  });
 
 /** @param reason ends with the position if it is known @param position of the fault in the pattern, in characters */
 export const invalidPattern = (pattern: string, reason: string, position?: number): FileAdapterError =>
@@ -251,8 +254,8 @@ export const readOnlyForProtected = (count: number): string =>
   `venue-files: nothing could be changed: ${countText(count, "entry is", "entries are")} protected, too many to mount read-only one by one, so all was read-only. File operations can change what is not protected`;
 
 /** @param what the root cannot do, and what to do instead */
-export const notSupportedByRoot = (place: Place, ...what: Sentence): FileAdapterError =>
-  adapterError("NOT_SUPPORTED", [`Not supported by root '${r(place)}': `, ...what], at(place));
+export const notSupportedByRoot = (place: Place, what: string, next?: Next): FileAdapterError =>
+  adapterError("NOT_SUPPORTED", `Not supported by root '${r(place)}': ${what}`, { ...at(place), ...(next && { next }) });
 
 export interface QuotaUse {
   readonly used: number;

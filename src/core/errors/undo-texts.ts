@@ -3,7 +3,6 @@
 import type { Lack, NotUndoable } from "../ports/changes/journal.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { escapeText, type Place, pathText } from "./texts.js";
-import { tool } from "./wording.js";
 
 /** An entry that prevents an undo. */
 export interface Blocked {
@@ -55,13 +54,17 @@ export const notKept = ({ root, path }: Place): FileAdapterError =>
 
 /** The same whether there never was such an entry, or the caller may not know of it. */
 export const unknownEntry = (id: string): FileAdapterError =>
-  adapterError("NOT_FOUND", [`No change ${escapeText(id)} in the history. Take an id from `, tool("history")], { id });
+  adapterError("NOT_FOUND", `No change ${escapeText(id)} in the history. Take an id from file:history`, {
+    id,
+    next: { tool: "file:history" },
+  });
 
 export const nothingToUndo = (): FileAdapterError =>
-  adapterError("NOT_FOUND", [
-    "Nothing to undo: this caller has made no change in this session that is still in place. See ",
-    tool("history"),
-  ]);
+  adapterError(
+    "NOT_FOUND",
+    "Nothing to undo: this caller has made no change in this session that is still in place. See file:history",
+    { next: { tool: "file:history" } },
+  );
 
 export const viaDenied = (): FileAdapterError =>
   adapterError(

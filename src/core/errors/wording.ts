@@ -1,38 +1,31 @@
-// Error texts that name a tool or an option: each surface says it in the words of its callers.
+// The words of a surface for what an error names as its next step, and numbers with their nouns.
 
-/** A tool (`mkdir`), option (`parents`) or other field (`oldText`) of the operations, named by the surface that shows it. */
-export interface Named {
-  readonly kind: "tool" | "option" | "field";
-  readonly name: string;
+import { fieldsOf } from "../unknown.js";
+import type { FileAdapterError } from "./errors.js";
+
+/** `data.next` of an error: what its message advises, each name as it stands there. */
+export interface Next {
+  /** An operation: `file:mkdir`. */
+  readonly tool?: string;
+  /** A field of the input: `parents`, in the message `parents: true`. */
+  readonly option?: string;
 }
 
-/** A text in pieces. */
-export type Sentence = readonly (string | Named)[];
-
-/** How a surface names tools and options. */
-export interface Wording {
-  /** @param name of an operation without its adapter: `mkdir` */
-  tool(name: string): string;
-  /** @param name of a boolean input field: `parents` */
-  option(name: string): string;
-  /** @param name of any other input field: `oldText` */
-  field(name: string): string;
+/**
+ * The message of an error, its next step in the words of a surface. Only the last mention is replaced: the text of the
+ * caller stands before the advice.
+ *
+ * @param wordFor a name of {@link Next}; `undefined`: the surface has no other word
+ */
+export function worded({ message, data }: FileAdapterError, wordFor: (name: string) => string | undefined): string {
+  const { tool, option } = fieldsOf(data["next"]);
+  return [tool, option].reduce<string>((text, name) => {
+    // The name may come from another venue.
+    const word = typeof name === "string" && /^[\w:]+$/.test(name) ? wordFor(name) : undefined;
+    if (word === undefined) return text;
+    return text.replace(new RegExp(`^(.*)\\b${name}\\b(: true)?`, "s"), (_, before) => before + word);
+  }, message);
 }
-
-/** The words of the library, of HTTP and of records: names of operations and of input fields. */
-export const PLAIN_WORDING: Wording = {
-  tool: (name) => `file:${name}`,
-  option: (name) => `${name}: true`,
-  field: (name) => name,
-};
-
-export const tool = (name: string): Named => ({ kind: "tool", name });
-export const option = (name: string): Named => ({ kind: "option", name });
-export const field = (name: string): Named => ({ kind: "field", name });
-
-/** The text of a sentence in the words of a surface. */
-export const phrase = (sentence: Sentence, wording: Wording): string =>
-  sentence.map((part) => (typeof part === "string" ? part : wording[part.kind](part.name))).join("");
 
 /** A number and what is counted. @param many the plural, if it is not made by an s */
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

@@ -103,9 +103,9 @@ export class CallChanges {
     // Where it is not made, that is of a folder on the way, or of a copy that was taken back.
     const behind = [...this.#behind].filter((fault) => isMade || fault !== UNFLUSHED);
     if (!isMade && behind.length === 0) return error;
-    const { code, sentence, data } = error instanceof FileAdapterError ? error : this.#parts.onFault(error);
+    const { code, message, data } = error instanceof FileAdapterError ? error : this.#parts.onFault(error);
     const hints = [data["hint"], ...behind, ...(isMade ? [MADE] : [])].filter((one) => one !== undefined);
-    return adapterError(code, sentence, { ...data, ...(isMade ? { made: true } : {}), hint: hints.join(". ") });
+    return adapterError(code, message, { ...data, ...(isMade ? { made: true } : {}), hint: hints.join(". ") });
   }
 
   report(origin: ChangeOrigin, change: EntryChange): void {

@@ -119,9 +119,9 @@ function choose(
 }
 
 function notOfRoot({ root, path }: PlaceRequest, meant: ReturnType<typeof rootNamedBy>): FileAdapterError {
-  const { code, sentence, data } = pathNotRelative({ root, path });
+  const { code, message, data } = pathNotRelative({ root, path });
   const hint = meant && `Pass root: "${escapeText(meant.root)}", path: "${escapeText(meant.below)}"`;
-  return adapterError(code, sentence, { ...data, ...(hint && { hint }) });
+  return adapterError(code, message, { ...data, ...(hint && { hint }) });
 }
 
 interface Sought {

@@ -3,7 +3,6 @@
 import { isSamePath } from "../../core/call/path.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, invalidInput, notFound } from "../../core/errors/texts.js";
-import { field, tool } from "../../core/errors/wording.js";
 import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
@@ -40,13 +39,10 @@ export async function contentAt(call: PathCall, version: string, name = "version
   const stored = entry && pathIn(entry, call);
   if (journal === undefined || entry === undefined || stored === undefined) {
     throw invalidInput(
-      [
-        ...["'", field(name), "' must name a change of this path. "],
-        `No entry ${id} of "${escapeText(call.path.text)}" is in the history. Take one from `,
-        tool("history"),
-      ],
+      `No entry ${id} of "${escapeText(call.path.text)}" is in the history. Take '${name}' from file:history`,
       `/${name}`,
       "<entry id>:before or :after",
+      { tool: "file:history", option: name },
     );
   }
   // Judged by the rights and deny patterns of now.
@@ -62,9 +58,10 @@ function parseVersion(text: string, name: string): { readonly id: string; readon
   const [, id, side] = VERSION.exec(text) ?? [];
   if (id === undefined) {
     throw invalidInput(
-      ["'", field(name), "' must be an entry id and :before or :after, from ", tool("history")],
+      `'${name}' must be an entry id and :before or :after, from file:history`,
       `/${name}`,
       "<entry id>:before or :after",
+      { tool: "file:history", option: name },
     );
   }
   return { id, side: side === "before" ? "before" : "after" };

@@ -116,7 +116,7 @@ export class Planner {
     const stat = node === undefined ? await statOnDisk(call) : undefined;
     if (node === "folder") throw isADirectory(place);
     if (section.kind === "add" && !isGone(node) && (node ?? stat) !== undefined) {
-      throw alreadyExists(place, [". Use *** Update File:"]);
+      throw alreadyExists(place, ". Use *** Update File:");
     }
     const { executable, content: text } = section;
     const file: FileEntry = {
@@ -269,7 +269,7 @@ export class Planner {
     if (isGone(node)) return;
     const stat: FileStat | undefined = node === undefined ? await statOnDisk(to) : undefined;
     if ((node ?? stat) !== undefined) {
-      throw alreadyExists(to.access.place, [". Delete it first, or choose another name"]);
+      throw alreadyExists(to.access.place, ". Delete it first, or choose another name");
     }
   }
 }

@@ -2,7 +2,6 @@
 
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, type Place } from "../../core/errors/texts.js";
-import { tool } from "../../core/errors/wording.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { unseenDifference } from "../../path/looks.js";
 import { PathSearch } from "./path-search.js";
@@ -35,9 +34,6 @@ export async function refuseTwinFolders({ root, at, path, access, terms }: PathC
 const looksAlike = (place: Place, path: string): FileAdapterError =>
   adapterError(
     "PARENT_MISSING",
-    [
-      `A folder that looks the same is there: "${escapeText(path)}". Use its name, or make another with `,
-      tool("mkdir"),
-    ],
-    { ...place, suggestions: [{ root: place.root, path }] },
+    `A folder that looks the same is there: "${escapeText(path)}". Use its name, or make another with file:mkdir`,
+    { ...place, suggestions: [{ root: place.root, path }], next: { tool: "file:mkdir" } },
   );

@@ -1,7 +1,7 @@
 // Failed tool calls. Many hosts show models nothing but `content`, so whatever helps stands there.
 
 import type { FileAdapterError } from "../../core/errors/errors.js";
-import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
+import { worded } from "../../core/errors/wording.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import { fieldsOf } from "../../core/unknown.js";
 import type { ContentBlock } from "./wire.js";
@@ -16,7 +16,7 @@ const MAX_NEAREST_CHARS = 600;
 export function failureContent(error: FileAdapterError, tool: OperationMetadata): ContentBlock[] {
   if (tool.isVerbatim === true) return [text(error.message)];
   const code = ` [${error.code}]`;
-  const said = fitTokens(phrase(error.sentence, wordingOf(tool)), MAX_TOKENS, code);
+  const said = fitTokens(worded(error, toolNames(tool)), MAX_TOKENS, code);
   const help = helpOf(error, said);
   return [text(said), ...(help === "" ? [] : [text(help)])];
 }
@@ -24,10 +24,10 @@ export function failureContent(error: FileAdapterError, tool: OperationMetadata)
 const text = (value: string): ContentBlock => ({ type: "text", text: value });
 
 /** Tools of one adapter share the beginning of their names. */
-function wordingOf({ name, toolName }: OperationMetadata): Wording {
+function toolNames({ name, toolName }: OperationMetadata) {
   const own = name.slice(name.indexOf(":") + 1);
   const start = toolName.endsWith(own) ? toolName.slice(0, -own.length) : "file_";
-  return { ...PLAIN_WORDING, tool: (one) => `${start}${one}` };
+  return (one: string) => (one.startsWith("file:") ? start + one.slice(5) : undefined);
 }
 
 /** @param said holds the hint already in some errors */

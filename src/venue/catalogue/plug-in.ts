@@ -97,7 +97,7 @@ function plainJson(value: unknown): unknown {
 function plainFault(thrown: unknown): Error {
   try {
     if (thrown instanceof FileAdapterError && typeof thrown.code === "string") {
-      return new FileAdapterError(thrown.code, thrown.sentence, plainData(thrown.data));
+      return new FileAdapterError(thrown.code, thrown.message, plainData(thrown.data));
     }
   } catch {}
   const isOther = types.isNativeError(thrown) && !(thrown instanceof FileAdapterError);

@@ -75,7 +75,7 @@ describe("looking", () => {
     );
     expect(await says("put", "docs", "d:")).toBe('Cannot read "docs": it is a directory; say -r to copy it\n');
     expect(await says("restore", "d:a.txt", "abc")).toMatch(
-      /: 'ID' must name a change of this path\. No entry abc of "a\.txt" .* Take one from venue-files history\n$/,
+      /: No entry abc of "a\.txt" is in the history\. Take 'ID' from venue-files history\n$/,
     );
   });
 

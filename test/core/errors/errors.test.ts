@@ -3,6 +3,7 @@ import { driveConflict } from "../../../src/core/errors/drive-texts.js";
 import { adapterError, ERROR_CODES, FileAdapterError, httpStatusOf } from "../../../src/core/errors/errors.js";
 import { conflict } from "../../../src/core/errors/texts.js";
 import { undoBlocked } from "../../../src/core/errors/undo-texts.js";
+import { worded } from "../../../src/core/errors/wording.js";
 
 /** The table of the specification: status at an endpoint that answers with the error itself, JSON-RPC code, retry. */
 const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
@@ -109,4 +110,40 @@ describe("an error", () => {
     expect(adapterError("NOT_FOUND", "x").stack).not.toContain("\n    at ");
     expect(new Error("x").stack).toContain("\n    at ");
   });
+});
+
+describe("the next step of an error", () => {
+  const words: Readonly<Record<string, string>> = { "file:mkdir": "MKCOL", parents: "-p", to: "ID", recursive: "-$1" };
+  const say = (message: string, next?: unknown) =>
+    worded(adapterError("PARENT_MISSING", message, { next }), (name) => words[name]);
+
+  test.each([
+    [
+      "an operation and an option",
+      "Pass parents: true or call file:mkdir",
+      ["file:mkdir", "parents"],
+      "Pass -p or call MKCOL",
+    ],
+    ["a field", "No 'to' of it. Take 'to' from there", [undefined, "to"], "No 'to' of it. Take 'ID' from there"],
+    ["no part of a word", "'to' from the history", [undefined, "to"], "'ID' from the history"],
+    ["a word as it is", "(pass recursive: true)", [undefined, "recursive"], "(pass -$1)"],
+    [
+      "names of the caller",
+      "No file:mkdir\nparents: true. See file:mkdir",
+      ["file:mkdir"],
+      "No file:mkdir\nparents: true. See MKCOL",
+    ],
+    ["what has no other word", "See file:list", ["file:list"], "See file:list"],
+    ["what is not there", "See file:list", ["file:mkdir"], "See file:list"],
+    ["no expression", "See file:mkdir", [".*", "("], "See file:mkdir"],
+  ])("is told in the words of a surface: %s", (_, message, [tool, option], said) => {
+    expect(say(message, { tool, option })).toBe(said);
+  });
+
+  test.each([[undefined], [null], ["file:mkdir"], [{ tool: 1 }]])(
+    "may be missing, or anything from elsewhere: %j",
+    (next) => {
+      expect(say("See file:mkdir", next)).toBe("See file:mkdir");
+    },
+  );
 });

@@ -135,7 +135,9 @@ describe("text for a file in another encoding", () => {
   const ground = useGround({ limits: { maxWriteBytes: 4_000_000 } });
   const windows = Buffer.from("na\xefve \x80 1\n", "latin1");
   const refused = (encoding: string) =>
-    failure("NOT_TEXT", `File is not valid UTF-8 text. Pass its encoding, such as ${encoding}`, "file");
+    failure("NOT_TEXT", `File is not valid UTF-8 text. Pass its encoding, such as ${encoding}`, "file", {
+      next: { option: "encoding" },
+    });
 
   test("is not put behind it in UTF-8, and is in the encoding that is named", async () => {
     ground.put("file", windows);

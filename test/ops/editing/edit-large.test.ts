@@ -38,7 +38,7 @@ describe("file:edit of a large file", () => {
     const { code, message } = await ground.fail("edit", { path: "f", oldText: "start", newText: "" });
     expect([code, message]).toEqual([
       "TOO_LARGE",
-      "File is too large to edit: 67108865 bytes, limit 67108864. Read its parts with file:read (offset, length) and add to it with file:append",
+      "File is too large to edit: 67108865 bytes, limit 67108864. Read its parts (offset, length), and add to it with file:append",
     ]);
     await ground.run("append", { path: "f", content: "end" });
     expect(await ground.run("read", { path: "f", offset: 67_108_865, length: 3 })).toMatchObject({ content: "end" });

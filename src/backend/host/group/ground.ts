@@ -2,7 +2,6 @@
 
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { conflict, notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
-import { type Sentence, tool } from "../../../core/errors/wording.js";
 import type { Io } from "../../../core/io.js";
 import { below, CREATE, identity, type NameIn, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
@@ -153,11 +152,12 @@ function* takeTo(change: Change, { object, name, options }: Doomed, to: NameIn):
   }
 }
 
-const notOnThisMount = (place: Place): FileAdapterError => {
-  const what: Sentence = ["groups of changes (", tool("patch"), ", ", tool("undo"), ") on another mount. "];
-  const instead = [tool("write"), ", ", tool("edit"), ", ", tool("move"), " and ", tool("delete")];
-  return notSupportedByRoot(place, ...what, "Change the files there one at a time, with ", ...instead);
-};
+const notOnThisMount = (place: Place): FileAdapterError =>
+  notSupportedByRoot(
+    place,
+    "groups of changes on another mount. Change the files there one at a time, with file:write, edit, move or delete",
+    { tool: "file:write" },
+  );
 
 /** A copy with the permissions and the time of its original. */
 function* copyBefore({ jail, rules }: Change, old: Pinned, to: string): Io<void> {

@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from "fastify";
 import { ERROR_CODES, FileAdapterError } from "../../../core/errors/errors.js";
-import { PLAIN_WORDING, phrase, type Wording } from "../../../core/errors/wording.js";
+import { worded } from "../../../core/errors/wording.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { HttpError } from "../plumbing/http-error.js";
 import { element, type Markup, NAMESPACES, OWN, PROLOGUE, XML_TYPE } from "./xml/write.js";
@@ -67,16 +67,10 @@ const STATUSES: Readonly<Record<string, Mapped>> = {
   PATH_NOT_RELATIVE: sameMapping(400),
 };
 
-const TOOLS: Readonly<Record<string, string>> = { list: "PROPFIND", mkdir: "MKCOL", read: "GET" };
-const OPTIONS: Readonly<Record<string, string>> = {
-  overwrite: "Overwrite: T",
-  parents: "a path whose collection exists",
-};
-/** Errors in the words of WebDAV, whose clients have no operations. */
-const WORDING: Wording = {
-  ...PLAIN_WORDING,
-  tool: (name) => TOOLS[name] ?? PLAIN_WORDING.tool(name),
-  option: (name) => OPTIONS[name] ?? PLAIN_WORDING.option(name),
+/** Clients of WebDAV have no operations. */
+const WORDS: Readonly<Record<string, string>> = {
+  ...{ "file:list": "PROPFIND", "file:mkdir": "MKCOL", "file:read": "GET" },
+  ...{ overwrite: "Overwrite: T", parents: "a path whose collection exists" },
 };
 
 /** Codes that say no more to a caller without credentials than that it needs some. */
@@ -88,12 +82,16 @@ export const codeOf = (error: unknown): string | undefined =>
 /** The error of a failed operation; unexpected ones are returned unchanged. */
 export function davError(error: unknown, { isReading, isPublic }: { isReading: boolean; isPublic: boolean }): unknown {
   if (!(error instanceof FileAdapterError)) return error;
-  const { code, sentence } = error;
+  const { code } = error;
   if (isPublic && HIDDEN_FROM_PUBLIC.includes(code)) return new HttpError(401, "Authentication required");
   const mapped = STATUSES[code];
   const status = mapped === undefined ? statusInTable(code) : isReading ? mapped.reading : mapped.changing;
   const condition = mapped?.condition === undefined ? undefined : element(mapped.condition);
-  return new DavError(status, phrase(sentence, WORDING), { condition, code });
+  return new DavError(
+    status,
+    worded(error, (name) => WORDS[name]),
+    { condition, code },
+  );
 }
 
 const statusInTable = (code: string): number =>
