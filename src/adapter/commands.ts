@@ -1,18 +1,29 @@
 // Starts sandboxed commands as calls of `exec`, and lets them call file operations below the directories they mount.
 
-import { aborted, deniedRemoved, deniedReturned, readOnlyForProtected, readOnlyRoot } from "../core/errors/texts.js";
+import { countText } from "../core/call/progress.js";
+import { aborted, readOnlyRoot } from "../core/errors/texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecMount, ExecRequest, SandboxFiles, SandboxOutput, SandboxProcess } from "../core/ports/sandbox.js";
 import type { CommandTerms } from "../core/ports/streams.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
 import type { ExecOutput } from "../ops/exec.js";
 
+const TOO_MANY = "their names are denied by policy, and too many of them keep commands from being run. Use other names";
+
 /** What the command is told of denied entries that it has left, and of too many protected ones. */
 function noticeOf({ removed, returned, tooManyProtected, hint }: ExecOutput): Uint8Array | undefined {
   const lines: string[] = [];
-  if (removed > 0) lines.push(deniedRemoved(removed));
-  if (returned > 0) lines.push(deniedReturned(returned));
-  if (tooManyProtected > 0) lines.push(readOnlyForProtected(tooManyProtected));
+  const denied = (count: number): string => `venue-files: ${countText(count, "entry", "entries")}`;
+  if (removed > 0) lines.push(`${denied(removed)} removed that this command made: ${TOO_MANY}`);
+  if (returned > 0) {
+    lines.push(`${denied(returned)} renamed back, or to free names, that this command had renamed: ${TOO_MANY}`);
+  }
+  if (tooManyProtected > 0) {
+    const count = countText(tooManyProtected, "entry is", "entries are");
+    lines.push(
+      `venue-files: nothing could be changed: ${count} protected, too many to mount read-only one by one, so all was read-only. File operations can change what is not protected`,
+    );
+  }
   if (hint !== undefined) lines.push(hint);
   return lines.length === 0 ? undefined : Buffer.from(lines.map((line) => `${line}\n`).join(""));
 }

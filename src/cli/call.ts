@@ -3,8 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import { ConfigError } from "../config/errors.js";
-import { errorCodeOf } from "../core/errors/error-output.js";
-import { FileAdapterError } from "../core/errors/errors.js";
+import { errorCodeOf, FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError } from "../core/errors/texts.js";
 import { type Log, silentLog } from "../core/ports/log.js";
 import { parseInput, RefusedJson } from "../schema/exact-json.js";

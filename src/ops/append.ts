@@ -1,8 +1,8 @@
-import { otherEncoding } from "../core/errors/edit-texts.js";
 import { etagOf, expectedOf } from "../core/etag.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
 import { addedBodyOf, CONTENT_FIELDS, checkOneSource, encodingOf, givesText, textOf } from "./content/content.js";
+import { otherEncoding } from "./content/encoding.js";
 import { isAscii, knownEncoding } from "./content/known-encoding.js";
 import { refuseTwinFolders } from "./searching/alike.js";
 

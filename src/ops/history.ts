@@ -1,5 +1,4 @@
-import { invalidInput } from "../core/errors/texts.js";
-import { missingText, movedText } from "../core/errors/undo-texts.js";
+import { escapeText, invalidInput } from "../core/errors/texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
 import { LOOKS, type Operation, type PlacesCall } from "../core/ports/operation.js";
@@ -16,6 +15,13 @@ import {
 } from "./history/visible-entries.js";
 
 const USUAL_LIMIT = 50;
+
+/** Why entries are missing, and what is said of it. */
+const MISSING: Readonly<Record<string, string>> = {
+  damaged: "Entries are missing: the history was damaged",
+  lost: "Entries are missing: they could not be written to the state directory",
+  waiting: "The newest entries could not be written to the state directory yet. They are lost if the process ends",
+};
 
 /** `history`: what was changed in one root or in all of them, by whom, newest first. */
 export const history: Operation<HistoryInput, HistoryOutput> = {
@@ -43,7 +49,7 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     const page = found.slice(0, limit);
     const why = lack ?? (found.length === 0 && before === undefined ? movedPart(journals) : undefined);
     const lacking = lacks ?? unseenReason(page) ?? why?.reason;
-    const hint = why?.hint ?? missingText(lacking);
+    const hint = why?.hint ?? MISSING[lacking ?? ""];
     const last = found.length > limit ? page.at(-1)?.entry.id : horizon;
     return {
       entries: await answersOf(page, journals, call),
@@ -63,7 +69,10 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
 /** Why there is nothing of a root that was moved. */
 function movedPart(journals: readonly JournalView[]): Pick<HistoryOutput, "complete" | "reason" | "hint"> | undefined {
   const moved = journals.find(({ journal }) => journal.isMoved === true);
-  return moved && { complete: false, reason: "moved", hint: movedText(moved.view.root.name) };
+  if (moved === undefined) return undefined;
+  const name = escapeText(moved.view.root.name);
+  const hint = `Root "${name}" was moved: what was changed before is listed again once it is back at its former path`;
+  return { complete: false, reason: "moved", hint };
 }
 
 interface Found {

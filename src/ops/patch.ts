@@ -1,7 +1,8 @@
 import type { Ability } from "../core/call/capability.js";
-import { type FailedSection, isOfOneSection, patchFailed, tooMuchToKeep } from "../core/errors/patch-texts.js";
-import { escapeText, invalidInput } from "../core/errors/texts.js";
+import { adapterError, FileAdapterError } from "../core/errors/errors.js";
+import { escapeText, invalidInput, at as placeAt } from "../core/errors/texts.js";
 import { unkeptText } from "../core/errors/undo-texts.js";
+import { counted } from "../core/errors/wording.js";
 import { etagOf, expectedOf } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { GroupEffect, ReadBackend } from "../core/ports/backend.js";
@@ -23,6 +24,12 @@ const MAX_KEPT_BYTES = 67_108_864;
 /** Most characters of a diff, for models and for other callers. */
 const DIFF_CHARS_MODEL = 4_000;
 const DIFF_CHARS = 16_000;
+/** Failing sections that an error names. */
+const MAX_FAILED = 10;
+/** Errors that fail the whole call, whatever its sections are. */
+const OF_THE_CALL: ReadonlySet<string> = new Set([
+  ...["UNKNOWN_ROOT", "READ_ONLY_ROOT", "DRIVE_REQUIRES_AUTH", "STORE_UNAVAILABLE", "ABORTED", "TIMEOUT"],
+]);
 
 /** `patch`: changes several files of one root, all or none. */
 export const patch: Operation<PatchInput, PatchOutput> = {
@@ -79,7 +86,10 @@ async function apply(placed: readonly Placed[], first: PathCall, isDry: boolean)
     plan,
   ) ?? plan(backend));
   const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
-  if (kept > MAX_KEPT_BYTES) throw tooMuchToKeep(first.access.place, kept, MAX_KEPT_BYTES);
+  if (kept > MAX_KEPT_BYTES) {
+    const told = `The files that a patch changes may have ${MAX_KEPT_BYTES} bytes together, not ${kept}. Divide it`;
+    throw adapterError("TOO_LARGE", told, { ...placeAt(first.access.place), size: kept, limit: MAX_KEPT_BYTES });
+  }
   const changes = planned.flatMap((one) => one.changes);
   if (isDry) await backend.checkAll?.(changes);
   const effects = isDry ? [] : await backend.changeAll(changes);
@@ -101,12 +111,37 @@ async function collect<T, R>(all: readonly T[], work: (one: T) => R | Promise<R>
     try {
       done.push(await work(one));
     } catch (error) {
-      if (!isOfOneSection(error)) throw error;
+      if (!(error instanceof FileAdapterError) || OF_THE_CALL.has(error.code)) throw error;
       failed.push({ section: index + 1, error });
     }
   }
   if (failed.length > 0) throw patchFailed(failed, all.length);
   return done;
+}
+
+interface FailedSection {
+  /** 1-based. */
+  readonly section: number;
+  readonly error: FileAdapterError;
+}
+
+/** The error of a patch of which some sections fail; nothing has been changed. The code is that of the first. */
+function patchFailed(failed: readonly FailedSection[], of: number): FileAdapterError {
+  const [first, ...others] = failed;
+  if (first === undefined) throw new TypeError("No section failed");
+  const { code, data, message } = first.error;
+  const where = of === 1 ? "" : `Section ${first.section} of ${of}: `;
+  const more = others.slice(0, MAX_FAILED - 1);
+  const hint = more.map(({ section, error }) => `Section ${section}: ${error.message} [${error.code}]`).join("\n");
+  const count = others.length === 0 ? "" : `. ${counted(others.length, "more section fails", "more sections fail")}`;
+  return adapterError(code, where + message + count, {
+    ...data,
+    section: first.section,
+    failures: failed
+      .slice(0, MAX_FAILED)
+      .map(({ section, error }) => ({ section, ...error.data, code: error.code, message: error.message })),
+    ...(hint === "" ? {} : { hint }),
+  });
 }
 
 /** Whether a section has a path that another one has too. */

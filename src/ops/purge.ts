@@ -1,11 +1,11 @@
-import { invalidInput } from "../core/errors/texts.js";
-import { purgeNeedsOperator, purgeNeedsRoom, unknownEntry } from "../core/errors/undo-texts.js";
+import { adapterError } from "../core/errors/errors.js";
+import { escapeText, invalidInput } from "../core/errors/texts.js";
 import type { JournalEntry } from "../core/ports/changes/journal.js";
 import type { Operation, PlacesCall } from "../core/ports/operation.js";
 import { isFull } from "../core/unknown.js";
 import { isWithin } from "../path/fold.js";
 import type { PurgeInput, PurgeOutput } from "../schema/types.js";
-import { type JournalView, journalIn, requireHistory, visibleRoot } from "./history/visible-entries.js";
+import { type JournalView, journalIn, requireHistory, unknownEntry, visibleRoot } from "./history/visible-entries.js";
 
 const PAGE = 500;
 const OPERATOR = "operator";
@@ -41,7 +41,10 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
     });
     const { access } = at;
     const { segments } = at.path;
-    if (of.journal.keepsDeleted === true && call.origin.actor !== OPERATOR) throw purgeNeedsOperator(root);
+    if (of.journal.keepsDeleted === true && call.origin.actor !== OPERATOR) {
+      const told = `Cannot purge root "${escapeText(root)}": it keeps everything deleted, so that only the operator may purge it`;
+      throw adapterError("DENIED_BY_POLICY", told, { root });
+    }
     const ids = input.all === true ? "all" : await idsOf(input, of, { call, segments });
     // Kept content counts as the paths it belongs to.
     const paths = ids === "all" ? [""] : await pathsOf(ids, of, path === undefined ? undefined : at.path.text);
@@ -52,7 +55,9 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
       const { purged } = await of.journal.purge(ids, { ...origin, path: segments });
       return { purged: purged.length };
     } catch (error) {
-      throw isFull(error) ? purgeNeedsRoom(root) : error;
+      if (!isFull(error)) throw error;
+      const told = `What was kept in root "${escapeText(root)}" may still be in the files of its journal: the disk of the state directory is full. Free some space, and purge again`;
+      throw adapterError("NO_SPACE", told, { root });
     }
   },
 };

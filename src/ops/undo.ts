@@ -1,6 +1,6 @@
-import { FileAdapterError } from "../core/errors/errors.js";
-import { invalidInput } from "../core/errors/texts.js";
-import { type Blocked, UNTOLD, undoBlocked, unkeptText } from "../core/errors/undo-texts.js";
+import { adapterError, FileAdapterError } from "../core/errors/errors.js";
+import { escapeText, invalidInput } from "../core/errors/texts.js";
+import { unkeptText } from "../core/errors/undo-texts.js";
 import { counted } from "../core/errors/wording.js";
 import { etagOf, type Sha256 } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
@@ -8,7 +8,7 @@ import type { At, GroupChange } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { UndoInput, UndoOutput } from "../schema/types.js";
 import { diffOfTurns } from "./undoing/diff.js";
-import { planUndo, type UndoPlan } from "./undoing/plan.js";
+import { type Blocked, planUndo, type UndoPlan } from "./undoing/plan.js";
 import { chooseEntries } from "./undoing/select-entries.js";
 
 /** Most characters of a diff, for models and for other callers. */
@@ -78,9 +78,15 @@ class HalfDone extends FileAdapterError {}
 function requireFree(plans: readonly UndoPlan[]): void {
   const { blocked } = blockedPart(plans);
   if (blocked === undefined) return;
-  const [first] = plans.filter(({ blockedCount }) => blockedCount > 0);
+  const root = plans.find(({ blockedCount }) => blockedCount > 0)?.of.view.root.name ?? "";
   const count = plans.reduce((sum, { blockedCount }) => sum + blockedCount, 0);
-  throw undoBlocked(first?.of.view.root.name ?? "", blocked, count);
+  const [first] = blocked;
+  const more = count > 1 ? ` (and ${count - 1} more)` : "";
+  const what =
+    first === undefined ? "" : ` "${escapeText(first.path)}"${more} changed since, by ${escapeText(first.by)}`;
+  const advice =
+    first?.laterId === undefined ? "Look at it, and change it by hand" : `Undo ${first.laterId} first, or both by ids`;
+  throw adapterError("CONFLICT", `Cannot undo:${what}. Nothing was changed. ${advice}`, { root, blocked });
 }
 
 function blockedPart(plans: readonly UndoPlan[]): { blocked?: Blocked[] } {
@@ -114,7 +120,7 @@ async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "dif
     key = await undoEntryId(plans, first);
     for (const plan of plans) await noteUndone(plan, Object.values(key)[0]);
   } catch {
-    first?.access.behind?.(UNTOLD);
+    first?.access.behind?.("It is undone, but the history could not be told so");
   }
   return { ...answerOf(plans, hashes), ...key };
 }

@@ -2,8 +2,7 @@
 
 import { ConfigError } from "../config/errors.js";
 import { approvalAdvice } from "../core/errors/approval-texts.js";
-import { errorOutput } from "../core/errors/error-output.js";
-import { type ErrorCode, FileAdapterError } from "../core/errors/errors.js";
+import { type ErrorCode, errorOutput, FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError, unknownOperation } from "../core/errors/texts.js";
 import { type Awaitable, isPending } from "../core/io.js";
 import type { JsonObject, SurfaceContext } from "../core/ports/adapter.js";

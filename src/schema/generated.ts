@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import type { ValidateFunction } from "ajv";
-import { notLoaded } from "../core/errors/texts.js";
+import { adapterError } from "../core/errors/errors.js";
 import { packageFile } from "../core/package-files.js";
 import type { JsonObject } from "../core/ports/adapter.js";
 
@@ -30,6 +30,9 @@ export async function loadGenerated(schema: JsonObject): Promise<ValidateFunctio
     if (/MODULE_NOT_FOUND$/.test(String(code))) return undefined;
     if (code === undefined || syscall === undefined) throw error;
     failures.set(digest, failed + 1);
-    throw notLoaded(code);
+    // For example for lack of descriptors.
+    throw adapterError("IO_ERROR", `I/O error ${code}: the operation could not be loaded. Try again`, {
+      systemCode: code,
+    });
   }
 }

@@ -1,15 +1,10 @@
 // Turns failures of drives and stores into errors for callers.
 
-import {
-  cannotImport,
-  driveConflict,
-  nameClash,
-  storeDamaged,
-  storeUnavailable,
-} from "../../core/errors/drive-texts.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import {
+  at,
   contentTooLarge,
+  escapeText,
   existsNotDirectory,
   invalidPath,
   isADirectory,
@@ -17,6 +12,7 @@ import {
   notEmpty,
   notFound,
   type Place,
+  pathText,
   quotaExceeded,
   readOnlyRoot,
 } from "../../core/errors/texts.js";
@@ -53,20 +49,28 @@ export function toCallerError(error: unknown, deed: DriveDeed): unknown {
     case "INVALID_PATH":
       return invalidPath(place, error.message.endsWith("too long") ? "too long" : "too deep");
     case "NAME_CLASH":
-      return nameClash(place, holderIn(error.message));
+      return adapterError("NAME_CLASH", error.message, at(place));
     case "TOO_LARGE":
       return contentTooLarge(place, numberIn(error, "size"), numberIn(error, "limit"));
     case "QUOTA_EXCEEDED":
     case "LIMIT":
       return quotaExceeded(place, useIn(error));
     case "CONFLICT":
-      return driveConflict(place, verb);
+      return adapterError(
+        "CONFLICT",
+        `Cannot ${verb} "${pathText(place.path)}": the drive changed too often meanwhile`,
+        at(place),
+      );
     // The owner's key cannot be opened, so nothing can be signed.
     case "KEY_REQUIRED":
     case "READ_ONLY_ROOT":
       return readOnlyRoot(place);
     case "STORE_UNAVAILABLE":
-      return storeUnavailable(place, drive);
+      return adapterError(
+        "STORE_UNAVAILABLE",
+        `Drive store is not reachable${drive === "" ? "" : `: ${escapeText(drive)}`}`,
+        at(place),
+      );
     case "STORE_DAMAGED":
       return withLocation(error, deed);
     case "MISSING_CELL":
@@ -102,17 +106,18 @@ function toRefusal({ code, message }: FileAdapterError, drive: string): FileAdap
     );
   const remedy = REMEDIES[code];
   if (remedy === undefined || code === "EXISTS") return undefined;
-  return cannotImport(code, drive, `${message}. ${remedy}`);
+  const what = drive === "" ? "drives" : `drive '${escapeText(drive)}'`;
+  return adapterError(code, `Cannot import ${what}: ${message}. ${remedy}`, place);
 }
+
+const storeDamaged = (place: Place, drive: string): FileAdapterError =>
+  adapterError("STORE_DAMAGED", `Drive store is damaged: ${escapeText(drive)}:${pathText(place.path)}`, at(place));
 
 /** During a walk, damage can lie below the requested place; the text then says where. */
 function withLocation({ data, message }: FileAdapterError, { place, drive }: DriveDeed): FileAdapterError {
   if (data["drive"] !== drive) return storeDamaged(place, drive);
   return adapterError("STORE_DAMAGED", message, { root: place.root, path: place.path });
 }
-
-/** The name in quotes, already escaped for a message. */
-const holderIn = (message: string): string => /^name clashes with "(.*)": names/s.exec(message)?.[1] ?? "";
 
 function useIn(error: FileAdapterError) {
   const { unit } = error.data;

@@ -2,10 +2,12 @@
 // anything is disclosed, and what they are told of errors of the system.
 
 import type { RelPath } from "../../core/call/path.js";
-import { inUse, readOnlyFileSystem } from "../../core/errors/edit-texts.js";
-import type { FileAdapterError } from "../../core/errors/errors.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import {
+  at,
+  briefPath,
   danglingSymlink,
+  escapeText,
   invalidPath,
   ioError,
   isADirectory,
@@ -148,6 +150,16 @@ export function fileOf(found: Reached, access: Access): Pinned {
   return found.object;
 }
 
+const named = (place: Place): string => `'${escapeText(place.root)}:${briefPath(place)}'`;
+
+/** Not the rights of the caller or the mode of a file: nothing on this file system can be changed. */
+const readOnlyFileSystem = (place: Place): FileAdapterError =>
+  adapterError(
+    "READ_ONLY_ROOT",
+    `The file system of ${named(place)} is mounted read-only. Write elsewhere, or have it mounted for writing`,
+    at(place),
+  );
+
 const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
   ENOENT: notFound,
   ENOTDIR: notADirectory,
@@ -169,8 +181,11 @@ export function* mapErrors<T>(place: Place, io: Io<T>): Io<T> {
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined) throw error;
-    // Elsewhere it is a mount point, or a device.
-    if (code === "EBUSY" && isWindows()) throw inUse(place);
+    // Windows: open in another program. Elsewhere it is a mount point, or a device.
+    if (code === "EBUSY" && isWindows()) {
+      const told = `In use by another program: ${named(place)}. Try again, or have it closed there`;
+      throw adapterError("BUSY", told, at(place));
+    }
     throw BY_ERRNO[code]?.(place) ?? ioError(place, code);
   }
 }

@@ -1,7 +1,6 @@
-// Messages and data of all errors but those of edits, drives and repeated calls (`*-texts.ts`). Caller text in a
+// Messages and data of errors of several rooms; others stand where they are thrown. Caller text in a
 // message is escaped.
 
-import { countText } from "../call/progress.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import type { Next } from "./wording.js";
 
@@ -25,19 +24,21 @@ export function escapeText(text: string): string {
     );
 }
 
-/** Maximum characters of a path in a message; the error data has the full path. */
-const MAX_SHOWN = 200;
-
-/** A path for a one-line message: escaped, `/` for the root, a long one shortened in the middle. */
-export function pathText(path: string): string {
+/**
+ * A path for a one-line message: escaped, `/` for the root, a long one shortened in the middle. The error data has it whole.
+ * @param most characters @param head of them at its beginning
+ */
+export function pathText(path: string, most = 200, head = most / 2): string {
   if (path === "") return "/";
-  const points = path.length <= MAX_SHOWN ? [] : [...path];
-  if (points.length <= MAX_SHOWN) return escapeText(path);
-  const head = MAX_SHOWN / 2;
-  return escapeText(`${points.slice(0, head).join("")}…${points.slice(head + 1 - MAX_SHOWN).join("")}`);
+  const points = path.length <= most ? [] : [...path];
+  if (points.length <= most) return escapeText(path);
+  return escapeText(`${points.slice(0, head).join("")}…${points.slice(head + 1 - most).join("")}`);
 }
 
-const at = (place: Place) => ({ root: place.root, path: place.path });
+/** Beside much other text. */
+export const briefPath = ({ path }: Place): string => pathText(path, 40, 10);
+
+export const at = ({ root, path }: Place) => ({ root, path });
 /** Escaped, since before lookup the root name is unchecked caller input. */
 const r = (place: Place): string => escapeText(place.root);
 const p = (place: Place): string => pathText(place.path);
@@ -49,10 +50,6 @@ export const unknownOperation = (name: string): FileAdapterError =>
 
 export const unknownRoot = (root: string, visible: readonly string[]): FileAdapterError =>
   adapterError("UNKNOWN_ROOT", `Unknown root '${escapeText(root)}'. Configured: [${visible.join(", ")}]`, { root });
-
-/** @param refusal of an input without a root @param visible names of the roots that the caller may use */
-export const rootRequired = (refusal: FileAdapterError, visible: readonly string[]): FileAdapterError =>
-  adapterError("INVALID_INPUT", `${refusal.message}. Configured: [${visible.join(", ")}]`, refusal.data);
 
 export const invalidInput = (message: string, pointer: string, expected: string, next?: Next): FileAdapterError =>
   adapterError("INVALID_INPUT", message, { pointer, expected, ...(next && { next }) });
@@ -139,9 +136,6 @@ const TEXT_ADVICE = "Pass its encoding, such as latin1, or mode: bytes";
 export const notJson = (place: Place, reason: string): FileAdapterError =>
   adapterError("NOT_JSON", `File is not valid JSON: ${reason}`, at(place));
 
-export const notReadAsJson = (place: Place, fault: string): FileAdapterError =>
-  adapterError("NOT_JSON", `File cannot be read with mode: json, since ${fault}. Pass mode: text`, at(place));
-
 export const tooLargeToRead = (place: Place, size: number, limit: number, advice: string): FileAdapterError =>
   adapterError(
     "TOO_LARGE",
@@ -169,9 +163,6 @@ export const assetNotFound = (place: Place, ref: string): FileAdapterError =>
 
 export const assetNoContent = (place: Place, ref: string): FileAdapterError =>
   adapterError("ASSET_NO_CONTENT", `Asset has no content: ${escapeText(ref)}`, at(place));
-
-export const driveRequiresAuth = (root: string): FileAdapterError =>
-  adapterError("DRIVE_REQUIRES_AUTH", `DLFS-backed root '${escapeText(root)}' requires authenticated caller`, { root });
 
 export interface Conflict {
   /** The refused action: `write`. */
@@ -239,23 +230,12 @@ export const tooManyDenied = (place: Place, found: number, limit: number): FileA
     ...{ denied: found, limit },
   });
 
-/** What a command is told that made more denied entries than can be hidden. */
-export const deniedRemoved = (count: number): string => `${denied(count)} removed that this command made: ${TOO_MANY}`;
-
-/** What a command is told that renamed more entries to denied names than can be hidden. */
-export const deniedReturned = (count: number): string =>
-  `${denied(count)} renamed back, or to free names, that this command had renamed: ${TOO_MANY}`;
-
-const denied = (count: number): string => `venue-files: ${countText(count, "entry", "entries")}`;
-const TOO_MANY = "their names are denied by policy, and too many of them keep commands from being run. Use other names";
-
-/** What a command is told that could change nothing. @param count of protected entries */
-export const readOnlyForProtected = (count: number): string =>
-  `venue-files: nothing could be changed: ${countText(count, "entry is", "entries are")} protected, too many to mount read-only one by one, so all was read-only. File operations can change what is not protected`;
-
 /** @param what the root cannot do, and what to do instead */
 export const notSupportedByRoot = (place: Place, what: string, next?: Next): FileAdapterError =>
-  adapterError("NOT_SUPPORTED", `Not supported by root '${r(place)}': ${what}`, { ...at(place), ...(next && { next }) });
+  adapterError("NOT_SUPPORTED", `Not supported by root '${r(place)}': ${what}`, {
+    ...at(place),
+    ...(next && { next }),
+  });
 
 export interface QuotaUse {
   readonly used: number;
@@ -294,10 +274,6 @@ export const ioError = (place: Place, systemCode: string): FileAdapterError =>
     `I/O error ${systemCode}: ${rp(place)}${systemCode === "EMFILE" || systemCode === "ENFILE" ? ". The server has too many open files: raise its limit" : ""}`,
     { ...at(place), systemCode },
   );
-
-/** An operation whose code could not be read, for example for lack of descriptors. @param systemCode an errno name */
-export const notLoaded = (systemCode: string): FileAdapterError =>
-  adapterError("IO_ERROR", `I/O error ${systemCode}: the operation could not be loaded. Try again`, { systemCode });
 
 export const internalError = (requestId: string): FileAdapterError =>
   adapterError("INTERNAL", `Internal error (${requestId})`);

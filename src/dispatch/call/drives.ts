@@ -1,7 +1,8 @@
 // Calls on whole drives, and whose drives a call is on.
 
 import { toCallerError } from "../../backend/drive/errors.js";
-import { driveRequiresAuth, unknownOperation } from "../../core/errors/texts.js";
+import { adapterError } from "../../core/errors/errors.js";
+import { escapeText, unknownOperation } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ChangeOrigin, DriveMaker } from "../../core/ports/changes/change.js";
 import type { AnyOperation, Call } from "../../core/ports/operation.js";
@@ -53,6 +54,9 @@ function makerOf(owner: string, { changes }: Preparing): DriveMaker {
 /** DID of the owner of the drives that a caller uses. @throws DRIVE_REQUIRES_AUTH */
 export function ownerOf(drive: string, context: SurfaceContext, { driveOwner }: DispatchOptions): string {
   const owner = driveOwner?.(context);
-  if (owner === undefined) throw driveRequiresAuth(drive);
+  if (owner === undefined) {
+    const told = `DLFS-backed root '${escapeText(drive)}' requires authenticated caller`;
+    throw adapterError("DRIVE_REQUIRES_AUTH", told, { root: drive });
+  }
   return owner;
 }

@@ -4,8 +4,8 @@
 import type { Authoriser } from "../../authz/authorise.js";
 import type { Limits } from "../../core/call/limits.js";
 import { CallScope, type Cancellation } from "../../core/call/scope.js";
-import { FileAdapterError } from "../../core/errors/errors.js";
-import { invalidInput, rootRequired, unknownOperation } from "../../core/errors/texts.js";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { invalidInput, unknownOperation } from "../../core/errors/texts.js";
 import { type Awaitable, isPending } from "../../core/io.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { AnyOperation, Call, OpenRoot, PathCall, PlaceRequest, RootFacts } from "../../core/ports/operation.js";
@@ -181,5 +181,6 @@ function addVisibleRoots(error: unknown, visible: () => readonly string[]): unkn
     error instanceof FileAdapterError &&
     error.data["pointer"] === "/root" &&
     error.message.startsWith("'root' is required");
-  return isRootMissing ? rootRequired(error, visible()) : error;
+  if (!isRootMissing) return error;
+  return adapterError("INVALID_INPUT", `${error.message}. Configured: [${visible().join(", ")}]`, error.data);
 }

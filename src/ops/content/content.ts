@@ -1,7 +1,6 @@
 // The content of a write, from text, a JSON value, base64 or an asset, within the size limits.
 
 import { createHash } from "node:crypto";
-import { notEncodable, otherEncoding } from "../../core/errors/edit-texts.js";
 import {
   assetNoContent,
   assetNotFound,
@@ -16,7 +15,7 @@ import type { AssetContent } from "../../core/ports/adapter.js";
 import type { Body } from "../../core/ports/backend.js";
 import type { Call, PathCall } from "../../core/ports/operation.js";
 import { stringifyExact } from "../../schema/exact-json.js";
-import { checkEncoding, codecOf, encodeNew, UTF8 } from "./encoding.js";
+import { checkEncoding, codecOf, encodeNew, notEncodable, otherEncoding, UTF8 } from "./encoding.js";
 
 /** The four ways to give new content; exactly one is allowed. */
 export interface ContentSource {
@@ -86,7 +85,8 @@ export function addedBodyOf(input: TextSource, call: PathCall): Body {
   const addedTo = (head: Buffer, size: number): Buffer | undefined => {
     if (!call.access.holds("crud/read")) return undefined;
     const codec = codecOf(head, encoding);
-    if (encoding === undefined && codec === UTF8 && isHalfOfAscii(head)) throw otherEncoding(place, "utf-16le");
+    if (encoding === undefined && codec === UTF8 && isHalfOfAscii(head))
+      throw otherEncoding(place, ", such as utf-16le");
     if (codec === UTF8) return undefined;
     if (codec === undefined || size % codec.unit !== 0) {
       throw notText(place, codec?.name ?? encoding, "Pass its encoding, or add bytes (base64)");

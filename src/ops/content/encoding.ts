@@ -2,7 +2,8 @@
 
 import { isUtf8 } from "node:buffer";
 import { createRequire } from "node:module";
-import { invalidInput } from "../../core/errors/texts.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { at, escapeText, invalidInput, type Place } from "../../core/errors/texts.js";
 import { brokenBytes } from "./broken-text.js";
 
 /** A strict text encoding: bytes that do not round-trip are not text. */
@@ -186,3 +187,18 @@ function byTable(name: string): TextCodec | undefined {
     },
   };
 }
+
+/** @param encoding of the file, which has no way to write it @param otherwise another way than other characters */
+export const notEncodable = (place: Place, encoding = "utf-8", otherwise = ""): FileAdapterError =>
+  adapterError(
+    "NOT_TEXT",
+    `The file's encoding, ${escapeText(encoding)}, has no way to write the new text. Use characters it has${otherwise}`,
+    at(place),
+  );
+
+/** What is in the file is no text of that encoding. @param which encoding that may be, after a colon or comma */
+export const otherEncoding = (place: Place, which = ", such as latin1", encoding = "UTF-8"): FileAdapterError =>
+  adapterError("NOT_TEXT", `File is not valid ${escapeText(encoding)} text. Pass its encoding${which}`, {
+    ...at(place),
+    next: { option: "encoding" },
+  });

@@ -1,6 +1,7 @@
 // Reads a file, or a range of it, as the answer of `read` and `readMany`: chooses the mode and applies the limits.
 
-import { notJson, notReadAsJson, notText, tooLargeToRead } from "../../core/errors/texts.js";
+import { adapterError } from "../../core/errors/errors.js";
+import { at, notJson, notText, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
 import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { FileCall } from "../../core/ports/operation.js";
@@ -107,8 +108,10 @@ function parseJson(bytes: Buffer, { call, encoding }: Reading): unknown {
   try {
     return parseInput(decoded.text);
   } catch (error) {
-    if (error instanceof RefusedJson) throw notReadAsJson(call.access.place, error.fault);
-    throw notJson(call.access.place, jsonFault(decoded.text));
+    const { place } = call.access;
+    if (!(error instanceof RefusedJson)) throw notJson(place, jsonFault(decoded.text));
+    const told = `File cannot be read with mode: json, since ${error.fault}. Pass mode: text`;
+    throw adapterError("NOT_JSON", told, at(place));
   }
 }
 

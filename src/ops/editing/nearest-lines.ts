@@ -1,5 +1,6 @@
 // Finds the lines of a file that are most similar to a text that does not occur in it, for NO_MATCH errors.
 
+import type { CallScope } from "../../core/call/scope.js";
 import { foreignDifference, lookOf, unseenDifference } from "../../path/looks.js";
 import { splitLines } from "./line-changes.js";
 import { occurrencesOf } from "./text-search.js";
@@ -17,6 +18,8 @@ export interface NearLines {
   readonly differs: Difference;
 }
 
+/** Time limit for {@link nearestTo}; a step under way may exceed it a little. */
+const NEAREST_MS = 30;
 const MAX_CANDIDATES = 3;
 /** Characters of all candidates together. */
 const MAX_CHARS = 600;
@@ -65,14 +68,25 @@ export function nearestLines(wanted: string, text: string, isOver: () => boolean
   return describeStretches(stretches, wanted, lines);
 }
 
+/** {@link nearestLines} within a bounded time, and what a message says of them. */
+export function nearestTo(wanted: string, text: string, scope: CallScope) {
+  const until = Math.max(0, scope.remainingMs() - NEAREST_MS);
+  const nearest = nearestLines(wanted, text, () => scope.remainingMs() <= until);
+  const [best] = nearest;
+  if (best === undefined) return { nearest, advice: "Nothing similar found: read it again" };
+  const { startLine: first, endLine: last } = best;
+  const lines = first === last ? `line ${first}` : `lines ${first}-${last}`;
+  const differs = unseenIn(text, wanted, best) ?? best.differs;
+  return { nearest, advice: `Nearest: ${lines} (differs in ${differs}). Copy the text from there` };
+}
+
 /** The first difference of the nearest lines from the wanted text, where it is hard to see or cannot be seen. */
-export function unseenIn(text: string, wanted: string, [best]: readonly NearLines[]): { readonly unseen?: string } {
-  if (best === undefined || wanted.length > COMPARED_CHARS) return {};
+function unseenIn(text: string, wanted: string, best: NearLines): string | undefined {
+  if (wanted.length > COMPARED_CHARS) return undefined;
   const lines = text.split("\n", best.endLine).slice(best.startLine - 1);
   const there = lines.join("\n").slice(0, COMPARED_CHARS);
   const [one, other] = [there, wanted].map((all) => all.replaceAll("\r\n", "\n")) as [string, string];
-  const unseen = unseenDifference(there, wanted) ?? foreignDifference(one, other);
-  return unseen === undefined ? {} : { unseen };
+  return unseenDifference(there, wanted) ?? foreignDifference(one, other);
 }
 
 /** The wanted lines (`needle`), and the lines to search. */

@@ -1,10 +1,9 @@
 // The content of a file after its edits, or with other line ends.
 
 import type { CallScope } from "../../core/call/scope.js";
-import { notEncodable } from "../../core/errors/edit-texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { brokenLength } from "../content/broken-text.js";
-import { codecOf, encodeText } from "../content/encoding.js";
+import { codecOf, encodeText, notEncodable } from "../content/encoding.js";
 import { countFeeds } from "../content/text.js";
 import type { Replacement } from "./match.js";
 import { bytesOf, checkAdded, checkGrowth, type HeldOriginal } from "./original.js";

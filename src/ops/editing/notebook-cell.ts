@@ -1,6 +1,7 @@
 // Edits the source of one cell of a notebook, in its JSON text: whatever else is in there stays as it is.
 
-import { noSuchCell } from "../../core/errors/edit-texts.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { briefPath, type Place, at as placeAt } from "../../core/errors/texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { isQuicklyParsed } from "../../schema/exact-json.js";
 import { stringEnd } from "../content/json-fault.js";
@@ -46,6 +47,16 @@ export async function planCell(
   const put = source.isList ? listOf(changed, source, whole) : JSON.stringify(changed);
   return { plan: [{ start: source.start, end: source.end, text: put }], applied: planned.length };
 }
+
+/** @param cells that there are, if the caller may know; `undefined`: the file is no notebook */
+const noSuchCell = (place: Place, cell: number, cells: number | undefined): FileAdapterError =>
+  adapterError(
+    "NO_MATCH",
+    cells === undefined
+      ? "File is no notebook with cells. Leave out cell"
+      : `"${briefPath(place)}" has no cell ${cell}, but ${cells}, from 1`,
+    placeAt(place),
+  );
 
 function cellsIn(text: string): readonly Range[] | undefined {
   const cells = member(text, { start: skipSpace(text, 0), end: text.length }, "cells");

@@ -1,15 +1,23 @@
 // The text of a file that is edited, with what is needed to write it back in the same form.
 
 import type { CallScope } from "../../core/call/scope.js";
-import { notEncodable, notTextToEdit, otherEncoding, tooLargeToEdit } from "../../core/errors/edit-texts.js";
-import { FileAdapterError } from "../../core/errors/errors.js";
-import { conflict, contentTooLarge } from "../../core/errors/texts.js";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { at, conflict, contentTooLarge } from "../../core/errors/texts.js";
 import { etagOf, expectedOf, isExpected, type Sha256 } from "../../core/etag.js";
 import type { ReadRange } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { brokenText, isPerhapsOther } from "../content/broken-text.js";
-import { BOM, codecOf, type DecodedText, encodeText, type TextForm, UTF8 } from "../content/encoding.js";
+import {
+  BOM,
+  codecOf,
+  type DecodedText,
+  encodeText,
+  notEncodable,
+  otherEncoding,
+  type TextForm,
+  UTF8,
+} from "../content/encoding.js";
 import { hashWhole, placeKey } from "../content/file-etag.js";
 import { holdAnswer } from "../content/reading.js";
 import { mayBeText } from "../content/text.js";
@@ -20,6 +28,7 @@ const ASCII = /^[\0-\x7f]*$/;
 /** Stands for the expected etag in errors, for callers that may not read. */
 export const WHAT_IT_FOUND = "unchanged";
 
+const LATIN1_KEEPS = ": latin1 takes every byte as a character and keeps all others";
 /** Most bytes of a file that is edited, whatever the limit of reads: it is in memory as a whole. */
 const MOST = 67_108_864;
 
@@ -59,21 +68,29 @@ export async function holdOriginal(
   limit = Math.max(MOST, call.limits.maxReadBytes),
 ): Promise<HeldOriginal> {
   const { access, root, path } = call;
+  const requireWithin = (size: number): void => {
+    if (size <= limit) return;
+    const told = `File is too large to edit: ${size} bytes, limit ${limit}`;
+    throw adapterError("TOO_LARGE", `${told}. Read its parts (offset, length), and add to it with file:append`, {
+      ...at(access.place),
+      ...{ size, limit, next: { tool: "file:append" } },
+    });
+  };
   const plan = (size: number): ReadRange => {
-    if (size > limit) throw tooLargeToEdit(access.place, size, limit);
+    requireWithin(size);
     holdAnswer(call, size, "edit");
     return { offset: 0, length: Math.min(limit, Math.max(size, call.limits.maxReadBytes)) + 1 };
   };
   const expected = expectedOf(input);
   const found = await missingAsConflict(async () => root.backend.read(path, plan, access), input, call);
   const { bytes, stamp } = found;
-  if (bytes.length > limit) throw tooLargeToEdit(access.place, bytes.length, limit);
+  requireWithin(bytes.length);
   const sha256 = call.versions.recent.hashOf(placeKey(call), bytes) ?? (await hashWhole(bytes, access.scope));
   call.versions.put(root.name, stamp, sha256);
   if (expected !== undefined && !isExpected(expected, sha256)) throw staleConflict(input, call, etagOf(sha256));
   const named = input.encoding ?? root.encoding;
   const decoded = await decodeFile(bytes, named, access.scope);
-  if (decoded === undefined) throw notTextToEdit(access.place, named);
+  if (decoded === undefined) throw otherEncoding(access.place, LATIN1_KEEPS, named);
   const { text, ...form } = decoded;
   return { text: form.bom ? BOM + text : text, form, sha256, size: bytes.length, stamp, bytes };
 }

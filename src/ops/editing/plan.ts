@@ -1,17 +1,18 @@
 // Matches the edits of one file, and says what does not match.
 
-import { ambiguousMatch, noMatch, noSuchLine, overlappingEdits } from "../../core/errors/edit-texts.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { at, briefPath } from "../../core/errors/texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { BOM } from "../content/encoding.js";
 import { linesAt } from "../content/terminators.js";
 import { type Edit, EditMatcher, findOverlap, MAX_ALL, type Match, type Planned, sortByPosition } from "./match.js";
-import { nearestLines, unseenIn } from "./nearest-lines.js";
+import { nearestTo } from "./nearest-lines.js";
 import { checkGrowth, type Original } from "./original.js";
 import { yieldIfDue } from "./yield.js";
 
-/** Time limit for finding lines similar to an edit that does not match; a step under way may exceed it a little. */
-const NEAREST_MS = 30;
+/** Matching lines in the data of an error, and in its message. */
 const LINES_TOLD = 10;
+const LINES_SHOWN = 5;
 
 /** The replacements of all edits, by position. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS, TOO_LARGE */
 export async function planOf(
@@ -40,8 +41,15 @@ export async function planOf(
   const ordered = sortByPosition(planned);
   const overlap = findOverlap(ordered);
   if (overlap === undefined) return ordered;
-  const [first, second] = overlap.map((one) => one.edit).toSorted((left, right) => left - right);
-  throw overlappingEdits(place, [first ?? 0, second ?? 0]);
+  const [first, second] = overlap.map((one) => one.edit + 1).toSorted((left, right) => left - right);
+  // Equal if occurrences of one edit overlap.
+  const next = first === second ? { next: { option: "oldText" } } : {};
+  const advice = first === second ? "Make its oldText longer" : "Make one edit of both";
+  throw adapterError("OVERLAPPING_EDITS", `Edits ${first} and ${second} overlap in "${briefPath(place)}". ${advice}`, {
+    ...at(place),
+    edits: [first, second],
+    ...next,
+  });
 }
 
 export const shiftBehindMark = <R extends { start: number; end: number; text: string }>(one: R): R =>
@@ -53,24 +61,36 @@ interface Mismatch {
   readonly call: FileCall;
   /** `undefined`: the caller may not read the file. */
   readonly text: string | undefined;
+  /** 0-based. */
   readonly edit: number;
   readonly of: number;
 }
 
-function mismatch(
-  { oldText, expect = MAX_ALL, at }: Edit,
-  { found, starts }: Match,
-  { call, text, edit: index, of }: Mismatch,
-) {
+function mismatch(one: Edit, match: Match, { call, text, edit, of }: Mismatch): FileAdapterError {
   const { place, scope } = call.access;
-  const which = { edit: index, of };
-  if (at !== undefined) return noSuchLine(place, { ...which, line: at });
-  if (found > 0) {
-    const lines = text === undefined ? undefined : linesAt(starts.slice(0, LINES_TOLD), text);
-    return ambiguousMatch(place, { ...which, found, expected: expect, ...(lines === undefined ? {} : { lines }) });
+  const path = briefPath(place);
+  const which = `Edit ${edit + 1} of ${of}`;
+  const data = { ...at(place), edit: edit + 1 };
+  if (one.at !== undefined) {
+    const told = `${which}: "${path}" has no line ${one.at}. Read it again, or add to it with file:append`;
+    return adapterError("NO_MATCH", told, { ...data, next: { tool: "file:append" } });
   }
-  if (text === undefined) return noMatch(place, which);
-  const until = Math.max(0, scope.remainingMs() - NEAREST_MS);
-  const nearest = nearestLines(oldText, text, () => scope.remainingMs() <= until);
-  return noMatch(place, { ...which, nearest, ...unseenIn(text, oldText, nearest) });
+  const { found, starts } = match;
+  if (found > 0) {
+    const expected = one.expect ?? MAX_ALL;
+    const lines = text === undefined ? undefined : linesAt(starts.slice(0, LINES_TOLD), text);
+    const more = lines !== undefined && (lines.length > LINES_SHOWN || found > lines.length) ? ", …" : "";
+    const where = lines === undefined ? "Add" : `Lines ${lines.slice(0, LINES_SHOWN).join(", ")}${more}: add`;
+    const option = found > MAX_ALL ? "oldText" : "replaceAll";
+    const advice = `${where} lines around it to oldText${option === "oldText" ? "" : ", or set replaceAll"}`;
+    return adapterError(
+      "AMBIGUOUS_MATCH",
+      `${which} matches "${path}" ${found} times, expected ${expected}. ${advice}`,
+      { ...data, found, expected, ...(lines && { lines }), next: { option } },
+    );
+  }
+  const told = `${which} does not match "${path}"`;
+  if (text === undefined) return adapterError("NO_MATCH", told, data);
+  const { nearest, advice } = nearestTo(one.oldText, text, scope);
+  return adapterError("NO_MATCH", `${told}. ${advice}`, { ...data, tried: ["exact", "newlines"], nearest });
 }

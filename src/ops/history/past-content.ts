@@ -1,6 +1,7 @@
 // Content that files of one root had before and after recorded changes, as far as it was kept or is still there.
 
 import { isSamePath } from "../../core/call/path.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Awaitable } from "../../core/io.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
@@ -192,3 +193,23 @@ const factsOf = ({ size, modified, mode, sha256 }: EntryState) => ({
   ...(mode === undefined ? {} : { mode }),
   ...(sha256 === undefined ? {} : { sha256 }),
 });
+
+export const notUndoable = (id: string, reason: string): FileAdapterError =>
+  adapterError("NOT_SUPPORTED", `Cannot undo ${id}: ${REASONS[reason] ?? "what it replaced was not kept"}`, {
+    ...{ id, reason },
+  });
+
+const REASONS: Readonly<Record<string, string>> = {
+  too_large: "what it replaced was too large to keep",
+  permanent: "it was deleted for good",
+  off: "the journal of this root keeps no content",
+  altered: "what was kept has been altered since",
+  pruned: "what it replaced was kept until room was needed, and is gone",
+  purged: "what it replaced was removed for good",
+  other_device:
+    'it lies on another device than the root. What was kept of it is read with version "<id>:before", to be written by hand',
+  concurrent: "others have changed the same at the same time",
+  pending: "the process was killed as it made the change. Look at what is there, and change it by hand",
+  visited: "the tree was too large to see all that the command has changed",
+  partial: "you may not see every member of this group. Undo the ones you see by their ids",
+};

@@ -1,7 +1,8 @@
 // Filters a journal by the rights of a caller, and turns entries into answers.
 
-import { unknownRoot } from "../../core/errors/texts.js";
-import { lackText, noHistory } from "../../core/errors/undo-texts.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText, unknownRoot } from "../../core/errors/texts.js";
+import { lackText } from "../../core/errors/undo-texts.js";
 import { etagOf, hashText } from "../../core/etag.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry, Lack } from "../../core/ports/changes/journal.js";
@@ -78,9 +79,17 @@ export async function lackPart(
 export async function requireHistory(views: readonly Pick<RootView, "root">[]): Promise<void> {
   const found = await Promise.all(views.map(async (view) => ({ name: view.root.name, lack: await lackIn(view) })));
   const [first] = found;
-  if (first?.lack !== undefined && found.every(({ lack }) => lack !== undefined))
-    throw noHistory(first.name, first.lack);
+  if (first?.lack === undefined || found.some(({ lack }) => lack === undefined)) return;
+  const { name: root, lack } = first;
+  throw adapterError("NOT_SUPPORTED", lackText(root, lack), { root, reason: lack.reason });
 }
+
+/** The same whether there never was such an entry, or the caller may not know of it. */
+export const unknownEntry = (id: string): FileAdapterError =>
+  adapterError("NOT_FOUND", `No change ${escapeText(id)} in the history. Take an id from file:history`, {
+    id,
+    next: { tool: "file:history" },
+  });
 
 async function journalOf(view: RootView, all: readonly RootView[]): Promise<JournalView | undefined> {
   const journal = await view.root.journal?.open();

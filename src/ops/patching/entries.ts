@@ -1,12 +1,11 @@
 // What a patch makes of each place, and the changes that do it.
 
-import { notEncodable } from "../../core/errors/edit-texts.js";
 import { contentTooLarge, escapeText } from "../../core/errors/texts.js";
 import type { Expected, Sha256 } from "../../core/etag.js";
 import type { GroupChange, GroupWriteOptions } from "../../core/ports/backend.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import type { PatchOutput } from "../../schema/types.js";
-import { bareName, encodeNew, type TextForm } from "../content/encoding.js";
+import { bareName, encodeNew, notEncodable, type TextForm } from "../content/encoding.js";
 import { isAscii } from "../content/known-encoding.js";
 import type { Replacement } from "../editing/match.js";
 import { bytesOf, type Original } from "../editing/original.js";

@@ -1,12 +1,11 @@
 // The text of a file after the hunks or edits of a section.
 
-import { otherEncoding } from "../../core/errors/edit-texts.js";
-import type { FileAdapterError } from "../../core/errors/errors.js";
-import { anchorNotFound, hunkAmbiguous, hunkNotFound, notWholeFile } from "../../core/errors/patch-texts.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { at, escapeText } from "../../core/errors/texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { BOM, type TextForm } from "../content/encoding.js";
+import { BOM, otherEncoding, type TextForm } from "../content/encoding.js";
 import type { Replacement } from "../editing/match.js";
-import { nearestLines, unseenIn } from "../editing/nearest-lines.js";
+import { nearestTo } from "../editing/nearest-lines.js";
 import { textAfter } from "../editing/original.js";
 import { planOf, shiftBehindMark } from "../editing/plan.js";
 import { yieldIfDue } from "../editing/yield.js";
@@ -15,9 +14,9 @@ import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
 import type { PlacedSection } from "./on-disk.js";
 import type { Hunk } from "./section.js";
 
-/** Time limit for finding lines similar to a hunk that does not match. */
-const NEAREST_MS = 30;
+/** Matching lines in the data of an error, and in its message. */
 const LINES_TOLD = 10;
+const LINES_SHOWN = 5;
 
 interface Matched {
   readonly replacements: readonly Replacement[];
@@ -33,7 +32,10 @@ export async function changed(file: FileEntry, { section, call }: PlacedSection)
   const form = formOf(file);
   requireSayable(found.replacements, form, call);
   const next = textAfter({ text, form }, found.replacements, call);
-  if (section.kind === "delete" && next.replace(BOM, "") !== "") throw notWholeFile(call.access.place);
+  if (section.kind === "delete" && next.replace(BOM, "") !== "") {
+    const told = `"${escapeText(call.path.text)}" has more lines than the patch takes away. Read it, and delete it without them`;
+    throw adapterError("NO_MATCH", told, at(call.access.place));
+  }
   const isFirst = file.applied === 0;
   const { replacements: _, ...before } = file;
   return {
@@ -81,19 +83,31 @@ async function byHunks(hunks: readonly Hunk[], text: string, call: FileCall): Pr
 }
 
 function hunkError(
-  fault: HunkFault,
+  { hunk, lines, wanted, isAnchor }: HunkFault,
   { call, text, of }: { call: FileCall; text: string; of: number },
 ): FileAdapterError {
   const { place, scope } = call.access;
   const mayRead = call.access.holds("crud/read");
-  const { hunk, lines, wanted } = fault;
-  if (lines.length > 0) {
-    const shownLines = mayRead ? { lines: lines.slice(0, LINES_TOLD) } : {};
-    return hunkAmbiguous(place, { hunk, of, found: lines.length, ...shownLines });
+  const path = `"${escapeText(place.path)}"`;
+  const which = `Hunk ${hunk + 1} of ${of}`;
+  const data = { ...at(place), hunk: hunk + 1 };
+  const found = lines.length;
+  if (found > 0) {
+    const shown = lines.slice(0, LINES_SHOWN).join(", ");
+    const where = mayRead ? ` (lines ${shown}${found > LINES_SHOWN ? ", …" : ""})` : "";
+    const told = `${which} matches ${path} in ${found} places${where}. Add lines around it, or a line above it behind @@`;
+    return adapterError("AMBIGUOUS_MATCH", told, {
+      ...data,
+      found,
+      ...(mayRead && { lines: lines.slice(0, LINES_TOLD) }),
+    });
   }
-  if (fault.isAnchor) return anchorNotFound(place, { hunk, of, anchor: wanted });
-  const until = Math.max(0, scope.remainingMs() - NEAREST_MS);
-  if (!mayRead) return hunkNotFound(place, { hunk, of, tried: WAYS });
-  const nearest = nearestLines(wanted, text, () => scope.remainingMs() <= until);
-  return hunkNotFound(place, { hunk, of, tried: WAYS, nearest, ...unseenIn(text, wanted, nearest) });
+  if (isAnchor) {
+    const told = `${which}: ${path} has no line "${escapeText(wanted)}" there. Copy a line of the file behind @@, or leave it out`;
+    return adapterError("NO_MATCH", told, { ...data, anchor: wanted });
+  }
+  const told = `${which} does not match ${path}`;
+  if (!mayRead) return adapterError("NO_MATCH", told, data);
+  const { nearest, advice } = nearestTo(wanted, text, scope);
+  return adapterError("NO_MATCH", `${told}. ${advice}`, { ...data, tried: WAYS, nearest });
 }

@@ -1,9 +1,12 @@
 // Works out what the sections of a patch make of its root, one after the other: each finds what those before have left.
 
-import { inMovedFolder, movedIntoItself, movedToItself, sameFile } from "../../core/errors/patch-texts.js";
+import { adapterError } from "../../core/errors/errors.js";
 import {
   alreadyExists,
+  at,
+  escapeText,
   existsNotDirectory,
+  invalidInput,
   isADirectory,
   notADirectory,
   notEmpty,
@@ -36,6 +39,9 @@ const isGone = (node: Node | undefined): boolean =>
 const onlyEncoding = ({ encoding }: PlacedSection) => (encoding === undefined ? {} : { encoding });
 
 const isMove = (node: Node | undefined): node is MoveEntry => typeof node === "object" && node.kind === "move";
+
+const refused = ({ access: { place } }: Pick<FileCall, "access">, why: string) =>
+  adapterError("INVALID_INPUT", `"${escapeText(place.path)}" ${why}`, at(place));
 
 export class Planner {
   /** By path. Absent: as it is on the disk. */
@@ -72,7 +78,7 @@ export class Planner {
       this.#put(await changed(file, placed), this.#nodes.get(placed.call.path.text));
     }
     if (to !== undefined && to.path.text !== placed.call.path.text) await this.#move(placed, to);
-    else if (section.kind === "move") throw movedToItself(placed.call.access.place);
+    else if (section.kind === "move") throw refused(placed.call, "is moved to where it is. Name another path");
   }
 
   /** What the sections before have left at a place; `undefined`: it is as on the disk. */
@@ -87,7 +93,10 @@ export class Planner {
       const above = this.#nodes.get(prefix);
       if (above === undefined || above === "folder") continue;
       if (above === "gone" || above.kind === "remove") return "gone";
-      if (above.kind === "move" && above.isFolder) throw inMovedFolder(access.place, above.from.path.text);
+      if (above.kind === "move" && above.isFolder) {
+        const from = `is in "${escapeText(above.from.path.text)}", which the patch moves`;
+        throw refused({ access }, `${from}. Change it first, or in a patch of its own`);
+      }
       throw notADirectory({ root: access.place.root, path: prefix });
     }
     return undefined;
@@ -162,7 +171,10 @@ export class Planner {
     const realOf = ({ access, path }: FileCall): string => access.realPath?.join("/") ?? path.text;
     const real = realOf(call);
     const other = this.#entries.find(({ at }) => realOf(at) === real);
-    if (other !== undefined) throw sameFile(call.access.place, other.at.path.text);
+    if (other !== undefined) {
+      const same = `is the same file as "${escapeText(other.at.path.text)}"`;
+      throw refused(call, `${same}. Put all its changes under one name`);
+    }
     return file;
   }
 
@@ -238,7 +250,7 @@ export class Planner {
     const stat = node === undefined ? await statOnDisk(call, true) : undefined;
     const isFolder = node === "folder" || stat?.type === "directory" || (isMove(node) && node.isFolder);
     if (to.path.text.startsWith(`${call.path.text}/`)) {
-      if (isFolder) throw movedIntoItself();
+      if (isFolder) throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
       return this.#moveBelowItself(placed, to);
     }
     if (!isRespelling(call, to)) await this.#requireFree(to);

@@ -1,12 +1,11 @@
 // Plans the undo of entries of one root, newest first: the steps of one atomic group, or what stands in the way.
 
 import type { Ability } from "../../core/call/capability.js";
-import { type Blocked, notUndoable } from "../../core/errors/undo-texts.js";
 import { yieldToLoop } from "../../core/io.js";
 import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall, Resolve } from "../../core/ports/operation.js";
-import { type PastContent, PastContents } from "../history/past-content.js";
+import { notUndoable, type PastContent, PastContents } from "../history/past-content.js";
 import { readsIn } from "../history/version.js";
 import type { JournalView } from "../history/visible-entries.js";
 import { isOfTree, type StandingParts, standsAsRoot, standsAt } from "./conflict-check.js";
@@ -27,6 +26,17 @@ export interface FileTurn {
   readonly next: PastContent | "kept" | undefined;
   /** The content gets another path, or is no file: there is no difference to show. */
   readonly isPlain?: boolean;
+}
+
+/** An entry that prevents an undo. */
+export interface Blocked {
+  /** Entry that cannot be undone. */
+  readonly id: string;
+  readonly path: string;
+  /** Who changed it since: an actor, or `external` for changes that no journal entry explains. */
+  readonly by: string;
+  /** The entry of that change. */
+  readonly laterId?: string;
 }
 
 /** The planned changes in one root. */

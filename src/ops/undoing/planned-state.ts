@@ -2,12 +2,11 @@
 
 import { isBelow } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { notUndoable } from "../../core/errors/undo-texts.js";
 import type { ChangedKind, EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
-import type { PastContent } from "../history/past-content.js";
+import { notUndoable, type PastContent } from "../history/past-content.js";
 
 /** A place in a tree that a deletion has kept. */
 export interface KeptPlace {

@@ -1,10 +1,12 @@
 // Which entries a call of `undo` means.
 
-import { nothingToUndo, notUndoable, unknownEntry, viaDenied } from "../../core/errors/undo-texts.js";
+import { adapterError } from "../../core/errors/errors.js";
+import { nothingToUndo } from "../../core/errors/undo-texts.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PlacesCall } from "../../core/ports/operation.js";
 import type { UndoInput } from "../../schema/types.js";
-import { type JournalView, journalsOf, requireHistory, visibleRoot } from "../history/visible-entries.js";
+import { notUndoable } from "../history/past-content.js";
+import { type JournalView, journalsOf, requireHistory, unknownEntry, visibleRoot } from "../history/visible-entries.js";
 
 const PAGE = 100;
 /** Most pages that are looked at for the newest changes of a caller. */
@@ -37,7 +39,10 @@ const rankOf = ({ view }: JournalView): number => Number(view.root.readOnly);
 /** Changes of the caller through the same session; of others for the operator. */
 function makerOf({ via }: UndoInput, { origin }: PlacesCall): { actor?: string; via?: string } {
   if (via === undefined || via === origin.via) return origin;
-  if (origin.actor !== OPERATOR) throw viaDenied();
+  if (origin.actor !== OPERATOR) {
+    const told = "Only the operator may undo changes made by other sessions with 'via'. Leave it out";
+    throw adapterError("CAPABILITY_DENIED", told);
+  }
   return via === "*" ? {} : { via };
 }
 

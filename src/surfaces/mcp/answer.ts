@@ -2,8 +2,7 @@
 // operations cut them as they render them (`ops/content/cut-to-budget.ts`).
 
 import type { ContentBytes } from "../../core/content-bytes.js";
-import { errorCodeOf } from "../../core/errors/error-output.js";
-import type { FileAdapterError } from "../../core/errors/errors.js";
+import { errorCodeOf, type FileAdapterError } from "../../core/errors/errors.js";
 import type { JsonObject, OperationMetadata, Rendering } from "../../core/ports/adapter.js";
 import { isObject } from "../../core/unknown.js";
 import { stringifyExact } from "../../schema/exact-json.js";

@@ -2,8 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { Page } from "../../core/call/page.js";
-import { errorCodeOf } from "../../core/errors/error-output.js";
-import { FileAdapterError } from "../../core/errors/errors.js";
+import { errorCodeOf, FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, internalError } from "../../core/errors/texts.js";
 import type { JobRecord, Submission } from "../../core/ports/job.js";
 import { isObject } from "../../core/unknown.js";

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { driveConflict } from "../../../src/core/errors/drive-texts.js";
 import { adapterError, ERROR_CODES, FileAdapterError, httpStatusOf } from "../../../src/core/errors/errors.js";
 import { conflict } from "../../../src/core/errors/texts.js";
-import { undoBlocked } from "../../../src/core/errors/undo-texts.js";
 import { worded } from "../../../src/core/errors/wording.js";
 
 /** The table of the specification: status at an endpoint that answers with the error itself, JSON-RPC code, retry. */
@@ -78,8 +76,8 @@ describe("the status of a conflict", () => {
   test.each([
     ["a precondition that fails", 412, conflict(place, { verb: "write", expected: "x", current: "y" }), "file:write"],
     ["another input under one id", 412, adapterError("CONFLICT", "x", { operationId: "k" }), "file:write"],
-    ["a drive that changes too often", 409, driveConflict(place, "write"), "file:write"],
-    ["an undo of what changed since", 409, undoBlocked("r", [{ id: "1", path: "a", by: "external" }], 1), "file:undo"],
+    ["a drive that changes too often", 409, adapterError("CONFLICT", "x", place), "file:write"],
+    ["an undo of what changed since", 409, adapterError("CONFLICT", "x", { root: "r", blocked: [] }), "file:undo"],
     ["a restore over what changed since", 409, conflict(place, { verb: "restore", expected: "x" }), "file:restore"],
   ])("%s: %i", (_, status, { code, data }, operation) => {
     expect(httpStatusOf(code, data, operation)).toBe(status);

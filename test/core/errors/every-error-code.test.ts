@@ -2,14 +2,7 @@ import { execFileSync } from "node:child_process";
 import { linkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import {
-  cannotImport,
-  driveConflict,
-  nameClash,
-  storeDamaged,
-  storeUnavailable,
-} from "../../../src/core/errors/drive-texts.js";
-import { inUse } from "../../../src/core/errors/edit-texts.js";
+import { toCallerError } from "../../../src/backend/drive/errors.js";
 import { adapterError, ERROR_CODES, type ErrorCode } from "../../../src/core/errors/errors.js";
 import {
   alreadyExists,
@@ -58,7 +51,7 @@ const fail =
     ground.fail(name, input, context);
 
 /** A call on a backend that fails as no healthy disk of a test machine does. */
-const failing = (make: (place: Place) => Error) => () => {
+const failing = (make: (place: Place) => unknown) => () => {
   const { call } = dispatchOn({
     backend: {
       stat(_path, access) {
@@ -68,6 +61,10 @@ const failing = (make: (place: Place) => Error) => () => {
   });
   return failureOf(call("stat"));
 };
+
+/** What a drive throws, as callers are told of it. */
+const ofDrive = (code: ErrorCode, verb = "write") =>
+  failing((place) => toCallerError(adapterError(code, "it is damaged"), { place, drive: "notes", verb }));
 
 /** A venue that has no key cannot sign. */
 function issueWithoutKey(): Promise<unknown> {
@@ -124,8 +121,8 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   ASSET_NOT_FOUND: fail("write", { path: "new", asset: "x" }),
   ASSET_NO_CONTENT: fail("write", { path: "new", asset: "x" }, { resolveAsset: async () => ({ content: null }) }),
   DRIVE_REQUIRES_AUTH: fail("stat", { root: "mine", path: "" }),
-  NAME_CLASH: failing((place) => nameClash(place, "other")),
-  CONFLICT: failing((place) => driveConflict(place, "write")),
+  NAME_CLASH: ofDrive("NAME_CLASH"),
+  CONFLICT: ofDrive("CONFLICT"),
   ALREADY_EXISTS: failing(alreadyExists),
   NO_MATCH: failing((place) => adapterError("NO_MATCH", "", { ...place })),
   AMBIGUOUS_MATCH: failing((place) => adapterError("AMBIGUOUS_MATCH", "", { ...place })),
@@ -133,17 +130,17 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   INVALID_PATTERN: failing(() => invalidPattern("[", "missing ]", 0)),
   DENIED_BY_POLICY: failing((place) => deniedByPolicy(place, "read")),
   QUOTA_EXCEEDED: failing((place) => quotaExceeded(place, { used: 1, limit: 2, unit: "bytes", requested: 3 })),
-  BAD_FORMAT: failing(() => cannotImport("BAD_FORMAT", "notes", "it is damaged")),
-  UNSUPPORTED_CELL: failing(() => cannotImport("UNSUPPORTED_CELL", "notes", "it holds a set")),
-  MISSING_CELL: failing(() => cannotImport("MISSING_CELL", "notes", "a part is missing")),
-  LIMIT: failing(() => cannotImport("LIMIT", "notes", "it is too large")),
-  FUTURE_TIME: failing(() => cannotImport("FUTURE_TIME", "notes", "it is from tomorrow")),
-  KEY_REQUIRED: failing(() => cannotImport("KEY_REQUIRED", "notes", "it is of somebody else")),
-  STORE_UNAVAILABLE: failing((place) => storeUnavailable(place, "notes")),
-  STORE_DAMAGED: failing((place) => storeDamaged(place, "notes")),
+  BAD_FORMAT: ofDrive("BAD_FORMAT", "import"),
+  UNSUPPORTED_CELL: ofDrive("UNSUPPORTED_CELL", "import"),
+  MISSING_CELL: ofDrive("MISSING_CELL", "import"),
+  LIMIT: ofDrive("LIMIT", "import"),
+  FUTURE_TIME: ofDrive("FUTURE_TIME", "import"),
+  KEY_REQUIRED: ofDrive("KEY_REQUIRED", "import"),
+  STORE_UNAVAILABLE: ofDrive("STORE_UNAVAILABLE"),
+  STORE_DAMAGED: ofDrive("STORE_DAMAGED"),
   PERMISSION_DENIED: () => asNobody(ground.dir, fail("mkdir", { path: "new" })),
   NO_SPACE: failing(noSpace),
-  BUSY: failing(inUse),
+  BUSY: failing((place) => adapterError("BUSY", "", { ...place })),
   NOT_SUPPORTED: () => failureOf(issueWithoutKey()),
   TIMEOUT: () => {
     clock.stepMs = 600;

@@ -1,7 +1,6 @@
 // Makes a group of changes on the host: all of them, or none.
 
-import { notPutBack } from "../../../core/errors/patch-texts.js";
-import { UNFLUSHED } from "../../../core/errors/undo-texts.js";
+import { notPutBack, UNFLUSHED } from "../../../core/errors/undo-texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { Access, GroupChange, GroupEffect } from "../../../core/ports/backend.js";
 import { identity, type Pinned } from "../../../jail/handles.js";

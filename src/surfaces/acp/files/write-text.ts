@@ -2,7 +2,8 @@
 // approved.
 
 import type { CallTerms } from "../../../core/call/terms.js";
-import { notKept } from "../../../core/errors/undo-texts.js";
+import { adapterError, type FileAdapterError } from "../../../core/errors/errors.js";
+import { at, type Place, pathText } from "../../../core/errors/texts.js";
 import type { HistoryOutput, UndoOutput } from "../../../schema/types.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
 import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
@@ -257,3 +258,10 @@ async function takeBackByJournal(
 
 const invoke = <T>({ adapter, context }: FileCalls, operation: string, input: object, terms?: CallTerms): Promise<T> =>
   adapter.invoke(operation, input, { ...context(), ...(terms === undefined ? {} : { terms }) }) as Promise<T>;
+
+const notKept = (place: Place): FileAdapterError =>
+  adapterError(
+    "CONFLICT",
+    `Cannot undo the write of "${pathText(place.path)}": what it overwrote was not kept. Undo goes no further back`,
+    at(place),
+  );

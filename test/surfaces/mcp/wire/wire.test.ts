@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { errorOutput } from "../../../../src/core/errors/error-output.js";
+import { errorOutput } from "../../../../src/core/errors/errors.js";
 import { createVenue, type Venue } from "../../../../src/index.js";
 import type { McpHost } from "../../../../src/surfaces/mcp/host.js";
 import { serveMcpStdio } from "../../../../src/surfaces/mcp/stdio.js";
