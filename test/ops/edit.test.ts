@@ -208,7 +208,7 @@ describe("file:edit of what does not match", () => {
         "AMBIGUOUS_MATCH",
         'Edit 1 of 1 matches "a" 3 times, expected 1. Lines 1, 3, 3: add lines around it to oldText, or set replaceAll',
         "a",
-        { edit: 1, found: 3, expected: 1, lines: [1, 3, 3] },
+        { edit: 1, found: 3, expected: 1, lines: [1, 3, 3], next: { option: "replaceAll" } },
       ),
     );
     unchanged("x\n\nx x\n");
@@ -233,7 +233,10 @@ describe("file:edit of what does not match", () => {
     ground.put("a", "aaa");
     expect((await ground.fail("edit", { path: "a", oldText: "aa", newText: "b" })).data["found"]).toBe(2);
     expect(await ground.fail("edit", { path: "a", oldText: "aa", newText: "b", expect: 2 })).toEqual(
-      failure("OVERLAPPING_EDITS", 'Edits 1 and 1 overlap in "a". Make its oldText longer', "a", { edits: [1, 1] }),
+      failure("OVERLAPPING_EDITS", 'Edits 1 and 1 overlap in "a". Make its oldText longer', "a", {
+        edits: [1, 1],
+        next: { option: "oldText" },
+      }),
     );
     unchanged("aaa");
   });
@@ -355,7 +358,9 @@ describe("file:edit is refused, and changes nothing", () => {
     ground.put("f", Buffer.from("a\xff\0b", "latin1"));
     const text =
       "File is not valid UTF-8 text. Pass its encoding: latin1 takes every byte as a character and keeps all others";
-    expect(await ground.fail("edit", { path: "f", ...one })).toEqual(failure("NOT_TEXT", text, "f"));
+    expect(await ground.fail("edit", { path: "f", ...one })).toEqual(
+      failure("NOT_TEXT", text, "f", { next: { option: "encoding" } }),
+    );
     await ground.run("edit", { path: "f", ...one, encoding: "latin1" });
     expect(ground.get("f").toString("latin1")).toBe("b\xff\0b");
   });
@@ -474,7 +479,7 @@ describe("file:edit by a caller that may not read", () => {
       failure("NO_MATCH", 'Edit 1 of 1 does not match "a"', "a", { edit: 1 }),
     );
     const many = await ground.fail("edit", { ...input, oldText: "x" }, { caps });
-    expect(many.data).toEqual({ root: "r", path: "a", edit: 1, found: 2, expected: 1 });
+    expect(many.data).toEqual({ root: "r", path: "a", edit: 1, found: 2, expected: 1, next: { option: "replaceAll" } });
     expect(many.message).toBe(
       'Edit 1 of 1 matches "a" 2 times, expected 1. Add lines around it to oldText, or set replaceAll',
     );

@@ -151,7 +151,7 @@ describe("file:patch", () => {
     );
     expect(failed).toMatchObject({
       code: "NO_MATCH",
-      message: expect.stringMatching(/^Section 2 of 6: Hunk 1 of 1 does not match "a". Nearest: lines 2-2/),
+      message: expect.stringMatching(/^Section 2 of 6: Hunk 1 of 1 does not match "a". Nearest: line 2 /),
       data: { section: 2, nearest: [{ startLine: 2, text: "beta gamma\n" }] },
     });
     const failures = failed.data["failures"] as readonly { section: number; code: string }[];
