@@ -78,13 +78,13 @@ const GENERATED = "schema/types.ts";
  * Generated code and `backend-suite`, which is published for others, are not counted.
  */
 const BUDGETS: readonly (readonly [rooms: string, lines: number])[] = [
-  ["core", 5_770],
+  ["core", 5_260],
   ["database process version", 1_220],
   ["path schema pdf", 2_220],
   ["jail", 4_790],
   ["backend", 12_680],
   ["drive", 15_730],
-  ["ops", 12_870],
+  ["ops", 13_040],
   ["search authz ucan", 4_920],
   ["audit feed journal", 5_180],
   ["dispatch", 3_350],

@@ -7,7 +7,6 @@ import { capsOf } from "../authz/caps-list.js";
 import { createFileVerifier } from "../authz/file-verifier.js";
 import { type CallerRights, createRights } from "../authz/rights.js";
 import type { DriveSource } from "../backend/drive/drive.js";
-import { extendContext } from "../core/call/attribute.js";
 import { DEFAULT_LIMITS } from "../core/call/limits.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import type { ErrorCode } from "../core/errors/errors.js";
@@ -211,10 +210,10 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     endPolls: () => dispatcher.endPolls(),
     transfers: {
       async download(input, take, context) {
-        await dispatcher.invoke(`${NAME}:download`, input, extendContext(context, { transfer: { take } }));
+        await dispatcher.invoke(`${NAME}:download`, input, { ...context, transfer: { take } });
       },
       upload: (input, body, context) =>
-        dispatcher.invoke(`${NAME}:upload`, input, extendContext(context, { transfer: { body } })) as Promise<never>,
+        dispatcher.invoke(`${NAME}:upload`, input, { ...context, transfer: { body } }) as Promise<never>,
     },
     exec: (request, context = {}) => commands.run(request, context),
     async driveAdapters(rules) {

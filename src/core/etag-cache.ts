@@ -1,6 +1,7 @@
 // Hashes that are known without reading: of versions by their stamp, and of the contents that were edited last.
 
 import type { Sha256 } from "./etag.js";
+import { putLatest } from "./put-latest.js";
 
 /** Hashing less takes about as long as looking it up. */
 const MIN_BYTES = 16_384;
@@ -136,15 +137,7 @@ export class VersionCache {
   }
 
   put(root: string, stamp: string | undefined, sha256: Sha256): void {
-    if (stamp === undefined) return;
-    const key = keyOf(root, stamp);
-    this.#known.delete(key);
-    this.#known.set(key, sha256);
-    if (this.#known.size <= MAX_ENTRIES) return;
-    for (const oldest of this.#known.keys()) {
-      this.#known.delete(oldest);
-      return;
-    }
+    if (stamp !== undefined) putLatest(this.#known, keyOf(root, stamp), sha256, MAX_ENTRIES);
   }
 }
 

@@ -25,7 +25,7 @@ import { withoutNulls } from "../schema/nulls.js";
 import { ApprovalGate, splitApproval } from "./approvals/approval-gate.js";
 import { askingRoot } from "./approvals/asking-root.js";
 import { accessTo } from "./call/access.js";
-import { changesOf } from "./call/changes.js";
+import { addRemark, changesOf, hasNullPrecondition, NO_PRECONDITION } from "./call/changes.js";
 import { ownerOf, prepareOnDrives } from "./call/drives.js";
 import { meantPath, NeedsLook } from "./call/meant-path.js";
 import {
@@ -45,7 +45,6 @@ import {
 import { type CallEnd, noteBytes, noteExit, notePlace, type Progress, recordOf } from "./call/record.js";
 import { Gates, runAdmitted } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
-import { addRemark, hasNullPrecondition, NO_PRECONDITION } from "./preconditions.js";
 import { Repeats } from "./repeated-calls.js";
 import { openForOwner, viewsOf } from "./root-views.js";
 import { withSuggestions } from "./suggestions.js";

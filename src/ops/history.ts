@@ -3,15 +3,16 @@ import type { Rendering } from "../core/ports/adapter.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
 import { LOOKS, type Operation, type PlacesCall } from "../core/ports/operation.js";
 import type { HistoryInput, HistoryOutput } from "../schema/types.js";
-import { readIdCursor, writeIdCursor } from "./history/cursor.js";
 import {
   answerOf,
   type EntryAnswer,
   type JournalView,
   journalsOf,
   lackPart,
+  readIdCursor,
   seesAll,
   visibleRoot,
+  writeIdCursor,
 } from "./history/visible-entries.js";
 
 const USUAL_LIMIT = 50;

@@ -4,9 +4,9 @@ import type { Journal, JournalEntry, JournalQuery } from "../core/ports/changes/
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import { isWithin } from "../path/fold.js";
 import type { RestoreInput, RestoreOutput } from "../schema/types.js";
+import { streamOf } from "./history/past-content.js";
 import { contentAt } from "./history/version.js";
 import { requireHistory } from "./history/visible-entries.js";
-import { streamOf } from "./undoing/past-body.js";
 
 const PAGE = 500;
 const MAX_PAGES = 20;

@@ -2,8 +2,7 @@ import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import { isWithin } from "../path/fold.js";
 import type { TrashInput, TrashOutput } from "../schema/types.js";
-import { readIdCursor, writeIdCursor } from "./history/cursor.js";
-import { journalIn, lackPart, visibleRoot } from "./history/visible-entries.js";
+import { journalIn, lackPart, readIdCursor, visibleRoot, writeIdCursor } from "./history/visible-entries.js";
 
 const PAGE = 200;
 

@@ -30,9 +30,7 @@ export async function loadGenerated(schema: JsonObject): Promise<ValidateFunctio
     if (/MODULE_NOT_FOUND$/.test(String(code))) return undefined;
     if (code === undefined || syscall === undefined) throw error;
     failures.set(digest, failed + 1);
-    // For example for lack of descriptors.
-    throw adapterError("IO_ERROR", `I/O error ${code}: the operation could not be loaded. Try again`, {
-      systemCode: code,
-    });
+    const told = `I/O error ${code}: the operation could not be loaded. Try again`;
+    throw adapterError("IO_ERROR", told, { systemCode: code });
   }
 }

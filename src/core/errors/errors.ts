@@ -4,9 +4,6 @@
  * All error codes. `http` is the status of an endpoint whose response is the error itself, `rpc` the JSON-RPC code,
  * `retry` whether the same call can succeed later unchanged. Codes are stable within a major version.
  */
-import type { JsonObject } from "../ports/adapter.js";
-import { fieldsOf } from "../unknown.js";
-
 export const ERROR_CODES = {
   INVALID_INPUT: { http: 400, rpc: -32602, retry: false },
   UNKNOWN_ROOT: { http: 404, rpc: -32602, retry: false },
@@ -135,12 +132,12 @@ const CODE = Symbol("errorCode");
  * Marks an output as a failure, for operations that return failures as outputs. {@link errorCodeOf} finds the code;
  * JSON contains the value alone.
  */
-export function errorOutput(value: JsonObject, code: ErrorCode): JsonObject {
+export function errorOutput(value: ErrorData, code: ErrorCode): ErrorData {
   return Object.defineProperty({ ...value }, CODE, { value: code });
 }
 
 /** The error code of an output; `undefined` if it reports no failure. */
 export function errorCodeOf(output: unknown): ErrorCode | undefined {
-  const { [CODE]: code }: { [CODE]?: ErrorCode } = fieldsOf(output);
+  const { [CODE]: code }: { [CODE]?: ErrorCode } = Object(output);
   return code;
 }

@@ -1,6 +1,5 @@
 // The words of a surface for what an error names as its next step, and numbers with their nouns.
 
-import { fieldsOf } from "../unknown.js";
 import type { FileAdapterError } from "./errors.js";
 
 /** `data.next` of an error: what its message advises, each name as it stands there. */
@@ -18,7 +17,7 @@ export interface Next {
  * @param wordFor a name of {@link Next}; `undefined`: the surface has no other word
  */
 export function worded({ message, data }: FileAdapterError, wordFor: (name: string) => string | undefined): string {
-  const { tool, option } = fieldsOf(data["next"]);
+  const { tool, option }: Readonly<Record<string, unknown>> = Object(data["next"]);
   return [tool, option].reduce<string>((text, name) => {
     // The name may come from another venue.
     const word = typeof name === "string" && /^[\w:]+$/.test(name) ? wordFor(name) : undefined;

@@ -9,10 +9,9 @@ import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ChangeOrigin, ChangeRecord, ChangeSink, EntryChange } from "../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { RootFacts } from "../../core/ports/operation.js";
-import { isObject } from "../../core/unknown.js";
+import { fieldsOf, isObject } from "../../core/unknown.js";
 import { tokenId } from "../../ucan/token/id.js";
 import type { DispatchOptions } from "../options.js";
-import { addRemark } from "../preconditions.js";
 
 /** Names this process where neither a credential nor a session does. */
 const PROCESS_ID = `p${randomBytes(8).toString("hex")}`;
@@ -145,4 +144,21 @@ export function viaOf({ credential, identityTokens: [top] = [], session }: Surfa
   if (credential !== undefined && "id" in credential) return credential.id;
   if (top !== undefined) return tokenId(top.slice(0, Math.max(0, top.lastIndexOf("."))));
   return session ?? PROCESS_ID;
+}
+
+/** Fields that make a change depend on what is there. */
+const PRECONDITIONS = ["ifMatch", "ifMatchTo", "ifNoneMatch", "ifNoneMatchTo", "expectedSize"] as const;
+
+/** Remark for a caller whose `null` precondition had no effect. */
+export const NO_PRECONDITION = "no precondition was applied";
+
+/** Whether a precondition was left out by `null`, by a program that may not have meant to. @param given before that */
+export const hasNullPrecondition = (given: unknown): boolean =>
+  PRECONDITIONS.some((name) => fieldsOf(given)[name] === null);
+
+/** The output of an operation with a remark beside what it says. */
+export function addRemark(output: unknown, remark: string): unknown {
+  if (!isObject(output)) return output;
+  const { hint } = output;
+  return { ...output, hint: typeof hint === "string" ? `${hint}. ${remark}` : remark };
 }

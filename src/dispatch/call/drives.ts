@@ -54,9 +54,7 @@ function makerOf(owner: string, { changes }: Preparing): DriveMaker {
 /** DID of the owner of the drives that a caller uses. @throws DRIVE_REQUIRES_AUTH */
 export function ownerOf(drive: string, context: SurfaceContext, { driveOwner }: DispatchOptions): string {
   const owner = driveOwner?.(context);
-  if (owner === undefined) {
-    const told = `DLFS-backed root '${escapeText(drive)}' requires authenticated caller`;
-    throw adapterError("DRIVE_REQUIRES_AUTH", told, { root: drive });
-  }
-  return owner;
+  if (owner !== undefined) return owner;
+  const told = `DLFS-backed root '${escapeText(drive)}' requires authenticated caller`;
+  throw adapterError("DRIVE_REQUIRES_AUTH", told, { root: drive });
 }

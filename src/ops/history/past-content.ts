@@ -1,5 +1,6 @@
 // Content that files of one root had before and after recorded changes, as far as it was kept or is still there.
 
+import { createHash } from "node:crypto";
 import { isSamePath } from "../../core/call/path.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import type { Sha256 } from "../../core/etag.js";
@@ -8,7 +9,6 @@ import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
-import { areSame, hashRange } from "./states.js";
 
 /** Content of a file as it was. */
 export interface PastContent {
@@ -213,3 +213,53 @@ const REASONS: Readonly<Record<string, string>> = {
   visited: "the tree was too large to see all that the command has changed",
   partial: "you may not see every member of this group. Undo the ones you see by their ids",
 };
+
+type State = EntryState | null | undefined;
+
+const PIECE_BYTES = 262_144;
+
+/** Whether two states are known to be of the same entry with the same content and mode. */
+export function areSame(one: State, other: State): boolean {
+  if (!one || !other) return !one && !other;
+  if (one.mode !== undefined && other.mode !== undefined && one.mode !== other.mode) return false;
+  if (one.version !== undefined && one.version === other.version) return true;
+  return one.sha256 !== undefined && one.sha256 === other.sha256;
+}
+
+/** The hash of bytes `from` to `to` of an open file. */
+export async function hashRange(file: OpenFile, from: number, to: number): Promise<Sha256> {
+  const hash = createHash("sha256");
+  const into = Buffer.allocUnsafe(Math.min(PIECE_BYTES, Math.max(0, to - from)));
+  for (let at = from; at < to; ) {
+    const bytes = await file.read(at, Math.min(into.length, to - at), into);
+    if (bytes.length === 0) break;
+    hash.update(bytes);
+    at += bytes.length;
+  }
+  return hash.digest("hex");
+}
+
+/** Up to this size the content is loaded at once. */
+const WHOLE_BYTES = 1_048_576;
+
+/** The content, small ones as one buffer. @throws as opening it does */
+export async function streamOf(content: PastContent): Promise<Buffer | AsyncIterable<Uint8Array>> {
+  if (content.size > WHOLE_BYTES) return chunksOf(content);
+  const chunks: Buffer[] = [];
+  for await (const chunk of chunksOf(content)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* chunksOf(content: PastContent): AsyncGenerator<Buffer> {
+  const file = await content.open();
+  try {
+    for (let at = 0; at < content.size; ) {
+      const chunk = await file.read(at, Math.min(PIECE_BYTES, content.size - at));
+      if (chunk.length === 0) return;
+      at += chunk.length;
+      yield chunk;
+    }
+  } finally {
+    file.close();
+  }
+}

@@ -8,6 +8,7 @@ import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry, Lack } from "../../core/ports/changes/journal.js";
 import type { PlacesCall, RootView } from "../../core/ports/operation.js";
 import type { HistoryOutput } from "../../schema/types.js";
+import { type Binding, invalidCursor, seal, unseal } from "../../search/cursor.js";
 
 /** Most roots without a history that an answer names. */
 const MAX_TOLD = 3;
@@ -144,4 +145,15 @@ function stateIn(state: EntryState | null, isDetailed: boolean): EntryAnswer["be
     ...{ size, modified },
     ...(mode === undefined ? {} : { mode }),
   };
+}
+
+/** @param id the last entry that has been answered */
+export const writeIdCursor = (binding: Binding, id: string): string => seal(binding, Buffer.from(id, "latin1"));
+
+/** @returns the id to go on before @throws INVALID_INPUT unless it was made for the same call */
+export function readIdCursor(binding: Binding, cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const body = unseal(binding, cursor);
+  if (body === undefined || body.length === 0) throw invalidCursor();
+  return body.toString("latin1");
 }

@@ -5,8 +5,7 @@ import { changedMsIn, identityInVersion, modifiedMsIn, withoutChangeTime } from 
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall } from "../../core/ports/operation.js";
-import { areSame, hashRange } from "../history/states.js";
-import { broughtBackTime, isUntouchedCopy } from "./brought-back.js";
+import { areSame, hashRange } from "../history/past-content.js";
 import type { KeptPlace, Outlook } from "./planned-state.js";
 import type { ChangesSince, TreeHistory } from "./tree-history.js";
 
@@ -14,7 +13,7 @@ import type { ChangesSince, TreeHistory } from "./tree-history.js";
 const MAX_FOLLOWED = 50;
 /** Entries of a tree that were changed after it was made and are looked up one by one. */
 const MAX_LATER_ENTRIES = 10_000;
-/** Change times of directories may be this much later than the time of the entry that explains them. */
+/** Change times may be this much later than the time of the entry that explains them. */
 const SLACK_MS = 20;
 
 /** File times go by ticks of at most this many milliseconds. */
@@ -248,3 +247,19 @@ function isLeftByDone(
     ({ after }) => after?.version === version || (isCopy && after !== null && Math.floor(after.modified) === modified),
   );
 }
+
+/**
+ * When an undo has last put there what is at a path, or a directory that it lies in.
+ * @returns milliseconds since the epoch, by which all that came back was there; `undefined`: never
+ */
+function broughtBackTime(changes: ChangesSince | undefined, path: readonly string[]): number | undefined {
+  const undo = changes?.broughtBackBy(path);
+  return undo && undo.time + SLACK_MS;
+}
+
+/** Whether an entry in what came back is as a change had left it, and nothing has touched it since. */
+const isUntouchedCopy = (after: EntryState, now: EntryState, broughtBack: number): boolean =>
+  after.size === now.size &&
+  Math.floor(after.modified) === Math.floor(now.modified) &&
+  now.version !== undefined &&
+  changedMsIn(now.version) <= broughtBack;

@@ -1,8 +1,7 @@
 // The difference that an undo makes, as one unified diff of all files that are text.
 
 import { type UnifiedDiff, unifiedDiff } from "../editing/unified-diff.js";
-import type { PastContent } from "../history/past-content.js";
-import { streamOf } from "./past-body.js";
+import { type PastContent, streamOf } from "../history/past-content.js";
 import type { FileTurn } from "./plan.js";
 
 /** Longer files are left out of the diff. */

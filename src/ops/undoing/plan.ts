@@ -5,11 +5,10 @@ import { yieldToLoop } from "../../core/io.js";
 import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall, Resolve } from "../../core/ports/operation.js";
-import { notUndoable, type PastContent, PastContents } from "../history/past-content.js";
+import { notUndoable, type PastContent, PastContents, streamOf } from "../history/past-content.js";
 import { readsIn } from "../history/version.js";
 import type { JournalView } from "../history/visible-entries.js";
 import { isOfTree, type StandingParts, standsAsRoot, standsAt } from "./conflict-check.js";
-import { streamOf } from "./past-body.js";
 import { type Outlook, OutlookOfRoot } from "./planned-state.js";
 import { TreeHistory } from "./tree-history.js";
 

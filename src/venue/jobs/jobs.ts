@@ -1,6 +1,5 @@
 // The job store of a venue: starts, tracks, cancels and forgets jobs; records are in memory only and bounded.
 
-import { extendContext } from "../../core/call/attribute.js";
 import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
@@ -228,11 +227,7 @@ export class Jobs implements CallerJobs {
     let output: unknown;
     let outcome: Outcome;
     try {
-      output = await operation.adapter.invoke(
-        name,
-        input,
-        extendContext(context, { jobId: run.id, cancellation: run }),
-      );
+      output = await operation.adapter.invoke(name, input, { ...context, jobId: run.id, cancellation: run });
       outcome = outcomeOf(output, operation.metadata.hiddenOutput, run);
     } catch (error) {
       const failed = failureOf(error, run.id, this.#options.logInternal);

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
-import { attribute, extendContext } from "../../../core/call/attribute.js";
+import { attribute } from "../../../core/call/attribute.js";
 import { FileAdapterError, httpStatusOf } from "../../../core/errors/errors.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Direction, DownloadInput, UploadInput } from "../../../core/ports/transfer.js";
@@ -38,7 +38,7 @@ export function fileRequest(
   const place = placeOf(request.raw, ticket === undefined);
   const surface = "http";
   if (ticket === undefined) {
-    return { place, context: extendContext(attribute(caller, undefined, host.nameCaller).context, { surface }) };
+    return { place, context: { ...attribute(caller, undefined, host.nameCaller).context, surface } };
   }
   const context = redeem(files, ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");

@@ -2,7 +2,6 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
-import { extendContext } from "../../../core/call/attribute.js";
 import { hashText } from "../../../core/etag.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
@@ -139,7 +138,7 @@ async function getFile(host: HttpHost, exchange: Exchange, { stallMs } = { stall
   await new Promise<void>((onBegin, reject) => {
     const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin, etagOf });
     files
-      .download(versionOf(exchange, place), take, extendContext(context, { cancellation: new HangUp(reply) }))
+      .download(versionOf(exchange, place), take, { ...context, cancellation: new HangUp(reply) })
       .catch((error: unknown) => reject(fileError(error)));
   });
   return reply;
