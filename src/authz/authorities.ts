@@ -19,7 +19,7 @@ import { covers, EVERY_DRIVE, type Grant, isOf, type Need, parseGrant } from "./
 /** The fields of a root that rights depend on. */
 interface OwnedRoot {
   readonly name: string;
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** Present: the root is a drive, and each caller has its own. */
   readonly drive?: string;
 }

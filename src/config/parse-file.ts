@@ -1,12 +1,12 @@
 // Parses and completes the `file` key of a configuration: roots and limits.
 
 import type { FileConfig, RootConfig } from "../core/file-config.js";
-import { fieldsOf, isObject } from "../core/unknown.js";
+import { fieldsOf } from "../core/unknown.js";
+import { isDriveName } from "../drive/dlfs/name.js";
 import { isEncodingName } from "../ops/content/encoding.js";
 import { compileDeny } from "../path/deny.js";
 import type { JsonSchema } from "./checks/check-schema.js";
-import { checkValue, type Place, placeBelow, quotedPath, type SchemaCheck } from "./checks/check-schema.js";
-import { checkDriveNames } from "./checks/drives.js";
+import { checkValue, type Place, placeBelow, report, type SchemaCheck } from "./checks/check-schema.js";
 import { ConfigError } from "./errors.js";
 import type { CheckedFile, CheckedRoot, HostRootInput } from "./types.js";
 
@@ -41,9 +41,7 @@ export function parseExtraRoots(
   configured: Readonly<Record<string, unknown>> | undefined,
   options: FileParseOptions,
 ): CheckedFile["roots"] {
-  checkDriveNames(file, configured);
-  checkDeny(file, configured);
-  checkEncodings(file, configured);
+  checkOptions(file, configured);
   const { roots } = checkValue(file, FILE, { roots: options.extraRoots }) as CheckedFile;
   for (const name of Object.keys(roots)) {
     if (configured === undefined || !Object.hasOwn(configured, name)) continue;
@@ -97,16 +95,6 @@ function completeDrive(
   };
 }
 
-/** Checks encoding names against the supported encodings. @param file place of the file adapter's part */
-function checkEncodings(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
-  for (const [name, root] of Object.entries(roots ?? {})) {
-    const encoding = isObject(root) ? root["encoding"] : undefined;
-    if (typeof encoding !== "string" || encoding === "" || isEncodingName(encoding)) continue;
-    const place = ["roots", name, "encoding"].reduce<Place>(placeBelow, file);
-    file.check.problems.push(`${quotedPath(place)} must be the name of a text encoding, such as utf-8 or latin1`);
-  }
-}
-
 /** Freezes a plain value recursively. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
@@ -116,19 +104,24 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-// Checks the deny and protect patterns of roots.
+/** Rules of options of roots that the schema cannot state: the fault of a value. */
+const OPTION_RULES: Readonly<Record<string, (value: string) => string | undefined>> = {
+  dlfs: (drive) => (isDriveName(drive) ? undefined : "the name of a drive: at most 64 bytes"),
+  deny: faultOf,
+  protect: faultOf,
+  encoding: (name) =>
+    name === "" || isEncodingName(name) ? undefined : "the name of a text encoding, such as utf-8 or latin1",
+};
 
-/** Checks that the deny and protect patterns of roots are valid globs or sets. @param roots possibly incomplete */
-function checkDeny(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
-  for (const [name, root] of Object.entries(roots ?? {})) {
-    for (const option of ["deny", "protect"] as const) {
-      const patterns: unknown = fieldsOf(root)[option];
-      for (const [index, pattern] of (Array.isArray(patterns) ? patterns : []).entries()) {
-        if (typeof pattern !== "string") continue;
-        const fault = faultOf(pattern);
-        if (fault === undefined) continue;
-        const place = ["roots", name, option, index].reduce<Place>(placeBelow, file);
-        file.check.problems.push(`${quotedPath(place)} must be a glob: ${fault}`);
+/** @param roots possibly incomplete */
+function checkOptions(file: Place, roots: Readonly<Record<string, unknown>> = {}): void {
+  for (const [option, faultIn] of Object.entries(OPTION_RULES)) {
+    for (const [name, root] of Object.entries(roots)) {
+      const place = ["roots", name, option].reduce<Place>(placeBelow, file);
+      const value = fieldsOf(root)[option];
+      for (const [index, one] of (Array.isArray(value) ? value : [value]).entries()) {
+        const fault = typeof one === "string" ? faultIn(one) : undefined;
+        if (fault !== undefined) report(Array.isArray(value) ? placeBelow(place, index) : place, `must be ${fault}`);
       }
     }
   }
@@ -139,6 +132,6 @@ function faultOf(pattern: string): string | undefined {
     compileDeny([pattern], { foldsCase: true });
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : "it does not compile";
+    return `a glob: ${error instanceof Error ? error.message : "it does not compile"}`;
   }
 }

@@ -19,8 +19,7 @@ import type { LazyJournal } from "../journal/open-journal.js";
 import { compileDeny, type DenyOptions } from "../path/deny.js";
 import { foldName } from "../path/fold.js";
 import { isBelow, isSameFolder } from "../process/host-path.js";
-import { RootGroups, type RootsState } from "./groups.js";
-import { journalOf, lackOf } from "./journal.js";
+import { journalOf, lackOf, RootGroups, type RootsState } from "./groups.js";
 
 /** New roots, open beside the old ones. Exactly one of the two methods must be called, once. */
 export interface RootsChange {
@@ -62,15 +61,12 @@ export function driveRoot(
 ): PersonalRoot {
   return {
     ...policiesOf({ deny, protect }, { foldsCase: false }),
-    ...{ name, kind: "dlfs", readOnly, drive },
-    ...(description === undefined ? {} : { description }),
-    ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
-    ...{ ...(approve === undefined ? {} : { approve }), ...encodingPart(encoding) },
+    ...{ name, kind: "dlfs", readOnly, drive, description, maxReadBytes, approve, encoding: otherThanUtf8(encoding) },
     backendFor(owner) {
       if (drives === undefined) throw notSupportedHere("drives");
       return new DriveBackend({ open: () => drives.of(owner), drive, rootName: name });
     },
-    ...(drives === undefined ? {} : { journalFor: (owner) => journalAccess(drives, owner, drive) }),
+    journalFor: drives && ((owner) => journalAccess(drives, owner, drive)),
   };
 }
 
@@ -189,14 +185,9 @@ export class OpenRoots {
     const root: OpenRoot = {
       name,
       kind: config.kind,
-      readOnly,
-      ...(description === undefined ? {} : { description }),
-      ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
-      ...(approve === undefined ? {} : { approve }),
-      ...encodingPart(encoding),
-      ...(owner === undefined ? {} : { owner }),
+      ...{ readOnly, description, maxReadBytes, approve, owner, encoding: otherThanUtf8(encoding) },
       ...policiesOf(config, backend),
-      ...(usage === undefined ? {} : { quota: () => usage.facts() }),
+      quota: usage && (() => usage.facts()),
       hostPath: jail.realPath,
       // A getter: finding the engine may load a native library, and few callers ask for it.
       get engine() {
@@ -206,11 +197,9 @@ export class OpenRoots {
         return backend.foldsCase ? foldName : undefined;
       },
       usage: () => jail.usage(),
-      ...(readOnly ? {} : { lack: lackOf(journal, this.#state.journals) }),
+      lack: readOnly ? undefined : lackOf(journal, this.#state.journals),
       backend,
-      ...(journal === undefined
-        ? {}
-        : { journal: { mode: journal.mode, open: () => journal.open(), facts: () => journal.facts() } }),
+      journal: journal && { mode: journal.mode, open: () => journal.open(), facts: () => journal.facts() },
     };
     return { config, limit: maxCopyBytes, root, host: { path, jail, usage, journal } };
   }
@@ -227,14 +216,14 @@ const intentsPart = (intents: IntentRegister | undefined): { intents?: IntentReg
 
 function policiesOf({ deny, protect }: Pick<RootConfig, "deny" | "protect">, options: DenyOptions) {
   return {
-    ...(deny.length === 0 ? {} : { policy: compileDeny(deny, options) }),
-    ...(protect.length === 0 ? {} : { protection: compileDeny(protect, options) }),
-    ...(deny.length + protect.length === 0 ? {} : { patterns: { deny, protect } }),
+    policy: deny.length === 0 ? undefined : compileDeny(deny, options),
+    protection: protect.length === 0 ? undefined : compileDeny(protect, options),
+    patterns: deny.length + protect.length === 0 ? undefined : { deny, protect },
   };
 }
 
 /** UTF-8, the default, counts as not configured: a file may then say otherwise. */
-const encodingPart = (encoding: string): { encoding?: string } => (/^utf-?8$/i.test(encoding) ? {} : { encoding });
+const otherThanUtf8 = (encoding: string): string | undefined => (/^utf-?8$/i.test(encoding) ? undefined : encoding);
 
 /** A directory that stays a root keeps its counted usage, under the new limit; others are counted in the background. */
 function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {

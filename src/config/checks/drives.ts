@@ -1,20 +1,8 @@
-// Checks drive names, and warns of drives that would not last.
+// Warns of drives that would not last.
 
-import { fieldsOf } from "../../core/unknown.js";
-import { isDriveName } from "../../drive/dlfs/name.js";
 import { isLoopbackHost } from "../loopback.js";
 import type { VenueConfig } from "../types.js";
 import { type Place, placeBelow, quotedPath } from "./check-schema.js";
-
-/** Checks the length of drive names in bytes, which the schema cannot. @param roots possibly incomplete */
-export function checkDriveNames(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
-  for (const [name, root] of Object.entries(roots ?? {})) {
-    const { dlfs } = fieldsOf(root);
-    if (typeof dlfs !== "string" || isDriveName(dlfs)) continue;
-    const place = ["roots", name, "dlfs"].reduce<Place>(placeBelow, file);
-    file.check.problems.push(`${quotedPath(place)} must be the name of a drive: at most 64 bytes`);
-  }
-}
 
 /** Whether drives are lost when the venue stops. */
 export const forgetsDrives = ({ drives, seed, seedFile, stateDir }: VenueConfig): boolean =>

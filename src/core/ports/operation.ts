@@ -30,33 +30,33 @@ export interface RootFacts {
   readonly name: string;
   readonly kind: RootKind;
   readonly readOnly: boolean;
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** Canonical host path; only `file:roots` may show it, if the operator allows that. */
   readonly hostPath?: string;
   /** Maximum bytes one read in this root returns; absent: the limit of the adapter. */
-  readonly maxReadBytes?: number;
+  readonly maxReadBytes?: number | undefined;
   /** Paths denied to every caller; absent: none. */
-  readonly policy?: PathPolicy;
+  readonly policy?: PathPolicy | undefined;
   /** Paths that every caller may at most read; absent: none. */
-  readonly protection?: PathPolicy;
+  readonly protection?: PathPolicy | undefined;
   /** What {@link policy} and {@link protection} were made from. */
-  readonly patterns?: { readonly deny: readonly string[]; readonly protect: readonly string[] };
+  readonly patterns?: { readonly deny: readonly string[]; readonly protect: readonly string[] } | undefined;
   /** Which changes a person has to allow; absent: none. */
-  readonly approve?: ApprovalRules;
+  readonly approve?: ApprovalRules | undefined;
   /** Names that it makes alike are one name. Absent: the root tells all names apart. */
   readonly foldName?: ((name: string) => string) | undefined;
   /** Text encoding; absent: UTF-8, or UTF-16 where a byte order mark announces it. */
-  readonly encoding?: string;
+  readonly encoding?: string | undefined;
   /** DID of the configured owner. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** Mechanism that confines paths to the root, for the operator. */
   readonly engine?: string;
   /** Total and available bytes of its file system. */
   usage?(): Promise<{ readonly sizeBytes: number; readonly freeBytes: number }>;
   /** Quota and current usage; absent: no quota. */
-  quota?(): QuotaFacts;
+  readonly quota?: (() => QuotaFacts) | undefined;
   /** Why nothing of what is changed is kept. Opens nothing. Absent: nothing can be changed, or it is a drive. */
-  lack?(): Awaitable<Lack | undefined>;
+  readonly lack?: (() => Awaitable<Lack | undefined>) | undefined;
   /** Name of the drive behind a personal root. */
   readonly drive?: string;
 }
@@ -75,7 +75,7 @@ export interface Root extends RootFacts {
   askToRun?(at: At): Promise<boolean>;
   askToPurge?(paths: readonly string[]): void;
   /** Absent: its changes are not recorded. */
-  readonly journal?: RootJournalAccess;
+  readonly journal?: RootJournalAccess | undefined;
 }
 
 /** A root that is a separate tree for each caller. */
@@ -83,7 +83,7 @@ export interface PersonalRoot extends RootFacts {
   readonly drive: string;
   /** @param owner DID, authenticated */
   backendFor(owner: string): Backend;
-  journalFor?(owner: string): RootJournalAccess;
+  readonly journalFor?: ((owner: string) => RootJournalAccess) | undefined;
 }
 
 export type OpenRoot = Root | PersonalRoot;

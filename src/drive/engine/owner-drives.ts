@@ -147,11 +147,6 @@ async function listLive(drives: CadMap, scope: CellScope): Promise<string[]> {
   return names.sort(compareNames);
 }
 
-interface Exporting {
-  readonly queue: () => OwnerQueue;
-  readonly parts: EngineParts;
-}
-
 interface Work<T> {
   readonly parts: EngineParts;
   readonly work: (drive: DriveChange) => Promise<T>;
@@ -202,7 +197,7 @@ async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
 async function* exportAll(
   did: string,
   options: ExportOptions,
-  { queue, parts }: Exporting,
+  { queue, parts }: { readonly queue: () => OwnerQueue; readonly parts: EngineParts },
 ): AsyncGenerator<ExportPiece> {
   const { state, release } = await queue().load({ mayBeStale: false });
   try {

@@ -98,12 +98,11 @@ export function putEntry(root: IndexNode | undefined, entry: IndexEntry): IndexN
 }
 
 /** Insertion point of an entry: the depth to which it shares digits with the tree. */
-interface Place {
-  readonly shared: number;
-  readonly nearSlot: Uint8Array;
-}
-
-function putBelow(node: IndexNode, entry: IndexEntry, place: Place): IndexNode {
+function putBelow(
+  node: IndexNode,
+  entry: IndexEntry,
+  place: { readonly shared: number; readonly nearSlot: Uint8Array },
+): IndexNode {
   const { shared, nearSlot } = place;
   const ends = digitsOf(entry.slot) === shared;
   if (shared < node.depth) {

@@ -63,12 +63,11 @@ async function checkBytes(bytes: Uint8Array, depth: number, checking: Checking):
 
 const refsIn = (bytes: Uint8Array): Uint8Array[] => parseCell(bytes).refs.map((ref) => ref.bytes);
 
-interface Place {
-  readonly beside: readonly Uint8Array[];
-  readonly depth: number;
-}
-
-async function checkRef(ref: Uint8Array, { beside, depth }: Place, checking: Checking): Promise<Summary> {
+async function checkRef(
+  ref: Uint8Array,
+  { beside, depth }: { readonly beside: readonly Uint8Array[]; readonly depth: number },
+  checking: Checking,
+): Promise<Summary> {
   if (!isBranch(ref)) return headOf(await checkBytes(ref, depth, checking));
   const { cells, known, count, limits } = checking;
   const length = cells.lengthOf(ref);

@@ -177,12 +177,11 @@ const sum = (one: Extent, other: Extent): Extent => ({
   height: Math.max(one.height, other.height),
 });
 
-interface EntryAt {
-  readonly spot: Spot;
-  readonly task: Task;
-}
-
-async function plainEntry(key: Uint8Array, ref: Uint8Array, { spot, task }: EntryAt): Promise<PlainTree> {
+async function plainEntry(
+  key: Uint8Array,
+  ref: Uint8Array,
+  { spot, task }: { readonly spot: Spot; readonly task: Task },
+): Promise<PlainTree> {
   const { depth, beside } = spot;
   const name = parseCell(await task.cells.read(key));
   const hash = isBranch(ref) ? toHex(ref) : undefined;

@@ -167,12 +167,11 @@ async function changesOf(draft: Draft, former: CadMap, names: ReadonlySet<string
   return changes;
 }
 
-interface Merging {
-  readonly options: ImportOptions;
-  readonly parts: EngineParts;
-}
-
-async function mergeAll(draft: Draft, incoming: readonly Incoming[], merging: Merging): Promise<void> {
+async function mergeAll(
+  draft: Draft,
+  incoming: readonly Incoming[],
+  merging: { readonly options: ImportOptions; readonly parts: EngineParts },
+): Promise<void> {
   const { options, parts } = merging;
   const importRule = options.source === "reference" ? "parent-time" : undefined;
   const before = draft.drives;

@@ -58,13 +58,10 @@ const DAY_MS = 86_400_000;
 /** Most entries of a kept directory that are listed, tombstones included. */
 const MAX_NAMES = 10_000;
 
-interface Ground {
-  readonly state: OwnerState;
-  readonly scope: CellScope;
-}
-
 export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): DriveLog {
-  const look = <T>(work: (ground: Ground) => Promise<T>): Promise<T> =>
+  const look = <T>(
+    work: (ground: { readonly state: OwnerState; readonly scope: CellScope }) => Promise<T>,
+  ): Promise<T> =>
     withExplainedErrors({ drive: "", path: [] }, async () => {
       const { state, release } = await queue().load({ mayBeStale: true });
       try {

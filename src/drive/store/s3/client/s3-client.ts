@@ -43,9 +43,6 @@ export interface Fetched {
   readonly etag: string;
 }
 
-/** Result of a put; `unknown` if no response arrived, so that it may still take effect. */
-export type PutResult = { readonly etag: string } | "unknown";
-
 /** Result of a conditional put. `isSure`: every try got a response, so none of them took effect. */
 export type PutIfResult =
   | { readonly isDone: true; readonly etag: string }
@@ -63,8 +60,6 @@ export interface S3Client {
   getRange(key: string, offset: number, length: number): Promise<Buffer | undefined>;
   /** Retried until it is known to have succeeded; for objects whose content never changes. */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** Retried only while it is certain that no try took effect. */
-  putOnce(key: string, bytes: Uint8Array): Promise<PutResult>;
   /**
    * Puts only if the object has this entity tag or, for `null`, does not exist. Retried until there is a response. With
    * content that no earlier put had, it takes effect at most once. After an error it may still take effect.
@@ -131,8 +126,8 @@ export function createS3Client(options: S3Options): S3Client {
     return { status: response.status, etag: response.headers.get("etag") ?? "", body: answered };
   };
 
-  /** @returns the first conclusive response, including 404 @throws STORE_UNAVAILABLE */
-  const tried = async (ask: Ask, isSure: (answer: Answer | undefined) => boolean): Promise<Answer | "unknown"> => {
+  /** @returns the first conclusive response, including 404 @param onRetry told before each further try @throws STORE_UNAVAILABLE */
+  const request = async (ask: Ask, onRetry = (): void => {}): Promise<Answer> => {
     const until = performance.now() + (patience.withinMs ?? Number.POSITIVE_INFINITY);
     for (let tries = 1; ; tries += 1) {
       const result = await once(ask, until - performance.now()).catch((error: unknown) => {
@@ -145,7 +140,7 @@ export function createS3Client(options: S3Options): S3Client {
       if (answer !== undefined && ask.accepts?.includes(answer.status) === true) return answer;
       if (answer !== undefined && isFinal(answer.status, code))
         return requireSuccess(answer, code, ask.method !== "GET");
-      if (!isSure(answer)) return "unknown";
+      onRetry();
       if (tries >= patience.tries || performance.now() >= until) {
         throw answer === undefined
           ? noAnswer("lost" in result ? reasonOf(result.lost) : "")
@@ -154,12 +149,6 @@ export function createS3Client(options: S3Options): S3Client {
       await delay(Math.random() * Math.min(MAX_WAIT_MS, patience.waitMs * 2 ** (tries - 1)));
     }
   };
-  const request = async (ask: Ask): Promise<Answer> => {
-    const answer = await tried(ask, () => true);
-    if (answer === "unknown") throw noAnswer("no answer");
-    return answer;
-  };
-
   const page = async (folder: string, delimiter: string, token: string | undefined): Promise<ListPage> => {
     const search = new URLSearchParams({ "list-type": "2", prefix: `${prefix}${folder}` });
     if (delimiter !== "") search.set("delimiter", delimiter);
@@ -202,22 +191,13 @@ export function createS3Client(options: S3Options): S3Client {
       const { status } = await request({ method: "PUT", key, body, maxBytes: MAX_ANSWER_BYTES });
       if (status === 404) throw answerError({ status, code: "NoSuchBucket", writes: true });
     },
-    async putOnce(key, body) {
-      const isSure = (answer: Answer | undefined): boolean => answer?.status === 429 || answer?.status === 503;
-      const answer = await tried({ method: "PUT", key, body, maxBytes: MAX_ANSWER_BYTES }, isSure);
-      if (answer === "unknown") return "unknown";
-      if (answer.status === 404) throw answerError({ status: 404, code: "NoSuchBucket", writes: true });
-      return { etag: answer.etag };
-    },
     async putIf(key, body, known) {
       const condition: Record<string, string> = known === null ? { "if-none-match": "*" } : { "if-match": known };
       const ask: Ask = { method: "PUT", key, body, condition, accepts: REFUSED, maxBytes: MAX_ANSWER_BYTES };
       let isSure = true;
-      const answer = await tried(ask, () => {
+      const answer = await request(ask, () => {
         isSure = false;
-        return true;
       });
-      if (answer === "unknown") throw noAnswer("no answer");
       const isDone = answer.status >= 200 && answer.status < 300;
       return isDone ? { isDone, etag: answer.etag } : { isDone, isSure };
     },
