@@ -9,7 +9,7 @@ import type { CadMap } from "../cad3/maps/hash-map.js";
 import { createDrive, isDeletedDrive } from "../dlfs/lifetime.js";
 import { compareNames } from "../dlfs/name.js";
 import { exportInHex } from "../keys/owner-keys.js";
-import { type CellScope, createScope, type Overlay } from "./cells.js";
+import type { CellScope } from "./cells.js";
 import { DriveEdit } from "./change.js";
 import type { DriveChange, DriveReader, StagedContent } from "./drives.js";
 import { type Clamped, clampTimes } from "./exchange/clamp-times.js";
@@ -23,7 +23,7 @@ import { resolveNote } from "./owner/resolve-note.js";
 import { snapshotOf } from "./owner/snapshot.js";
 import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
 import { stageContent } from "./stage-content.js";
-import { drivesOf } from "./state.js";
+import { drivesOf, withState } from "./state.js";
 
 /**
  * The drives of one owner. Every method throws STORE_UNAVAILABLE and STORE_DAMAGED, every change also READ_ONLY_ROOT
@@ -85,7 +85,10 @@ const MAX_WORK_MS = 600_000;
 /** @param queue returns the owner's current queue; called each time, since queues are not kept */
 export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: EngineParts): OwnerDrives {
   return {
-    list: async () => withExplainedErrors(NO_SPOT, () => withDrives(queue(), parts, listLive)),
+    list: async () =>
+      withExplainedErrors(NO_SPOT, () =>
+        withState(queue(), parts.pool, async (state, scope) => listLive(await drivesOf(state, scope), scope)),
+      ),
     create: async (drive, maker) => createOne(drive, { queue: queue(), parts, maker }),
     delete: async (drive, maker) => deleteOne(drive, { queue: queue(), parts, maker }),
     read: async (drive) => readOne(drive, queue(), parts),
@@ -116,21 +119,6 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
 }
 
 const NO_SPOT = { drive: "", path: [] };
-
-async function withDrives<T>(
-  queue: OwnerQueue,
-  { pool }: EngineParts,
-  use: (drives: CadMap, scope: CellScope, overlay: Overlay) => Promise<T>,
-): Promise<T> {
-  const { state, release } = await queue.load({ mayBeStale: true });
-  try {
-    const overlay = { find: (hash: string) => state.merged.get(hash) };
-    const scope = createScope(pool, overlay);
-    return await use(await drivesOf(state, scope), scope, overlay);
-  } finally {
-    release();
-  }
-}
 
 /** A drive with a damaged root is listed; reading it reports the damage. */
 async function listLive(drives: CadMap, scope: CellScope): Promise<string[]> {
@@ -217,18 +205,14 @@ interface Verifying {
 
 async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Promise<DriveCheck> {
   checkDrive(drive);
-  const { store } = parts;
-  return withExplainedErrors({ drive, path: [] }, async () => {
-    const { state, release } = await queue.load({ mayBeStale: true });
-    try {
-      const overlay = { find: (hash: string) => state.merged.get(hash) };
-      const root = (await drivesOf(state, createScope(parts.pool, overlay))).get(drive) ?? null;
-      const ref = cellOf(root ?? createDrive(null, { at: 0 })).ref;
-      return await verifyDrive(drive, ref, { store, overlay, roots: [...state.roots.values()], onStep });
-    } finally {
-      release();
-    }
-  });
+  const { store, pool } = parts;
+  return withExplainedErrors({ drive, path: [] }, () =>
+    withState(queue, pool, async (state, scope, overlay) => {
+      const root = (await drivesOf(state, scope)).get(drive) ?? null;
+      const { ref } = cellOf(root ?? createDrive(null, { at: 0 }));
+      return verifyDrive(drive, ref, { store, overlay, roots: [...state.roots.values()], onStep });
+    }),
+  );
 }
 
 async function readOne(drive: string, queue: OwnerQueue, parts: EngineParts): Promise<DriveReader> {

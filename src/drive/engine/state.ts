@@ -11,7 +11,7 @@ import type { Value } from "../cad3/value.js";
 import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
 import { notANode, openValue } from "../dlfs/node.js";
 import type { CellStore, Pin, RootRecord } from "../store/cell-store.js";
-import { type CellPool, type CellScope, callStore, createScope, createTurn } from "./cells.js";
+import { type CellPool, type CellScope, callStore, createScope, createTurn, type Overlay } from "./cells.js";
 import { newCells } from "./new-cells.js";
 
 /** The drives of an owner, merged from the roots of all accounts. */
@@ -66,6 +66,21 @@ export async function loadState(
   } catch (error) {
     release();
     throw error;
+  }
+}
+
+/** Reads from an owner's state, which is held meanwhile. */
+export async function withState<T>(
+  queue: { load(how: { readonly mayBeStale: boolean }): Promise<PinnedState> },
+  pool: CellPool,
+  work: (state: OwnerState, scope: CellScope, overlay: Overlay) => Promise<T>,
+): Promise<T> {
+  const { state, release } = await queue.load({ mayBeStale: true });
+  try {
+    const overlay = { find: (hash: string) => state.merged.get(hash) };
+    return await work(state, createScope(pool, overlay), overlay);
+  } finally {
+    release();
   }
 }
 

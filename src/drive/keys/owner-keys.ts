@@ -4,12 +4,12 @@ import { type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
-import { putLatest } from "../../core/put-latest.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { asBuffer, toHex } from "../cad3/ref.js";
 import { createSigner, keysOfSeed, type Signed } from "../cad3/signed.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
+import { createLru } from "../lru.js";
 import type { KeyRecord, KeyRecords } from "../store/cell-store.js";
 import { createSealer, type Sealed } from "./seal.js";
 
@@ -62,7 +62,10 @@ const MAX_OPENED = 100;
 
 export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions): OwnerKeys {
   const sealer = createSealer(venueKey);
-  const signers = createSigners();
+  /** By owner. One is good only for the record that it was opened from. */
+  const signers = createLru<{ readonly sealed: Buffer; readonly publicKey: string; readonly sign: OwnerKey["sign"] }>(
+    MAX_OPENED,
+  );
 
   const sorted = async (did: string): Promise<SealedKey[]> => {
     const keys = (await records.list(did)).map((record) => decodeRecord(did, record));
@@ -73,12 +76,25 @@ export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions):
     if (seed === undefined) throw cannotOpen();
     return seed;
   };
+  /** Opening a key is slower than the rest of a small change. */
+  const signerFor = (key: SealedKey): OwnerKey["sign"] => {
+    const { did, publicKey, sealed } = key;
+    const known = signers.get(did);
+    if (known?.publicKey === publicKey && known.sealed.equals(sealed)) return known.sign;
+    const seed = openSeed(key);
+    try {
+      const sign = createSigner(seed);
+      signers.set(did, { sealed, publicKey, sign });
+      return sign;
+    } finally {
+      seed.fill(0);
+    }
+  };
   const active = async (did: string): Promise<OwnerKey | undefined> => {
     const [key] = await sorted(did);
     if (key === undefined) return undefined;
     // Fails here, before the key is used for anything.
-    const signer = signers.get(key) ?? signers.add(key, openSeed(key));
-    return { publicKey: key.publicKey, sign: signer };
+    return { publicKey: key.publicKey, sign: signerFor(key) };
   };
   const add = async (did: string, seed: Uint8Array, options?: { readonly onlyFirst: boolean }): Promise<string> => {
     const publicKey = publicKeyOf(seed);
@@ -142,37 +158,6 @@ export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions):
   };
 }
 
-type Sign = OwnerKey["sign"];
-
-interface Signers {
-  get(key: SealedKey): Sign | undefined;
-  /** @param seed is cleared */
-  add(key: SealedKey, seed: Buffer): Sign;
-}
-
-/**
- * Cache of opened keys by owner: opening one is slower than the rest of a small change. An entry is valid only for the
- * record it was opened from.
- */
-function createSigners(): Signers {
-  const known = new Map<string, { readonly sealed: Buffer; readonly publicKey: string; readonly sign: Sign }>();
-  return {
-    get({ did, publicKey, sealed }) {
-      const found = known.get(did);
-      return found?.publicKey === publicKey && found.sealed.equals(sealed) ? found.sign : undefined;
-    },
-    add({ did, publicKey, sealed }, seed) {
-      try {
-        const sign = createSigner(seed);
-        putLatest(known, did, { sealed, publicKey, sign }, MAX_OPENED);
-        return sign;
-      } finally {
-        seed.fill(0);
-      }
-    },
-  };
-}
-
 /** The active key is the first by (createdAt, publicKey), so that all processes choose the same one. */
 const compareKeys = (one: SealedKey, other: SealedKey): number =>
   one.createdAt - other.createdAt || (one.publicKey < other.publicKey ? -1 : 1);
@@ -198,7 +183,7 @@ const cannotOpen = (): Error =>
 // Stored form of an owner's sealed key.
 
 /** A sealed key as stored: JSON `{ v: 1, did, publicKey, createdAt, nonce, sealed }`, with byte fields in base64. */
-export interface SealedKey extends Sealed {
+interface SealedKey extends Sealed {
   readonly did: string;
   /** 64 hex digits. */
   readonly publicKey: string;
@@ -208,7 +193,7 @@ export interface SealedKey extends Sealed {
 
 const VERSION = 1;
 
-export function encodeRecord({ did, publicKey, createdAt, nonce, sealed }: SealedKey): Uint8Array {
+function encodeRecord({ did, publicKey, createdAt, nonce, sealed }: SealedKey): Uint8Array {
   const record = { v: VERSION, did, publicKey, createdAt, nonce: toText(nonce), sealed: toText(sealed) };
   return Buffer.from(JSON.stringify(record), "utf8");
 }
@@ -216,7 +201,7 @@ export function encodeRecord({ did, publicKey, createdAt, nonce, sealed }: Seale
 const toText = (bytes: Buffer): string => bytes.toString("base64");
 
 /** @throws STORE_DAMAGED if it is not a record of this owner and key */
-export function decodeRecord(did: string, { publicKey, bytes }: KeyRecord): SealedKey {
+function decodeRecord(did: string, { publicKey, bytes }: KeyRecord): SealedKey {
   const fields = parseFields(bytes);
   const { v, createdAt, nonce, sealed } = fields;
   const isOurs = v === VERSION && fields["did"] === did && fields["publicKey"] === publicKey;

@@ -16,7 +16,7 @@ import {
 } from "./assemble.js";
 import { emitCells } from "./cell.js";
 import { parseCell, takeCell } from "./parse-cell.js";
-import { badFormat, readerOf, take, takeVlq } from "./reader.js";
+import { badFormat, type Reader, readerOf, take, takeVlq } from "./reader.js";
 
 /** Encodings of branches, by hash in hex digits. */
 type Cells = ReadonlyMap<string, Uint8Array>;
@@ -89,13 +89,22 @@ function readMultiCell(bytes: Uint8Array, limits: CellLimits): { top: Uint8Array
   const cells = new Map<string, Uint8Array>();
   for (let count = 1; reader.at < reader.end; count += 1) {
     checkLimit(count, limits.maxImportCells, "cells");
-    const length = takeVlq(reader);
-    if (length <= MAX_EMBEDDED_BYTES) throw badFormat("a branch is so short that it is none");
-    if (length > MAX_CELL_BYTES) throw badFormat("a branch is too long");
-    const branch = take(reader, length);
+    const branch = takeBranch(reader);
     cells.set(toHex(sha3(branch)), branch);
   }
   return { top, cells };
+}
+
+/** The next branch, with its length before it. @throws BAD_FORMAT, LIMIT */
+export function takeBranch(reader: Reader): Uint8Array {
+  const length = takeVlq(reader);
+  checkBranchLength(length);
+  return take(reader, length);
+}
+
+function checkBranchLength(length: number): void {
+  if (length <= MAX_EMBEDDED_BYTES) throw badFormat("a branch is so short that it is none");
+  if (length > MAX_CELL_BYTES) throw badFormat("a branch is too long");
 }
 
 // Strict decoding of a value from its top cell and available branches.
@@ -131,8 +140,7 @@ function checkedLoad(resolve: Resolve): Load {
   return (hash) => {
     const bytes = resolve(hash);
     if (bytes === undefined) return undefined;
-    if (bytes.length <= MAX_EMBEDDED_BYTES) throw badFormat("a branch is so short that it is none");
-    if (bytes.length > MAX_CELL_BYTES) throw badFormat("a branch is too long");
+    checkBranchLength(bytes.length);
     if (toHex(sha3(bytes)) !== hash) throw badFormat("a branch has another hash");
     return bytes;
   };

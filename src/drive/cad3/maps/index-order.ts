@@ -1,6 +1,6 @@
 // Entries of an index from one end, without reading the rest.
 
-import { digitAt, hasDigit, type IndexKey, placeOf, sharedDigits, slotOf } from "./index-key.js";
+import { digitAt, type IndexKey, sharedDigits, slotOf } from "./index-key.js";
 import type { CadIndex } from "./index-map.js";
 import { childAt, type IndexEntry, type IndexNode, nodeOf } from "./index-node.js";
 
@@ -10,39 +10,39 @@ const DIGITS = 16;
  * Up to `limit` entries in descending order of keys, beginning with the greatest that is not above `from`.
  * @throws MISSING_CELL where a cell has to be loaded first
  */
-export function lastEntries({ root }: CadIndex, limit: number, from?: IndexKey): IndexEntry[] {
-  const found: IndexEntry[] = [];
-  if (root === undefined) return found;
-  if (from === undefined) takeDown(root, limit, found);
-  else takeBelow(root, slotOf(from), { limit, found });
-  return found;
-}
+export const lastEntries = (index: CadIndex, limit: number, from?: IndexKey): IndexEntry[] =>
+  entriesOf(index, limit, from, true);
 
 /** Up to `limit` entries in ascending order of keys, beginning with the first that is not below `from`. */
-export function firstEntries({ root }: CadIndex, limit: number, from?: IndexKey): IndexEntry[] {
+export const firstEntries = (index: CadIndex, limit: number, from?: IndexKey): IndexEntry[] =>
+  entriesOf(index, limit, from, false);
+
+function entriesOf({ root }: CadIndex, limit: number, from: IndexKey | undefined, isDown: boolean): IndexEntry[] {
   const found: IndexEntry[] = [];
-  if (root === undefined) return found;
-  if (from === undefined) takeUp(root, limit, found);
-  else takeAbove(root, slotOf(from), { limit, found });
+  if (root === undefined || limit < 1) return found;
+  for (const entry of entriesFrom(root, from === undefined ? undefined : slotOf(from), isDown)) {
+    found.push(entry);
+    if (found.length === limit) break;
+  }
   return found;
 }
 
-interface Taking {
-  readonly limit: number;
-  readonly found: IndexEntry[];
-}
-
-function takeDown(node: IndexNode, limit: number, found: IndexEntry[]): void {
-  for (let place = node.children.length - 1; place >= 0 && found.length < limit; place -= 1) {
-    const child = node.children[place];
-    if (child !== undefined) takeDown(nodeOf(child), limit, found);
+/** @param slot where to begin; absent: at the end */
+function* entriesFrom(node: IndexNode, slot: Uint8Array | undefined, isDown: boolean): Generator<IndexEntry> {
+  const side = slot && sideOf(node, slot);
+  if (side === (isDown ? "after" : "before")) return;
+  const from = side === "among" ? slot : undefined;
+  const isEnd = from !== undefined && 2 * from.length <= node.depth;
+  const first = from === undefined || isEnd ? undefined : digitAt(from, node.depth);
+  // The node's own key comes before all others below it.
+  if (!isDown && first === undefined && node.own !== undefined) yield node.own;
+  for (let step = 0; step < DIGITS && !(isDown && isEnd); step += 1) {
+    const digit = isDown ? DIGITS - 1 - step : step;
+    if (first !== undefined && (isDown ? digit > first : digit < first)) continue;
+    const child = childAt(node, digit);
+    if (child !== undefined) yield* entriesFrom(nodeOf(child), digit === first ? from : undefined, isDown);
   }
-  if (node.own !== undefined && found.length < limit) found.push(node.own);
-}
-
-function takeUp(node: IndexNode, limit: number, found: IndexEntry[]): void {
-  if (node.own !== undefined && found.length < limit) found.push(node.own);
-  for (const child of node.children) if (found.length < limit) takeUp(nodeOf(child), limit, found);
+  if (isDown && node.own !== undefined) yield node.own;
 }
 
 /** Whether all keys below a node come before a slot, after it, or the slot lies among them. */
@@ -64,41 +64,4 @@ function nearEntry(node: IndexNode, slot: Uint8Array): IndexEntry | undefined {
     if (at.own !== undefined) return at.own;
   }
   return node.own;
-}
-
-function takeBelow(node: IndexNode, slot: Uint8Array, taking: Taking): void {
-  const { limit, found } = taking;
-  const side = sideOf(node, slot);
-  if (side === "after") return;
-  if (side === "before") {
-    takeDown(node, limit, found);
-    return;
-  }
-  const isEnd = 2 * slot.length <= node.depth;
-  const last = isEnd ? -1 : digitAt(slot, node.depth);
-  for (let digit = last; digit >= 0 && found.length < limit; digit -= 1) {
-    const child = hasDigit(node.mask, digit) ? node.children[placeOf(node.mask, digit)] : undefined;
-    if (child === undefined) continue;
-    if (digit === last) takeBelow(nodeOf(child), slot, taking);
-    else takeDown(nodeOf(child), limit, found);
-  }
-  if (node.own !== undefined && found.length < limit) found.push(node.own);
-}
-
-function takeAbove(node: IndexNode, slot: Uint8Array, taking: Taking): void {
-  const { limit, found } = taking;
-  const side = sideOf(node, slot);
-  if (side === "before") return;
-  const isEnd = 2 * slot.length <= node.depth;
-  if (side === "after" || isEnd) {
-    takeUp(node, limit, found);
-    return;
-  }
-  const first = digitAt(slot, node.depth);
-  for (let digit = first; digit < DIGITS && found.length < limit; digit += 1) {
-    const child = hasDigit(node.mask, digit) ? node.children[placeOf(node.mask, digit)] : undefined;
-    if (child === undefined) continue;
-    if (digit === first) takeAbove(nodeOf(child), slot, taking);
-    else takeUp(nodeOf(child), limit, found);
-  }
 }

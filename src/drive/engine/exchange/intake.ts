@@ -1,11 +1,11 @@
 // Takes in the cells of files: decodes each as it arrives, and stores those that belong to the value.
 
 import { branchRefs } from "../../cad3/encoding/assemble.js";
-import { MAX_CELL_BYTES } from "../../cad3/encoding/multi-cell.js";
+import { MAX_CELL_BYTES, takeBranch } from "../../cad3/encoding/multi-cell.js";
 import { parseCell, takeCell } from "../../cad3/encoding/parse-cell.js";
-import { badFormat, readerOf, take, takeVlq } from "../../cad3/encoding/reader.js";
+import { readerOf } from "../../cad3/encoding/reader.js";
 import { checkLimit } from "../../cad3/limits.js";
-import { hashOfRef, isBranch, MAX_EMBEDDED_BYTES, refOf, sha3 } from "../../cad3/ref.js";
+import { hashOfRef, isBranch, refOf, sha3 } from "../../cad3/ref.js";
 import { type HashText, hashOfText, textOfHash } from "../../store/mark.js";
 import { createTurn } from "../cells.js";
 import type { PutBytes } from "../write-set.js";
@@ -42,10 +42,7 @@ export async function* cellsOf(
   let isTop = hasTop;
   const next = (): Uint8Array => {
     const reader = readerOf(rest);
-    const length = isTop ? takeCell(readerOf(rest)).bytes.length : takeVlq(reader);
-    if (!isTop && length <= MAX_EMBEDDED_BYTES) throw badFormat("a branch is so short that it is none");
-    if (length > MAX_CELL_BYTES) throw badFormat("a branch is too long");
-    const cell = take(reader, length);
+    const cell = isTop ? takeCell(reader).bytes : takeBranch(reader);
     rest = rest.subarray(reader.at);
     isTop = false;
     count.cells += 1;

@@ -2,14 +2,14 @@
 
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { viewOf } from "../../dlfs/node.js";
-import { type CellScope, createScope } from "../cells.js";
+import type { CellScope } from "../cells.js";
 import { readRange } from "../content/blob-reader.js";
 import { compareTrees, type Difference } from "../content/differences.js";
 import { entriesAt, heldAt, nodeAt, statAt } from "../content/tree-read.js";
 import type { DriveRead, DriveStat } from "../drives.js";
 import { withExplainedErrors } from "../fault.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
-import { drivesOf, type OwnerState } from "../state.js";
+import { drivesOf, type OwnerState, withState } from "../state.js";
 import { allBooks, findItem, itemsBefore } from "./books.js";
 import { type LogEntry, type LogItem, type LogNote, readItem, withoutNodes } from "./entry.js";
 
@@ -62,14 +62,9 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
   const look = <T>(
     work: (ground: { readonly state: OwnerState; readonly scope: CellScope }) => Promise<T>,
   ): Promise<T> =>
-    withExplainedErrors({ drive: "", path: [] }, async () => {
-      const { state, release } = await queue().load({ mayBeStale: true });
-      try {
-        return await work({ state, scope: createScope(parts.pool, { find: (hash) => state.merged.get(hash) }) });
-      } finally {
-        release();
-      }
-    });
+    withExplainedErrors({ drive: "", path: [] }, () =>
+      withState(queue(), parts.pool, (state, scope) => work({ state, scope })),
+    );
   /** What is older is removed by the next changes. */
   const isKept = ({ entry: { time } }: LogItem): boolean => time >= parts.clock.nowMs() - parts.logQuota.days * DAY_MS;
   const entry = (id: string): Promise<LogEntry | undefined> =>

@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { putLatest } from "../../../../core/put-latest.js";
 import type { S3Client } from "../client/s3-client.js";
 
 const FIRST_MS = 10;
@@ -75,10 +76,7 @@ export function createContention({ client, now, random = Math.random, wait = del
       theirMs: 0,
       theirUntil: 0,
     };
-    contests.delete(owner);
-    contests.set(owner, contest);
-    const [oldest] = contests.keys();
-    if (contests.size > MAX_OWNERS && oldest !== undefined) contests.delete(oldest);
+    putLatest(contests, owner, contest, MAX_OWNERS);
     return contest;
   };
   const count = (contest: Contest, ms: number): void => {
