@@ -178,13 +178,8 @@ export const nameKey = (directory: Pinned, name: string): string =>
   `${identity(directory)}/${name.normalize("NFC").toLowerCase()}`;
 
 /** Waits for the lock on the name, and keeps the directories above it from being removed meanwhile. */
-export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Turn> {
-  const { jail, walk } = change;
-  const key = nameKey(walk.directory, name);
-  const lock = yield* jail.locks.hold({
-    shared: walk.identities(),
-    exclusive: whole === undefined ? [key] : [key, identity(whole)],
-  });
+export function* lockTarget({ jail, walk }: Change, name: string): Io<Turn> {
+  const lock = yield* jail.locks.hold({ shared: walk.identities(), exclusive: [nameKey(walk.directory, name)] });
   return { stale: jail.locks.turn !== walk.since, release: () => lock.release() };
 }
 

@@ -173,6 +173,7 @@ function* writeWhole(
       at: change,
       body: { load: () => content, length: size },
       options: { parents: false, ...(old === undefined ? { expected: "nothing" } : {}) },
+      isNew: old === undefined,
       addition: old && { offset: size - data.length, sha256: yield* wait(sha256Of(data)) },
     },
     ALONE,

@@ -26,6 +26,8 @@ export interface Write {
   readonly at: At;
   readonly body: Body;
   readonly options: GroupWriteOptions & Standing;
+  /** Nothing may be replaced, not even what another process puts there in the last moment. */
+  readonly isNew?: boolean;
   /** Present if the content is that of the old file with something added. */
   readonly addition?: Addition | undefined;
 }
@@ -103,7 +105,7 @@ export class WriteStep implements Step {
     checkVersion(change, old, options.version);
     yield* checkExpected(change, old, options.expected);
     this.#old = old?.stat;
-    this.#isStrict = this.#ground.isGroup || parents.length > 0 || options.expected === "nothing";
+    this.#isStrict = this.#ground.isGroup || parents.length > 0 || this.#write.isNew === true;
     this.#before = old && (yield* this.#ground.keepBefore(change, name, old));
     const placed = yield* this.#prepareFile(change, old);
     this.#placed = placed;
