@@ -190,8 +190,9 @@ function* writeWhole(
     yield* finishWithReserve(makeNow(step, guard));
     return { ...step.written, bytes: data.length };
   } catch (error) {
-    if (old === undefined && error instanceof FileAdapterError && error.code === "CONFLICT") return "raced";
-    throw error;
+    const isRefused = error instanceof FileAdapterError && error.code === "CONFLICT";
+    if (!isRefused || old !== undefined || (yield* isUnchanged(change, name, old))) throw error;
+    return "raced";
   } finally {
     yield* step.end();
     end.drop();
