@@ -31,7 +31,7 @@ export class RemoveStep implements Step {
   #object: Pinned | undefined;
   #planned: EntryChange | undefined;
   #to: Displaced | undefined;
-  #taken: Taken = {};
+  #taken: Taken | undefined;
 
   constructor(
     { at, options }: { readonly at: At; readonly options: RemoveOptions & Standing },
@@ -92,13 +92,14 @@ export class RemoveStep implements Step {
   }
 
   *end(): Io<void> {
-    const { hidden } = this.#taken;
+    if (this.#taken === undefined && this.#to?.keeping !== undefined) yield* this.#to.keeping.undo();
     this.#to?.stage.release();
+    const { hidden } = this.#taken ?? {};
     if (hidden !== undefined) yield* purge(this.#end.change, hidden);
   }
 
   get removed(): Removed {
-    const { keeping, isTrashed, reason } = this.#taken;
+    const { keeping, isTrashed, reason } = this.#taken ?? {};
     if (isTrashed === true && keeping !== undefined) return { existed: true, trashed: true, id: keeping.id };
     return reason === undefined || reason === "off" ? { existed: true } : { existed: true, trashed: false, reason };
   }

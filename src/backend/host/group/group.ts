@@ -216,6 +216,7 @@ class Group {
   *#makeBatch(intent: Intent, { jail, batch, guard }: { jail: Jail; batch: readonly Step[]; guard: Guard }): Io<void> {
     const members: Member[] = [];
     const sum = { bytes: 0, files: 0 };
+    if (this.#steps.length > 1 && this.#members.length === 0) this.#access.beginGroup?.();
     for (const step of batch) {
       for (const end of step.ends) if (!end.isOpen) yield* withStepErrors(step, end.open(this.#enter, jail));
       const plan = yield* withStepErrors(step, step.prepare());
@@ -230,7 +231,6 @@ class Group {
     const records = members.map(({ record }) => record);
     if (!this.#isOneRename(records)) yield* intent.record(records);
     this.#recorded.push(...records);
-    if (this.#steps.length > 1 && this.#members.length === 0) this.#access.beginGroup?.();
     this.#members.push(...members);
     for (const member of members) yield* withStepErrors(member.step, member.note(intent));
     for (const member of members) {
