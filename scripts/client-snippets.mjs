@@ -8,12 +8,12 @@ const FOLDER = "/path/to/project";
 
 const [command, ...before] = LAUNCH;
 const args = [...before, "mcp", FOLDER, "--deny", "@secrets"];
-/** An object of one key with an object of one entry, on one line as far as the entry. */
+/** An object of one key with an object of one entry, on one line. */
 const json = (key, entry) => {
   const text = JSON.stringify(entry)
     .replace(/([{,:])(?=")|,(?=[{[])|:(?=[[{t])/g, "$& ")
     .replace(/}$/, " }");
-  return `{ "${key}": { "files":\n  ${text}\n} }`;
+  return `{ "${key}": { "files": ${text} } }`;
 };
 const quoted = args.map((one) => JSON.stringify(one)).join(", ");
 /** PowerShell would take `@secrets` for a variable. */
@@ -43,7 +43,7 @@ const MARKERS = /(<!-- clients -->\n)[\s\S]*(<!-- \/clients -->)/;
 /** The README with the snippets in their place. */
 export function withSnippets(readme) {
   const parts = SNIPPETS.map(([title, language, text]) => `${title}:\n\`\`\`${language}\n${text}\n\`\`\`\n`);
-  return readme.replace(MARKERS, (_, start, end) => `${start}\n${parts.join("\n")}\n${end}`);
+  return readme.replace(MARKERS, (_, start, end) => `${start}${parts.join("")}${end}`);
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
