@@ -1,22 +1,20 @@
 import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { adopt, disown } from "./lifetime.mjs";
+import { CLI } from "./processes.mjs";
 
-const PROJECT = fileURLToPath(new URL("..", import.meta.url));
-const { version } = createRequire(import.meta.url)("../package.json");
-export const CLIENT_INFO = { name: "venue-files-bench", version };
+export const CLIENT_INFO = { name: "venue-files-bench", version: "1" };
 export const PROTOCOL_VERSION = "2025-11-25";
 /** The official client gives up a session whose answer is longer than 10 MiB, which twice 5 MB of text is. */
 const ROOMY_BUFFER_BYTES = 256 * 1024 * 1024;
+const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Command lines of the servers, for `node`. */
 export const SERVERS = {
-  ours: ({ config, caps }) => [`${PROJECT}dist/cli.js`, "mcp", "--config", config, "--caps", caps],
-  theirs: ({ root }) => [`${PROJECT}node_modules/@modelcontextprotocol/server-filesystem/dist/index.js`, root],
-  floor: () => [`${PROJECT}bench/servers/floor.mjs`],
-  idle2: () => [`${PROJECT}bench/servers/idle-sdk2.mjs`],
-  idle1: () => [`${PROJECT}bench/servers/idle-sdk1.mjs`],
+  ours: ({ config, caps }) => [CLI, "mcp", "--config", config, "--caps", caps],
+  theirs: ({ root }) => [at("../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"), root],
+  floor: () => [at("servers/floor.mjs")],
 };
 
 /**
@@ -24,18 +22,12 @@ export const SERVERS = {
  * their output schemas.
  *
  * @param options.command a program other than Node
- * @param options.defaultBuffer keep the client's own limit of 10 MiB an answer
- * @returns `{ pid, tool(name, args), client, close() }`
+ * @returns `{ pid, tools, tool(name, args), close() }`
  */
-export async function connectOfficial(args, options = {}) {
+export async function connectOfficial(args, { command = process.execPath } = {}) {
   const { Client } = await import("@modelcontextprotocol/client");
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-  const transport = new StdioClientTransport({
-    command: options.command ?? process.execPath,
-    args,
-    stderr: "ignore",
-    ...(options.defaultBuffer ? {} : { maxBufferSize: ROOMY_BUFFER_BYTES }),
-  });
+  const transport = new StdioClientTransport({ command, args, stderr: "ignore", maxBufferSize: ROOMY_BUFFER_BYTES });
   const client = new Client(CLIENT_INFO);
   await client.connect(transport);
   const { pid } = transport;
@@ -43,9 +35,8 @@ export async function connectOfficial(args, options = {}) {
   const { tools } = await client.listTools();
   return {
     pid,
-    client,
-    tool: (name, args) => client.callTool({ name, arguments: args }, { timeout: 120_000 }),
     tools,
+    tool: (name, args) => client.callTool({ name, arguments: args }, { timeout: 120_000 }),
     async close() {
       await client.close();
       disown(pid);
@@ -57,33 +48,30 @@ export async function connectOfficial(args, options = {}) {
  * The least a client can do: one JSON line out, one JSON line in, nothing checked. It shows the server with as little of
  * the client as possible, and counts bytes.
  *
- * @returns `{ pid, tool(name, args), request(method, params), lastAnswerBytes(), close() }`
+ * @returns `{ pid, child, tool(name, args), request(method, params), lastAnswerBytes(), close() }`
  */
-export async function connectRaw(args, options = {}) {
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "ignore"], env: options.env ?? process.env });
+export async function connectRaw(args, { env = process.env, cwd, stdio = ["pipe", "pipe", "ignore"] } = {}) {
+  const child = spawn(process.execPath, args, { stdio, env, cwd });
   adopt(child.pid);
   const waiting = new Map();
   let answerBytes = 0;
   let nextId = 0;
   readLines(child.stdout, (line) => {
     answerBytes = line.length + 1;
-    const message = JSON.parse(line.toString());
-    const settle = waiting.get(message.id);
-    if (settle === undefined || message.method !== undefined) return;
-    waiting.delete(message.id);
-    if (message.error === undefined) settle.resolve(message.result);
-    else settle.reject(new Error(message.error.message));
+    const { id, method, result, error } = JSON.parse(line.toString());
+    const settle = waiting.get(id);
+    if (settle === undefined || method !== undefined) return;
+    waiting.delete(id);
+    if (error === undefined) settle.resolve(result);
+    else settle.reject(new Error(error.message));
   });
   const fail = (reason) => {
     for (const { reject } of waiting.values()) reject(new Error(reason));
     waiting.clear();
   };
-  const exited = new Promise((resolve) => {
-    child.once("exit", () => {
-      disown(child.pid);
-      fail("The server has ended");
-      resolve();
-    });
+  const exited = once(child, "exit").then(() => {
+    disown(child.pid);
+    fail("The server has ended");
   });
   child.stdin.on("error", () => fail("The server takes no more input"));
   const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -97,6 +85,7 @@ export async function connectRaw(args, options = {}) {
   send({ method: "notifications/initialized" });
   return {
     pid: child.pid,
+    child,
     request,
     tool: (name, args) => request("tools/call", { name, arguments: args }),
     lastAnswerBytes: () => answerBytes,

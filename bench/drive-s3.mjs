@@ -1,110 +1,100 @@
 #!/usr/bin/env node
 // Object storage for drives: 100 MiB in and out through the engine, next to plain PutObject and GetObject of the same bytes.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { AwsClient } from "aws4fetch";
-import { createDriveEngine } from "../dist/drive/engine/engine.js";
-import { createOwnerKeys } from "../dist/drive/keys/owner-keys.js";
 import { openObjectStore } from "../dist/drive/store/s3/open-object-store.js";
+import { log, openDrives } from "./drive-stores.mjs";
 import { expectEqual } from "./expect.mjs";
-import { describeMachine } from "./machine.mjs";
-import { median } from "./measure.mjs";
+import { runBench, times } from "./harness.mjs";
+import { temporaryDirectory } from "./lifetime.mjs";
+import { median, timed } from "./timing.mjs";
 
 const { S3_TEST_ENDPOINT: endpoint, S3_TEST_BUCKET: bucket = "drives", AWS_REGION: region = "us-east-1" } = process.env;
 const { AWS_ACCESS_KEY_ID: accessKeyId = "", AWS_SECRET_ACCESS_KEY: secretAccessKey = "" } = process.env;
 if (endpoint === undefined) throw new Error("S3_TEST_ENDPOINT names no server: npm run bench:drive-s3 starts one");
 
-const ROUNDS = 3;
 const BYTES = 100 * 2 ** 20;
 const PIECE = 4 * 2 ** 20;
+const NAMES = Array.from({ length: 10_000 }, (_, at) => `file-${String(at).padStart(5, "0")}`);
 const credentials = { accessKeyId, secretAccessKey };
 const aws = new AwsClient({ ...credentials, region, service: "s3", retries: 0 });
-const log = { debug() {}, info() {}, warn() {}, error() {} };
-const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
-const folder = mkdtempSync(join(tmpdir(), "bench-s3-"));
-const requests = { count: 0 };
+
+let requests = 0;
 const plainFetch = globalThis.fetch;
 globalThis.fetch = (...all) => {
-  requests.count += 1;
+  requests += 1;
   return plainFetch(...all);
 };
 
-async function venue(prefix, cache) {
-  const cachePath = join(folder, cache);
-  const store = await openObjectStore({ bucket, endpoint, region, credentials, prefix, cachePath, log });
-  const keys = createOwnerKeys({ records: store.keys, venueKey: new Uint8Array(32).fill(1), clock });
-  const engine = createDriveEngine({ store, keys, clock, log });
-  const close = async () => {
-    await engine.close();
-    await store.close();
-  };
-  return { owner: engine.owner("did:key:zBench"), close };
+/** Work on drives of a process with an empty cache. */
+async function withDrives(prefix, work) {
+  const options = { bucket, endpoint, region, credentials, prefix, cachePath: temporaryDirectory(), log };
+  const store = await openObjectStore(options);
+  const drives = openDrives(store);
+  const result = await work(drives.owner);
+  await drives.close();
+  await store.close();
+  return result;
 }
 
-async function timed(work) {
-  const [start, before] = [performance.now(), requests.count];
-  await work();
-  return { ms: performance.now() - start, requests: requests.count - before };
+async function counted(work) {
+  const before = requests;
+  return { ms: await timed(work), requests: requests - before };
 }
 
-async function readAll(owner, name, size) {
-  const read = await owner.read("bench");
-  let bytes = 0;
-  for (let at = 0; at < size; at += PIECE) bytes += (await read.readFile([name], at, PIECE)).bytes.length;
-  read.release();
-  expectEqual(bytes, size, "Bytes that were read");
-}
-
-const rows = [];
-for (let round = 0; round < ROUNDS; round += 1) {
+async function measureRound(round) {
   const content = randomBytes(BYTES);
   const prefix = `bench-${Date.now()}-${round}`;
-  const put = await timed(async () => {
-    const response = await aws.fetch(`${endpoint}/${bucket}/${prefix}-plain`, { method: "PUT", body: content });
-    expectEqual(response.status, 200, "Status of PutObject");
-  });
-  const get = await timed(async () => {
-    const body = await (await aws.fetch(`${endpoint}/${bucket}/${prefix}-plain`)).arrayBuffer();
-    expectEqual(body.byteLength, BYTES, "Bytes of GetObject");
-  });
-  const writer = await venue(prefix, `writer-${round}`);
-  const write = await timed(() => writer.owner.change("bench", (draft) => draft.writeFile(["large"], content)));
-  const small = await timed(() =>
-    writer.owner.change("bench", (draft) => draft.writeFile(["1k"], new Uint8Array(1024))),
+  const url = `${endpoint}/${bucket}/${prefix}-plain`;
+  const put = await counted(async () =>
+    expectEqual((await aws.fetch(url, { method: "PUT", body: content })).status, 200, "Status of PutObject"),
   );
-  const names = Array.from({ length: 10_000 }, (_, at) => `file-${String(at).padStart(5, "0")}`);
-  await writer.owner.change("list", async (draft) => {
-    for (const name of names) await draft.writeFile([name], Buffer.from(name.repeat(8)));
+  const get = await counted(async () =>
+    expectEqual((await (await aws.fetch(url)).arrayBuffer()).byteLength, BYTES, "Bytes of GetObject"),
+  );
+  const written = await withDrives(prefix, async (owner) => {
+    const write = await counted(() => owner.change("bench", (draft) => draft.writeFile(["large"], content)));
+    const one = new Uint8Array(1024);
+    const small = await counted(() => owner.change("bench", (draft) => draft.writeFile(["1k"], one)));
+    await owner.change("list", async (draft) => {
+      for (const name of NAMES) await draft.writeFile([name], Buffer.from(name.repeat(8)));
+    });
+    return { write, small };
   });
-  await writer.close();
-  const reader = await venue(prefix, `reader-${round}`);
-  const read = await timed(() => readAll(reader.owner, "large", BYTES));
-  await reader.close();
-  const cold = await venue(prefix, `cold-${round}`);
-  const list = await timed(async () => {
-    const snapshot = await cold.owner.read("list");
-    expectEqual((await snapshot.entries([])).length, names.length, "Entries");
-    snapshot.release();
-  });
-  await cold.close();
-  rows.push({ put, get, write, small, read, list });
+  const read = await withDrives(prefix, (owner) =>
+    counted(async () => {
+      const snapshot = await owner.read("bench");
+      let bytes = 0;
+      for (let at = 0; at < BYTES; at += PIECE) bytes += (await snapshot.readFile(["large"], at, PIECE)).bytes.length;
+      snapshot.release();
+      expectEqual(bytes, BYTES, "Bytes that were read");
+    }),
+  );
+  const list = await withDrives(prefix, (owner) =>
+    counted(async () => {
+      const snapshot = await owner.read("list");
+      expectEqual((await snapshot.entries([])).length, NAMES.length, "Entries");
+      snapshot.release();
+    }),
+  );
+  return { put, get, ...written, read, list };
 }
-const machine = describeMachine(folder);
-rmSync(folder, { recursive: true, force: true });
 
-const of = (what, field) => median(rows.map((row) => row[what][field]));
-const line = (name, what, base, goal) => {
-  const ratio = base === undefined ? "" : `${(of(what, "ms") / of(base, "ms")).toFixed(1)}x`;
-  console.log(`| ${name} | ${(of(what, "ms") / 1000).toFixed(2)} s | ${ratio} | ${of(what, "requests")} | ${goal} |`);
-};
-const { cpu, cores, node, load } = machine;
-console.log(`${cpu}, ${cores} cores, Node ${node}, load ${load.toFixed(1)}, ${ROUNDS} rounds, medians\n`);
-console.log("| what | time | next to plain | requests | goal |\n|---|---|---|---|---|");
-line("PutObject of 100 MiB", "put", undefined, "");
-line("100 MiB into a drive", "write", "put", "at most 20 requests");
-line("GetObject of 100 MiB", "get", undefined, "");
-line("100 MiB out of a drive, nothing cached", "read", "get", "");
-line("1 KiB into a drive", "small", undefined, "");
-line("listing of 10,000 files, nothing cached", "list", undefined, "at most 100 requests");
+async function measureObjects({ quick, row }) {
+  const rounds = [];
+  for (let round = 0; round < (quick ? 1 : 3); round++) rounds.push(await measureRound(round));
+  const of = (name, field) => median(rounds.map((one) => one[name][field]));
+  const line = (what, name, { plain, most } = {}) => {
+    const beside = plain === undefined ? "" : `${times(of(name, "ms") / of(plain, "ms"))} of plain`;
+    row({ what, value: of(name, "ms") / 1000, unit: "s", beside });
+    row({ what: "… requests", value: of(name, "requests"), unit: "", most });
+  };
+  line("PutObject of 100 MiB", "put");
+  line("100 MiB into a drive", "write", { plain: "put", most: 20 });
+  line("GetObject of 100 MiB", "get");
+  line("100 MiB out of a drive, nothing cached", "read", { plain: "get" });
+  line("1 KiB into a drive", "small");
+  line("listing of 10,000 files, nothing cached", "list", { most: 100 });
+}
+
+await runBench([{ name: "objects", run: measureObjects }]);

@@ -1,23 +1,31 @@
 #!/usr/bin/env node
 // How much of our code one call enters: files, functions and calls, from modules that are not bundled. Each call is warm (the fourth
-// of its kind) but for the command line, which is a process of its own. `--chain` prints the files.
-import { spawn } from "node:child_process";
+// of its kind) but for the command line, which is a process of its own.
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { transform } from "esbuild";
-import { CLIENT_INFO, PROTOCOL_VERSION } from "./clients.mjs";
-import { adopt, cleanUp, disown, temporaryDirectory } from "./lifetime.mjs";
+import { connectRaw } from "./clients.mjs";
+import { textOf } from "./expect.mjs";
+import { runBench, table } from "./harness.mjs";
+import { JSON_TYPE, send } from "./http.mjs";
+import { temporaryDirectory } from "./lifetime.mjs";
+import { started } from "./processes.mjs";
 
 const PROJECT = fileURLToPath(new URL("../", import.meta.url));
-const COUNT = new URL("hops/count.mjs", import.meta.url).href;
+const FLAGS = ["--preserve-symlinks", "--import", new URL("servers/count.mjs", import.meta.url).href];
 const WARM_CALLS = 3;
-const { values: options } = parseArgs({ options: { chain: { type: "boolean", default: false } } });
+const FILES = { "a.txt": "Hello there\n", "b.txt": "b\n", "c.txt": "a: number 0\n..\n" };
+
+const folder = temporaryDirectory();
+const docs = join(folder, "docs");
+const env = { ...process.env, HOME: folder, XDG_STATE_HOME: join(folder, "state") };
 
 /** The package, each module a file of its own. @returns path of its program */
-async function unbundled(folder) {
+async function unbundled() {
   const code = join(folder, "dist");
   const isProgram = (name) => name.endsWith(".ts") && !name.endsWith(".d.ts");
   cpSync(join(PROJECT, "dist"), code, { recursive: true, filter: (path) => !path.includes("/dist/bundle") });
@@ -31,136 +39,77 @@ async function unbundled(folder) {
   return join(code, "cli.js");
 }
 
-/** A program that counts when it is asked. */
-function run(args, folder) {
-  const child = spawn(process.execPath, ["--preserve-symlinks", "--import", COUNT, ...args], {
-    cwd: folder,
-    env: { ...process.env, HOME: folder, XDG_STATE_HOME: join(folder, "state") },
-    stdio: ["pipe", "pipe", "inherit", "ipc"],
-  });
-  adopt(child.pid);
-  const ask = async (message) => {
-    child.send(message);
-    return (await once(child, "message"))[0];
-  };
-  const stop = async () => {
-    child.kill();
-    await once(child, "exit");
-    disown(child.pid);
-  };
-  return { child, ask, stop };
-}
-
-/** @param call makes the call of that number @returns what the fourth one enters */
-async function warm({ ask }, call) {
+/** @param ask tells the program to count @param call makes the call of that number @returns what the fourth one enters */
+async function warm(ask, call) {
   for (let number = 0; number < WARM_CALLS; number++) await call(number);
   // What earlier calls left to do.
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   await ask("start");
   await call(WARM_CALLS);
   return ask("take");
 }
 
-async function line(stream, pattern) {
-  let text = "";
-  for (;;) {
-    const match = pattern.exec(text);
-    if (match !== null) return match;
-    text += (await once(stream, "data"))[0];
-  }
-}
-
-async function overHttp(program, folder) {
+async function overHttp(program) {
   const config = join(folder, "venue.json5");
-  const roots = { docs: { path: join(folder, "docs") } };
-  writeFileSync(
-    config,
-    JSON.stringify({ port: 0, stateDir: join(folder, "state"), webdav: { enabled: true }, file: { roots } }),
-  );
-  const server = run([program, "serve", "--config", config], folder);
-  const [, url] = await line(server.child.stdout, /listens on (http\S+)\n/);
-  const token = readFileSync(join(folder, "state/local-token"), "utf8").trim();
-  const send = async (path, init) => {
-    const answer = await fetch(new URL(path, url), {
-      ...init,
-      headers: { authorization: `Bearer ${token}`, ...init.headers },
-    });
-    if (!answer.ok) throw new Error(`${init.method} ${path}: ${answer.status} ${await answer.text()}`);
-    await answer.arrayBuffer();
-  };
-  const json = { method: "POST", headers: { "content-type": "application/json" } };
-  const read = { operation: "v/ops/file/read", input: { root: "docs", path: "a.txt" } };
+  const file = { roots: { docs: { path: docs } } };
+  const options = { port: 0, stateDir: join(folder, "state"), webdav: { enabled: true }, file };
+  writeFileSync(config, JSON.stringify(options));
+  const server = await started([...FLAGS, program, "serve", "--config", config], { cwd: folder, env });
+  const authorization = `Bearer ${readFileSync(join(folder, "state/local-token"), "utf8").trim()}`;
+  const url = (path) => new URL(path, server.url);
+  const body = JSON.stringify({ operation: "v/ops/file/read", input: { root: "docs", path: "a.txt" } });
+  const invoke = () => send(url("/api/v1/invoke"), { body, headers: { ...JSON_TYPE, authorization } });
+  const put = (number) =>
+    send(url("/dav/docs/b.txt"), { method: "PUT", body: `text ${number}\n`, headers: { authorization } });
   const rows = {
-    "HTTP file:read, 12 bytes": await warm(server, () =>
-      send("/api/v1/invoke", { ...json, body: JSON.stringify(read) }),
-    ),
-    "WebDAV PUT, overwrite, journal on": await warm(server, (number) =>
-      send("/dav/docs/b.txt", { method: "PUT", body: `text ${number}\n`, headers: {} }),
-    ),
+    "HTTP file:read, 12 bytes": await warm(server.ask, invoke),
+    "WebDAV PUT, overwrite, journal on": await warm(server.ask, put),
   };
   await server.stop();
   return rows;
 }
 
-async function overStdio(program, folder) {
-  const server = run([program, "mcp", "--root", `docs=${join(folder, "docs")}`], folder);
-  let id = 0;
-  const request = async (method, params) => {
-    server.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: ++id, method, params })}\n`);
-    const [text] = await line(server.child.stdout, new RegExp(`^.*"id":${id}\\b.*$`, "m"));
-    if (/"isError":true|"error":/.test(text)) throw new Error(text);
+async function overStdio(program) {
+  const args = [...FLAGS, program, "mcp", "--root", `docs=${docs}`];
+  const server = await connectRaw(args, { cwd: folder, env, stdio: ["pipe", "pipe", "inherit", "ipc"] });
+  const ask = async (message) => {
+    server.child.send(message);
+    return (await once(server.child, "message"))[0];
   };
-  await request("initialize", { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo: CLIENT_INFO });
-  const edit = (number) => {
+  const edit = async (number) => {
     const edits = [{ oldText: `number ${number}`, newText: `number ${number + 1}` }];
-    return request("tools/call", { name: "file_edit", arguments: { path: "c.txt", edits } });
+    textOf(await server.tool("file_edit", { path: "c.txt", edits }), "file_edit");
   };
-  const rows = { "MCP stdio file_edit, 14 bytes": await warm(server, edit) };
-  await server.stop();
+  const rows = { "MCP stdio file_edit, 14 bytes": await warm(ask, edit) };
+  await server.close();
   return rows;
 }
 
-async function inProcess(program, folder) {
+function onCommandLine(program) {
   const out = join(folder, "hops.json");
-  const args = [
-    "--preserve-symlinks",
-    "--import",
-    COUNT,
-    program,
-    "ls",
-    "docs:",
-    "--root",
-    `docs=${join(folder, "docs")}`,
-  ];
-  const env = { ...process.env, HOME: folder, XDG_STATE_HOME: join(folder, "state"), VENUE_FILES_HOPS: out };
-  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ["ignore", "ignore", "inherit"] });
-  const [status] = await once(child, "exit");
-  if (status !== 0) throw new Error(`ls ended with ${status}`);
+  const args = [...FLAGS, program, "ls", "docs:", "--root", `docs=${docs}`];
+  execFileSync(process.execPath, args, { cwd: folder, env: { ...env, VENUE_FILES_HOPS: out }, stdio: "ignore" });
   return { "CLI ls docs:, cold process": JSON.parse(readFileSync(out, "utf8")) };
 }
 
-try {
-  const folder = temporaryDirectory();
-  mkdirSync(join(folder, "docs"));
-  for (const [name, text] of Object.entries({
-    "a.txt": "Hello there\n",
-    "b.txt": "b\n",
-    "c.txt": "a: number 0\n..\n",
-  })) {
-    writeFileSync(join(folder, "docs", name), text);
-  }
-  const program = await unbundled(folder);
-  const rows = {
-    ...(await overHttp(program, folder)),
-    ...(await overStdio(program, folder)),
-    ...(await inProcess(program, folder)),
-  };
-  for (const [title, files] of Object.entries(rows)) {
+async function measureHops({ values, report }) {
+  mkdirSync(docs);
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(docs, name), text);
+  const program = await unbundled();
+  const rows = { ...(await overHttp(program)), ...(await overStdio(program)), ...onCommandLine(program) };
+  const lines = Object.entries(rows).map(([what, files]) => {
     const sum = (key) => files.reduce((total, file) => total + file[key], 0);
-    process.stdout.write(`${title}: ${files.length} files, ${sum("functions")} functions, ${sum("calls")} calls\n`);
-    if (!options.chain) continue;
+    report.measured.push({ what, files });
+    return [what, files.length, sum("functions"), sum("calls")];
+  });
+  process.stdout.write(table([["one call", "files", "functions", "calls"], ...lines]));
+  if (!values.chain) return;
+  for (const [what, files] of Object.entries(rows)) {
+    process.stdout.write(`\n${what}\n`);
     for (const { file, functions, calls } of files) process.stdout.write(`  ${file} (${functions}, ${calls})\n`);
   }
-} finally {
-  cleanUp();
 }
+
+await runBench([{ name: "hops", run: measureHops }], {
+  own: { chain: { type: "boolean", default: false, help: "print the files" } },
+});

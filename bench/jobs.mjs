@@ -3,18 +3,17 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { connectRaw, SERVERS } from "./clients.mjs";
+import { expectThat, textOf } from "./expect.mjs";
 import { makeText } from "./fixture.mjs";
-import { cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
+import { runBench, shown, table } from "./harness.mjs";
+import { temporaryDirectory } from "./lifetime.mjs";
+import { CLI } from "./processes.mjs";
 
-const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 /** What an agent that knows the repository leaves out of its overview and searches. */
 const LEFT_OUT = ["node_modules", ".git", "dist", "coverage"];
 const MAX_THEIRS = 1 / 3;
-/** Characters of a call in the transcript. */
-const MAX_SHOWN = 160;
 
 const AREAS = ["api", "auth", "billing", "cart", "catalog", "common", "email", "orders", "search", "users"];
 const LAYERS = ["controllers", "models", "services", "views"];
@@ -137,14 +136,6 @@ function jobsIn(root, texts) {
   ];
 }
 
-const contentOf = ({ content }) => content.map((block) => block.text ?? "").join("\n");
-
-/** A call as one line of code, long ones cut. */
-function callOf(tool, args, base) {
-  const json = JSON.stringify(args).replaceAll(`${base}/`, "/");
-  return `\`${tool} ${json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN)}…` : json}\``;
-}
-
 /** Does the jobs of one side. @returns for each the calls, bytes both ways, and tokens of arguments and content */
 async function doJobs(side) {
   const root = join(temporaryDirectory(), "shop");
@@ -155,19 +146,18 @@ async function doJobs(side) {
     for (const [index, { name }] of jobsIn(root, []).entries()) {
       const texts = [];
       const job = jobsIn(root, texts)[index];
-      const sum = { name, calls: 0, bytes: 0, tokens: 0, transcript: [] };
+      const sum = { name, calls: 0, bytes: 0, tokens: 0 };
       for (const step of job[side]) {
         const [tool, args] = typeof step === "function" ? step(texts.at(-1)) : step;
         const result = await client.tool(tool, args);
-        const content = contentOf(result);
-        if (result.isError === true) throw new Error(`${side}, ${name}: ${content.slice(0, 500)}`);
+        textOf(result, `${side}, ${name}`);
+        const content = result.content.map((block) => block.text ?? "").join("\n");
         texts.push(content);
         sum.calls++;
-        sum.transcript.push(callOf(tool, args, dirname(root)));
         sum.bytes += Buffer.byteLength(JSON.stringify(args)) + client.lastAnswerBytes();
         sum.tokens += encode(tool).length + encode(JSON.stringify(args)).length + encode(content).length;
       }
-      if (!job.isDone()) throw new Error(`${side}: the job is not done: ${name}`);
+      expectThat(job.isDone(), `${side}: the job is not done: ${name}`);
       results.push(sum);
     }
   } finally {
@@ -176,37 +166,23 @@ async function doJobs(side) {
   return results;
 }
 
-const sumOf = (results, field) => results.reduce((sum, one) => sum + one[field], 0);
-const shown = (number) => number.toLocaleString("en");
-const cells = ({ calls, bytes, tokens }) => `${calls} | ${shown(bytes)} | ${shown(tokens)}`;
+const FIELDS = ["calls", "bytes", "tokens"];
+const cells = (one) => FIELDS.map((field) => shown(one[field]));
 
-async function main() {
-  cleanUpWhateverHappens();
+async function measureJobs({ row }) {
   const [ours, theirs] = [await doJobs("ours"), await doJobs("theirs")];
-  const lines = ["| job | venue-files: calls | bytes | tokens | server-filesystem: calls | bytes | tokens |"];
-  lines.push("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-  for (const [index, one] of ours.entries()) lines.push(`| ${one.name} | ${cells(one)} | ${cells(theirs[index])} |`);
   const total = (results) => {
     const counted = results.filter(({ name }) => name !== "find text");
-    return Object.fromEntries(["calls", "bytes", "tokens"].map((field) => [field, sumOf(counted, field)]));
+    return Object.fromEntries(FIELDS.map((field) => [field, counted.reduce((sum, one) => sum + one[field], 0)]));
   };
   const [a, b] = [total(ours), total(theirs)];
-  lines.push(`| all but _find text_ | ${cells(a)} | ${cells(b)} |`);
-  const ratio = a.tokens / b.tokens;
-  lines.push(
-    "",
-    `Tokens of venue-files: ${ratio.toFixed(2)} of those of server-filesystem (target: at most ${MAX_THEIRS.toFixed(2)}).`,
-  );
-  lines.push("", "The calls, venue-files first:", "");
-  for (const [index, { name, transcript }] of ours.entries()) {
-    lines.push(`- ${name}: ${transcript.join(", ")}; ${theirs[index].transcript.join(", ")}`);
-  }
-  process.stdout.write(`${lines.join("\n")}\n`);
-  if (ratio > MAX_THEIRS) process.exitCode = 1;
+  const lines = [
+    ["job", "venue-files: calls", "bytes", "tokens", "server-filesystem: calls", "bytes", "tokens"],
+    ...ours.map((one, index) => [one.name, ...cells(one), ...cells(theirs[index])]),
+    ["all but _find text_", ...cells(a), ...cells(b)],
+  ];
+  process.stdout.write(`${table(lines)}\n`);
+  row({ what: "tokens, of those of server-filesystem", value: a.tokens / b.tokens, unit: "x", most: MAX_THEIRS });
 }
 
-try {
-  await main();
-} finally {
-  cleanUp();
-}
+await runBench([{ name: "jobs", run: measureJobs }]);

@@ -1,19 +1,16 @@
 #!/usr/bin/env node
-// What it costs to decide whether a caller may do something, beside one bare check of a signature.
+// What it costs to decide whether a caller may do something, beside one bare check of a signature: all that happens between the path
+// and the disk. Hostile requests come to a venue that has seen no token, from a caller with an identity, and stay within every limit.
 import { sign, verify } from "node:crypto";
-import { parseArgs } from "node:util";
 import { Authoriser } from "../dist/authz/authorise.js";
 import { createAuthorities } from "../dist/authz/authorities.js";
 import { readCaps } from "../dist/authz/caps-list.js";
 import { createFileVerifier } from "../dist/authz/file-verifier.js";
 import { createPublicKeys } from "../dist/ucan/verify/public-keys.js";
-import { describeMachine } from "./machine.mjs";
-import { hostileRequests } from "./ucan/hostile.mjs";
-import { processorTime, timed } from "./ucan/measure.mjs";
+import { runBench, shown, times } from "./harness.mjs";
+import { inTurns, median, percentile, spent, timed } from "./timing.mjs";
+import { HOSTILE } from "./ucan/hostile.mjs";
 import { caller, DOCS, NOW, owner, signer, token } from "./ucan/tokens.mjs";
-
-const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
-const rounds = values.quick ? 100 : 1000;
 
 const clock = { nowMs: () => NOW * 1000, monotonicMs: () => performance.now() };
 const FILE = ["docs", "reports", "2026", "q1.md"];
@@ -21,20 +18,18 @@ const CAPS = ["a", "b", "c", "d", "e", "f", "docs/drafts", "docs"].map((path) =>
   with: `file://${path}/`,
   can: "crud",
 }));
+const MAX_CHECKS = 32;
+const MAX_HOSTILE_MS = 10;
 
 /** Rights in one root, which has an owner, as they are after a start; and how often a signature was checked. */
 function rights() {
   const keys = createPublicKeys();
   const counted = { checks: 0 };
-  const verifier = createFileVerifier({
-    clock,
-    keys: {
-      of(did) {
-        counted.checks++;
-        return keys.of(did);
-      },
-    },
-  });
+  const of = (did) => {
+    counted.checks++;
+    return keys.of(did);
+  };
+  const verifier = createFileVerifier({ clock, keys: { of } });
   const rules = { venueDid: "did:web:venue.example", operator: "did:web:venue.example", verifier };
   return { counted, authorities: createAuthorities(rules, [{ name: "docs", owner: owner.did }]) };
 }
@@ -52,122 +47,85 @@ function chain(number) {
   const [lead, worker] = [signer(10), signer(11)];
   const root = token(owner, lead, { nnc: number });
   const middle = token(lead, worker, { list: { att: [{ ...DOCS, can: "crud/read" }] }, prf: [root], nnc: number });
-  return token(worker, caller, {
-    list: { att: [{ with: "file://docs/reports/", can: "crud/read" }] },
-    prf: [middle],
-    nnc: number,
-  });
+  const list = { att: [{ with: "file://docs/reports/", can: "crud/read" }] };
+  return token(worker, caller, { list, prf: [middle], nnc: number });
 }
 
+const message = Buffer.from(token(owner, caller));
+const signature = sign(null, message, owner.privateKey);
 /** One bare check of a signature. */
-function bareCheck() {
-  const message = Buffer.from(token(owner, caller));
-  const signature = sign(null, message, owner.privateKey);
-  return () => verify(null, message, owner.publicKey, signature);
-}
+const bareCheck = () => verify(null, message, owner.publicKey, signature);
 
-function measureUseful() {
+async function measureUseful({ quick, row }) {
+  const rounds = quick ? 100 : 1000;
   const venue = rights();
-  const caps = timed(() => decide(venue, {}, CAPS), { rounds, batch: 100 });
   const known = asCaller([chain(0)]);
-  const warm = timed(() => decide(venue, known), { rounds, batch: 20 });
-  const contexts = Array.from({ length: rounds * 2 }, (_, number) => asCaller([chain(number + 1)]));
-  const next = contexts.values();
-  const cold = timed(() => decide(venue, next.next().value), { rounds });
-  return { caps, warm, cold };
+  const chains = Array.from({ length: rounds * 2 }, (_, number) => asCaller([chain(number + 1)])).values();
+  /** Microseconds of one of so many calls that are timed as one. */
+  const each = (calls, work) => async () => {
+    const ms = await timed(() => {
+      for (let call = 0; call < calls; call++) work();
+    });
+    return (ms * 1e3) / calls;
+  };
+  const forms = {
+    bare: each(1, bareCheck),
+    caps: each(100, () => decide(venue, {}, CAPS)),
+    known: each(20, () => decide(venue, known)),
+    cold: each(1, () => decide(venue, chains.next().value)),
+  };
+  await inTurns(Math.ceil(rounds / 4), forms);
+  const found = await inTurns(rounds, forms);
+  const bare = median(found.bare);
+  const timeRow = (what, samples, value, most) => {
+    const [middle, late] = [median(samples), percentile(samples, 95)].map((us) => shown(us, "µs"));
+    const beside = `${middle}, p95 ${late}: ${times(median(samples) / bare)} of a bare check`;
+    row({ what, value, unit: "µs", beside, most });
+  };
+  timeRow("bare `crypto.verify`", found.bare, bare);
+  timeRow("caps-only check", found.caps, median(found.caps), 10);
+  timeRow("chain of three, judged before", found.known, median(found.known), 50);
+  timeRow("chain of three, new: p95", found.cold, percentile(found.cold, 95), 1500);
 }
 
-function measureHostile(bare) {
-  return hostileRequests().map(([name, tokens]) => {
-    let reasons = [];
-    let checks = 0;
-    const run = (venue) => {
-      try {
-        decide(venue, asCaller(tokens));
-      } catch (error) {
-        if (error.code !== "CAPABILITY_DENIED" && error.code !== "UNKNOWN_ROOT") throw error;
-        reasons = error.data?.reasons ?? [];
-        checks = venue.counted.checks;
-        return;
-      }
-      throw new Error(`'${name}' was allowed`);
-    };
-    const bytes = tokens.reduce((sum, { length }) => sum + length, 0);
-    const bareChecks = () => {
-      for (let check = 0; check < checks; check++) bare();
-    };
-    const times = processorTime(run, bareChecks, { rounds: rounds / 5, prepare: rights });
-    return { name, bytes, times, checks, reasons };
-  });
+async function measureHostile({ quick, row }, what, tokens) {
+  let checks = 0;
+  let reasons = [];
+  const attack = (venue) => {
+    try {
+      decide(venue, asCaller(tokens));
+    } catch (error) {
+      if (error.code !== "CAPABILITY_DENIED" && error.code !== "UNKNOWN_ROOT") throw error;
+      reasons = error.data?.reasons ?? [];
+      checks = venue.counted.checks;
+      return;
+    }
+    throw new Error(`'${what}' was allowed`);
+  };
+  attack(rights());
+  const forms = {
+    attack() {
+      const venue = rights();
+      return spent(() => attack(venue));
+    },
+    bare: () =>
+      spent(() => {
+        for (let check = 0; check < checks; check++) bareCheck();
+      }),
+  };
+  const rounds = quick ? 20 : 200;
+  await inTurns(rounds / 2, forms);
+  const found = await inTurns(rounds, forms);
+  const bytes = tokens.reduce((sum, { length }) => sum + length, 0);
+  const [bare, late] = [median(found.bare), percentile(found.attack, 95)].map((ms) => shown(ms, "ms"));
+  const beside = `p95 ${late}; ${checks} checks, alone ${bare}; ${shown(bytes, "bytes")}; ${reasons.join(", ")}`;
+  row({ what, value: median(found.attack), beside, most: checks <= MAX_CHECKS ? MAX_HOSTILE_MS : 0 });
 }
 
-const verdict = (met) => (met ? "met" : "**missed**");
-const microseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} µs`;
-
-const machine = describeMachine(".");
-const bareRun = bareCheck();
-const bare = timed(bareRun, { rounds });
-const { caps, warm, cold } = measureUseful();
-const hostile = measureHostile(bareRun);
-const times = ({ median }) => `${(median / bare.median).toFixed(2)}x`;
-const rows = [
-  ["bare `crypto.verify`", microseconds(bare.median), microseconds(bare.p95), "1x", "", ""],
-  [
-    "caps-only check",
-    microseconds(caps.median),
-    microseconds(caps.p95),
-    times(caps),
-    "at most 10 µs",
-    verdict(caps.median <= 10),
-  ],
-  [
-    "chain of three, judged before",
-    microseconds(warm.median),
-    microseconds(warm.p95),
-    times(warm),
-    "at most 50 µs",
-    verdict(warm.median <= 50),
-  ],
-  [
-    "chain of three, new",
-    microseconds(cold.median),
-    microseconds(cold.p95),
-    times(cold),
-    "p95 at most 1.5 ms",
-    verdict(cold.p95 <= 1500),
-  ],
-];
-const hostileRows = hostile.map(({ name, bytes, times: { run, beside }, checks, reasons }) => [
-  name,
-  `${bytes}`,
-  `${checks}`,
-  `${beside.median.toFixed(1)} ms`,
-  `${run.median.toFixed(1)} ms`,
-  `${run.p95.toFixed(1)} ms`,
-  verdict(checks <= 32 && run.median <= 10),
-  reasons.map((reason) => `\`${reason}\``).join(" "),
+await runBench([
+  { name: "useful", run: measureUseful },
+  ...Object.entries(HOSTILE).map(([name, makeTokens]) => ({
+    name: `hostile: ${name}`,
+    run: (context) => measureHostile(context, name, makeTokens()),
+  })),
 ]);
-const lines = [
-  "# Performance of capabilities",
-  "",
-  "All pages of figures: [performance.md](performance.md).",
-  "",
-  "Fast: a chain that was judged before costs microseconds. Not fast: the first look at a chain costs a check of a signature for each link.",
-  "",
-  "What it costs to decide whether a caller may do something, measured by `npm run bench:ucan`, which prints this page. It is",
-  "all that happens between the path and the disk: reading caps and tokens, judging them, and the denial. A chain judged before",
-  "is still held against time, revocation, owner and its links. Hostile requests come to a venue that has seen no token, from a",
-  "caller with an identity; they stay within every limit, may cost 32 signature checks and 10 ms of processor time (all threads,",
-  "the collector's, too), and are denied.",
-  "",
-  `${machine.cores} cores (${machine.cpu}), ${machine.kernel}, Node ${machine.node}; load ${machine.load.toFixed(1)} before.`,
-  "",
-  "| what | median | p95 | beside a bare check | target | |",
-  "|---|---|---|---|---|---|",
-  ...rows.map((row) => `| ${row.join(" | ")} |`),
-  "",
-  "| hostile request | bytes | signature checks | so many bare ones | median | p95 | | reasons of the denial |",
-  "|---|---|---|---|---|---|---|---|",
-  ...hostileRows.map((row) => `| ${row.join(" | ")} |`),
-];
-process.stdout.write(`${lines.join("\n")}\n`);

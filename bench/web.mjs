@@ -1,13 +1,15 @@
-// The bars of the workspace page, in Chromium: first paint, large folders, scrolling, large texts,
-// differences, events, uploads, heap.
-// Usage: npm run bench:web [-- --quick] [paint folders scroll text diff events upload heap]. Medians of 5, or of 1 with --quick.
+#!/usr/bin/env node
+// The bars of the workspace page, in Chromium: first paint, large folders, scrolling, large texts, differences, events, uploads,
+// heap. Medians of 5, or of 1 with --quick.
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 import { createVenue } from "venue-files";
+import { runBench } from "./harness.mjs";
+import { temporaryDirectory } from "./lifetime.mjs";
+import { inTurns, median, percentile, ratios, timed } from "./timing.mjs";
 import { diff, events } from "./web/changes.mjs";
 
 const run = promisify(execFile);
@@ -16,51 +18,23 @@ const ROUNDS = quick ? 1 : 5;
 const UPLOAD_MB = quick ? 256 : 1024;
 const SCROLL_MS = 5000;
 const TOKEN = "token-of-the-benchmark-0123456789";
+const FOLDERS = { ten: 10_000, hundred: 100_000, few: 50 };
 
-const folder = mkdtempSync(join(tmpdir(), "venue-files-bench-web-"));
+const folder = temporaryDirectory();
 const at = (path) => join(folder, "files", path);
-const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)];
-const p95 = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length * 0.95)];
-const rows = [];
-const report = (what, measured, bar, unit = "ms") => {
-  const isMet = measured <= bar;
-  rows.push({
-    what,
-    measured: `${Math.round(measured * 10) / 10} ${unit}`,
-    bar: `≤ ${Math.round(bar * 10) / 10} ${unit}`,
-    met: isMet ? "yes" : "NO",
-  });
-  console.log(`${isMet ? " ok " : "OVER"} ${what}: ${rows.at(-1).measured} (${rows.at(-1).bar})`);
-};
 
-const PARTS = ["paint", "folders", "scroll", "text", "diff", "events", "upload", "heap"];
-const asked = PARTS.filter((name) => process.argv.includes(name));
-const does = (name) => asked.length === 0 || asked.includes(name);
-
-function makeFiles() {
-  for (const [name, many] of [
-    ["ten", does("folders") ? 10_000 : 0],
-    ["hundred", does("folders") || does("scroll") ? 100_000 : 0],
-    ["few", 50],
-  ]) {
-    mkdirSync(at(name), { recursive: true });
-    for (let index = 0; index < many; index += 1)
-      writeFileSync(
-        at(`${name}/file-${String(index).padStart(6, "0")}.txt`),
-        name === "few" ? `${index}\n`.repeat(2000) : "",
-      );
+for (const [name, many] of Object.entries(FOLDERS)) {
+  mkdirSync(at(name), { recursive: true });
+  for (let index = 0; index < many; index++) {
+    const text = name === "few" ? `${index}\n`.repeat(2000) : "";
+    writeFileSync(at(`${name}/file-${String(index).padStart(6, "0")}.txt`), text);
   }
-  mkdirSync(join(folder, "kept"));
-  writeFileSync(
-    at("large.txt"),
-    Array.from({ length: 5_000_000 / 50 }, (_, index) => `${String(index).padStart(8, "0")} ${"x".repeat(40)}\n`).join(
-      "",
-    ),
-  );
-  writeFileSync(join(folder, "upload.bin"), Buffer.alloc(UPLOAD_MB * 1024 * 1024, 7));
 }
+mkdirSync(join(folder, "kept"));
+const line = (_, index) => `${String(index).padStart(8, "0")} ${"x".repeat(40)}\n`;
+writeFileSync(at("large.txt"), Array.from({ length: 100_000 }, line).join(""));
+writeFileSync(join(folder, "upload.bin"), Buffer.alloc(UPLOAD_MB * 1024 * 1024, 7));
 
-makeFiles();
 const venue = await createVenue(
   {
     ...{ hostname: "127.0.0.1", port: 0, stateDir: "state", seed: "44".repeat(32), audit: { file: "audit.jsonl" } },
@@ -120,20 +94,22 @@ const whenShown = (page, condition) =>
     `new Promise((resolve) => { const look = () => (${condition}) ? resolve(performance.now()) : requestAnimationFrame(look); look(); })`,
   );
 const repeat = async (measure) => {
-  const values = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const page = await open();
-    values.push(await measure(page));
-    await page.context().close();
-  }
-  return median(values);
+  const found = await inTurns(ROUNDS, {
+    async page() {
+      const page = await open();
+      const value = await measure(page);
+      await page.context().close();
+      return value;
+    },
+  });
+  return median(found.page);
 };
 const heapMb = async (page) => {
   await page.evaluate("gc()");
   return (await page.evaluate("performance.memory.usedJSHeapSize")) / 1e6;
 };
 
-async function paint() {
+async function paint({ report }) {
   const shown = await repeat(async (page) => {
     await visit(page, "files");
     return whenShown(page, "document.querySelector('.card')");
@@ -156,7 +132,7 @@ async function goTo(page, path, condition) {
   return (await whenShown(page, condition)) - began;
 }
 
-async function folders() {
+async function folders({ report }) {
   /** What a folder takes in the page, and its calls alone, in turns. */
   const beside = (name, condition, inputs, compare) =>
     repeat(async (page) => {
@@ -192,7 +168,7 @@ async function folders() {
   );
 }
 
-async function scroll() {
+async function scroll({ report }) {
   const page = await open();
   await visit(page, "files/files/hundred/");
   await whenShown(page, "document.querySelector('.list-footer')?.textContent === '100,000 entries'");
@@ -210,14 +186,14 @@ async function scroll() {
     };
     requestAnimationFrame(step);
   })`);
-  report("100,000 rows, 5 s of scrolling: p95 frame", p95(frames), 20);
+  report("100,000 rows, 5 s of scrolling: p95 frame", percentile(frames, 95), 20);
   report("the same: frames with a blank row", blank, 0, "frames");
   report("the same: row nodes", most, 100, "nodes");
   report("heap with 100,000 rows", await heapMb(page), 40, "MB");
   await page.context().close();
 }
 
-async function text() {
+async function text({ report }) {
   const first = await repeat(async (page) => {
     await visit(page, "files/files/large.txt");
     return whenShown(page, "document.querySelector('.cm-line')");
@@ -235,25 +211,23 @@ async function text() {
     await page.keyboard.press("k");
     keys.push(await page.evaluate("self.done"));
   }
-  report("the same: a key in its middle, p95", p95(keys), 50);
+  report("the same: a key in its middle, p95", percentile(keys, 95), 50);
   await page.context().close();
 }
 
 /** One after the other in each round, and nothing of one is left when the other begins: both find the disk and the memory alike. */
-async function upload() {
+async function upload({ report }) {
   const file = join(folder, "upload.bin");
-  const timed = (act) => {
-    const began = performance.now();
-    return Promise.resolve(act()).then(() => performance.now() - began);
-  };
   const target = `${venue.url}/api/v1/files/files/curl.bin`;
   const byCurl = () => run("curl", ["-sS", "-T", file, "-H", `Authorization: Bearer ${TOKEN}`, target]);
   const page = await open();
-  const ratios = [];
   const heaps = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const curl = await timed(byCurl);
+  const curl = async () => {
+    const took = await timed(byCurl);
     rmSync(at("curl.bin"));
+    return took;
+  };
+  const byPage = async () => {
     await visit(page, "files/files/few/");
     await whenShown(page, "document.querySelector('input[type=file]') && document.querySelector('.entry')");
     const before = await heapMb(page);
@@ -263,14 +237,15 @@ async function upload() {
     });
     heaps.push((await heapMb(page)) - before);
     rmSync(at("few/upload.bin"));
-    ratios.push(took / curl);
-  }
-  report(`upload of ${UPLOAD_MB} MB, beside curl -T`, median(ratios), 1.3, "x");
+    return took;
+  };
+  const found = await inTurns(ROUNDS, { byPage, curl });
+  report(`upload of ${UPLOAD_MB} MB, beside curl -T`, median(ratios(found.byPage, found.curl)), 1.3, "x");
   report("the same: heap beyond", Math.max(...heaps), 20, "MB");
   await page.context().close();
 }
 
-async function heap() {
+async function heap({ report }) {
   const page = await open();
   await visit(page, "files");
   await whenShown(page, "document.querySelector('.card')");
@@ -283,14 +258,19 @@ async function heap() {
   await page.context().close();
 }
 
-try {
-  const parts = { paint, folders, scroll, text, diff, events, upload, heap };
-  const tools = { call, headers, open, visit, whenShown, goTo, repeat, report, quick };
-  for (const name of PARTS.filter(does)) await parts[name](tools);
-  console.table(rows);
-} finally {
-  await browser.close();
-  await venue.close();
-  rmSync(folder, { recursive: true, force: true });
-}
-process.exitCode = rows.every(({ met }) => met === "yes") ? 0 : 1;
+const parts = { paint, folders, scroll, text, diff, events, upload, heap };
+await runBench(
+  Object.entries(parts).map(([name, measure]) => ({
+    name,
+    async run({ row }) {
+      const report = (what, value, most, unit = "ms") => row({ what, value, unit, most });
+      await measure({ call, headers, open, visit, whenShown, goTo, repeat, report, quick });
+    },
+  })),
+  {
+    async finish() {
+      await browser.close();
+      await venue.close();
+    },
+  },
+);

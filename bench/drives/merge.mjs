@@ -1,4 +1,5 @@
-// Not from the published entry point, which is one file: its classes are not those of the modules.
+// Two copies of one drive that differ in 10 of 100,000 files. Not from the published entry point, which is one file: its classes are
+// not those of the modules.
 import { emitCells, hashOf } from "../../dist/drive/cad3/encoding/cell.js";
 import { parseCell } from "../../dist/drive/cad3/encoding/parse-cell.js";
 import { DEFAULT_CELL_LIMITS } from "../../dist/drive/cad3/limits.js";
@@ -8,9 +9,8 @@ import { applyOp } from "../../dist/drive/dlfs/apply-op.js";
 import { merge } from "../../dist/drive/dlfs/merge.js";
 import { dir, file } from "../../dist/drive/dlfs/node.js";
 import { expectEqual } from "../expect.mjs";
-import { row } from "./report.mjs";
+import { median, timed } from "../timing.mjs";
 
-const FILES = 100_000;
 const CHANGES = 10;
 const ROUNDS = 5;
 
@@ -25,35 +25,42 @@ function storedAs(value, visit) {
   return () => lazyCell(parseCell(bytes), ref, { load, limits: DEFAULT_CELL_LIMITS });
 }
 
-/** Two copies of one drive that differ in 10 of 100,000 files. */
-export function measureMerge() {
-  const entries = Array.from({ length: FILES }, (_, at) => [`file-${at}`, file(Buffer.from(`${at}`), 10)]);
+export async function measureMerge({ quick, row }) {
+  const files = quick ? 10_000 : 100_000;
+  const entries = Array.from({ length: files }, (_, at) => [`file-${at}`, file(Buffer.from(`${at}`), 10)]);
   const common = dir(entries, 20);
   const changed = (isChanged) => {
     let root = common;
-    for (let at = 0; at < CHANGES; at += 1) {
-      const path = `file-${(at * 7919) % FILES}`;
+    for (let at = 0; at < CHANGES; at++) {
+      const path = `file-${(at * 7919) % files}`;
       if (isChanged(at)) root = applyOp(root, { op: "write", path, data: Buffer.from(`change ${at}`), at: 100 + at });
     }
     return root;
   };
   let visited = 0;
+  const visit = () => {
+    visited += 1;
+  };
   const [one, other] = [0, 1].map((side) =>
     storedAs(
       changed((at) => at % 2 === side),
-      () => visited++,
+      visit,
     ),
   );
   const expected = hashOf(changed(() => true));
-  const [times, visits] = [[], []];
-  for (let round = 0; round < ROUNDS; round += 1) {
+  const samples = [];
+  const visits = [];
+  for (let round = 0; round < ROUNDS; round++) {
     visited = 0;
-    const start = performance.now();
-    const merged = merge(one(), other());
-    times.push(performance.now() - start);
+    let merged;
+    const work = () => {
+      merged = merge(one(), other());
+    };
+    samples.push(await timed(work));
     visits.push(visited);
     expectEqual(hashOf(merged), expected, "The merged drive");
   }
-  row(`merge two copies of ${FILES} files that differ in ${CHANGES}`, times, { most: 50 });
-  row("… cells looked into", visits, { most: 300 });
+  const what = `merge two copies of ${files.toLocaleString("en-US")} files that differ in ${CHANGES}`;
+  row({ what, value: median(samples), most: 50 });
+  row({ what: "… cells looked into", value: median(visits), unit: "", most: 300 });
 }

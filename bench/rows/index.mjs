@@ -18,27 +18,22 @@ const SCALES = {
   flush: { rounds: 10, calls: 10, warmup: 10 },
   throughput: { rounds: 15, calls: 400, warmup: 1_600 },
 };
-const QUICK_SCALES = {
-  small: { rounds: 8, calls: 25, warmup: 300 },
-  medium: { rounds: 8, calls: 6, warmup: 20 },
-  large: { rounds: 3, calls: 1, checks: 0, warmup: 1 },
-  list: { rounds: 5, calls: 3, checks: 1, warmup: 3 },
-  tree: { rounds: 4, calls: 1, checks: 0, warmup: 1 },
-  bigTree: { rounds: 1, calls: 1, checks: 0, warmup: 0 },
-  search: { rounds: 5, calls: 2, checks: 1, warmup: 2 },
-  append: { rounds: 8, calls: 4, checks: 1, warmup: 20 },
-  flush: { rounds: 4, calls: 3, warmup: 2 },
-  throughput: { rounds: 5, calls: 160, warmup: 160 },
-};
+
+/** Fewer of each, for orientation. */
+const quickly = ({ rounds, calls, warmup, ...more }) => ({
+  rounds: Math.ceil(rounds / 4),
+  calls: Math.ceil(calls / 2.5),
+  warmup: Math.ceil(warmup / 8),
+  ...more,
+});
 
 /** All rows that are timed call by call. */
 export function timedRows(fixture, { quick }) {
-  const scales = quick ? QUICK_SCALES : SCALES;
   return [
     ...readRows(fixture),
     ...enumerationRows(fixture),
     ...searchRows(fixture, { quick }),
     ...changeRows(fixture),
     ...inFlightRows(fixture),
-  ].map((row) => ({ unit: "µs", ...row, ...scales[row.scale] }));
+  ].map((row) => ({ ...row, ...(quick ? quickly(SCALES[row.scale]) : SCALES[row.scale]) }));
 }

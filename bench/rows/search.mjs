@@ -1,19 +1,10 @@
 import { execFile } from "node:child_process";
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expectEqual, expectThat, textOf } from "../expect.mjs";
+import { expectEqual, expectThat } from "../expect.mjs";
 import { BIG_TREE, KB, MB, makeBytes, makeText, TREE } from "../fixture.mjs";
+import { row } from "./forms.mjs";
 
 const execute = promisify(execFile);
 /** What a program of the system answers, from its start to its end. */
@@ -22,43 +13,52 @@ const output = async (file, args, options) => (await execute(file, args, { maxBu
 const NEEDLE = "releaseTheHandle";
 const SOURCES = { path: "sources", parts: 10, files: 1_000, bytes: 13 * KB, hits: 950 };
 const MANY_SOURCES = { path: "many-sources", parts: 5, files: 20_000, bytes: 5 * KB, hits: 950 };
+const RG_FLAGS = [
+  "--no-config",
+  "--hidden",
+  "--line-number",
+  "--no-heading",
+  "--fixed-strings",
+  "-e",
+  NEEDLE,
+  "--",
+  "./",
+];
 
 /** Rows that look for something, or sum it up, next to the programs of the system that do. */
-export function searchRows(fixture, { quick }) {
-  const grep = { id: "grep-13m", title: "grep 13 MB for a text with 950 hits" };
-  const grepMany = {
+export function searchRows({ at, deep }, { quick }) {
+  const grep = {
+    id: "grep-13m",
+    title: "grep 13 MB for a text with 950 hits",
+    scale: "search",
+    library: { native: 1.2 },
+  };
+  const many = {
     id: "grep-100m",
     title: "grep 100 MB in 20,000 files for a text with 950 hits",
     scale: "manyFiles",
+    library: { native: 2.2 },
   };
   return [
-    globRow(fixture),
-    { ...grepRow(fixture, SOURCES), ...grep },
-    ...(quick ? [] : [{ ...grepRow(fixture, MANY_SOURCES), ...grepMany }]),
-    duRow(fixture),
-    copyRow(fixture, quick ? 64 * MB : 1024 * MB),
+    globRow(at),
+    row({ ...grep, ...grepOf(at, SOURCES) }),
+    ...(quick ? [] : [row({ ...many, ...grepOf(at, MANY_SOURCES) })]),
+    duRow(at),
+    copyRow({ at, deep }, quick ? 64 * MB : 1024 * MB),
   ];
 }
 
-function globRow({ at }) {
-  const input = { root: "bench", path: TREE.path, pattern: "**", type: "any", limit: 5_000 };
-  const check = ({ paths, complete }) => expectEqual([paths.length, complete], [TREE.entries, true], "glob");
-  return {
-    id: "glob-5k",
-    title: "glob of 5,000",
-    scale: "tree",
-    forms: {
-      library: { run: (invoke) => invoke("file:glob", input), check },
-      ours: {
-        run: (tool) => tool("file_glob", input),
-        check: (result) => expectEqual(textOf(result, "file_glob").trimEnd().split("\n").length, TREE.entries, "glob"),
-      },
-      sync: {
-        run: () => readdirSync(at(TREE.path), { recursive: true }),
-        check: (names) => expectEqual(names.length, TREE.entries, "readdir"),
-      },
+function globRow(at) {
+  return row({
+    ...{ id: "glob-5k", title: "glob of 5,000", scale: "tree", library: { "fs-sync": 1 } },
+    ours: (call) => call("glob", { path: TREE.path, pattern: "**", type: "any", limit: 5_000 }),
+    sync: () => readdirSync(at(TREE.path), { recursive: true }),
+    is: {
+      library: ({ paths, complete }) => expectEqual([paths.length, complete], [TREE.entries, true], "glob"),
+      ours: (text) => expectEqual(text.trimEnd().split("\n").length, TREE.entries, "glob"),
+      sync: (names) => expectEqual(names.length, TREE.entries, "readdir"),
     },
-  };
+  });
 }
 
 /** Files of one size: 100 in each package, spread over its parts. 190 of the first ones have five lines with a hit each. */
@@ -75,95 +75,65 @@ function makeSources(directory, { parts, files, bytes, hits }) {
 }
 
 /** server-filesystem does not look into files. */
-function grepRow({ at }, sources) {
+function grepOf(at, sources) {
   const { path, files, hits } = sources;
-  const input = { root: "bench", path, pattern: NEEDLE, literal: true, limit: 2_000, timeoutMs: 60_000 };
-  const before = () => makeSources(at(path), sources);
-  const flags = [
-    "--no-config",
-    "--hidden",
-    "--line-number",
-    "--no-heading",
-    "--fixed-strings",
-    "-e",
-    NEEDLE,
-    "--",
-    "./",
-  ];
   return {
-    scale: "search",
-    forms: {
-      library: {
-        before,
-        run: (invoke) => invoke("file:grep", input),
-        check: ({ totalMatches, filesScanned }) => expectEqual([totalMatches, filesScanned], [hits, files], "grep"),
-      },
-      ours: {
-        before,
-        run: (tool) => tool("file_grep", input),
-        check: (result) => expectThat(textOf(result, "file_grep").includes(`${NEEDLE}(handle, 4)`), "No hit"),
-      },
-      native: {
-        before,
-        run: async () => {
-          const { rgPath } = await import("@vscode/ripgrep");
-          return output(rgPath, flags, { cwd: at(path) });
-        },
-        check: (found) => expectEqual(found.trimEnd().split("\n").length, hits, "rg"),
-      },
+    before: () => makeSources(at(path), sources),
+    ours: (call) => call("grep", { path, pattern: NEEDLE, literal: true, limit: 2_000, timeoutMs: 60_000 }),
+    async native() {
+      const { rgPath } = await import("@vscode/ripgrep");
+      return output(rgPath, RG_FLAGS, { cwd: at(path) });
+    },
+    is: {
+      library: ({ totalMatches, filesScanned }) => expectEqual([totalMatches, filesScanned], [hits, files], "grep"),
+      ours: (text) => expectThat(text.includes(`${NEEDLE}(handle, 4)`), "No hit"),
+      native: (lines) => expectEqual(lines.trimEnd().split("\n").length, hits, "rg"),
     },
   };
 }
 
-function duRow({ at }) {
-  const input = { root: "bench", path: BIG_TREE.path, depth: 0 };
-  return {
-    id: "du-100k",
-    title: "du of 100,000",
-    scale: "bigTree",
-    forms: {
-      library: {
-        run: (invoke) => invoke("file:du", input),
-        check: ({ files, directories, complete }) =>
-          expectEqual([files + directories, complete], [BIG_TREE.entries, true], "du"),
-      },
-      native: {
-        run: () => output("du", ["-s", "--apparent-size", "--block-size=1", at(BIG_TREE.path)]),
-        check: (found) => expectThat(/^\d+\t/.test(found), "No sum"),
-      },
+function duRow(at) {
+  const { path, entries } = BIG_TREE;
+  return row({
+    ...{
+      id: "du-100k",
+      title: "du of 100,000",
+      scale: "bigTree",
+      library: { native: 1.8 },
+      only: ["library", "native"],
     },
-  };
+    ours: (call) => call("du", { path, depth: 0 }),
+    native: () => output("du", ["-s", "--apparent-size", "--block-size=1", at(path)]),
+    is: {
+      library: ({ files, directories, complete }) =>
+        expectEqual([files + directories, complete], [entries, true], "du"),
+      native: (sum) => expectThat(/^\d+\t/.test(sum), "No sum"),
+    },
+  });
 }
 
 function copyRow({ at, deep }, bytes) {
   const from = deep("copied.bin");
   const to = (who) => deep(`copy-${who}.bin`);
-  const before = (_, who) => {
-    if (!existsSync(at(from))) writeLarge(at(from), bytes);
-    rmSync(at(to(who)), { force: true });
-  };
-  const check = (_, _index, who) => expectEqual(statSync(at(to(who))).size, bytes, "The copy");
-  const after = (who) => rmSync(at(to(who)), { force: true });
-  return {
-    id: "copy-1g",
-    title: `copy ${bytes / MB} MiB`,
-    scale: "bigTree",
-    forms: {
-      library: {
-        ...{ before, check, after },
-        run: (invoke, _, who) => invoke("file:copy", { root: "bench", path: from, to: to(who) }),
-      },
-      native: { ...{ before, check, after }, run: (_, _index, who) => output("cp", [at(from), at(to(who))]) },
+  const empty = (who) => rmSync(at(to(who)), { force: true });
+  return row({
+    ...{
+      id: "copy-1g",
+      title: `copy ${bytes / MB} MiB`,
+      scale: "bigTree",
+      library: { native: 1.1 },
+      only: ["library", "native"],
     },
-  };
-}
-
-function writeLarge(path, bytes) {
-  const piece = makeBytes(8 * MB, 601);
-  const fd = openSync(path, "w");
-  try {
-    for (let done = 0; done < bytes; done += piece.length) writeSync(fd, piece);
-  } finally {
-    closeSync(fd);
-  }
+    before(_, who) {
+      if (!existsSync(at(from))) {
+        const piece = makeBytes(8 * MB, 601);
+        for (let done = 0; done < bytes; done += piece.length) writeFileSync(at(from), piece, { flag: "a" });
+      }
+      empty(who);
+    },
+    after: empty,
+    ours: (call, _, who) => call("copy", { path: from, to: to(who) }),
+    native: (_, who) => output("cp", [at(from), at(to(who))]),
+    done: (_, who) => expectEqual(statSync(at(to(who))).size, bytes, "The copy"),
+  });
 }

@@ -1,112 +1,91 @@
+// Many callers of large answers at once, and the memory after them.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import autocannon from "autocannon";
-import { startBareFiles, startOtherVenue, startVenue } from "./process.mjs";
+import { shown, times } from "../harness.mjs";
+import { CONNECTIONS, fire, invocation, JSON_TYPE } from "../http.mjs";
+import { temporaryDirectory } from "../lifetime.mjs";
+import { startBareFiles, startOther, startVenue } from "../processes.mjs";
+import { growthWhile, inTurns, median, ratios } from "../timing.mjs";
 
-const CONNECTIONS = 16;
-const HEADERS = { "content-type": "application/json" };
-const SAMPLE_MS = 100;
 /** V8 collects a heap in which nothing more is allocated after some 100 s. */
 const SETTLE_MS = 120_000;
+const ROUNDS = 10;
+const MB = 1e6;
+/** Command line of another venue to compare with, with `{config}` for its configuration. */
+const REFERENCE = process.env["VENUE_FILES_BENCH_REFERENCE"];
+// Without `wait` an answer may come before the operation has ended, and in the reference it always does.
+const INVOKE = "/api/v1/invoke?wait=true";
 
 const CALLS = {
-  list: { operation: "v/ops/file/list", input: { root: "docs", path: "list", limit: 1000 } },
-  tree: { operation: "v/ops/file/tree", input: { root: "docs", path: "tree", maxDepth: 10, maxEntries: 5000 } },
+  "`file:list` of 1,000": invocation("list", { root: "docs", path: "list", limit: 1000 }),
+  "`file:tree` of 5,000": invocation("tree", { root: "docs", path: "tree", maxDepth: 10, maxEntries: 5000 }),
 };
+
+export const crowdPart = { name: "crowd", run: measureCrowd };
 
 /** A directory of 1,000 files, and a tree of 5,000 entries. */
 function fill(docs) {
-  mkdirSync(join(docs, "list"), { recursive: true });
-  for (let index = 0; index < 1000; index++) writeFileSync(join(docs, "list", `file-${index}.txt`), "x");
-  for (let folder = 0; folder < 50; folder++) {
-    mkdirSync(join(docs, "tree", `folder-${folder}`), { recursive: true });
-    for (let index = 0; index < 99; index++)
-      writeFileSync(join(docs, "tree", `folder-${folder}`, `file-${index}.txt`), "x");
-  }
+  const put = (folder, count) => {
+    mkdirSync(join(docs, folder), { recursive: true });
+    for (let index = 0; index < count; index++) writeFileSync(join(docs, folder, `file-${index}.txt`), "x");
+  };
+  put("list", 1000);
+  for (let folder = 0; folder < 50; folder++) put(`tree/folder-${folder}`, 99);
 }
 
-/** Command line of another venue to compare with, with `{config}` for its configuration. */
-const REFERENCE = process.env["VENUE_FILES_BENCH_REFERENCE"];
+/** Starts a venue that reads a file of `{ venues: [{ port, file: { roots } }] }`, as the reference does. */
+function startReference(folder, docs) {
+  const config = join(folder, "other.json");
+  const commandOf = (port) => {
+    const venue = { name: "other", hostname: "localhost", port, store: "memory", file: { roots: { docs } } };
+    writeFileSync(config, JSON.stringify({ venues: [venue] }));
+    const [command, ...args] = REFERENCE.split(" ").map((word) => word.replace("{config}", config));
+    return { command, args, cwd: folder };
+  };
+  const body = Object.values(CALLS)[0];
+  const probe = async (url) => (await fetch(`${url}${INVOKE}`, { method: "POST", headers: JSON_TYPE, body })).ok;
+  return startOther("The reference venue", commandOf, probe);
+}
 
-/** Rounds of each call, by turns with the other servers, so that whatever else the machine does hits all. */
-const ROUNDS = 10;
-
-/**
- * Many callers of large answers at once: `calls` in all, half of them lists and half trees, beside the bare framework over
- * node:fs/promises, and another venue where there is one.
- *
- * @param options.alone leaves the other servers out, for the memory only
- * @returns of each, requests per second, the median of their ratios to the bare server's and to those of the other venue, and the time of the event loop for one,
- * in ms; the resident size of the venue at its peak, when it has had nothing to do for two minutes, and after a collection that is asked for then, in bytes
- */
-export async function measureCrowd(folder, { calls, alone = false }) {
+/** Half of the calls are lists and half trees, by turns with the bare framework over node:fs/promises, and with the reference where there is one. */
+async function measureCrowd({ quick, row }) {
+  const calls = quick ? 400 : 10_000;
+  const amount = Math.max(CONNECTIONS, Math.round(calls / 2 / ROUNDS));
+  const folder = temporaryDirectory();
   const docs = join(folder, "docs");
   fill(docs);
   const venue = await startVenue(folder, { file: { roots: { docs } } }, { probe: true });
-  const bare = alone ? undefined : await startBareFiles(folder, docs);
-  const other = { command: REFERENCE, docs, call: CALLS.list };
-  const reference = alone || REFERENCE === undefined ? undefined : await startOtherVenue(folder, other);
-  let peak = 0;
-  const timer = setInterval(() => {
-    peak = Math.max(peak, venue.rssBytes());
-  }, SAMPLE_MS);
-  const perSecond = {};
-  const ratio = {};
-  const toReference = {};
-  const loopMs = {};
-  for (const [name, call] of Object.entries(CALLS)) {
-    const amount = Math.max(CONNECTIONS, Math.round(calls / 2 / ROUNDS));
-    const rounds = { venue: [], bare: [], reference: [] };
-    if (reference !== undefined) await fire(reference.url, call, amount);
-    const before = venue.loopCpuMs();
-    for (let round = 0; round < ROUNDS; round++) {
-      rounds.venue.push(await fire(venue.url, call, amount));
-      if (bare !== undefined) rounds.bare.push(await fire(bare.url, call, amount));
-      if (reference !== undefined) rounds.reference.push(await fire(reference.url, call, amount));
-    }
-    perSecond[name] = middleOf(rounds.venue);
-    const ratioTo = (other) => middleOf(rounds.venue.map((own, round) => own / other[round]));
-    if (bare !== undefined) ratio[name] = ratioTo(rounds.bare);
-    if (reference !== undefined) toReference[name] = ratioTo(rounds.reference);
-    loopMs[name] = (venue.loopCpuMs() - before) / (amount * ROUNDS);
-  }
-  clearInterval(timer);
-  await sleep(SETTLE_MS);
-  const settled = venue.rssBytes();
+  const servers = { venue, bare: await startBareFiles(docs) };
+  if (REFERENCE !== undefined) servers.reference = await startReference(folder, docs);
+  const { peak } = await growthWhile(
+    venue.rssBytes,
+    async () => {
+      for (const [what, body] of Object.entries(CALLS)) {
+        const forms = Object.entries(servers).map(([name, { url }]) => [
+          name,
+          async () => (await fire(`${url}${INVOKE}`, { body, amount })).perSecond,
+        ]);
+        const before = venue.loopCpuMs();
+        const found = await inTurns(ROUNDS, Object.fromEntries(forms));
+        const loop = shown((venue.loopCpuMs() - before) / (amount * ROUNDS), "ms");
+        const to = (other) => median(ratios(found.venue, found[other]));
+        const bare = `bare framework over \`node:fs/promises\`: ${times(to("bare"))}; `;
+        const value = REFERENCE === undefined ? to("bare") : to("reference");
+        row({
+          what: `${what} under ${CONNECTIONS} connections, of ${REFERENCE === undefined ? "the framework" : "the reference"}`,
+          ...{ value, unit: "x", least: 1 },
+          beside: `${bare}${shown(median(found.venue))} a second; ${loop} of the event loop each`,
+        });
+      }
+    },
+    100,
+  );
+  if (!quick) await sleep(SETTLE_MS);
+  const settled = venue.rssBytes() / MB;
   await venue.collected();
   const { rss: after } = await venue.collected();
-  await venue.stop();
-  await bare?.stop();
-  await reference?.stop();
-  return { connections: CONNECTIONS, calls, perSecond, ratio, toReference, loopMs, peak, settled, after };
+  const beside = `${shown(peak / MB, "MB")} at most, ${shown(after / MB, "MB")} after a collection`;
+  row({ what: `${calls} such calls: memory two minutes after them`, value: settled, unit: "MB", beside, most: 300 });
+  for (const { stop } of Object.values(servers)) await stop();
 }
-
-/** @returns requests per second until the last answer: the client itself ends at full seconds */
-async function fire(url, call, amount) {
-  const started = performance.now();
-  let last = started;
-  const options = {
-    // Without it an answer may come before the operation has ended, and in the reference it always does.
-    url: `${url}/api/v1/invoke?wait=true`,
-    method: "POST",
-    headers: HEADERS,
-    body: JSON.stringify(call),
-    connections: CONNECTIONS,
-    amount,
-    // A busy machine is slow, not wrong.
-    timeout: 60,
-  };
-  const result = await new Promise((resolve, reject) => {
-    const load = autocannon(options, (error, found) => (error ? reject(error) : resolve(found)));
-    load.on("response", () => {
-      last = performance.now();
-    });
-  });
-  if (result.non2xx > 0 || result.errors > 0)
-    throw new Error(`${result.non2xx} wrong answers, ${result.errors} errors`);
-  return (result.requests.total * 1000) / (last - started);
-}
-
-const middleOf = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];

@@ -1,128 +1,149 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+// Memory that large answers and streams take.
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { adopt, disown } from "../lifetime.mjs";
-import { startVenue } from "./process.mjs";
+import { connectRaw } from "../clients.mjs";
+import { expectEqual, expectThat } from "../expect.mjs";
+import { shown } from "../harness.mjs";
+import { JSON_TYPE, send, sendJson } from "../http.mjs";
+import { temporaryDirectory } from "../lifetime.mjs";
+import { memoryOf } from "../machine.mjs";
+import { CLI, startVenue } from "../processes.mjs";
+import { growthWhile, timed } from "../timing.mjs";
 
-const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+const MB = 1e6;
+const CHUNK = Buffer.alloc(1 << 20, "venue-files ");
+const READ_BYTES = 8_388_608;
+const STDIO_READS = 80;
 /** For how long a client that reads nothing is watched. */
 const STALLED_MS = 5000;
 
-/** The greatest resident memory of a process so far, and that now, in bytes; Linux only. */
-function memoryOf(pid) {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const of = (key) => Number(new RegExp(`${key}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
-  return { peak: of("VmHWM"), now: of("VmRSS") };
+export const memoryParts = [
+  { name: "memory of streams", run: measureStreaming },
+  {
+    name: "memory of 64 reads of 8 MiB",
+    run: (context) => measureReads(context, { reads: 64, bytes: READ_BYTES, senders: 8, most: 537 }),
+  },
+  {
+    name: "memory of 16 reads of 50 MB",
+    run: (context) => measureReads(context, { reads: 16, bytes: 50_000_000, senders: 16, most: 500 }),
+  },
+  { name: "memory of reads over stdio", run: measureStdioReads },
+];
+
+const invoke = (venue, operation, input) =>
+  // Private: who reads a large file in pieces wants no record of each; records are kept up to jobs.maxBytes, 64 MiB.
+  sendJson(venue, "POST", "/api/v1/invoke", { operation: `file:${operation}`, input, wait: true, private: true });
+
+/** An asset goes up, into a root, and comes back by ranges. */
+async function measureStreaming({ quick, row }) {
+  const chunks = quick ? 128 : 1024;
+  const bytes = chunks * CHUNK.length;
+  const venue = await startVenue(temporaryDirectory(), {
+    maxContentSize: bytes,
+    assets: { maxTotalBytes: bytes + CHUNK.length },
+    storage: { content: "file", path: join(temporaryDirectory(), "assets") },
+    file: { roots: { tmp: { temp: true, quota: {} } }, limits: { timeoutMs: 300_000 } },
+  });
+  const hash = createHash("sha256");
+  for (let index = 0; index < chunks; index++) hash.update(CHUNK);
+  // Everything is loaded and warm before the first sample.
+  await invoke(venue, "write", { root: "tmp", path: "warm.txt", content: "x".repeat(100_000) });
+  await invoke(venue, "read", { root: "tmp", path: "warm.txt" });
+  const content = { sha256: hash.digest("hex") };
+  const id = await sendJson(venue, "POST", "/api/v1/assets", { name: "big", content });
+  const { result: seconds, growth } = await growthWhile(venue.rssBytes, async () => {
+    const upload = await timed(() => uploadTo(venue, `/api/v1/assets/${id}/content`, chunks));
+    const write = await timed(async () => {
+      const { output } = await invoke(venue, "write", { root: "tmp", path: "big.bin", asset: id });
+      expectEqual(output?.written, bytes, "written");
+    });
+    const read = await timed(async () => {
+      for (let offset = 0; offset < bytes; offset += CHUNK.length) {
+        const range = { mode: "bytes", offset, length: CHUNK.length };
+        const { output } = await invoke(venue, "read", { root: "tmp", path: "big.bin", ...range });
+        expectEqual(output?.length, CHUNK.length, "read");
+      }
+    });
+    return Object.entries({ upload, write, read }).map(([name, ms]) => `${name} ${shown(ms / 1000, "s")}`);
+  });
+  await venue.stop();
+  const what = `${chunks} MiB up, into a root, back by ranges: growth of memory`;
+  row({ what, value: growth / MB, unit: "MB", beside: seconds.join(", "), most: 100 });
+}
+
+function uploadTo({ url, token }, path, chunks) {
+  const headers = { authorization: `Bearer ${token}`, "content-length": chunks * CHUNK.length };
+  const body = (sending) => {
+    let left = chunks;
+    const pump = () => {
+      while (left-- > 0) if (!sending.write(CHUNK)) return sending.once("drain", pump);
+      return sending.end();
+    };
+    pump();
+  };
+  return send(`${url}${path}`, { method: "PUT", headers, body, allowed: [200] });
 }
 
 /** Large files to be read, each of its own text. */
 function makeFiles(folder, { files, bytes }) {
   const docs = join(folder, "docs");
   mkdirSync(docs);
-  for (let index = 0; index < files; index += 1) {
-    writeFileSync(
-      join(docs, `${index}.txt`),
-      `${`${index} line of text\n`.repeat(100)}`.repeat(bytes / 1500).slice(0, bytes),
-    );
+  for (let index = 0; index < files; index++) {
+    const line = `${index} line of text\n`;
+    writeFileSync(join(docs, `${index}.txt`), line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes));
   }
   return docs;
 }
 
-/** Growth of the peak while so many reads are made at once over HTTP. `senders` of them have an address of their own. */
-export async function measureHttpReads(folder, { reads, bytes, senders }) {
+/** Many reads at once over HTTP; `senders` of them have an address of their own. */
+async function measureReads({ row }, { reads, bytes, senders, most }) {
+  const folder = temporaryDirectory();
   const docs = makeFiles(folder, { files: reads, bytes });
-  const limits = { maxReadBytes: Math.max(bytes, 8_388_608), timeoutMs: 300_000 };
+  const limits = { maxReadBytes: Math.max(bytes, READ_BYTES), timeoutMs: 300_000 };
   const venue = await startVenue(folder, { file: { roots: { docs }, limits }, jobs: { inlineWaitMs: 4000 } });
-  await read(venue, { path: "0.txt", length: 1000, localAddress: "127.0.0.1" });
+  const url = `http://127.0.0.1:${new URL(venue.url).port}/api/v1/invoke`;
+  const read = async (index, fields) => {
+    const input = { root: "docs", path: `${index}.txt`, mode: "text", ...fields };
+    const body = JSON.stringify({ operation: "file:read", input, wait: true, private: true });
+    const localAddress = `127.0.0.${2 + (index % senders)}`;
+    return send(url, { body, headers: JSON_TYPE, localAddress, agent: false, allowed: [201] });
+  };
+  await read(0, { offset: 0, length: 1000 });
   const before = memoryOf(venue.pid).now;
-  const all = Array.from({ length: reads }, (_, index) =>
-    read(venue, { path: `${index}.txt`, localAddress: `127.0.0.${2 + (index % senders)}`, expected: bytes }),
-  );
-  await Promise.all(all);
-  const { peak } = memoryOf(venue.pid);
+  const answers = await Promise.all(Array.from({ length: reads }, (_, index) => read(index)));
+  for (const answer of answers) expectThat(answer.bytes > bytes, `Wrong answer of ${answer.bytes} bytes`);
+  const growth = memoryOf(venue.pid).peak - before;
   await venue.stop();
-  return { reads, bytes, senders, before, peak, growth: peak - before };
+  const size = bytes === READ_BYTES ? "8 MiB" : shown(bytes / MB, "MB");
+  const what = `${reads} reads of ${size} at once, ${senders} senders: growth of memory`;
+  row({ what, value: growth / MB, unit: "MB", beside: `${shown(before / MB, "MB")} before`, most });
 }
 
-function read({ url }, { path, length, localAddress, expected }) {
-  const input = { root: "docs", path, mode: "text", ...(length === undefined ? {} : { offset: 0, length }) };
-  const body = JSON.stringify({ operation: "file:read", input, wait: true, private: true });
-  return new Promise((resolve, reject) => {
-    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-    const asked = request(new URL("/api/v1/invoke", url.replace("localhost", "127.0.0.1")), {
-      ...{ method: "POST", headers, localAddress, agent: false },
-    });
-    asked.once("error", reject).once("response", (response) => {
-      let got = 0;
-      let tail = "";
-      response.on("data", (chunk) => {
-        got += chunk.length;
-        tail = (tail + chunk.toString("latin1")).slice(-200);
-      });
-      response.once("end", () => {
-        const isWhole = response.statusCode === 201 && (expected === undefined || got > expected);
-        if (isWhole) resolve();
-        else reject(new Error(`Wrong answer: ${response.statusCode}, ${got} bytes, ${tail}`));
-      });
-    });
-    asked.end(body);
-  });
-}
-
-/** Growth of the peak of `venue-files mcp` while a client asks for much and reads nothing, and then all of it. */
-export async function measureStdioReads(folder, { reads, bytes }) {
-  const docs = makeFiles(folder, { files: 8, bytes });
+/** `venue-files mcp` while a client asks for much and reads nothing, and then all of it. */
+async function measureStdioReads({ row }) {
+  const folder = temporaryDirectory();
+  const docs = makeFiles(folder, { files: 8, bytes: READ_BYTES });
   const config = join(folder, "venue.json5");
-  const limits = { maxReadBytes: Math.max(bytes, 8_388_608) };
-  writeFileSync(
-    config,
-    JSON.stringify({
-      stateDir: join(folder, "state"),
-      mcp: { maxReadBytes: limits.maxReadBytes },
-      file: { roots: { docs }, limits },
-    }),
-  );
-  const child = spawn(process.execPath, [CLI, "mcp", "--config", config], { stdio: ["pipe", "pipe", "inherit"] });
-  adopt(child.pid);
-  const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  const call = (id, args) =>
-    send({ id, method: "tools/call", params: { name: "file_read", arguments: { root: "docs", ...args } } });
-  const answers = linesOf(child.stdout);
-  const clientInfo = { name: "bench", version: "1" };
-  send({ id: "i", method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo } });
-  await answers.next();
-  send({ method: "notifications/initialized" });
-  call("w", { path: "0.txt", offset: 0, length: 1000 });
-  await answers.next();
-  const before = memoryOf(child.pid).now;
-  for (let id = 0; id < reads; id += 1) call(id, { path: `${id % 8}.txt`, mode: "text", maxBytes: bytes });
+  const limits = { maxReadBytes: READ_BYTES };
+  const file = { roots: { docs }, limits };
+  writeFileSync(config, JSON.stringify({ stateDir: join(folder, "state"), mcp: limits, file }));
+  const server = await connectRaw([CLI, "mcp", "--config", config]);
+  const read = (index, fields) => server.tool("file_read", { root: "docs", path: `${index % 8}.txt`, ...fields });
+  await read(0, { offset: 0, length: 1000 });
+  const before = memoryOf(server.pid).now;
+  server.child.stdout.pause();
+  const fields = { mode: "text", maxBytes: READ_BYTES };
+  const lengthOf = ({ content }) => content[0].text.length;
+  const answers = Array.from({ length: STDIO_READS }, (_, index) => read(index, fields).then(lengthOf));
   await sleep(STALLED_MS);
-  const stalled = memoryOf(child.pid).peak - before;
-  for (let id = 0; id < reads; id += 1) {
-    const { value } = await answers.next();
-    if (value < bytes) throw new Error(`Wrong answer of ${value} bytes`);
-  }
-  const { peak } = memoryOf(child.pid);
-  child.stdin.end();
-  await once(child, "exit");
-  disown(child.pid);
-  return { reads, bytes, before, stalled, growth: peak - before };
-}
-
-/** Lengths of the lines of a stream, read only when they are asked for. */
-async function* linesOf(stream) {
-  let length = 0;
-  for await (const chunk of stream) {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      yield length + end - start;
-      length = 0;
-      start = end + 1;
-    }
-    length += chunk.length - start;
-  }
+  const stalled = memoryOf(server.pid).peak - before;
+  server.child.stdout.resume();
+  for (const length of await Promise.all(answers)) expectEqual(length, READ_BYTES, "read");
+  const growth = memoryOf(server.pid).peak - before;
+  await server.close();
+  const beside = `${shown(growth / MB, "MB")} once all were taken`;
+  const what = `${STDIO_READS} reads of 8 MiB over MCP on stdio, nothing taken for 5 s: growth of memory`;
+  row({ what, value: stalled / MB, unit: "MB", beside, most: 100 });
 }
