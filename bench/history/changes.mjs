@@ -42,7 +42,7 @@ export function changeParts(home) {
       }),
       ...["on", "off"].map((journal) =>
         part(`patch of ${PATCHED} files / ${PATCHED} writes, journal ${journal}, ${durability}`, {
-          forms: patching((op, input) => home.call(op, { root: `${journal}-${durability}`, ...input }), "files"),
+          forms: patching((op, input) => home.call(op, { root: `${journal}-${durability}`, ...input })),
           ...{ most: 1.5, rounds: 25, calls: 4, warmup: 20 },
         }),
       ),
@@ -79,23 +79,25 @@ function undoing(home, root) {
 }
 
 const LINES = Array.from({ length: 40 }, (_, index) => `line ${index}`);
-const names = (folder) => Array.from({ length: PATCHED }, (_, index) => `${folder}/patched-${index}.txt`);
-const contentOf = (turn) => `${[`turn ${turn}`, ...LINES].join("\n")}\n`;
+const names = (folder) => Array.from({ length: PATCHED }, (_, index) => `${folder}/file-${index}.txt`);
 
-/** A patch of 20 files, and what it stands for: as many writes. @param call takes an operation and its input, without a root */
-export function patching(call, folder) {
-  const write = async (turn) => {
-    for (const path of names(folder)) await call("write", { path, content: contentOf(turn), parents: true });
+/** A patch of 20 files, and what it stands for: as many writes. Each finds what the one before has left. @param call takes an operation and its input, without a root */
+export function patching(call) {
+  const write = async (folder, turn) => {
+    const content = `${[`turn ${turn}`, ...LINES].join("\n")}\n`;
+    for (const path of names(folder)) await call("write", { path, content, parents: true });
   };
+  let turn = 0;
   return [
     {
-      prepare: () => write(0),
-      run(index) {
-        const parts = names(folder).map((path) => `*** Update File: ${path}\n@@\n-turn 0\n+turn ${index}\n line 0\n`);
+      prepare: () => (turn === 0 ? write("patched", 0) : undefined),
+      run() {
+        const hunk = `@@\n-turn ${turn}\n+turn ${++turn}\n line 0\n`;
+        const parts = names("patched").map((path) => `*** Update File: ${path}\n${hunk}`);
         return call("patch", { patch: `*** Begin Patch\n${parts.join("")}*** End Patch\n` });
       },
     },
-    { prepare: () => write(0), run: write },
+    { run: (index) => write("written", index) },
   ];
 }
 

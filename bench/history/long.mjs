@@ -90,7 +90,7 @@ function measureLog(context, folder) {
 
 function measurePatch(context, folder) {
   return withDrive(folder("patch"), true, (call) => {
-    const [patch] = patching(call, "files");
+    const [patch] = patching(call);
     const write = { run: (index) => call("write", { path: "one", content: `${index}\n${TEXT}` }) };
     const how = { what: "drive: patch of 20 files to one write", most: 3, rounds: 20, calls: 10 };
     return compare(context, { ...how, forms: [patch, write] });
