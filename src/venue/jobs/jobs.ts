@@ -1,4 +1,4 @@
-// The job store of a venue: starts, tracks, cancels and forgets jobs; records are in memory only and bounded.
+// The jobs of a venue: starts, tracks, cancels and forgets them.
 
 import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";
@@ -17,18 +17,10 @@ import type {
   Submission,
 } from "../../core/ports/job.js";
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
-import {
-  type CallersJob,
-  createJobIds,
-  failureOf,
-  JobCallers,
-  type Outcome,
-  outcomeOf,
-  recordBytes,
-  startRecord,
-} from "./record.js";
-import { JobRetention, type RetentionLimits } from "./retention.js";
-import { type HearJob, type JobRun, KeptJob, RunningJobs } from "./running.js";
+import { type HearJob, Job, type JobSettling, Run } from "./job.js";
+import { createJobIds, failureOf, type Outcome, outcomeOf, startRecord } from "./record.js";
+import { JobRecords, type RetentionLimits } from "./records.js";
+import { RunningJobs } from "./running.js";
 
 export interface JobLimits extends RetentionLimits {
   /** Time a cancellation waits for the job to end, in milliseconds. */
@@ -64,46 +56,38 @@ const STOP_MS = 1000;
 /** Whose jobs a caller sees. */
 const ownerOf = ({ did, narrowedTo = did }: Caller): string => narrowedTo;
 
-const NOWHERE: readonly CallersJob[] = [];
-
-/** The job store of a venue, in memory only: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */
+/** The jobs of a venue: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */
 export class Jobs implements CallerJobs {
   readonly #options: JobsOptions;
   readonly #nextId = createJobIds();
-  readonly #jobs = new Map<string, KeptJob>();
-  readonly #callers = new JobCallers();
-  readonly #retention: JobRetention;
+  readonly #records: JobRecords;
   readonly #running: RunningJobs;
-  readonly #onSettled = (job: KeptJob, isDelivered: boolean) => (isDelivered ? this.#delivered(job) : this.#keep(job));
+  readonly #settling: Pick<JobSettling, "hear" | "onSettled">;
   #watchers = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: JobsOptions) {
     this.#options = options;
     this.#running = new RunningJobs(options.limits.max);
-    const jobs = this.#jobs;
-    this.#retention = new JobRetention(options.clock, options.limits, {
-      get size() {
-        return jobs.size;
-      },
-      has: (id) => jobs.has(id),
-      drop: (id) => this.#takeOut(id),
-    });
+    this.#records = new JobRecords(options.clock, options.limits);
+    const onSettled = (job: Job, isDelivered: boolean): void =>
+      isDelivered ? this.#delivered(job) : this.#records.keep(job);
+    this.#settling = { hear: options.onChange, onSettled };
   }
 
   /** Number of records, running jobs included. */
   get size(): number {
-    return this.#jobs.size;
+    return this.#records.size;
   }
 
   /** Estimated bytes of all finished records. */
   get bytes(): number {
-    return this.#retention.bytes;
+    return this.#records.bytes;
   }
 
   /** Number of callers with listed jobs. */
   get users(): number {
-    return this.#callers.size;
+    return this.#records.owners;
   }
 
   /** Number of running jobs, including those without a record. */
@@ -114,56 +98,49 @@ export class Jobs implements CallerJobs {
   /** Starts a job without a record, for callers who could never ask for it. @throws as `submit` does */
   run(submission: Submission): StartedJob {
     const operation = this.#operation(submission);
-    const run = this.#start(submission);
+    const run = this.#running.start(new Run(this.#nextId(this.#options.clock.nowMs()), submission));
     return { id: run.id, result: this.#perform(run, operation, submission) };
   }
 
   /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded; no job exists then */
   submit(submission: Submission): RecordedJob {
     const operation = this.#operation(submission);
-    const run = this.#start(submission);
-    const { id } = run;
-    const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
-    const { access, narrowedTo } = submission.context;
-    const others = [access?.maker, narrowedTo];
-    const facts = { id, isPrivate: submission.private === true, others, hear: this.#options.onChange };
-    const job = new KeptJob(record, facts, this.#onSettled);
-    job.hidesOutput = operation.metadata.hiddenOutput !== undefined;
-    run.job = job;
-    this.#jobs.set(id, job);
-    if (!job.isPrivate) job.listed = job.owners.map((one) => this.#callers.add(one, id));
-    job.start(this.#perform(run, operation, submission));
+    const nowMs = this.#options.clock.nowMs();
+    const id = this.#nextId(nowMs);
+    const record = startRecord({ id, operation, submission, nowMs });
+    const { hidden, hiddenOutput } = operation.metadata;
+    const settling = { ...this.#settling, hidesInput: hidden.length > 0, hidesOutput: hiddenOutput !== undefined };
+    const job = this.#running.start(new Job(id, submission, record, settling));
+    this.#records.add(job);
+    job.start(this.#perform(job, operation, submission));
     return job;
   }
 
   /** The current record, for the venue's host; `undefined`: unknown or dropped. */
   record(id: string): JobRecord | undefined {
-    this.#retention.sweep();
-    return this.#jobs.get(id)?.record();
+    return this.#records.get(id)?.record();
   }
 
   list(page: Page, caller: Caller): Paged<string> {
-    this.#retention.sweep();
     const { publicDid, listsAnonymous } = this.#options;
     // Anonymous callers share one DID, so a list would show each the jobs of the others.
     if (caller.did === publicDid && !listsAnonymous) return { items: [], total: 0, ...page };
-    const owner = ownerOf(caller);
-    return { items: this.#callers.newest(owner, page), total: this.#callers.count(owner), ...page };
+    return { ...this.#records.list(ownerOf(caller), page), ...page };
   }
 
   find(id: string, caller: Caller): JobLookup {
     const job = this.#lookUp(id, caller);
-    return job instanceof KeptJob ? { found: job.record() } : job;
+    return job instanceof Job ? { found: job.record() } : job;
   }
 
   get(id: string, caller: Caller): JobLookup {
     const job = this.#lookUp(id, caller);
-    return job instanceof KeptJob ? this.#show(job, caller) : job;
+    return job instanceof Job ? this.#show(job, caller) : job;
   }
 
   async cancel(id: string, caller: Caller): Promise<JobLookup> {
     const job = this.#lookUp(id, caller);
-    if (!(job instanceof KeptJob)) return job;
+    if (!(job instanceof Job)) return job;
     if (!job.finished) {
       this.#running.abort(id);
       await job.ended(this.#options.limits.inlineWaitMs);
@@ -173,15 +150,15 @@ export class Jobs implements CallerJobs {
 
   delete(id: string, caller: Caller): JobLookup {
     const job = this.#lookUp(id, caller);
-    if (!(job instanceof KeptJob)) return job;
+    if (!(job instanceof Job)) return job;
     if (!job.finished) this.#running.abort(id);
-    this.#forget(job);
+    this.#records.remove(id);
     return { found: job.record() };
   }
 
   watch(id: string, caller: Caller, listener: JobListener): JobWatch {
     const job = this.#lookUp(id, caller);
-    if (!(job instanceof KeptJob)) return job;
+    if (!(job instanceof Job)) return job;
     if (job.finished) return { ...this.#show(job, caller), stop: () => {} };
     if (this.#watchers >= MAX_WATCHERS || job.watchers >= MAX_WATCHERS_OF_JOB) {
       throw new Overloaded("Too many streams are open", RETRY_MS);
@@ -210,20 +187,16 @@ export class Jobs implements CallerJobs {
     return this.#closing;
   }
 
-  #operation(submission: Submission): HostedOperation {
-    const operation = this.#options.catalogue.named(submission.operation);
-    if (operation === undefined) throw unknownOperation(submission.operation);
+  /** @throws UNKNOWN_OPERATION, Overloaded */
+  #operation({ operation: name }: Submission): HostedOperation {
+    const operation = this.#options.catalogue.named(name);
+    if (operation === undefined) throw unknownOperation(name);
+    if (this.#closing !== undefined) throw new Overloaded("The venue is closing", RETRY_MS);
     return operation;
   }
 
-  /** @throws Overloaded */
-  #start({ input, caller, context, signal = context.signal }: Submission): JobRun {
-    if (this.#closing !== undefined) throw new Overloaded("The venue is closing", RETRY_MS);
-    return this.#running.start(this.#nextId(this.#options.clock.nowMs()), { input, caller, signal });
-  }
-
   /** Runs the operation and records its outcome. @throws FileAdapterError */
-  async #perform(run: JobRun, operation: HostedOperation, { operation: name, input, context }: Submission) {
+  async #perform(run: Run, operation: HostedOperation, { operation: name, input, context }: Submission) {
     let output: unknown;
     let outcome: Outcome;
     try {
@@ -238,58 +211,35 @@ export class Jobs implements CallerJobs {
     return output;
   }
 
-  #end(run: JobRun, outcome: Outcome): void {
-    const { job } = run;
-    job?.finish(outcome, this.#options.clock.nowMs());
-    // A private job is not kept for the request that waits for it, unless that turns out to be gone.
-    if (job !== undefined && !(job.isPrivate && job.isAwaited)) this.#keep(job);
-    job?.announce();
+  #end(run: Run, outcome: Outcome): void {
+    if (run instanceof Job) {
+      run.finish(outcome, this.#options.clock.nowMs());
+      // A private job is not kept for the request that waits for it, unless that turns out to be gone.
+      if (!run.isPrivate || !run.isAwaited) this.#records.keep(run);
+      run.announce();
+    }
     this.#running.end(run);
   }
 
-  #keep(job: KeptJob): void {
-    // Missing if it was deleted, or the store closed, meanwhile.
-    if (!this.#jobs.has(job.id) || job.bytes > 0) return;
-    job.bytes = recordBytes(job.record());
-    if (!this.#retention.keep(job.id, job.bytes)) this.#takeOut(job.id);
-  }
-
-  #lookUp(id: string, caller: Caller): KeptJob | JobRefusal {
-    this.#retention.sweep();
-    const job = this.#jobs.get(id);
+  #lookUp(id: string, caller: Caller): Job | JobRefusal {
+    const job = this.#records.get(id);
     if (job === undefined) return { refused: "unknown" };
     return job.owners.includes(ownerOf(caller)) || caller.isOperator ? job : { refused: "denied" };
   }
 
   /** Returns a record. The operator seeing another caller's finished private job does not count as delivery. */
-  #show(job: KeptJob, caller: Caller): { readonly found: JobRecord } {
+  #show(job: Job, caller: Caller): { readonly found: JobRecord } {
     const found = job.record();
     if (job.caller === caller.did) this.#delivered(job);
     return { found };
   }
 
-  #delivered(job: KeptJob): void {
-    if (job.isPrivate && job.finished) this.#forget(job);
-  }
-
-  #forget(job: KeptJob): void {
-    const bytes = this.#takeOut(job.id);
-    if (bytes > 0) this.#retention.noteRemoved(bytes);
-  }
-
-  #takeOut(id: string): number {
-    const job = this.#jobs.get(id);
-    if (job === undefined) return 0;
-    this.#jobs.delete(id);
-    for (const one of job.listed) this.#callers.remove(one);
-    job.listed = NOWHERE;
-    return job.bytes;
+  #delivered(job: Job): void {
+    if (job.isPrivate && job.finished) this.#records.remove(job.id);
   }
 
   async #shutDown(graceMs: number): Promise<void> {
     await this.#running.drain(graceMs, STOP_MS);
-    this.#jobs.clear();
-    this.#callers.clear();
-    this.#retention.clear();
+    this.#records.clear();
   }
 }

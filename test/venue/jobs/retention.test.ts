@@ -1,9 +1,9 @@
 import { describe, expect, jest, test } from "@jest/globals";
 import type { Submission } from "../../../src/core/ports/job.js";
 import type { Jobs } from "../../../src/venue/jobs/jobs.js";
-import { JobRetention } from "../../../src/venue/jobs/retention.js";
+import { JobRecords } from "../../../src/venue/jobs/records.js";
 import { gate } from "../catalogue/fake-adapter.js";
-import { ALICE, call, callBy, OPERATOR, store, TestClock } from "./job-store.js";
+import { ALICE, call, callBy, OPERATOR, store } from "./job-store.js";
 
 /** Runs jobs one after the other and returns their ids. */
 async function run(jobs: Jobs, count: number, submission: Submission): Promise<string[]> {
@@ -121,42 +121,6 @@ describe("memory does not grow", () => {
   });
 });
 
-test("the queue of those to be dropped does not grow by those that are gone", () => {
-  const clock = new TestClock();
-  const kept = new Set<string>();
-  let looks = 0;
-  const retention = new JobRetention(
-    clock,
-    { max: 10_000, maxBytes: 10_000, ttlMs: 1000 },
-    {
-      get size() {
-        return kept.size;
-      },
-      has: (id) => {
-        looks += 1;
-        return kept.has(id);
-      },
-      drop: (id) => (kept.delete(id) ? 1 : 0),
-    },
-  );
-  const add = (id: string) => {
-    kept.add(id);
-    expect(retention.keep(id, 1)).toBe(true);
-  };
-  add("first");
-  for (let i = 0; i < 5000; i += 1) {
-    add(`${i}`);
-    kept.delete(`${i}`);
-    retention.noteRemoved(1);
-  }
-  clock.now += 1000;
-  looks = 0;
-  retention.sweep();
-  expect([kept.size, retention.bytes]).toEqual([0, 0]);
-  expect(looks).toBeLessThan(600);
-  retention.clear();
-});
-
 describe("a private job", () => {
   const privately = (operation: string) => call(operation, {}, { private: true });
 
@@ -169,7 +133,7 @@ describe("a private job", () => {
   });
 
   test("is not kept for an instant when its end is delivered by the wait", async () => {
-    const keep = jest.spyOn(JobRetention.prototype, "keep");
+    const keep = jest.spyOn(JobRecords.prototype, "keep");
     const slow = gate();
     const { jobs } = store({ read: () => 1, slow: () => slow.promise });
     await jobs.submit(privately("file:read")).settled(1000);

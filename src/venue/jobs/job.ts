@@ -1,0 +1,188 @@
+// One run of an operation: its cancellation, and its record where it has one.
+
+import type { Abortable, Cancellation } from "../../core/call/scope.js";
+import {
+  isTerminal,
+  type JobListener,
+  type JobRecord,
+  type RecordedJob,
+  type Submission,
+} from "../../core/ports/job.js";
+import { endRecord, estimateBytes, type Outcome } from "./record.js";
+
+/** Maximum bytes of input of all running jobs; a single job may exceed it if it runs alone. */
+export const MAX_INPUT_BYTES = 256 * 1024 * 1024;
+/** setTimeout's maximum delay (2^31 - 1 ms); longer delays fire immediately. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+const MAX_TURNS = 8;
+
+/** A run of an operation without a record. The venue and the submitter can each abort it. */
+export class Run implements Cancellation {
+  readonly id: string;
+  readonly caller: string;
+  /** Bytes the input keeps in memory until the run ends. */
+  readonly inputBytes: number;
+  #aborted = false;
+  #controller: AbortController | undefined;
+  readonly #submitter: Abortable | undefined;
+  readonly #onAbort = () => this.abort();
+
+  constructor(id: string, { input, caller, context, signal = context.signal }: Submission) {
+    this.id = id;
+    this.caller = caller;
+    // Capped, so that a larger input can run when nothing else does.
+    this.inputBytes = Math.min(estimateBytes(input), MAX_INPUT_BYTES);
+    this.#submitter = signal;
+  }
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Aborts the operation before its next side effect. */
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort();
+  }
+
+  /** Follows the submitter's signal. */
+  begin(): void {
+    if (this.#submitter?.aborted === true) this.#aborted = true;
+    else this.#submitter?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Removes the listener from the submitter's signal, which may live much longer. */
+  end(): void {
+    this.#submitter?.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** Hears of each job that begins and ends, but for private ones. It must not throw. @param owners as of {@link Job} */
+export type HearJob = (record: JobRecord, owners: readonly string[]) => void;
+
+/** What goes with the end of a job. */
+export interface JobSettling {
+  readonly hear: HearJob | undefined;
+  readonly hidesInput: boolean;
+  /** The record lacks part of the output, which only callers waiting from the start receive. */
+  readonly hidesOutput: boolean;
+  onSettled(job: Job, isDelivered: boolean): void;
+}
+
+/** A run with its record and the listeners waiting for its end. */
+export class Job extends Run implements RecordedJob {
+  readonly isPrivate: boolean;
+  /** Who may see it: DIDs, and `narrowedTo` of a caller. With the caller the maker of the access token that it was called with, or the UCANs that narrow it. */
+  readonly owners: readonly string[];
+  readonly #settling: JobSettling;
+  #awaiting = 0;
+  /** Listeners, called once when the job ends. Created lazily: most jobs end before anyone waits. */
+  #waiting: Set<JobListener> | undefined;
+  #record: JobRecord;
+  #result: Promise<unknown> = Promise.resolve();
+  /** Number of event streams open on the job. */
+  watchers = 0;
+
+  constructor(id: string, submission: Submission, record: JobRecord, settling: JobSettling) {
+    super(id, submission);
+    const { access, narrowedTo } = submission.context;
+    this.isPrivate = submission.private === true;
+    this.owners = [...new Set([record.caller, access?.maker, narrowedTo])].filter((one) => one !== undefined);
+    this.#record = record;
+    this.#settling = settling;
+  }
+
+  /** Bytes of the input as the record has it; `undefined`: less than were sent. */
+  get recordedInputBytes(): number | undefined {
+    return this.#settling.hidesInput ? undefined : this.inputBytes;
+  }
+
+  get finished(): boolean {
+    return isTerminal(this.#record.status);
+  }
+
+  /** Whether somebody waits in {@link settled}. */
+  get isAwaited(): boolean {
+    return this.#awaiting > 0;
+  }
+
+  get result(): Promise<unknown> {
+    return this.#result;
+  }
+
+  start(result: Promise<unknown>): void {
+    this.#tell();
+    this.#result = result;
+    const dropOutput = () => {
+      if (this.#settling.hidesOutput) this.#result = Promise.resolve();
+    };
+    // The record keeps the failure; without a handler the rejection would crash the process.
+    result.then(dropOutput, dropOutput);
+  }
+
+  finish(outcome: Outcome, updated: number): void {
+    this.#record = endRecord(this.#record, outcome, updated);
+  }
+
+  record(): JobRecord {
+    return this.#record;
+  }
+
+  /** Notifies listeners: with the record if it is terminal, else with `undefined`, as no end will come. */
+  announce(): void {
+    const record = this.finished ? this.#record : undefined;
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const listener of waiting) listener(record);
+    if (this.finished) this.#tell();
+  }
+
+  #tell(): void {
+    if (!this.isPrivate) this.#settling.hear?.(this.#record, this.owners);
+  }
+
+  /** Registers a listener for the end. @returns a function that removes it */
+  onEnd(listener: JobListener): () => void {
+    this.#waiting ??= new Set();
+    this.#waiting.add(listener);
+    return () => this.#waiting?.delete(listener);
+  }
+
+  /** Resolves with the record once the job has ended, after `ms`, or when `gone` aborts, whichever is first. */
+  ended(ms: number, gone?: Abortable): Promise<JobRecord> {
+    if (this.finished || gone?.aborted === true) return Promise.resolve(this.#record);
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        forget();
+        gone?.removeEventListener("abort", end);
+        resolve(this.#record);
+      };
+      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
+      const forget = this.onEnd(end);
+      gone?.addEventListener("abort", end, { once: true });
+    });
+  }
+
+  async settled(ms: number, gone?: Abortable): Promise<JobRecord> {
+    const result = this.#result;
+    this.#awaiting += 1;
+    // Operations without I/O end within a few microtasks, and then no timer is needed.
+    for (let turn = 0; turn < MAX_TURNS && !this.finished; turn += 1) await undefined;
+    const record = this.finished ? this.#record : await this.ended(ms, gone);
+    this.#awaiting -= 1;
+    // It may have ended in the instant since the wait did.
+    if (this.finished) this.#settling.onSettled(this, isTerminal(record.status) && gone?.aborted !== true);
+    if (!this.#settling.hidesOutput || record.status !== "COMPLETE") return record;
+    return { ...record, output: (await result) ?? record.output };
+  }
+}
