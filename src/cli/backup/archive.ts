@@ -28,12 +28,8 @@ interface ListedEntry {
   readonly mode?: number;
 }
 
-/** Something to put into a backup. */
-export interface Source {
-  /** `state/…`, `drives/…`, `roots/NAME/…`, `seed` or `revocations`; a folder of a root ends with a slash. */
-  readonly path: string;
-  readonly size: number;
-  readonly mode?: number;
+/** Something to put into a backup. Its path is `state/…`, `drives/…`, `roots/NAME/…`, `seed` or `revocations`. */
+export interface Source extends Omit<ListedEntry, "sha256"> {
   /** Milliseconds since the epoch. */
   readonly modified: number;
   /** Exactly `size` bytes. */
@@ -116,6 +112,8 @@ export interface ReadEntry {
   readonly path: string;
   readonly size: number;
   readonly modified: number;
+  /** Permission bits. */
+  readonly mode: number | undefined;
   readonly content: AsyncIterable<Buffer>;
 }
 
@@ -171,7 +169,7 @@ async function* checkEntries(archive: AsyncIterable<ParsedTarEntry>): AsyncGener
         yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
       }
     })();
-    yield { path, size: header.size, modified: header.mtime?.getTime() ?? 0, content };
+    yield { path, size: header.size, modified: header.mtime?.getTime() ?? 0, mode: header.mode, content };
     for await (const _chunk of content);
     found.set(path, { size, sha256: hash.digest("hex") });
   }

@@ -1,7 +1,7 @@
 // What goes into a backup: files of the state, consistent copies of databases that are in use, packs of drives.
 
 import { type Dirent, readdirSync } from "node:fs";
-import { cp, mkdtemp, open, readdir, rm } from "node:fs/promises";
+import { cp, type FileHandle, mkdtemp, open, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { forgetsDrives } from "../../config/checks/drives.js";
@@ -29,12 +29,8 @@ const TRIES = 3;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Chosen {
-  readonly drives: boolean;
-}
-
 /** Everything but roots. Temporary copies are removed when the consumer is done. */
-export async function* stateSources(config: VenueConfig, env: Environment, chosen: Chosen): AsyncGenerator<Source> {
+export async function* stateSources(config: VenueConfig, env: Environment, hasDrives: boolean): AsyncGenerator<Source> {
   const spool = await mkdtemp(join(tmpdir(), "venue-files-backup-"));
   try {
     const state = knownStateDir(config, env);
@@ -47,7 +43,7 @@ export async function* stateSources(config: VenueConfig, env: Environment, chose
     if (config.seedFile !== undefined) yield* fileSource(config.seedFile, "seed");
     const { revocations } = config.auth.ucan;
     if (revocations !== undefined) yield* fileSource(revocationPlace(config, env).path, "revocations");
-    const folder = chosen.drives ? drivesFolder(config, env) : undefined;
+    const folder = hasDrives ? drivesFolder(config, env) : undefined;
     if (folder !== undefined) yield* driveSources(folder, spool);
   } finally {
     await rm(spool, { recursive: true, force: true });
@@ -83,13 +79,8 @@ async function* filesBelow(folder: string, prefix: string, { spool, skip }: Walk
   }
   for (const entry of entries) {
     const { name } = entry;
-    if (
-      skip.some((one) => isSameFolder(one, join(folder, name))) ||
-      name === DATA ||
-      LOCKS.has(name) ||
-      NOT_KEPT.test(name)
-    )
-      continue;
+    if (name === DATA || LOCKS.has(name) || NOT_KEPT.test(name)) continue;
+    if (skip.some((one) => isSameFolder(one, join(folder, name)))) continue;
     if (entry.isDirectory()) yield* filesBelow(join(folder, name), `${prefix}/${name}`, { spool, skip });
     else if (entry.isFile()) yield* fileSource(join(folder, name), `${prefix}/${name}`);
   }
@@ -122,18 +113,19 @@ async function* fileSource(file: string, path: string): AsyncGenerator<Source> {
   });
   if (handle === undefined) return;
   try {
-    const { size, mtimeMs } = await handle.stat();
-    const read = () =>
-      size === 0
-        ? emptyContent()
-        : handle.createReadStream({ start: 0, end: size - 1, autoClose: false, highWaterMark: 1_048_576 });
-    yield { path, size, modified: mtimeMs, read };
+    yield await openedSource(handle, path);
   } finally {
     await handle.close();
   }
 }
 
-async function* emptyContent(): AsyncGenerator<Uint8Array> {}
+async function openedSource(handle: FileHandle, path: string): Promise<Source> {
+  const { size, mtimeMs: modified } = await handle.stat();
+  const options = { start: 0, end: size - 1, autoClose: false, highWaterMark: 1_048_576 };
+  return { path, size, modified, read: () => (size === 0 ? nothing() : handle.createReadStream(options)) };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** The index as of one moment, and every pack that it names: packs only grow, and a compacted one is noticed. */
 async function* driveSources(folder: string, spool: string): AsyncGenerator<Source> {
@@ -150,12 +142,7 @@ async function* driveSources(folder: string, spool: string): AsyncGenerator<Sour
       if (!isWhole)
         throw new ConfigError(["--drives: the packs of the drives changed too often. Try again"], EXIT.noInput);
       yield* fileSource(index, `drives/index/${DATA}`);
-      for (const [at, handle] of handles.entries()) {
-        const { size, mtimeMs } = await handle.stat();
-        const read = () =>
-          size === 0 ? emptyContent() : handle.createReadStream({ start: 0, end: size - 1, autoClose: false });
-        yield { path: `drives/packs/${packs[at] ?? ""}`, size, modified: mtimeMs, read };
-      }
+      for (const [at, handle] of handles.entries()) yield openedSource(handle, `drives/packs/${packs[at] ?? ""}`);
       return;
     } finally {
       await Promise.all(handles.map((handle) => handle.close()));

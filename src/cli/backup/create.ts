@@ -51,7 +51,7 @@ export async function backupCreate(command: BackupCreate, context: CommandContex
   const about = { version: packageVersion(), created, ...(did === undefined ? {} : { did }) };
   return withRoots(command.roots, config, context, async (roots) => {
     const sources = async function* () {
-      yield* stateSources(config, env, command);
+      yield* stateSources(config, env, command.drives);
       yield* rootSources(roots, context);
     };
     printResult(await save(file, { sources: sources(), about }, passphrase), command, context);

@@ -27,52 +27,6 @@ interface Place {
   readonly isThere: boolean;
 }
 
-/** The places of one restore. */
-export interface Places {
-  /** Clears what a killed restore left. @throws ConfigError unless every place is free */
-  prepare(): void;
-  /** Writes an entry into the stage. */
-  stage(entry: ReadEntry): Promise<void>;
-  /** Where the revocation list is staged; `undefined`: the configuration has none. */
-  readonly revocations: string | undefined;
-  /**
-   * Gives every place its name; one that fails leaves them free. Killed in between, the venue does not start, and the next restore
-   * begins anew.
-   */
-  commit(): Promise<void>;
-  /** Removes the stage. */
-  discard(): void;
-}
-
-/** @param kinds first segments of the entries @throws ConfigError for something that the configuration has no place for */
-export function openPlaces(
-  config: VenueConfig,
-  env: Readonly<Record<string, string | undefined>>,
-  kinds: ReadonlySet<string>,
-): Places {
-  const state = config.stateDir === false ? undefined : resolve(stateDirOf(config, env));
-  const homes: Record<string, Place> = {};
-  if (state !== undefined) homes["state"] = placeAt("stateDir", state);
-  else if (kinds.has("state")) throw missing("the state of a venue; set 'stateDir'");
-  if (state !== undefined || config.auth.ucan.revocations !== undefined)
-    homes["revocations"] = placeAt("auth.ucan.revocations", revocationPlace(config, env).path);
-  else if (kinds.has("revocations")) throw missing("a revocation list; set 'auth.ucan.revocations'");
-  if (kinds.has("seed")) {
-    if (config.seedFile === undefined) throw missing("a key; set 'seedFile'");
-    homes["seed"] = placeAt("seedFile", config.seedFile);
-  }
-  if (kinds.has("drives")) {
-    const folder = drivesFolder(config, env);
-    if (folder === undefined) throw missing("drives; set 'seedFile', or 'drives.store' to a path");
-    homes["drives"] = placeAt("drives.store", folder);
-  }
-  // Parts inside the state directory are staged with it.
-  const units = Object.values(homes).filter(
-    ({ path }) => state === undefined || path === state || !isInside(realPath(path), realPath(state)),
-  );
-  return new StagedPlaces(homes, units);
-}
-
 const missing = (what: string): ConfigError => new ConfigError([`Cannot restore: the backup has ${what}`], EXIT.config);
 
 function placeAt(key: string, configured: string): Place {
@@ -81,24 +35,47 @@ function placeAt(key: string, configured: string): Place {
   return { key, path, staged: isThere ? join(path, STAGED) : path + STAGED, isThere };
 }
 
-class StagedPlaces implements Places {
+/** The places of one restore. */
+export class RestorePlaces {
   readonly #homes: Readonly<Record<string, Place>>;
   readonly #units: readonly Place[];
   /** That of a killed restore may be the other one, since it may have made the folder. */
   readonly #markers: { readonly beside: string; readonly inside: string } | undefined;
 
-  constructor(homes: Readonly<Record<string, Place>>, units: readonly Place[]) {
+  /** @param kinds first segments of the entries @throws ConfigError for something that the configuration has no place for */
+  constructor(config: VenueConfig, env: Readonly<Record<string, string | undefined>>, kinds: ReadonlySet<string>) {
+    const state = config.stateDir === false ? undefined : resolve(stateDirOf(config, env));
+    const homes: Record<string, Place> = {};
+    if (state !== undefined) homes["state"] = placeAt("stateDir", state);
+    else if (kinds.has("state")) throw missing("the state of a venue; set 'stateDir'");
+    if (state !== undefined || config.auth.ucan.revocations !== undefined)
+      homes["revocations"] = placeAt("auth.ucan.revocations", revocationPlace(config, env).path);
+    else if (kinds.has("revocations")) throw missing("a revocation list; set 'auth.ucan.revocations'");
+    if (kinds.has("seed")) {
+      if (config.seedFile === undefined) throw missing("a key; set 'seedFile'");
+      homes["seed"] = placeAt("seedFile", config.seedFile);
+    }
+    if (kinds.has("drives")) {
+      const folder = drivesFolder(config, env);
+      if (folder === undefined) throw missing("drives; set 'seedFile', or 'drives.store' to a path");
+      homes["drives"] = placeAt("drives.store", folder);
+    }
+    // Parts inside the state directory are staged with it.
+    this.#units = Object.values(homes).filter(
+      ({ path }) => state === undefined || path === state || !isInside(realPath(path), realPath(state)),
+    );
     this.#homes = homes;
-    this.#units = units;
-    const marked = homes["state"] ?? units[0];
+    const marked = homes["state"] ?? this.#units[0];
     this.#markers = marked && restoreMarkers(marked.path);
   }
 
+  /** Where the revocation list is staged; `undefined`: the configuration has none. */
   get revocations(): string | undefined {
     const { path } = this.#homes["revocations"] ?? {};
     return path === undefined ? undefined : this.#stagedOf(path);
   }
 
+  /** Clears what a killed restore left. @throws ConfigError unless every place is free */
   prepare(): void {
     for (const marker of Object.values(this.#markers ?? {}).filter((one) => existsSync(one))) {
       const begun: unknown = JSON.parse(readFileSync(marker, "utf8"));
@@ -113,7 +90,8 @@ class StagedPlaces implements Places {
     }
   }
 
-  async stage({ path, modified, content }: ReadEntry): Promise<void> {
+  /** Writes an entry into the stage. */
+  readonly stage = async ({ path, modified, content }: ReadEntry): Promise<void> => {
     const [kind = "", ...rest] = path.split("/");
     const target = this.#stagedOf(join(this.#homes[kind]?.path ?? "", ...rest));
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -127,8 +105,9 @@ class StagedPlaces implements Places {
       await handle.close();
     }
     await utimes(target, modified / 1000, modified / 1000);
-  }
+  };
 
+  /** Gives every place its name; one that fails leaves them free. Killed in between, the venue does not start until another restore. */
   async commit(): Promise<void> {
     const staged = this.#units.filter((unit) => existsSync(unit.staged));
     const [first] = staged;
@@ -155,6 +134,7 @@ class StagedPlaces implements Places {
     for (const marker of Object.values(this.#markers ?? {})) rmSync(marker, { force: true });
   }
 
+  /** Removes the stage. */
   discard(): void {
     for (const { staged } of this.#units) rmSync(staged, { recursive: true, force: true });
   }

@@ -16,9 +16,9 @@ import { type CommandContext, codeOf, EXIT, isSystemError } from "../context.js"
 import { loadOneConfig } from "../load-config.js";
 import { linkFault } from "../output/held-folder.js";
 import { writeNewFile } from "../output/new-file.js";
-import { BackupFault, type Manifest, type ReadEntry, readBackup, verifyBackup } from "./archive.js";
+import { BackupFault, type Manifest, readBackup, verifyBackup } from "./archive.js";
 import { passphraseOf } from "./passphrase.js";
-import { openPlaces } from "./places.js";
+import { RestorePlaces } from "./places.js";
 import { fillRoots, requireEmptyRoots, withRoots } from "./roots.js";
 
 interface BackupRestore {
@@ -52,18 +52,16 @@ export async function backupRestore(command: BackupRestore, context: CommandCont
     const before = isDecided ? [] : [revokeBefore(manifest.created / 1000)];
     await withRoots(rootsOf(manifest), config, context, async (roots) => {
       const kinds = new Set(manifest.entries.map(({ path }) => path.split("/")[0] ?? ""));
-      const places = openPlaces(config, env, kinds);
+      const places = new RestorePlaces(config, env, kinds);
       places.prepare();
       try {
         await requireEmptyRoots(roots);
-        for await (const entry of readBackup(handle, passphrase))
-          if (!entry.path.startsWith("roots/")) await places.stage(entry);
-        if (places.revocations !== undefined)
-          await rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
-        const modes = new Map(manifest.entries.map(({ path, mode }) => [path, mode]));
-        const entries = roots.length === 0 ? noEntries() : readBackup(handle, passphrase);
         // Names are given last: a restore that fails before has changed nothing that a venue reads.
-        await fillRoots(entries, { roots, modes }, () => places.commit());
+        await fillRoots(readBackup(handle, passphrase), { roots, other: places.stage }, async () => {
+          if (places.revocations !== undefined)
+            await rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
+          await places.commit();
+        });
       } finally {
         places.discard();
       }
@@ -81,8 +79,6 @@ export async function backupRestore(command: BackupRestore, context: CommandCont
 
 const cannot = (why: string, status: typeof EXIT.config | typeof EXIT.noInput): ConfigError =>
   new ConfigError([`Cannot restore: ${why}. Nothing was changed`], status);
-
-async function* noEntries(): AsyncGenerator<ReadEntry> {}
 
 const rootsOf = ({ entries }: Manifest): readonly string[] => [
   ...new Set(entries.flatMap(({ path }) => /^roots\/([^/]+)\//.exec(path)?.[1] ?? [])),

@@ -7,7 +7,7 @@ import type { ReadEntry } from "./archive.js";
 /** The entry of a root that is read next; `undefined` at the end. */
 export type NextEntry = () => Promise<ReadEntry | undefined>;
 
-/** One entry at the top of a root, with all that is below it. Folders that a backup does not list have no mode of their own. */
+/** One entry at the top of a root, with all that is below it */
 export class ArchivedTree implements TreeSource {
   readonly top: SourceEntry;
   readonly left = { symlinks: 0, policy: 0, unreadable: 0 };
@@ -15,19 +15,16 @@ export class ArchivedTree implements TreeSource {
   rest: ReadEntry | undefined;
   readonly #prefix: string;
   readonly #next: NextEntry;
-  readonly #modes: ReadonlyMap<string, number | undefined>;
   readonly #waiting: SourceEntry[] = [];
   /** Folders from the top to where the last entry was. */
   #folder: readonly string[] = [];
 
-  /** @param modes permission bits by path */
-  constructor(first: ReadEntry, next: NextEntry, modes: ReadonlyMap<string, number | undefined>) {
+  constructor(first: ReadEntry, next: NextEntry) {
     const [kind = "", root = "", name = "", ...below] = namesOf(first);
     this.#prefix = `${kind}/${root}/${name}/`;
     this.#next = next;
-    this.#modes = modes;
-    const isFile = below.length === 0 && !first.path.endsWith("/");
-    this.top = isFile ? this.#file(first, []) : this.#directory([]);
+    const [isTop, isDirectory] = [below.length === 0, first.path.endsWith("/")];
+    this.top = isTop && !isDirectory ? fileOf(first, []) : directoryOf([], isTop ? first.mode : undefined);
     if (below.length > 0) this.#add(first);
   }
 
@@ -53,24 +50,26 @@ export class ArchivedTree implements TreeSource {
     const isDirectory = entry.path.endsWith("/");
     const folder = isDirectory ? names : names.slice(0, -1);
     const shared = folder.findIndex((name, depth) => this.#folder[depth] !== name);
-    for (let depth = shared < 0 ? folder.length : shared; depth < folder.length; depth++)
-      this.#waiting.push(this.#directory(folder.slice(0, depth + 1)));
+    for (let depth = shared < 0 ? folder.length : shared; depth < folder.length; depth++) {
+      const isListed = isDirectory && depth === folder.length - 1;
+      this.#waiting.push(directoryOf(folder.slice(0, depth + 1), isListed ? entry.mode : undefined));
+    }
     this.#folder = folder;
-    if (!isDirectory) this.#waiting.push(this.#file(entry, names));
+    if (!isDirectory) this.#waiting.push(fileOf(entry, names));
   }
+}
 
-  #directory(below: readonly string[]): SourceEntry {
-    const mode = this.#modes.get(`${this.#prefix}${below.map((name) => `${name}/`).join("")}`);
-    const open = () => {
-      throw new TypeError("A folder has no content");
-    };
-    return { type: "directory", below, open, ...(mode === undefined ? {} : { mode }) };
-  }
+/** @param mode absent: one that a backup does not list */
+function directoryOf(below: readonly string[], mode: number | undefined): SourceEntry {
+  const open = () => {
+    throw new TypeError("A folder has no content");
+  };
+  return { type: "directory", below, open, ...(mode === undefined ? {} : { mode }) };
+}
 
-  #file(entry: ReadEntry, below: readonly string[]): SourceEntry {
-    const mode = this.#modes.get(entry.path);
-    return { type: "file", below, open: () => openEntry(entry), ...(mode === undefined ? {} : { mode }) };
-  }
+function fileOf(entry: ReadEntry, below: readonly string[]): SourceEntry {
+  const { mode } = entry;
+  return { type: "file", below, open: () => openEntry(entry), ...(mode === undefined ? {} : { mode }) };
 }
 
 const namesOf = ({ path }: ReadEntry): readonly string[] => path.replace(/\/$/, "").split("/");

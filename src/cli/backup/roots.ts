@@ -8,6 +8,7 @@ import { systemClock } from "../../core/clock.js";
 import { conflict, escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import type { Access, Backend } from "../../core/ports/backend.js";
+import { isPersonal, type Root } from "../../core/ports/operation.js";
 import type { SourceEntry } from "../../core/ports/tree-source.js";
 import { isReachableName, relPath } from "../../path/grammar.js";
 import { openRoots, RootsError } from "../../roots/open.js";
@@ -42,19 +43,11 @@ export async function withRoots<T>(
   void context.untilStopped().then(() => stop.abort());
   const opened = open(names, config);
   try {
-    return await work(
-      opened.roots.flatMap((root) =>
-        "backend" in root
-          ? [
-              {
-                name: root.name,
-                backend: root.backend,
-                access: (path, verb) => accessTo(root.name, { path, verb }, stop.signal),
-              },
-            ]
-          : [],
-      ),
-    );
+    const withAccess = ({ name, backend }: Root): Opened => ({
+      ...{ name, backend },
+      access: (path, verb) => accessTo(name, { path, verb }, stop.signal),
+    });
+    return await work(opened.roots.flatMap((root) => (isPersonal(root) ? [] : [withAccess(root)])));
   } finally {
     await opened.close();
   }
@@ -164,20 +157,30 @@ export async function requireEmptyRoots(roots: readonly Opened[]): Promise<void>
   }
 }
 
-/** Fills empty roots, then does the rest: all of it, or the roots are empty again. @throws ConfigError where that cannot be */
+/**
+ * Fills empty roots, then does the rest: all of it, or the roots are empty again. @throws ConfigError where that cannot be
+ * @param other takes the entries that are of no root
+ */
 export async function fillRoots(
   entries: AsyncIterable<ReadEntry>,
-  { roots, modes }: { readonly roots: readonly Opened[]; readonly modes: ReadonlyMap<string, number | undefined> },
+  { roots, other }: { readonly roots: readonly Opened[]; other(entry: ReadEntry): Promise<void> },
   rest: () => Promise<void>,
 ): Promise<void> {
   const placed: (readonly [Opened, RelPath])[] = [];
+  const steps = entries[Symbol.asyncIterator]();
+  const next: NextEntry = async () => {
+    for (let step = await steps.next(); step.done !== true; step = await steps.next()) {
+      if (step.value.path.startsWith("roots/")) return step.value;
+      await other(step.value);
+    }
+    return undefined;
+  };
   try {
-    const next = rootEntriesOf(entries);
     for (let entry = await next(); entry !== undefined; ) {
       const [, name = "", top = ""] = entry.path.split("/");
       const root = roots.find((one) => one.name === name);
       if (root === undefined) throw new RangeError("An entry of a root that was not opened");
-      const [path, tree] = [relPath([top]), new ArchivedTree(entry, next, modes)];
+      const [path, tree] = [relPath([top]), new ArchivedTree(entry, next)];
       await root.backend.place(path, tree, { parents: false, overwrite: false }, root.access(top, "copy"));
       placed.push([root, path]);
       entry = tree.top.type === "file" ? await next() : tree.rest;
@@ -195,13 +198,4 @@ export async function fillRoots(
     const [why, which] = [error instanceof Error ? error.message : "", [...stuck].join(", ")];
     throw new ConfigError([`Cannot restore: ${why}. Empty before the next try: ${which}`], EXIT.config);
   }
-}
-
-function rootEntriesOf(entries: AsyncIterable<ReadEntry>): NextEntry {
-  const steps = entries[Symbol.asyncIterator]();
-  return async () => {
-    for (let step = await steps.next(); step.done !== true; step = await steps.next())
-      if (step.value.path.startsWith("roots/")) return step.value;
-    return undefined;
-  };
 }
