@@ -129,10 +129,13 @@ function checkPresence(
   { value, excused }: { value: Members; excused: readonly string[] },
 ): void {
   const { document, problems } = place.check;
+  const isUnlike = excused.length === 0 && Object.keys(value).some((key) => schema.properties?.[key] === undefined);
   for (const key of schema.required ?? []) {
     if (isSet(value, key) || excused.includes(key)) continue;
     const expected = expectation(document, schema.properties?.[key] ?? {});
-    problems.push(`${quotedPath(placeBelow(place, key))} is missing: expected ${expected}`);
+    const [purpose] = isUnlike ? (schema.description?.split(". ") ?? []) : [];
+    const meaning = purpose === undefined ? "" : `. ${quotedPath(place)} means: ${purpose}`;
+    problems.push(`${quotedPath(placeBelow(place, key))} is missing: expected ${expected}${meaning}`);
   }
   for (const [key, needed] of Object.entries(schema.dependentRequired ?? {})) {
     if (!isSet(value, key) || needed.every((other) => isSet(value, other))) continue;

@@ -4,9 +4,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { ignoreCaseGlob } from "../../../src/cli/arguments/files/find-globs.js";
 import { readFileLine } from "../../../src/cli/arguments/files/line.js";
 import { UsageError } from "../../../src/cli/arguments/options.js";
+import { ignoreCaseGlob } from "../../../src/cli/files/search.js";
 import { runFileLine, type Stage } from "../files/file-stage.js";
 import { cleanUp, makeFolder, start } from "../process.js";
 

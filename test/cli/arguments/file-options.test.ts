@@ -71,5 +71,6 @@ describe("a command line on files", () => {
 test("a place is a root and a path in it", () => {
   expect(placeOf("docs:a/b:c")).toEqual({ root: "docs", path: "a/b:c" });
   expect(placeOf("docs:")).toEqual({ root: "docs", path: "" });
-  for (const word of ["docs", ":a", ""]) expect(() => placeOf(word)).toThrow(/names no root: say ROOT:PATH/);
+  for (const word of ["docs", ":a", ""])
+    expect(() => placeOf(word)).toThrow(/names no root: say ROOT:PATH.*the NAME of --root NAME=FOLDER, or the folder/);
 });

@@ -37,6 +37,12 @@ describe("a Unix socket", () => {
   const tooLong = `'listen.socket' is too long for a socket: at most ${longest} bytes as an absolute path`;
   refuses([
     [{ listen: {} }, "'listen.socket' is missing: expected a path that is not empty"],
+    [
+      { listen: { host: "127.0.0.1", port: 8080 } },
+      "Unknown config key 'listen.host'",
+      "Unknown config key 'listen.port'",
+      "'listen.socket' is missing: expected a path that is not empty. 'listen' means: A Unix socket to listen on, in place of hostname and port",
+    ],
     [{ listen: { socket: `/${"s".repeat(longest)}` } }, tooLong],
     [{ listen: { socket: "s".repeat(longest - 5) } }, tooLong],
     [{ listen: { socket: `/${"é".repeat(54)}` } }, tooLong],

@@ -20,7 +20,8 @@ export interface FilePlace {
 export function placeOf(word: string): FilePlace {
   const colon = word.indexOf(":");
   if (colon > 0) return { root: word.slice(0, colon), path: word.slice(colon + 1) };
-  throw new UsageError(`'${escapeText(word)}' names no root: say ROOT:PATH, for example docs:notes/a.md`);
+  const root = "ROOT is the NAME of --root NAME=FOLDER, or the folder's own name";
+  throw new UsageError(`'${escapeText(word)}' names no root: say ROOT:PATH, for example docs:notes/a.md. ${root}`);
 }
 
 export const placeText = ({ root, path }: FilePlace): string => escapeText(`${root}:${path}`);
