@@ -20,6 +20,8 @@ const STARTED = [
 ];
 /** What a server over stdio loads at its start. */
 const CORE = ["venue/start/open-venue", "surfaces/mcp/stdio", "cli/mcp/mcp"];
+/** What a command on files loads, whichever it is. */
+const FILES = ["cli/files/files", "cli/calls/file-calls"];
 /** What must start with little more than it needs. */
 const SMALL = [
   ...["cli/main", "drive/index", "surfaces/acp/index", "backend-suite/index"],
@@ -56,6 +58,7 @@ const chunks = sharedChunks(inputs, {
   entries,
   program: source(PROGRAM),
   core: CORE.map(source),
+  files: FILES.map(source),
   settings: source("cli/load-config"),
   small: SMALL.map(source),
   directory: SRC,

@@ -13,18 +13,22 @@ const NAME = "shared-chunk-";
  * @param options.entries files that the build begins with, `program` among them
  * @param options.program entry that parses command lines
  * @param options.core files whose modules are the core
+ * @param options.files files that load only those modules of the core that they need, as do all that they import lazily
  * @param options.settings file that is loaded with or without the core
  * @param options.small entries and lazily imported files that load only what they need
  * @param options.directory that paths of `inputs` are relative to
  */
-export function sharedChunks(inputs, { entries, program, core, settings, small, directory }) {
+export function sharedChunks(inputs, { entries, program, core, files, settings, small, directory }) {
   const graph = new Graph(inputs);
   const lazy = graph.lazyFiles();
   const libraries = entries.filter((file) => file !== program);
   const smallLibraries = libraries.filter((file) => small.includes(file));
-  const takesCore = (file) => file !== program && !small.includes(file);
+  const ofFiles = new Set([...files, ...graph.lazyBelow(files)]);
+  const takesFiles = (file) => file !== program && !small.includes(file);
+  const takesCore = (file) => takesFiles(file) && !ofFiles.has(file);
 
   const coreModules = graph.loadedWith(core);
+  const fileModules = intersection(graph.loadedWith(files), coreModules);
   const programModules = graph.loadedWith([program]);
   const known = new Set([...coreModules, ...programModules]);
   const ofLibraries = graph.loadedWith(libraries.concat(graph.lazyBelow(libraries)));
@@ -35,8 +39,9 @@ export function sharedChunks(inputs, { entries, program, core, settings, small, 
     { modules: difference(programModules, [program]), isTaker: (file) => file === program || !ofLibraries.has(file) },
     {
       modules: intersection(graph.loadedWith([settings]), coreModules),
-      isTaker: (file) => takesCore(file) || file === settings,
+      isTaker: (file) => takesFiles(file) || file === settings,
     },
+    { modules: fileModules, isTaker: takesFiles },
     { modules: coreModules, isTaker: takesCore },
   ];
   const takers = [...entries, ...lazy];

@@ -107,13 +107,15 @@ export async function createFileAdapter(config: FileAdapterConfig = {}): Promise
   const capabilities = parseAuth(auth ?? {});
   const sink = audit === undefined ? undefined : await openSink(audit);
   const hasDrives = Object.values(checked.roots).some(({ kind }) => kind === "dlfs");
-  return assembleAdapter(checked, {
+  const adapter = await assembleAdapter(checked, {
     ...(hasDrives ? { drives: (await import("./venue/start/drives.js")).createMemoryDrives() } : {}),
     ...(stateDir === undefined ? {} : await openStateOf(stateDir)),
     discloseHostPaths: true,
     capabilities,
-    ...(sink === undefined ? {} : { audit: sink }),
+    audit: sink,
   });
+  await adapter.lookForLacks();
+  return adapter;
 }
 
 /**
@@ -151,8 +153,8 @@ function parseAuth({ did, operator, grants = [], publicCaps = [], ...rules }: Fi
     grants,
     publicCaps,
     verifier: createFileVerifier(rules),
-    ...(did === undefined ? {} : { venueDid: did }),
-    ...(operator === undefined ? {} : { operator }),
+    venueDid: did,
+    operator,
   };
 }
 

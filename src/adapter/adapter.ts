@@ -4,14 +4,13 @@ import { Authoriser } from "../authz/authorise.js";
 import { createAuthorities } from "../authz/authorities.js";
 import type { CapabilityRules } from "../authz/capability-rules.js";
 import { capsOf } from "../authz/caps-list.js";
-import { createFileVerifier } from "../authz/file-verifier.js";
 import { type CallerRights, createRights } from "../authz/rights.js";
 import type { DriveSource } from "../backend/drive/drive.js";
 import { DEFAULT_LIMITS } from "../core/call/limits.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import type { ErrorCode } from "../core/errors/errors.js";
 import type { FileConfig } from "../core/file-config.js";
-import type { Adapter, InvokeContext, SurfaceContext } from "../core/ports/adapter.js";
+import type { Adapter, InvokeContext, OperationMetadata, SurfaceContext } from "../core/ports/adapter.js";
 import type { ChangeSink } from "../core/ports/changes/change.js";
 import type { PlaceWatch } from "../core/ports/changes/watch.js";
 import type { RootFacts } from "../core/ports/operation.js";
@@ -72,6 +71,8 @@ export interface FileAdapter extends Adapter {
 /** The file adapter with what only the venue that hosts it needs. */
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly RootFacts[];
+  /** Adds to {@link warnings} which roots keep nothing of what is replaced or deleted. */
+  lookForLacks(): Promise<void>;
   /** Creates the adapters for the callers' drives. The caller of this method closes them. */
   driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
   /** Streams whole files in and out. */
@@ -110,23 +111,23 @@ export interface AdapterParts
     DispatchOptions,
     "audit" | "changeSinks" | "discloseHostPaths" | "onInternalError" | "tickets" | "approvals" | "tagOf"
   > {
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Opens drives. Absent: calls on drives fail with NOT_SUPPORTED. */
-  readonly drives?: DriveSource;
+  readonly drives?: DriveSource | undefined;
   /** Where journals lie. Absent: there are none. */
   readonly journals?: JournalPlace | undefined;
   /** Absent: callers without a DID (the operator) may do everything, all others nothing. */
-  readonly capabilities?: CapabilityRules;
+  readonly capabilities?: CapabilityRules | undefined;
   /** Maximum size in bytes of an asset as the content of one write. */
-  readonly maxContentSize?: number;
+  readonly maxContentSize?: number | undefined;
   /** Where the state of the roots lies, created when it is needed. Absent: nothing is kept outside of them. */
-  readonly stateDir?: RootsState["stateDir"];
+  readonly stateDir?: RootsState["stateDir"] | undefined;
   /** Told of groups of changes that a dead process left half done. */
-  readonly onRecovery?: RootsState["onRecovery"];
+  readonly onRecovery?: RootsState["onRecovery"] | undefined;
   /** Who a caller is now, for what outlives its request; `undefined`: it would be refused. */
-  readonly rejudge?: (context: SurfaceContext) => SurfaceContext | undefined;
+  readonly rejudge?: ((context: SurfaceContext) => SurfaceContext | undefined) | undefined;
   /** The log of events that the feed of changes is part of. Default: its own. */
-  readonly eventLog?: EventLog;
+  readonly eventLog?: EventLog | undefined;
 }
 
 const NAME = "file";
@@ -136,10 +137,12 @@ const DESCRIPTION = "Files in jailed roots: list, search, read, edit, write, mov
 export async function assembleAdapter(config: FileConfig, parts: AdapterParts): Promise<HostedFileAdapter> {
   const registered = withSchemas(NAME, OPERATIONS);
   const opened = await open(config, parts);
-  let lackWarnings = await warningsOfLacks(opened.roots);
+  let lackWarnings: readonly string[] = [];
   const clock = parts.clock ?? systemClock;
+  const verifier =
+    parts.capabilities?.verifier ?? (await import("../authz/file-verifier.js")).createFileVerifier({ clock });
   const authoritiesBy = (rules: CapabilityRules) =>
-    createAuthorities({ ...rules, verifier: rules.verifier ?? createFileVerifier({ clock }) }, opened.roots);
+    createAuthorities({ ...rules, verifier: rules.verifier ?? verifier }, opened.roots);
   let authorities = authoritiesBy(parts.capabilities ?? {});
   const limits = {
     ...DEFAULT_LIMITS,
@@ -158,17 +161,13 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     ...{ limits, clock, gate: new Gate(limits.maxConcurrent), repeats: new Repeats(clock) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
     actorOf: (context: SurfaceContext) => authorities.actorOf(context),
-    changeSinks,
-    tagOf: parts.tagOf,
-    ...(parts.audit === undefined ? {} : { audit: parts.audit }),
-    ...(parts.approvals === undefined ? {} : { approvals: parts.approvals }),
-    ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
+    ...{ changeSinks, tagOf: parts.tagOf, audit: parts.audit, approvals: parts.approvals },
+    onInternalError: parts.onInternalError,
   };
   const dispatcher = new Dispatcher({
-    ...{ ...shared, scanners, pdf, feed, rejudge: parts.rejudge },
+    ...{ ...shared, scanners, pdf, feed, rejudge: parts.rejudge, tickets: parts.tickets },
     adapterName: NAME,
     operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
-    ...(parts.tickets === undefined ? {} : { tickets: parts.tickets }),
     roots: opened.roots,
     validator: new InputValidator(),
     discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
@@ -189,22 +188,29 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       await parts.audit?.close();
     }
   };
+  let operations: readonly OperationMetadata[] | undefined;
   let closing: Promise<void> | undefined;
   return {
     name: NAME,
     description: DESCRIPTION,
-    operations: registered.map((one) => describe(NAME, one)),
+    get operations() {
+      operations ??= registered.map((one) => describe(NAME, one));
+      return operations;
+    },
     get roots() {
       return opened.roots;
     },
     get warnings() {
       return [...opened.warnings, ...lackWarnings];
     },
+    async lookForLacks() {
+      lackWarnings = await warningsOfLacks(opened.roots);
+    },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
     watch: (input, context = {}) => follow(input, context, { dispatcher, log: feed.log, closed: closed.signal }),
     watchPlace(input, context) {
-      recordRefused({ operation: WATCH, root: input.root, context, code: "OK" }, { clock, ...parts });
+      recordRefused({ operation: WATCH, root: input.root, context, code: "OK" }, { ...parts, clock });
       return dispatcher.watch(input, context);
     },
     endPolls: () => dispatcher.endPolls(),
@@ -229,7 +235,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
         rules,
       );
     },
-    refused: (call) => recordRefused(call, { clock, ...parts }),
+    refused: (call) => recordRefused(call, { ...parts, clock }),
     rights: (operation, context) => {
       const authoriser = new Authoriser({ operation, caps: capsOf(context), authority: authorities.of(context) });
       return createRights(authoriser, { authorities, roots: opened.roots.map(({ name }) => name) });
@@ -242,7 +248,6 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
           dispatcher.setRoots(opened.roots);
           feed.restart();
           authorities = authoritiesBy(rules());
-          lackWarnings = await warningsOfLacks(opened.roots);
           await closeOld();
         },
         discard: () => change.discard(),

@@ -5,9 +5,14 @@ import type { AnyOperation } from "../core/ports/operation.js";
 import type { RegisteredOperation } from "../dispatch/options.js";
 import { loadOperationSchema } from "../schema/load.js";
 
-/** Operations with their schemas. @param adapter name of the schema folder */
+/** Operations with their schemas, each read when it is first needed. @param adapter name of the schema folder */
 export const withSchemas = (adapter: string, operations: readonly AnyOperation[]): readonly RegisteredOperation[] =>
-  operations.map((operation) => ({ operation, schema: loadOperationSchema(operation.name, adapter) }));
+  operations.map((operation) => ({
+    operation,
+    get schema() {
+      return loadOperationSchema(operation.name, adapter);
+    },
+  }));
 
 /** Operations that only internal code calls: the compiler checks their input, so they need no schema. */
 export const withoutSchemas = (operations: readonly AnyOperation[]): readonly RegisteredOperation[] =>

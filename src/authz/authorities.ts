@@ -21,7 +21,7 @@ interface OwnedRoot {
   readonly name: string;
   readonly owner?: string | undefined;
   /** Present: the root is a drive, and each caller has its own. */
-  readonly drive?: string;
+  readonly drive?: string | undefined;
 }
 
 /** Authorities of callers, for one set of rules and roots. */

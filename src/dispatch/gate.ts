@@ -95,7 +95,7 @@ export class Gates {
   readonly #watches = new Gate(Number.POSITIVE_INFINITY);
 
   /** @param shared gates that several adapters use together */
-  constructor(max: number, shared: { readonly gate?: Gate; readonly streamGate?: Gate }) {
+  constructor(max: number, shared: { readonly gate?: Gate | undefined; readonly streamGate?: Gate | undefined }) {
     this.#calls = shared.gate ?? new Gate(max);
     this.#streams = shared.streamGate ?? new Gate(max);
     this.#commands = new Gate(max);

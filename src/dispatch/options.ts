@@ -30,27 +30,27 @@ export interface DispatchOptions {
   readonly operations: ReadonlyMap<string, RegisteredOperation>;
   readonly roots: readonly OpenRoot[];
   /** Present: the operations are on the caller's drives, named by `drive` in the input, instead of on roots. */
-  readonly drives?: DriveSpace;
+  readonly drives?: DriveSpace | undefined;
   readonly validator: InputValidator;
   readonly limits: Limits;
   /** Shared by adapters with a common limit on concurrent calls. */
-  readonly gate?: Gate;
+  readonly gate?: Gate | undefined;
   /** The gate of streaming operations, which last as long as their clients and must not block other calls. */
-  readonly streamGate?: Gate;
+  readonly streamGate?: Gate | undefined;
   /** Results of calls with an `operationId`; may be shared by adapters. */
-  readonly repeats?: Repeats;
+  readonly repeats?: Repeats | undefined;
   /** Where a person is asked. Absent: nobody can be asked, so what needs approval is refused. */
-  readonly approvals?: ApprovalDesk;
+  readonly approvals?: ApprovalDesk | undefined;
   /** Issues tickets for transfers. Absent: there are none. */
-  readonly tickets?: TicketOffice;
+  readonly tickets?: TicketOffice | undefined;
   /** Writes version stamps of files for HTTP. Absent: they are not told. */
   readonly tagOf?: TagOf | undefined;
   /** Cache of known hashes; may be shared by adapters too. */
-  readonly versions?: VersionCache;
+  readonly versions?: VersionCache | undefined;
   /** Scanners for operations that search in files. Absent: there are none. */
-  readonly scanners?: Scanners;
+  readonly scanners?: Scanners | undefined;
   /** Reads PDF files for models. Absent: they are described. */
-  readonly pdf?: PdfReader;
+  readonly pdf?: PdfReader | undefined;
   readonly clock: Clock;
   readonly discloseHostPaths: boolean;
   /** The caller's authority, before caps lists narrow it. */
@@ -60,14 +60,14 @@ export interface DispatchOptions {
   /** Who a caller is now, for what outlives its request; `undefined`: it would be refused. Absent: as it was. */
   readonly rejudge?: ((context: SurfaceContext) => SurfaceContext | undefined) | undefined;
   /** The feed of changes. Absent: nothing can be watched. */
-  readonly feed?: ChangeFeed;
-  readonly audit?: AuditSink;
+  readonly feed?: ChangeFeed | undefined;
+  readonly audit?: AuditSink | undefined;
   /** Name of the caller in records of changes: its DID, `operator` for the operator. Absent: the DID as it is. */
-  readonly actorOf?: (context: SurfaceContext) => string;
+  readonly actorOf?: ((context: SurfaceContext) => string) | undefined;
   /** Hear of every committed change. */
-  readonly changeSinks?: readonly ChangeSink[];
+  readonly changeSinks?: readonly ChangeSink[] | undefined;
   /** Called on unexpected failures (INTERNAL_ERROR), with the request id that the caller was given. */
-  readonly onInternalError?: (error: unknown, requestId: string) => void;
+  readonly onInternalError?: ((error: unknown, requestId: string) => void) | undefined;
 }
 
 /** Opens drives by name. */

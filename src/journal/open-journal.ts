@@ -9,11 +9,8 @@ import type { JournalFacts, Lack } from "../core/ports/changes/journal.js";
 import type { TrashFolder, TrashMode } from "../core/ports/changes/journal-writer.js";
 import type { Log } from "../core/ports/log.js";
 import { systemName } from "../core/system.js";
-import { makeFolder, refuseNetwork } from "../drive/store/embedded/make-folder.js";
 import { isInside } from "../process/host-path.js";
-import { keepTrashKey, makeSound } from "./check-tables.js";
 import type { RootJournal } from "./journal.js";
-import { hasOtherPlace, notePlace } from "./place.js";
 import type { PruneRules } from "./prune.js";
 
 /** Where the journals of a process lie. */
@@ -114,17 +111,24 @@ export class LazyJournal {
   }
 
   async #open(): Promise<RootJournal | undefined> {
-    const { root, place, isChosen } = this.#options;
+    const { place, root, realPath, isChosen, ...rest } = this.#options;
     // Whoever removes the state directory of a venue that runs removes the history, not what the trash holds.
     const former = this.#journal;
     this.#journal = undefined;
     await former?.close();
     let reason: Lack["reason"] = "no_lmdb";
+    const tell = (level: "debug" | "error", error: unknown): void =>
+      place.log[level]({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
     try {
       // The library is native and takes a while to load.
-      const library = await import("./journal.js");
+      const { openInFolder } = await import("./place.js");
       reason = "no_state_dir";
-      this.#journal = await this.#openIn(library, former?.trashKey);
+      const state = place.openState();
+      if (isInside(state, realPath)) throw new Error(IN_ROOT);
+      const folder = join(state, "journal", keyOf(realPath));
+      const opening = { realPath, log: place.log, trashKey: former?.trashKey };
+      const onFault = (error: unknown) => tell("error", error);
+      this.#journal = await openInFolder({ ...rest, root, folder, onFault }, opening);
       this.#failure = undefined;
       return this.#journal;
     } catch (error) {
@@ -132,32 +136,9 @@ export class LazyJournal {
       const atMs = hasNoLibrary ? Number.POSITIVE_INFINITY : performance.now();
       this.#failure = { reason, why: hasNoLibrary ? NO_LIBRARY : reasonOf(error), atMs };
       // Where nobody has asked for it, the start and each answer say enough.
-      const level = hasNoLibrary && !isChosen ? "debug" : "error";
-      place.log[level]({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
+      tell(hasNoLibrary && !isChosen ? "debug" : "error", error);
       return undefined;
     }
-  }
-
-  async #openIn(library: typeof import("./journal.js"), trashKey: string | undefined): Promise<RootJournal> {
-    const { place, root, realPath, isChosen: _, ...rest } = this.#options;
-    const onFault = (error: unknown): void => {
-      place.log.error({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
-    };
-    const state = place.openState();
-    if (isInside(state, realPath)) throw new Error(IN_ROOT);
-    const folder = join(state, "journal", keyOf(realPath));
-    makeFolder(folder);
-    refuseNetwork(folder);
-    if (trashKey !== undefined) keepTrashKey(folder, trashKey);
-    if (await makeSound(folder)) {
-      const text = "The journal of a root was damaged: what can be read of it stays, the rest is set aside beside it";
-      place.log.error({ event: "journal-damaged", root, folder }, text);
-    }
-    const isMoved = hasOtherPlace(folder, realPath);
-    notePlace(folder, realPath);
-    const journal = new library.RootJournal({ ...rest, root, folder, isMoved, nowMs: () => Date.now(), onFault });
-    await journal.settle();
-    return journal;
   }
 }
 

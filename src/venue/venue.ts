@@ -36,7 +36,7 @@ export interface VenueHttpOptions
   readonly maxRequestBytes: number;
   readonly maxContentSize: number;
   /** Public URL without a trailing slash. Absent: derived from the listening address. */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
 }
 
 export interface VenueHostOptions {
@@ -48,9 +48,9 @@ export interface VenueHostOptions {
   readonly assets: VenueAssets;
   readonly authenticate: Authenticate;
   /** Absent: credentials last as long as the process. */
-  readonly stillHolds?: (caller: Caller) => boolean;
+  readonly stillHolds?: ((caller: Caller) => boolean) | undefined;
   /** Absent: UCANs sent with a call do not name its caller. */
-  readonly nameCaller?: NameCaller;
+  readonly nameCaller?: NameCaller | undefined;
   /** @param baseUrl URL at which the venue can be reached */
   didDocument(baseUrl: string): JsonObject;
   readonly jobs: JobLimits &
@@ -58,23 +58,23 @@ export interface VenueHostOptions {
   readonly http: VenueHttpOptions;
   /** Logs every failure whose details its caller must not see. */
   readonly logInternal: (error: unknown, requestId: string) => void;
-  readonly log?: Log;
-  readonly metrics?: HttpMetrics;
+  readonly log?: Log | undefined;
+  readonly metrics?: HttpMetrics | undefined;
   /** Absent: there is no `/api/v1/events`. Its readers end when the venue closes. */
-  readonly events?: ClosableEvents;
+  readonly events?: ClosableEvents | undefined;
   /** Hears of jobs that begin and end. */
-  readonly onJob?: JobsOptions["onChange"];
+  readonly onJob?: JobsOptions["onChange"] | undefined;
   /** Absent: there is no endpoint for whole files. */
-  readonly files?: HttpFiles;
+  readonly files?: HttpFiles | undefined;
   /** Absent: there is no WebDAV. */
-  readonly dav?: Omit<HttpDav, "invoke">;
+  readonly dav?: Omit<HttpDav, "invoke"> | undefined;
   /** Absent: there is no login. */
   readonly login?: Login | undefined;
   /** Roots and tokens, for the operator's status. Absent: none. */
-  readonly overview?: () => Pick<OperatorStatus, "roots" | "tokens">;
+  readonly overview?: (() => Pick<OperatorStatus, "roots" | "tokens">) | undefined;
   /** Creates the MCP endpoint, at its first request. Absent: there is none. */
-  readonly mcp?: (venue: VenueHost) => Promise<McpEndpoint>;
-  readonly clock?: Clock;
+  readonly mcp?: ((venue: VenueHost) => Promise<McpEndpoint>) | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** Where a venue can be reached. */
@@ -160,12 +160,7 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
         throw new Error("Cannot listen: the venue listens already or was closed");
       const { listen, timeouts, maxInFlightBytes, maxConnections } = options.http;
       const host = createHttpHost({ venue, jobs, clock, options });
-      surface = createHttpSurface({
-        ...{ host, listen },
-        ...(timeouts === undefined ? {} : { timeouts }),
-        ...(maxInFlightBytes === undefined ? {} : { maxInFlightBytes }),
-        ...(maxConnections === undefined ? {} : { maxConnections }),
-      });
+      surface = createHttpSurface({ host, listen, timeouts, maxInFlightBytes, maxConnections });
       const begin = surface.listen.bind(surface);
       const address = await ("socket" in listen ? listenOnSocket(listen.socket, begin) : begin());
       return { url: venue.url, ...("port" in address ? { port: address.port } : {}) };
@@ -192,7 +187,7 @@ function findAsset(assets: VenueAssets, reference: string, did: string) {
 /** The host that the HTTP surface of a venue uses. */
 function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; options: VenueHostOptions }): HttpHost {
   const { venue, jobs, clock, options } = parts;
-  const { http, assets, metrics } = options;
+  const { http, assets } = options;
   const { catalogue, did, name } = venue;
   const protocols = ["http", ...(options.mcp === undefined ? [] : ["mcp"])];
   const started = clock.nowMs();
@@ -213,14 +208,9 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     corsOrigins: http.corsOrigins ?? [],
     trustProxy: http.trustProxy ?? false,
     limits: { inlineWaitMs, maxWaitMs, maxRequestBytes: http.maxRequestBytes, maxContentSize: http.maxContentSize },
-    ...(http.rateLimit === undefined ? {} : { rateLimit: http.rateLimit }),
-    jobs,
-    assets,
-    ...(metrics === undefined ? {} : { metrics }),
-    ...(options.files === undefined ? {} : { files: options.files }),
-    ...(options.events === undefined ? {} : { events: options.events }),
-    ...(options.dav === undefined ? {} : { dav: { ...options.dav, invoke: invokerOf(catalogue) } }),
-    ...(options.login === undefined ? {} : { login: options.login }),
+    ...{ rateLimit: http.rateLimit, jobs, assets, metrics: options.metrics },
+    ...{ files: options.files, events: options.events, login: options.login },
+    dav: options.dav && { ...options.dav, invoke: invokerOf(catalogue) },
     url: () => venue.url,
     nowMs: () => clock.nowMs(),
     stats: () => ({ assets: assets.size, users: jobs.users, ops: catalogue.list().length, jobs: jobs.size }),
@@ -251,8 +241,8 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     requestId: () => randomUUID(),
     logInternal: options.logInternal,
     log: options.log ?? silentLog,
-    ...(http.workspace === undefined ? {} : { workspace: http.workspace }),
-    ...(options.mcp === undefined ? {} : { mcp: lazily(options.mcp, venue) }),
+    workspace: http.workspace,
+    mcp: options.mcp && lazily(options.mcp, venue),
   };
 }
 

@@ -62,6 +62,7 @@ test("with the journal off, the history says that nothing is kept and which key 
     expect.objectContaining({ name: "off", kept: false, reason: "off" }),
     expect.not.objectContaining({ kept: false }),
   ]);
+  await adapter.lookForLacks();
   expect(adapter.warnings).toEqual([]);
 });
 
@@ -114,6 +115,7 @@ test("required deletes nothing where nothing can be kept, and says why", async (
     expect(await failureOf(run("delete", { root: "r", ...input }))).toEqual(refused);
   }
   expect(["a", "d/e"].map((name) => existsSync(join(path, name)))).toEqual([true, true]);
+  await adapter.lookForLacks();
   expect(adapter.warnings).toEqual([
     "Root 'r' does not keep what is replaced or deleted, so that nobody can take it back: /host/path cannot be used",
   ]);

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { sweepRuns } from "../../src/backend/host/mount.js";
+import { sweepRuns } from "../../src/backend/host/runs/run-mark.js";
 import { runIo } from "../../src/core/io.js";
 import { createFileAdapter } from "../../src/index.js";
 import { Jail } from "../../src/jail/jail.js";

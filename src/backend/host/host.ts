@@ -48,11 +48,11 @@ import { touchEntry } from "./changes/touch.js";
 import { WriteStep, writeAlone } from "./changes/write-step.js";
 import { changeGroup, checkGroup, isReplacement, replaceAlone } from "./group/group.js";
 import { listEntries, statArrival } from "./list.js";
-import { mountDirectory, sweepRuns } from "./mount.js";
 import { TreeObservation } from "./observe/tree-observation.js";
 import { openFile, readFile } from "./open.js";
 import { countTree } from "./quota.js";
 import { type Arrival, directoryOf, fileOf, HostRoot, mapErrors, type Way } from "./root.js";
+import { sweepRuns } from "./runs/run-mark.js";
 import type { Change, Reached, WriteRules } from "./target.js";
 import { walkEntries } from "./walk.js";
 
@@ -186,7 +186,9 @@ export class HostBackend implements Backend {
   checkAll = (changes: readonly GroupChange[]): Awaitable<void> =>
     changes[0] && this.#asGroup(changes[0], (enter) => checkGroup(enter, this.#rules, changes));
 
-  mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
+  async mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
+    // Few callers run commands.
+    const { mountDirectory } = await import("./mount.js");
     return mountDirectory({ enter: () => this.#root.enter(path, access, LOOK), rules: this.#rules, access }, options);
   }
 

@@ -5,30 +5,24 @@ import { COMMAND_RAN } from "../../core/errors/undo-texts.js";
 import { type Io, isPending, runIo, wait } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { MountedDirectory, MountOptions, Settled } from "../../core/ports/mount.js";
-import { entryPath, type Pinned, release, renew } from "../../jail/handles.js";
+import { entryPath, type Pinned, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";
 import type { StagedFile } from "../../jail/staging/staging.js";
-import type { Stat } from "../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../jail/sys.js";
 import type { Walk } from "../../jail/walk/walk.js";
 import { RESERVED_NAME } from "../../path/grammar.js";
 import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
 import { type Arrival, directoryOf, mapErrors } from "./root.js";
-import { forEachBelow, type Meant, type Work } from "./runs/each-below.js";
+import { forEachBelow } from "./runs/each-below.js";
 import { Look } from "./runs/give-back.js";
 import { MadeDenied, NOTHING_CLEARED } from "./runs/made-denied.js";
 import { markIn } from "./runs/recorded-changes.js";
 import { RunChanges } from "./runs/run-changes.js";
-import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./runs/run-mark.js";
-import { type Scan, SET_ID_BITS, scanMount } from "./runs/scan.js";
+import { CLOCK_GRAIN_MS, clearSetIds, leaveRunMark, placeRunMark, type RunMark } from "./runs/run-mark.js";
+import { scanMount } from "./runs/scan.js";
 import type { WriteRules } from "./target.js";
-
-/** Passes over a tree that changes while set-id bits are cleared. */
-const ROUNDS = 3;
-/** File times can lag behind the clock by this many ms. */
-const CLOCK_GRAIN_MS = 2_000;
 
 /** The directory to mount. */
 export interface Mounting {
@@ -208,41 +202,4 @@ function* lendToUser(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<
   );
   yield* sys.chown(jail.top.path, user.uid, user.gid);
   yield* renew(sys, jail.top);
-}
-
-/** Cleans up after runs whose process was killed. */
-export const sweepRuns = (jail: Jail): Io<void> =>
-  sweepRunMarks(jail, (directory, since) => clearSetIds({ jail, since: since - CLOCK_GRAIN_MS }, directory));
-
-interface Clearing {
-  readonly jail: Jail;
-  readonly since: number;
-  /** A scan that saw no such file: then it can only be where that did not look. */
-  readonly seen?: Scan | undefined;
-}
-
-/** Clears set-user-id and set-group-id on files changed since a time. @returns how many had them */
-function* clearSetIds({ jail, since, seen }: Clearing, top: Pinned): Io<number> {
-  const { sys, handles } = jail;
-  let found = 0;
-  const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
-  const clear = function* (directory: Pinned, name: string | Buffer): Io<void> {
-    const file = yield* handles.pin(directory, name);
-    if (file === undefined) return;
-    try {
-      if (!isMeant(file.stat)) return;
-      found++;
-      yield* quietly(sys.chmod(file.path, file.stat.mode & 0o1777));
-    } finally {
-      release(file);
-    }
-  };
-  const work: Work = (directory, name, stat) => (isMeant(stat) ? clear(directory, name) : undefined);
-  if (seen !== undefined) {
-    const left = new Set(seen.closed);
-    const meant: Meant = (path) => (left.delete(path) ? "all" : seen.isMarked(path) ? "some" : "none");
-    if ((yield* forEachBelow(jail, top, work, meant)) && left.size === 0) return found;
-  }
-  for (let round = 1; round <= ROUNDS; round++) if (yield* forEachBelow(jail, top, work)) return found;
-  throw Object.assign(new Error("not seen whole"), { code: "EAGAIN", syscall: "open" });
 }

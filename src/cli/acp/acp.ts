@@ -69,6 +69,7 @@ export async function acp(command: AcpCommand, context: CommandContext): Promise
     const files = await openFiles(config, { env: context.env, log, ...caller });
     const lines = createLineAsker(context);
     try {
+      await files.adapter.lookForLacks();
       warn(files, context);
       const answers = createAnswers(command.answer, { lines, context });
       return await serveAgent({ command, context, lines, answers, records: [], stopped }, { files, caps, log });

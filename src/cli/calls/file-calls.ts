@@ -3,6 +3,7 @@
 import type { VenueConfig } from "../../config/types.js";
 import { unknownOperation } from "../../core/errors/texts.js";
 import type { ResolveAsset } from "../../core/ports/adapter.js";
+import { OPERATIONS } from "../../ops/registry.js";
 import type { FileOutputs } from "../../schema/types.js";
 import { createJobIds } from "../../venue/jobs/record.js";
 import { type OpenFilesOptions, openFiles } from "../../venue/start/open-files.js";
@@ -22,12 +23,13 @@ export interface FileCallsOptions extends OpenFilesOptions {
 export async function openFileCalls(config: VenueConfig, options: FileCallsOptions): Promise<FileCalls> {
   const { caps, signal, ...opening } = options;
   const opened = await openFiles(config, opening);
-  const adapters = [opened.adapter, ...opened.tools];
   const nextId = createJobIds();
   const own = { ...opened.context, surface: "cli", signal, ...(caps === undefined ? {} : { caps }) };
   const run = async (reference: string, input: unknown, resolveAsset?: ResolveAsset): Promise<unknown> => {
     const name = reference.replace(/^\//, "").replace(/^v\/ops\/([^/]+)\//, "$1:");
-    const adapter = adapters.find(({ operations }) => operations.some((one) => one.name === name));
+    const adapter = isFileOperation(name)
+      ? opened.adapter
+      : opened.tools.find(({ operations }) => operations.some((one) => one.name === name));
     if (adapter === undefined) throw unknownOperation(reference);
     const context = { ...own, jobId: nextId(Date.now()) };
     return adapter.invoke(name, input, resolveAsset === undefined ? context : { ...context, resolveAsset });
@@ -36,10 +38,14 @@ export async function openFileCalls(config: VenueConfig, options: FileCallsOptio
     run: (operation, input) => run(operation, input),
     upload: async (input, content) =>
       parseWritten(await run("file:write", { ...input, asset: CONTENT }, async () => ({ content }))),
-    operations: async () => adapters.flatMap(({ operations }) => operations.map(({ name }) => name)),
+    operations: async () =>
+      [opened.adapter, ...opened.tools].flatMap(({ operations }) => operations.map(({ name }) => name)),
     close: opened.close,
   };
 }
+
+/** By name: the schemas of all operations would be read otherwise. */
+const isFileOperation = (name: string): boolean => OPERATIONS.some((one) => `file:${one.name}` === name);
 
 /** The output of a built-in operation conforms to its schema, so it is only cast. */
 const parseWritten = (output: unknown): FileOutputs["file:write"] => output as FileOutputs["file:write"];

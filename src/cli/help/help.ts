@@ -4,11 +4,14 @@ import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
 import { checkArgument, UsageError } from "../arguments/options.js";
 import { COMMANDS, commandOf, commandsOf } from "../commands/all.js";
+import type { Options, Page } from "../commands/command.js";
 import { DRIVES_HELP } from "../commands/drives.js";
 import { FILE_OPTIONS } from "../commands/file-options.js";
 import { FILE_COMMANDS, filePage, isFileCommand } from "../commands/files.js";
 import { CALLER, SOURCE } from "../commands/shared.js";
-import { optionLines, pageOf } from "./page.js";
+
+/** Columns before the text of an option. */
+const INDENT = 26;
 
 const GENERAL = `venue-files: file access for agents, over HTTP, MCP and ACP, and for people
 
@@ -146,4 +149,31 @@ export function helpCommand([first = "", second = ""]: readonly string[]): strin
   const [only, ...others] = commandsOf(first);
   const known = only !== undefined && others.length === 0 ? only : topic(first) === undefined ? undefined : first;
   return known === undefined ? "venue-files --help" : `venue-files help ${known}`;
+}
+
+/** The page of one command. */
+export function pageOf({ usage, text, words, options, note, example, exits }: Page): string {
+  const lines = [words?.text && lineOf(`  ${words.heading}`, words.text), optionLines(options)]
+    .filter(isThere)
+    .join("\n");
+  const parts = [`venue-files ${usage}`, text, lines, note, example && `Example: ${example}`, `Exit status: ${exits}`];
+  return `${parts.filter(isThere).join("\n\n")}\n`;
+}
+
+/** The options that have a text, a line or more each. */
+function optionLines(options: Options): string {
+  const lines = Object.entries(options).flatMap(([name, { text, value, short, apart, heading }]) => {
+    if (text === undefined) return [];
+    const plain = `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
+    return [`${apart === true ? "\n" : ""}${lineOf(`  ${heading ?? plain}`, text)}`];
+  });
+  return lines.join("\n");
+}
+
+const isThere = (part: string | undefined): boolean => part !== undefined && part !== "";
+
+/** A heading, and its text in the column. A heading that reaches the column stands a little apart. */
+function lineOf(heading: string, text: string): string {
+  const gap = heading.length < INDENT ? INDENT - heading.length : heading.length === INDENT ? 2 : 3;
+  return `${heading}${" ".repeat(gap)}${text.replaceAll("\n", `\n${" ".repeat(INDENT)}`)}`;
 }

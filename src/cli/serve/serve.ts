@@ -1,5 +1,6 @@
 // The `serve` command: opens every venue of a configuration, listens, and reloads on SIGHUP.
 
+import { execFile } from "node:child_process";
 import { basename } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { checkListener, localUrl } from "../../config/loopback.js";
@@ -21,7 +22,6 @@ import { type CommandContext, codeOf, EXIT, isSystemError, print, Unavailable } 
 import { loadConfigs, locateProblems, warn } from "../load-config.js";
 import { banner, quote } from "../output/banner.js";
 import { listenFailure } from "./listen-failure.js";
-import { createSupervisor } from "./supervisor.js";
 
 /** `venue-files serve`: serves every venue of the configuration until stopped. None starts unless all of them can. */
 export async function serve(source: ConfigSource, context: CommandContext): Promise<number> {
@@ -224,4 +224,36 @@ function printReloadFailure(error: unknown, source: ConfigSource, { stderr }: Co
   if (stderr.isTTY !== true || !(error instanceof ConfigError)) return;
   const file = source.file === undefined ? "" : ` of ${escapeText(source.file)}`;
   stderr.write(`The configuration${file} was not reloaded, the old one stays in force:\n${error.message}\n`);
+}
+
+/** A service manager that is told of each step. Nothing happens, and nothing fails, where there is none. */
+export interface Supervisor {
+  ready(status: string): Promise<void>;
+  /** To be followed by {@link ready}. */
+  reloading(): Promise<void>;
+  stopping(): Promise<void>;
+}
+
+const MICROSECONDS = 1000;
+
+/** The manager that `NOTIFY_SOCKET` names. With `WATCHDOG_USEC` it also hears regularly that the event loop runs. */
+export function createSupervisor({ env }: Pick<CommandContext, "env">): Supervisor {
+  const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: watchdog, WATCHDOG_PID: watched } = env;
+  if (socket === undefined || socket === "")
+    return { ready: async () => {}, reloading: async () => {}, stopping: async () => {} };
+  const own = { PATH: env["PATH"], NOTIFY_SOCKET: socket };
+  const tell = (...states: readonly string[]) =>
+    new Promise<void>((resolve) => {
+      // The manager takes what a child says (NotifyAccess=all); a failure shows as a start that times out.
+      execFile("systemd-notify", [`--pid=${process.pid}`, ...states], { env: own, timeout: 5000 }, () => resolve());
+    });
+  const periodMs = Number(watchdog) / MICROSECONDS / 2;
+  if (periodMs > 0 && (watched === undefined || Number(watched) === process.pid)) {
+    setInterval(() => void tell("WATCHDOG=1"), periodMs).unref();
+  }
+  return {
+    ready: (status) => tell("READY=1", `STATUS=${status}`),
+    reloading: () => tell("RELOADING=1", `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`),
+    stopping: () => tell("STOPPING=1"),
+  };
 }

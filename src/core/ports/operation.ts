@@ -32,7 +32,7 @@ export interface RootFacts {
   readonly readOnly: boolean;
   readonly description?: string | undefined;
   /** Canonical host path; only `file:roots` may show it, if the operator allows that. */
-  readonly hostPath?: string;
+  readonly hostPath?: string | undefined;
   /** Maximum bytes one read in this root returns; absent: the limit of the adapter. */
   readonly maxReadBytes?: number | undefined;
   /** Paths denied to every caller; absent: none. */
@@ -50,7 +50,7 @@ export interface RootFacts {
   /** DID of the configured owner. */
   readonly owner?: string | undefined;
   /** Mechanism that confines paths to the root, for the operator. */
-  readonly engine?: string;
+  readonly engine?: string | undefined;
   /** Total and available bytes of its file system. */
   usage?(): Promise<{ readonly sizeBytes: number; readonly freeBytes: number }>;
   /** Quota and current usage; absent: no quota. */
@@ -58,7 +58,7 @@ export interface RootFacts {
   /** Why nothing of what is changed is kept. Opens nothing. Absent: nothing can be changed, or it is a drive. */
   readonly lack?: (() => Awaitable<Lack | undefined>) | undefined;
   /** Name of the drive behind a personal root. */
-  readonly drive?: string;
+  readonly drive?: string | undefined;
 }
 
 /** Opens the journal of a root at the first look; `undefined`: it cannot be opened, or for `facts` is not open yet. */

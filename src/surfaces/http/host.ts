@@ -113,7 +113,7 @@ export interface HttpDav {
   /** Maximum bytes of files in all drives of one caller. */
   readonly maxDriveBytes: number;
   /** Keeps the properties that clients store. Absent: they are kept in memory. */
-  readonly propertyFile?: DavFile;
+  readonly propertyFile?: DavFile | undefined;
   /** Facts of a root, whoever asks; they must not be told to those who do not see it. `undefined`: there is none. */
   root(name: string): Pick<RootFacts, "readOnly" | "drive" | "usage" | "foldName"> | undefined;
   /** Runs an operation on roots (`file:`) or drives (`dlfs:`). @throws FileAdapterError */
@@ -204,21 +204,21 @@ export interface HttpHost {
   readonly trustProxy: boolean;
   readonly limits: HttpLimits;
   /** Absent: no rate limit. */
-  readonly rateLimit?: RateLimit;
+  readonly rateLimit?: RateLimit | undefined;
   readonly jobs: CallerJobs;
   readonly assets: Assets;
   /** Absent: there is no `/api/v1/files`. */
-  readonly files?: HttpFiles;
+  readonly files?: HttpFiles | undefined;
   /** Absent: there is neither `/dav` nor `/dlfs`. */
-  readonly dav?: HttpDav;
+  readonly dav?: HttpDav | undefined;
   /** Absent: there is no `/api/v1/login`. */
-  readonly login?: Login;
+  readonly login?: Login | undefined;
   /** Absent: there is no `/api/v1/events`. */
-  readonly events?: VenueEvents;
+  readonly events?: VenueEvents | undefined;
   /** Absent: there is no `/metrics`. */
-  readonly metrics?: HttpMetrics;
+  readonly metrics?: HttpMetrics | undefined;
   /** Absent: there is no `/workspace/`. */
-  readonly workspace?: WorkspacePage;
+  readonly workspace?: WorkspacePage | undefined;
   /** Base URL without a trailing slash; called only while the surface listens. */
   url(): string;
   /** Milliseconds since the epoch. */
@@ -242,5 +242,5 @@ export interface HttpHost {
   logInternal(error: unknown, requestId: string): void;
   readonly log: Log;
   /** Absent: there is no `/mcp`. */
-  readonly mcp?: McpEndpoint;
+  readonly mcp?: McpEndpoint | undefined;
 }

@@ -24,11 +24,11 @@ export interface HttpSurfaceOptions {
   readonly host: HttpHost;
   /** The host name `localhost` means both loopback addresses, as far as the machine has them. */
   readonly listen: ListenTarget;
-  readonly timeouts?: Partial<HttpTimeouts>;
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Maximum bytes of request bodies and responses in memory. Default: 8 of the largest requests, at least 256 MiB. */
-  readonly maxInFlightBytes?: number;
+  readonly maxInFlightBytes?: number | undefined;
   /** Maximum concurrent connections; further ones are answered 503. Default: 1024. */
-  readonly maxConnections?: number;
+  readonly maxConnections?: number | undefined;
 }
 
 /** The address a surface listens at. */

@@ -4,18 +4,25 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { covers, EVERYTHING, type Grant } from "../../authz/grant.js";
 import { contextOf } from "../../core/call/attribute.js";
 import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../../core/call/caller.js";
+import { readUcans } from "../../core/call/ucans.js";
 import type { Clock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
+import { isObject } from "../../core/unknown.js";
+import { readEntries } from "../../ucan/token/capability-entries.js";
 import { otherIssuer } from "../../ucan/token/decode.js";
 import { tokenId } from "../../ucan/token/id.js";
-import { type IdentityRules, verifyIdentityToken } from "../../ucan/token/identity-token.js";
+import {
+  checkInvocation,
+  type IdentityRules,
+  type InvocationRules,
+  verifyIdentityToken,
+} from "../../ucan/token/identity-token.js";
 import type { Revocations, UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
 import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AccessEntry, type AccessTokens, accessDid, type TokenMaker } from "./access-entry.js";
 import { isAccessToken } from "./access-tokens.js";
 import { canonicalDid, type Identity } from "./identity.js";
-import { createNameCaller } from "./name-caller.js";
 import { type StaticToken, staticTokenDids } from "./static-tokens.js";
 
 const BEARER = /^bearer(?:\s|$)/i;
@@ -234,3 +241,33 @@ function identityRules({ identity, rules, ...parts }: AuthenticatorOptions): Ide
     acceptUnbound: rules.acceptUnboundIdentity,
   };
 }
+
+/** A capability saying that a venue relays the call, so its sender need not be the issuer. */
+const RELAY = "venue/relay";
+
+export interface NamingRules extends InvocationRules {
+  readonly verifier: UcanVerifier<Grant>;
+  /** The caller identified by a token's issuer. */
+  callerOf(issuer: string, tokens: readonly UcanToken<Grant>[]): Caller;
+}
+
+/**
+ * Names the caller of an anonymous call by the UCANs sent with it that invoke this venue. Tokens that do not name a
+ * caller, for whatever reason, are left to the authorization of the call.
+ */
+export function createNameCaller(rules: NamingRules): NameCaller {
+  const names = (token: UcanToken<Grant>): boolean => !isRelayed(token) && checkInvocation(token, rules) === undefined;
+  return (caller, ucans) => {
+    if (caller.authentication !== "public") return caller;
+    const tokens = readUcans(ucans ?? []);
+    // A malformed list is refused by the authorization of the call.
+    if ("fault" in tokens || tokens.length === 0) return caller;
+    const naming = rules.verifier.read(tokens).filter(names);
+    const [issuer, ...others] = new Set(naming.map(({ decoded }) => decoded?.issuer));
+    if (issuer === undefined) return caller;
+    return others.length > 0 ? "ambiguous" : rules.callerOf(issuer, naming);
+  };
+}
+
+const isRelayed = ({ decoded }: UcanToken<Grant>): boolean =>
+  (readEntries(decoded?.payload ?? {}) ?? []).some((entry) => isObject(entry) && entry["can"] === RELAY);

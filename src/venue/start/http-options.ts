@@ -1,9 +1,11 @@
-// Derives the HTTP options of a venue from its configuration.
+// What the HTTP surface of a venue is given: options from its configuration, and the overview in its status.
 
 import { bareHost, isLoopbackListener } from "../../config/loopback.js";
 import type { RateLimitConfig, VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
-import type { RateLimit } from "../../surfaces/http/host.js";
+import type { Root } from "../../core/ports/operation.js";
+import type { OperatorStatus, RateLimit } from "../../surfaces/http/host.js";
+import type { Access } from "../identity/access.js";
 import { servesPublic } from "../identity/public-caps.js";
 import type { VenueHttpOptions } from "../venue.js";
 
@@ -22,15 +24,8 @@ export async function httpOptions(
   return {
     listen: listen ?? { hostname: bareHost(hostname), port },
     publicAccess: servesPublic(config),
-    maxRequestBytes,
-    maxContentSize,
-    hosts,
-    corsOrigins,
-    trustProxy,
-    ...(maxInFlightBytes === undefined ? {} : { maxInFlightBytes }),
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(workspace === undefined ? {} : { workspace }),
-    ...(rate === false ? {} : { rateLimit: await openRateLimit(rate) }),
+    ...{ maxRequestBytes, maxContentSize, hosts, corsOrigins, trustProxy, maxInFlightBytes, baseUrl, workspace },
+    rateLimit: rate === false ? undefined : await openRateLimit(rate),
   };
 }
 
@@ -38,4 +33,20 @@ async function openRateLimit(rate: RateLimitConfig): Promise<RateLimit> {
   const { createRateLimit, senderOfAddress } = await import("./rate-limit.js");
   const limit = createRateLimit(rate);
   return ({ did, address }) => limit(did ?? senderOfAddress(address));
+}
+
+/** Roots and tokens, as the status tells the operator. */
+export function overviewOf(
+  { roots }: { readonly roots: readonly Pick<Root, "name" | "readOnly" | "drive" | "journal">[] },
+  { accessTokens }: Pick<Access, "accessTokens">,
+): Pick<OperatorStatus, "roots" | "tokens"> {
+  const inForce = (accessTokens?.list() ?? []).filter(({ state, isLink }) => state === "live" && !isLink);
+  const sessions = inForce.filter(({ entry }) => entry.caps === undefined).length;
+  return {
+    roots: roots.map(({ name, readOnly, drive, journal }) => {
+      const fault = journal?.facts?.()?.fault;
+      return { name, readOnly, ...(drive !== undefined && { drive: true }), ...(fault && { journal: fault }) };
+    }),
+    tokens: { access: inForce.length - sessions, sessions },
+  };
 }

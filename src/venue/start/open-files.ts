@@ -1,15 +1,16 @@
-// The file adapter of a configuration without a venue around it, for a process that calls nothing but operations on files.
+// The file adapter of a configuration: for a venue, and without one for a process that calls nothing but operations on files.
 
-import { assembleAdapter, type HostedFileAdapter } from "../../adapter/adapter.js";
+import { type AdapterParts, assembleAdapter, type HostedFileAdapter } from "../../adapter/adapter.js";
+import type { AuditSink } from "../../audit/record.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Adapter, SurfaceContext } from "../../core/ports/adapter.js";
 import type { EventSink } from "../../core/ports/changes/events.js";
+import type { Log } from "../../core/ports/log.js";
 import { openApprovals } from "../approvals/open.js";
 import { openProfiles } from "../catalogue/profiles.js";
 import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
 import { ownContext } from "../identity/own-caller.js";
-import { type Closable, closeBackwards } from "./close-backwards.js";
-import { asConfigError } from "./config-fault.js";
+import { allOrNothing } from "./all-or-nothing.js";
 import { createVenueDrives } from "./drives.js";
 import type { OpenVenueOptions } from "./open-options.js";
 import { openAudit } from "./open-parts.js";
@@ -34,48 +35,59 @@ export interface OpenFiles {
 const NO_EVENTS: EventSink = { wants: () => false, publish: () => {} };
 
 /** Opens the file adapter, or nothing. Keys and tokens are looked at only for a caller other than the operator. @throws ConfigError */
-export async function openFiles(config: VenueConfig, options: OpenFilesOptions): Promise<OpenFiles> {
-  const { env, log, caller, profile } = options;
-  const opened: Closable[] = [];
-  const keep = <T extends Closable>(part: T): T => {
-    opened.push(part);
-    return part;
-  };
-  const logInternal = (err: unknown, requestId: string): void => log.error({ err, requestId }, "internal error");
-  try {
-    const access = caller === undefined ? closedAccess : await openOwnAccess(config, options);
+export const openFiles = (config: VenueConfig, options: OpenFilesOptions): Promise<OpenFiles> =>
+  allOrNothing(async (opened) => {
+    const { env, log, caller, profile } = options;
+    const logInternal = internalLog(log);
+    const access = await ownAccess(config, { ...options, isFiles: true });
     const { key } = access;
     const audit = await openAudit(config, { env, log, key });
-    if (audit !== undefined) keep(audit);
+    if (audit !== undefined) opened.keep(audit);
     let files: HostedFileAdapter | undefined;
-    const asked = { access, events: NO_EVENTS, listens: false, files: () => files };
-    const approvals = await openApprovals(config, asked);
-    files = keep(
-      await assembleAdapter(config.file, {
-        drives: keep(createVenueDrives(config, { env, log, key, listens: false })),
-        ...(approvals === undefined ? {} : { approvals }),
-        discloseHostPaths: true,
-        capabilities: capabilityRulesOf(config, access),
-        maxContentSize: config.maxContentSize,
-        rejudge: access.rejudge,
-        onInternalError: logInternal,
-        ...rootsStateOf(config, { env, log }),
-        // The tools of a profile write to it too, so it is closed last.
-        ...(audit === undefined ? {} : { audit: { write: (record) => audit.write(record), close: async () => {} } }),
-      }),
-    );
-    const tools =
-      profile === undefined
-        ? []
-        : await openProfiles({ files, profiles: config.profiles, options: { profile }, log, logInternal });
+    const approvals = await openApprovals(config, { access, events: NO_EVENTS, listens: false, files: () => files });
+    const drives = opened.keep(createVenueDrives(config, { env, log, key, listens: false }));
+    const parts = { env, log, logInternal, access, drives, approvals, audit, discloseHostPaths: true };
+    files = opened.keep(await openFileAdapter(config, parts));
+    const wanted = profile === undefined ? {} : config.profiles;
+    const tools = await openProfiles({ files, profiles: wanted, options: { profile }, log, logInternal });
     const context = ownContext(caller, access);
-    return { config, adapter: files, tools: tools.map(keep), context, close: () => closeBackwards(opened) };
-  } catch (error) {
-    await closeBackwards(opened);
-    throw asConfigError(error);
-  }
+    return { config, adapter: files, tools: tools.map(opened.keep), context, close: () => opened.close() };
+  });
+
+export interface FileAdapterParts
+  extends Pick<AdapterParts, "drives" | "tickets" | "tagOf" | "approvals" | "discloseHostPaths" | "eventLog"> {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  readonly logInternal: (error: unknown, requestId: string) => void;
+  readonly access: Access;
+  /** Stays open when the adapter closes: others write to it too. */
+  readonly audit: AuditSink | undefined;
 }
 
-async function openOwnAccess(config: VenueConfig, options: OpenFilesOptions): Promise<Access> {
+/** @throws RootsError */
+export function openFileAdapter(config: VenueConfig, parts: FileAdapterParts): Promise<HostedFileAdapter> {
+  const { env, log, logInternal, access, audit, ...rest } = parts;
+  return assembleAdapter(config.file, {
+    ...rest,
+    capabilities: capabilityRulesOf(config, access),
+    maxContentSize: config.maxContentSize,
+    rejudge: access.rejudge,
+    onInternalError: logInternal,
+    ...rootsStateOf(config, { env, log }),
+    audit: audit && { write: (record) => audit.write(record), close: async () => {} },
+  });
+}
+
+/** The access of a process that serves nothing: code for keys and tokens is loaded only for another caller than the operator, or for operations on them. */
+export async function ownAccess(
+  config: VenueConfig,
+  options: Pick<OpenVenueOptions, "env" | "log" | "caller"> & { readonly isFiles: boolean },
+): Promise<Access> {
+  if (options.isFiles && options.caller === undefined) return closedAccess;
   return (await import("../identity/own-access.js")).openOwnAccess(config, options);
 }
+
+export const internalLog =
+  (log: Log) =>
+  (err: unknown, requestId: string): void =>
+    log.error({ err, requestId }, "internal error");

@@ -1,21 +1,14 @@
-// Opens the parts of a venue that have files of their own: audit, assets, log, tickets.
+// Opens the files of a venue that commands on files open too: audit and log.
 
 import type { AuditFile } from "../../audit/audit-file.js";
 import type { AuditLog } from "../../audit/log.js";
 import { ConfigError } from "../../config/errors.js";
-import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
-import { systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
-import type { Root } from "../../core/ports/operation.js";
 import { codeOf } from "../../core/unknown.js";
-import type { OperatorStatus } from "../../surfaces/http/host.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
-import { createAssets, type VenueAssets } from "../assets/assets.js";
-import { createAssetMemory } from "../assets/memory.js";
-import { AssetStorageError, type AssetStore } from "../assets/store.js";
-import { type Access, keyOf } from "../identity/access.js";
-import type { VenueTickets } from "../identity/tickets.js";
+import { AssetStorageError } from "../assets/store.js";
+import { keyOf } from "../identity/access.js";
 import { type LogStreams, type OpenLog, openLog } from "../telemetry/log.js";
 import { openState } from "./state/place.js";
 
@@ -58,26 +51,6 @@ export async function openAuditLog(audit: AuditFile | undefined): Promise<AuditL
   return new AuditLog({ path: audit.path, indexFolder: audit.stateFolder, written: () => audit.written() });
 }
 
-/** Roots and tokens, as the status tells the operator. */
-export function overviewOf(
-  { roots }: { readonly roots: readonly Pick<Root, "name" | "readOnly" | "drive" | "journal">[] },
-  { accessTokens }: Pick<Access, "accessTokens">,
-): Pick<OperatorStatus, "roots" | "tokens"> {
-  const inForce = (accessTokens?.list() ?? []).filter(({ state, isLink }) => state === "live" && !isLink);
-  const sessions = inForce.filter(({ entry }) => entry.caps === undefined).length;
-  return {
-    roots: roots.map(({ name, readOnly, drive, journal }) => {
-      const fault = journal?.facts?.()?.fault;
-      return {
-        ...{ name, readOnly },
-        ...(drive === undefined ? {} : { drive: true }),
-        ...(fault === undefined ? {} : { journal: fault }),
-      };
-    }),
-    tokens: { access: inForce.length - sessions, sessions },
-  };
-}
-
 /** The key of a venue that has not loaded it, since only file operations will be called. */
 async function existingKey(config: VenueConfig, log: Log): Promise<SigningKey | undefined> {
   const { existingIdentity } = await import("../identity/own-access.js");
@@ -95,29 +68,6 @@ function auditState(config: VenueConfig, { env, log }: Pick<AuditParts, "env" | 
     log.warn({ reason: error.message }, "checkpoints of the audit are not kept outside its file");
     return undefined;
   }
-}
-
-/** Opens the assets. @throws ConfigError */
-export async function openAssets(
-  config: VenueConfig,
-  { did, log }: { readonly did: string; readonly log: Log },
-): Promise<VenueAssets> {
-  return createAssets({
-    did,
-    log,
-    store: await openStore(config, log),
-    write: config.assets.write ?? (isLoopbackListener(config) ? "public" : "operator"),
-    maxTotalBytes: config.assets.maxTotalBytes,
-    maxContentSize: config.maxContentSize,
-    clock: systemClock,
-  });
-}
-
-async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore> {
-  if (storage.content === "memory") return createAssetMemory();
-  const { path } = storage;
-  const { openAssetFiles } = await import("../assets/files.js");
-  return openPath("storage.path", path, () => openAssetFiles({ path, log }));
 }
 
 /** Opens the log. @throws ConfigError */
@@ -143,7 +93,7 @@ export async function withConfiguredLog<T>(
   }
 }
 
-async function openPath<T>(key: string, path: string, open: () => Promise<T>): Promise<T> {
+export async function openPath<T>(key: string, path: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
@@ -157,15 +107,4 @@ function asConfigError(error: unknown, key: string, path: string): unknown {
   if (error instanceof AssetStorageError) return cannotOpen(error.message);
   const code = codeOf(error);
   return code === undefined ? error : cannotOpen(OPEN_FAILURES[code] ?? code);
-}
-
-/** Opens the tickets of a venue that listens. @param url base URL; `undefined` while it does not listen yet */
-export async function openTickets(
-  { key, rejudge }: Access,
-  { listens }: { readonly listens: boolean },
-  url: () => string | undefined,
-): Promise<VenueTickets | undefined> {
-  if (!listens || key === undefined) return undefined;
-  const { createTickets } = await import("../identity/tickets.js");
-  return createTickets({ key, clock: systemClock, url, rejudge });
 }

@@ -1,37 +1,38 @@
 // Opens a venue from its configuration: everything it names, or nothing.
 
-import { assembleAdapter, type HostedFileAdapter } from "../../adapter/adapter.js";
+import { isDeepStrictEqual } from "node:util";
+import type { HostedFileAdapter, PreparedChange } from "../../adapter/adapter.js";
 import type { AuditFile } from "../../audit/audit-file.js";
 import { type AuditSink, teeSink } from "../../audit/record.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { contextOf } from "../../core/call/attribute.js";
 import { systemClock } from "../../core/clock.js";
+import type { Log } from "../../core/ports/log.js";
+import { fieldsOf, isObject } from "../../core/unknown.js";
 import { EventLog } from "../../feed/event-log.js";
 import type { DavLocks } from "../../surfaces/http/host.js";
-import type { Approvals } from "../approvals/approvals.js";
+import type { McpEndpoint } from "../../surfaces/mcp/http.js";
 import { openApprovals } from "../approvals/open.js";
-import type { VenueAssets } from "../assets/assets.js";
+import { createAssets, type VenueAssets } from "../assets/assets.js";
+import { createAssetMemory } from "../assets/memory.js";
+import type { AssetStore } from "../assets/store.js";
 import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
 import { plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
 import { createEventBus } from "../events/event-bus.js";
 import { auditEvents, eventsOf } from "../events/publish.js";
-import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
+import { type Access, capabilityRulesOf } from "../identity/access.js";
 import { ownContext } from "../identity/own-caller.js";
-import type { VenueTickets } from "../identity/tickets.js";
 import { createLogin, stampTagsOf } from "../identity/tickets.js";
-import type { VenueMetrics } from "../telemetry/metrics.js";
 import { createVenueHost, type VenueHost } from "../venue.js";
-import { type Closable, closeBackwards } from "./close-backwards.js";
-import { asConfigError, withConfigErrors } from "./config-fault.js";
+import { allOrNothing, asConfigError, type Opened } from "./all-or-nothing.js";
 import { davOptions } from "./dav.js";
-import { createVenueDrives, type VenueDrives } from "./drives.js";
-import { httpOptions } from "./http-options.js";
+import { createVenueDrives } from "./drives.js";
+import { httpOptions, overviewOf } from "./http-options.js";
+import { internalLog, openFileAdapter, ownAccess } from "./open-files.js";
 import type { OpenVenue, OpenVenueOptions } from "./open-options.js";
-import { openAssets, openAudit, openAuditLog, openTickets, overviewOf } from "./open-parts.js";
-import { applyReload, unappliedKeys } from "./reload.js";
-import { rootsStateOf } from "./state/roots.js";
+import { openAudit, openAuditLog, openPath } from "./open-parts.js";
 
 export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./open-options.js";
 
@@ -39,260 +40,214 @@ export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./open-options
 const CLOSE_GRACE_MS = 5000;
 
 /** Opens everything a configuration names, or nothing. @throws ConfigError for what cannot be opened */
-export async function openVenue(config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> {
-  const opened: Closable[] = [];
+export const openVenue = (config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> =>
+  allOrNothing((opened) => open(config, options, opened));
+
+async function open(config: VenueConfig, options: OpenVenueOptions, opened: Opened): Promise<OpenVenue> {
+  const { env, log, listens, filesOnly = false } = options;
+  const { keep } = opened;
+  const logInternal = internalLog(log);
+  const eventLog = new EventLog();
+  const events = createEventBus(eventLog);
+  if (listens) keep((await import("./state/claim.js")).claimState(config, env));
+  const access = listens
+    ? (await import("../identity/open-access.js")).openAccess(config, options)
+    : await ownAccess(config, { ...options, isFiles: filesOnly });
+  const { key, rejudge } = access;
+
+  const audit = await openAudit(config, { env, log, key });
+  if (audit !== undefined) keep(audit);
+  const assets = keep(await openAssets(config, { did: access.did, log }));
+  const counts = listens && config.metrics !== false;
+  const metrics = counts ? (await import("../telemetry/metrics.js")).createMetrics() : undefined;
+  const sinks = [audit, metrics, listens ? auditEvents(events, access) : undefined].filter((one) => one !== undefined);
+  const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
+
+  const drives = keep(createVenueDrives(config, { env, log, key, listens }));
+  // Mistakes in what is configured show at the start; other drives open on first use.
+  if (listens && namesDrives(config)) await drives.open();
+  let host: VenueHost | undefined;
+  const url = () => (host?.listens === true ? host.url : undefined);
+  const tickets =
+    listens && key !== undefined
+      ? (await import("../identity/tickets.js")).createTickets({ key, clock: systemClock, url, rejudge })
+      : undefined;
+  let files: HostedFileAdapter | undefined;
+  const approvals = await openApprovals(config, { access, events, listens, files: () => files });
+  const adapter = keep(
+    await openFileAdapter(config, {
+      ...{ env, log, logInternal, access, drives, tickets, approvals, eventLog, audit: sink },
+      tagOf: listens && key !== undefined ? stampTagsOf(key) : undefined,
+      discloseHostPaths: listens ? isLoopbackListener(config) : true,
+    }),
+  );
+  files = adapter;
+  await adapter.lookForLacks();
+
+  let locks: DavLocks | undefined;
+  const { nameCaller } = access;
+  const ofMcp = { files: adapter, resolveAsset: assets.resolve, nameCaller, approvals, logInternal };
+  host = keep(
+    createVenueHost({
+      ...{ name: config.name, did: access.did, log, logInternal, adapters: [adapter], assets },
+      ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument },
+      stillHolds: (caller) => rejudge(contextOf(caller)) !== undefined,
+      files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
+      ...eventsOf({ log: eventLog, bus: events, config, adapter, access }),
+      login: createLogin(access),
+      overview: () => overviewOf(adapter, access),
+      jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
+      http: await httpOptions(config, options),
+      dav: davOptions(config, { env, log, onLocks: (made) => (locks = made), roots: () => adapter.roots }),
+      metrics:
+        metrics && config.metrics !== false ? { readers: config.metrics, text: () => metrics.text() } : undefined,
+      mcp: hasMcp(config) ? (own) => openMcp({ ...ofMcp, config, host: own }, log) : undefined,
+    }),
+  );
+  const { catalogue, jobs } = host;
+  const auditLost = audit && (() => audit.lost);
+  metrics?.observe({ jobs, assets, roots: () => adapter.roots, operations: () => catalogue.all(), auditLost });
+
+  const venue = venueOf({ config, options, opened, events, access, audit, sink, adapter, host, logInternal, ofMcp });
+  // With `filesOnly` the code of operations on tokens and callers is not even loaded.
+  if (!filesOnly) {
+    const { createVenueAdapters, rulesOf } = await import("../operations/venue-adapters.js");
+    for (const one of await adapter.driveAdapters(config.drives)) catalogue.add(keep(one));
+    const own = { access, files: adapter, events, approvals, locks: () => locks, clock: systemClock, url };
+    const parts = { ...own, audit: await openAuditLog(audit), ...rulesOf(() => venue.config) };
+    for (const one of createVenueAdapters(parts, { clock: systemClock, audit: sink, logInternal })) catalogue.add(one);
+  }
+  const { profiles } = config;
+  for (const one of await openProfiles({ files, profiles, options, log, logInternal })) catalogue.add(keep(one));
+  return venue;
+}
+
+interface Parts extends Pick<OpenVenue, "config" | "events" | "access" | "adapter" | "host"> {
+  readonly options: OpenVenueOptions;
+  readonly opened: Opened;
+  readonly audit: AuditFile | undefined;
+  /** Takes the records of all calls. */
+  readonly sink: AuditSink | undefined;
+  readonly logInternal: (error: unknown, requestId: string) => void;
+  /** What its MCP is made of. */
+  readonly ofMcp: Omit<McpParts, "config" | "host">;
+}
+
+function venueOf(parts: Parts): OpenVenue {
+  const { options, opened, events, access, audit, sink, adapter, host, logInternal, ofMcp } = parts;
+  let { config } = parts;
+  let closing: Promise<void> | undefined;
+  const ownContextOf = () => ownContext(options.caller, access);
+  return {
+    get config() {
+      return config;
+    },
+    ...{ host, adapter, access, events, log: options.log, ownContext: ownContextOf },
+    register: (plug) => {
+      const hosted = plugIn(plug, { clock: systemClock, audit: sink, logInternal });
+      host.catalogue.add(hosted);
+      // Closed after the venue, which may be running its operations until then.
+      opened.keepBelow(host, hosted);
+    },
+    mcpHost: (caps, profile) => {
+      if (!hasMcp(config)) throw new Error("MCP is switched off");
+      const who = { ...ownContextOf(), ...(caps === undefined ? {} : { caps }) };
+      return createMcpHost({ ...ofMcp, config, host }, who, profile);
+    },
+    prepareReload(next) {
+      const merged = applyReload(config, next);
+      const setTokens = access.prepareReload(merged);
+      const change = prepareRoots(adapter, merged, access);
+      return {
+        async commit() {
+          setTokens();
+          config = merged;
+          await change.commit();
+          return unappliedKeys(merged, next);
+        },
+        discard: () => change.discard(),
+      };
+    },
+    lookForAudit: () => audit?.look(),
+    close() {
+      // Their clients may be gone, and would be waited for.
+      adapter.endPolls();
+      closing ??= opened.close();
+      return closing;
+    },
+  };
+}
+
+/** @throws ConfigError */
+function prepareRoots(adapter: HostedFileAdapter, config: VenueConfig, access: Access): PreparedChange {
   try {
-    return await new VenueOpener(config, options, opened).open();
+    return adapter.prepare(config.file, () => capabilityRulesOf(config, access));
   } catch (error) {
-    await closeBackwards(opened);
     throw asConfigError(error);
   }
 }
 
-class VenueOpener {
-  readonly #config: VenueConfig;
-  readonly #options: OpenVenueOptions;
-  readonly #opened: Closable[];
-  readonly #eventLog = new EventLog();
-  readonly #events = createEventBus(this.#eventLog);
-  #locks: DavLocks | undefined;
-
-  constructor(config: VenueConfig, options: OpenVenueOptions, opened: Closable[]) {
-    this.#config = config;
-    this.#options = options;
-    this.#opened = opened;
-  }
-
-  async open(): Promise<OpenVenue> {
-    const config = this.#config;
-    if (this.#options.listens) this.#keep((await import("./state/claim.js")).claimState(config, this.#options.env));
-    const access = await this.#openAccess();
-    const audit = await openAudit(config, { ...this.#options, key: access.key });
-    if (audit !== undefined) this.#opened.push(audit);
-    const assets = this.#keep(await openAssets(config, { did: access.did, log: this.#options.log }));
-    const metrics = await this.#openMetrics();
-    const eventSink = this.#options.listens ? auditEvents(this.#events, access) : undefined;
-    const sinks = [audit, metrics, eventSink].filter((sink) => sink !== undefined);
-    const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
-    const drives = await this.#openDrives(access);
-    let host: VenueHost | undefined;
-    const tickets = await openTickets(access, this.#options, () => (host?.listens === true ? host.url : undefined));
-    let files: HostedFileAdapter | undefined;
-    const { listens } = this.#options;
-    const approvals = await openApprovals(config, { access, events: this.#events, listens, files: () => files });
-    const adapter = this.#keep(await this.#openAdapter({ access, drives, sink, tickets, approvals }));
-    files = adapter;
-    host = this.#keep(await this.#openHost({ access, assets, adapter, metrics, tickets, approvals }));
-    metrics?.observe({
-      jobs: host.jobs,
-      assets,
-      roots: () => adapter.roots,
-      operations: () => host.catalogue.all(),
-      ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
-    });
-    const venue = this.#venue({ access, assets, adapter, host, sink, audit, approvals });
-    await this.#hostOwnOperations(venue, { sink, audit }, approvals);
-    await this.#hostProfiles(venue);
-    return venue;
-  }
-
-  #keep<T extends Closable>(part: T): T {
-    this.#opened.push(part);
-    return part;
-  }
-
-  readonly #logInternal = (err: unknown, requestId: string): void =>
-    this.#options.log.error({ err, requestId }, "internal error");
-
-  /** Loads the code for keys and tokens only where it is needed. */
-  async #openAccess(): Promise<Access> {
-    const { listens, caller, filesOnly } = this.#options;
-    if (listens) return (await import("../identity/open-access.js")).openAccess(this.#config, this.#options);
-    if (filesOnly === true && caller === undefined) return closedAccess;
-    return (await import("../identity/own-access.js")).openOwnAccess(this.#config, this.#options);
-  }
-
-  async #openMetrics(): Promise<VenueMetrics | undefined> {
-    if (!this.#options.listens || this.#config.metrics === false) return undefined;
-    const { createMetrics } = await import("../telemetry/metrics.js");
-    return createMetrics();
-  }
-
-  /** Opens configured drives at start, so that mistakes are reported; otherwise they open on first use. */
-  async #openDrives(access: Access): Promise<VenueDrives> {
-    const { env, log, listens } = this.#options;
-    const drives = this.#keep(createVenueDrives(this.#config, { env, log, key: access.key, listens }));
-    const isAsked =
-      this.#config.drives.store !== undefined ||
-      Object.values(this.#config.file.roots).some(({ kind }) => kind === "dlfs");
-    if (listens && isAsked) await drives.open();
-    return drives;
-  }
-
-  #openAdapter({ access, drives, sink, tickets, approvals }: AdapterSources): Promise<HostedFileAdapter> {
-    const config = this.#config;
-    return assembleAdapter(config.file, {
-      drives,
-      ...(tickets === undefined ? {} : { tickets }),
-      tagOf: this.#options.listens && access.key !== undefined ? stampTagsOf(access.key) : undefined,
-      ...(approvals === undefined ? {} : { approvals }),
-      discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
-      capabilities: capabilityRulesOf(config, access),
-      maxContentSize: config.maxContentSize,
-      ...{ rejudge: access.rejudge, eventLog: this.#eventLog },
-      onInternalError: this.#logInternal,
-      ...rootsStateOf(config, this.#options),
-      // The venue closes the sink itself, last: other adapters write to it too.
-      ...(sink === undefined ? {} : { audit: { write: (record) => sink.write(record), close: async () => {} } }),
-    });
-  }
-
-  async #openHost(
-    parts: Omit<McpSources, "config" | "host"> &
-      Pick<AdapterSources, "tickets"> & { metrics: VenueMetrics | undefined },
-  ): Promise<VenueHost> {
-    const { access, assets, adapter, metrics, tickets } = parts;
-    const config = this.#config;
-    const { env, log } = this.#options;
-    const onLocks = (locks: DavLocks) => {
-      this.#locks = locks;
-    };
-    const dav = davOptions(config, { env, log, onLocks, roots: () => adapter.roots });
-    return createVenueHost({
-      name: config.name,
-      did: access.did,
-      adapters: [adapter],
-      assets,
-      files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
-      ...eventsOf({ log: this.#eventLog, bus: this.#events, config, adapter, access }),
-      login: createLogin(access),
-      overview: () => overviewOf(adapter, access),
-      authenticate: access.authenticate,
-      stillHolds: (caller) => access.rejudge(contextOf(caller)) !== undefined,
-      nameCaller: access.nameCaller,
-      didDocument: access.didDocument,
-      jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
-      http: await httpOptions(config, this.#options),
-      ...(dav === undefined ? {} : { dav }),
-      log: this.#options.log,
-      logInternal: this.#logInternal,
-      ...(metrics === undefined || config.metrics === false
-        ? {}
-        : { metrics: { readers: config.metrics, text: () => metrics.text() } }),
-      ...(hasMcp(config) ? { mcp: (host) => this.#openMcp(this.#mcpParts({ config, host, ...parts })) } : {}),
-    });
-  }
-
-  async #openMcp(parts: McpParts) {
-    const { createMcpEndpoint } = await import("../../surfaces/mcp/http.js");
-    return createMcpEndpoint(
-      (caller) => createMcpHost(parts, caller),
-      mcpReports(this.#options.log, this.#logInternal),
-    );
-  }
-
-  #mcpParts({ config, host, adapter: files, assets, access, approvals }: McpSources): McpParts {
-    const { nameCaller } = access;
-    const { resolve: resolveAsset } = assets;
-    return { config, host, files, resolveAsset, nameCaller, approvals, logInternal: this.#logInternal };
-  }
-
-  /** Hosts the operations on tokens and callers; with `filesOnly` their code is not even loaded. */
-  async #hostOwnOperations(venue: OpenVenue, { sink, audit: file }: AuditEnds, approvals?: Approvals): Promise<void> {
-    if (this.#options.filesOnly === true) return;
-    const { createVenueAdapters, rulesOf } = await import("../operations/venue-adapters.js");
-    const { access, adapter: files } = venue;
-    for (const drives of await files.driveAdapters(this.#config.drives)) venue.host.catalogue.add(this.#keep(drives));
-    const clock = systemClock;
-    const url = () => (venue.host.listens ? venue.host.url : undefined);
-    const audit = await openAuditLog(file);
-    const locks = () => this.#locks;
-    const parts = { access, files, events: this.#events, audit, approvals, locks, clock, url };
-    const adapters = createVenueAdapters(
-      { ...parts, ...rulesOf(() => venue.config) },
-      { clock, audit: sink, logInternal: this.#logInternal },
-    );
-    for (const adapter of adapters) venue.host.catalogue.add(adapter);
-  }
-
-  async #hostProfiles({ adapter: files, host }: OpenVenue): Promise<void> {
-    const [options, { profiles }] = [this.#options, this.#config];
-    const parts = { files, profiles, options, log: options.log, logInternal: this.#logInternal };
-    for (const adapter of await openProfiles(parts)) host.catalogue.add(this.#keep(adapter));
-  }
-
-  #venue(parts: Omit<McpSources, "config"> & AuditEnds): OpenVenue {
-    const { access, adapter, host, sink, audit } = parts;
-    const opened = this.#opened;
-    let config = this.#config;
-    let closing: Promise<void> | undefined;
-    const own = () => ownContext(this.#options.caller, access);
-    return {
-      get config() {
-        return config;
-      },
-      host,
-      adapter,
-      access,
-      log: this.#options.log,
-      events: this.#events,
-      register: (plug) => {
-        const hosted = plugIn(plug, { clock: systemClock, audit: sink, logInternal: this.#logInternal });
-        host.catalogue.add(hosted);
-        // Closed after the venue, which may be running its operations until then.
-        opened.splice(opened.indexOf(host), 0, hosted);
-      },
-      mcpHost: (caps, profile) => {
-        if (!hasMcp(config)) throw new Error("MCP is switched off");
-        const narrowed = caps === undefined ? {} : { caps };
-        return createMcpHost(this.#mcpParts({ config, ...parts }), { ...own(), ...narrowed }, profile);
-      },
-      ownContext: own,
-      prepareReload(next) {
-        const merged = applyReload(config, next);
-        const setTokens = access.prepareReload(merged);
-        const change = withConfigErrors(() => adapter.prepare(merged.file, () => capabilityRulesOf(merged, access)));
-        return {
-          async commit() {
-            setTokens();
-            config = merged;
-            await change.commit();
-            return unappliedKeys(merged, next);
-          },
-          discard: () => change.discard(),
-        };
-      },
-      lookForAudit: () => audit?.look(),
-      close() {
-        // Their clients may be gone, and would be waited for.
-        adapter.endPolls();
-        closing ??= closeBackwards(opened);
-        return closing;
-      },
-    };
-  }
+async function openMcp(parts: McpParts, log: Log): Promise<McpEndpoint> {
+  const { createMcpEndpoint } = await import("../../surfaces/mcp/http.js");
+  return createMcpEndpoint((caller) => createMcpHost(parts, caller), mcpReports(log, parts.logInternal));
 }
 
-interface AuditEnds {
-  readonly sink: AuditSink | undefined;
-  readonly audit: AuditFile | undefined;
-}
-
-interface AdapterSources {
-  readonly access: Access;
-  readonly drives: VenueDrives;
-  readonly sink: AuditSink | undefined;
-  readonly tickets: VenueTickets | undefined;
-  readonly approvals: Approvals | undefined;
-}
-
-interface McpSources {
-  readonly config: McpParts["config"];
-  readonly host: VenueHost;
-  readonly adapter: HostedFileAdapter;
-  readonly assets: VenueAssets;
-  readonly access: Access;
-  readonly approvals: Approvals | undefined;
-}
+const namesDrives = ({ drives, file }: VenueConfig): boolean =>
+  drives.store !== undefined || Object.values(file.roots).some(({ kind }) => kind === "dlfs");
 
 const hasMcp = (config: VenueConfig): config is VenueConfig & { readonly mcp: McpConfig } => config.mcp !== false;
+
+/** Opens the assets. @throws ConfigError */
+export async function openAssets(
+  config: VenueConfig,
+  { did, log }: { readonly did: string; readonly log: Log },
+): Promise<VenueAssets> {
+  return createAssets({
+    did,
+    log,
+    store: await openStore(config, log),
+    write: config.assets.write ?? (isLoopbackListener(config) ? "public" : "operator"),
+    maxTotalBytes: config.assets.maxTotalBytes,
+    maxContentSize: config.maxContentSize,
+    clock: systemClock,
+  });
+}
+
+async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore> {
+  if (storage.content === "memory") return createAssetMemory();
+  const { path } = storage;
+  const { openAssetFiles } = await import("../assets/files.js");
+  return openPath("storage.path", path, () => openAssetFiles({ path, log }));
+}
+
+/** The configuration in force after a reload: `current`, with what can change at run time taken from `next`. */
+export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfig {
+  const { enabled } = current.auth.public;
+  const { caps } = next.auth.public;
+  return {
+    ...current,
+    auth: {
+      ...current.auth,
+      tokens: next.auth.tokens,
+      grants: next.auth.grants,
+      ucan: next.auth.ucan,
+      public: { ...(enabled === undefined ? {} : { enabled }), ...(caps === undefined ? {} : { caps }) },
+    },
+    file: { ...current.file, roots: next.file.roots },
+  };
+}
+
+/** Keys, up to two levels deep, in which the configuration in force differs from the wanted one. */
+export function unappliedKeys(inForce: VenueConfig, wanted: VenueConfig): readonly string[] {
+  return changedKeys(inForce, wanted).flatMap((key) => {
+    const [one, other] = [fieldsOf(inForce)[key], fieldsOf(wanted)[key]];
+    if (!isObject(one) || !isObject(other)) return [key];
+    return changedKeys(one, other).map((inner) => `${key}.${inner}`);
+  });
+}
+
+function changedKeys(one: object, other: object): string[] {
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  keys.delete("warnings");
+  return [...keys].filter((key) => !isDeepStrictEqual(fieldsOf(one)[key], fieldsOf(other)[key]));
+}

@@ -18,7 +18,7 @@ export interface MetricsSources {
   /** The registered operations; more may be added. */
   operations(): readonly { readonly metadata: Pick<OperationMetadata, "name" | "changes"> }[];
   /** Number of lost audit records. Absent: there is no audit log. */
-  auditLost?(): number;
+  readonly auditLost?: (() => number) | undefined;
   /** Time a scrape waits for the disk usage of the roots, in milliseconds. Default 2000. */
   readonly usagePatienceMs?: number;
 }

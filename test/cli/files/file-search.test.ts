@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { findGlobs } from "../../../src/cli/arguments/files/find-globs.js";
+import { findGlobs } from "../../../src/cli/files/search.js";
 import { useFileCommands } from "./file-stage.js";
 
 const { on, ok, inFolder } = useFileCommands({

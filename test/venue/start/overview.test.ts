@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import type { JournalFault } from "../../../src/core/ports/changes/journal.js";
 import type { RootJournalAccess } from "../../../src/core/ports/operation.js";
-import { overviewOf } from "../../../src/venue/start/open-parts.js";
+import { overviewOf } from "../../../src/venue/start/http-options.js";
 
 /** The journal of a root that is open, or is not. */
 function journal(fault?: JournalFault | "none"): RootJournalAccess {

@@ -1,11 +1,15 @@
-// Marks of running commands in the staging directory, so that the next start can clean up after a killed process.
+// Marks of running commands in the staging directory, so that the next start can clean up after a killed process: of the set-user-id and
+// set-group-id bits that commands leave behind.
 
 import type { Io } from "../../../core/io.js";
 import { below, CREATE, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
+import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { forEachBelow, type Meant, type Work } from "./each-below.js";
+import { type Scan, SET_ID_BITS } from "./scan.js";
 
 /** Prefix of mark names in the staging directory. */
 const KIND = "run";
@@ -14,6 +18,10 @@ const KIND = "run";
  */
 const UNSURE_MS = 86_400_000;
 const MAX_BYTES = 65_536;
+/** Passes over a tree that changes while set-id bits are cleared. */
+const ROUNDS = 3;
+/** File times can lag behind the clock by this many ms. */
+export const CLOCK_GRAIN_MS = 2_000;
 
 /**
  * A file in the staging directory that says that commands may be changing a directory. It survives a killed process.
@@ -68,11 +76,8 @@ export function* hasOtherMarks(jail: Jail, { stage }: RunMark, own: ReadonlySet<
   return names.some(({ name }) => name.startsWith(`${KIND}-`) && !own.has(name));
 }
 
-/**
- * Cleans up after runs whose process was killed. Without marks, only the staging directory is read.
- * @param clean cleans what has changed below a directory since a time in ms
- */
-export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: number) => Io<unknown>): Io<void> {
+/** Cleans up after runs whose process was killed. Without marks, only the staging directory is read. */
+export function* sweepRuns(jail: Jail): Io<void> {
   const found = yield* quietly(jail.staging.findLeftovers(KIND));
   if (found === undefined) return;
   const { stage, left } = found;
@@ -83,7 +88,8 @@ export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: num
       try {
         if (!file.stat.isFile()) continue;
         const since = file.stat.modifiedMs;
-        yield* cleanBelow(jail, yield* readNames(jail, file), (directory) => clean(directory, since));
+        const clearing = { jail, since: since - CLOCK_GRAIN_MS };
+        yield* cleanBelow(jail, yield* readNames(jail, file), (directory) => clearSetIds(clearing, directory));
         if (isSure || Date.now() - since > UNSURE_MS) yield* quietly(jail.sys.unlink(below(stage.directory, name)));
       } finally {
         release(file);
@@ -126,4 +132,37 @@ function* readNames(jail: Jail, file: Pinned): Io<readonly string[]> {
   } finally {
     closeNow(fd);
   }
+}
+
+interface Clearing {
+  readonly jail: Jail;
+  readonly since: number;
+  /** A scan that saw no such file: then it can only be where that did not look. */
+  readonly seen?: Scan | undefined;
+}
+
+/** Clears set-user-id and set-group-id on files changed since a time. @returns how many had them */
+export function* clearSetIds({ jail, since, seen }: Clearing, top: Pinned): Io<number> {
+  const { sys, handles } = jail;
+  let found = 0;
+  const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
+  const clear = function* (directory: Pinned, name: string | Buffer): Io<void> {
+    const file = yield* handles.pin(directory, name);
+    if (file === undefined) return;
+    try {
+      if (!isMeant(file.stat)) return;
+      found++;
+      yield* quietly(sys.chmod(file.path, file.stat.mode & 0o1777));
+    } finally {
+      release(file);
+    }
+  };
+  const work: Work = (directory, name, stat) => (isMeant(stat) ? clear(directory, name) : undefined);
+  if (seen !== undefined) {
+    const left = new Set(seen.closed);
+    const meant: Meant = (path) => (left.delete(path) ? "all" : seen.isMarked(path) ? "some" : "none");
+    if ((yield* forEachBelow(jail, top, work, meant)) && left.size === 0) return found;
+  }
+  for (let round = 1; round <= ROUNDS; round++) if (yield* forEachBelow(jail, top, work)) return found;
+  throw Object.assign(new Error("not seen whole"), { code: "EAGAIN", syscall: "open" });
 }

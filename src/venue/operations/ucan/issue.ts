@@ -11,12 +11,13 @@ import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js"
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { MintError, type MintFault } from "../../../ucan/mint/error.js";
 import type { SigningKey } from "../../../ucan/mint/signing-key.js";
-import type { ChainLink } from "../../../ucan/verify/proof.js";
-import { callerOf, isAnonymous } from "../caller.js";
+import { namesInFacts } from "../../../ucan/token/facts.js";
+import type { ChainLink, UcanToken } from "../../../ucan/verify/proof.js";
+import { accessDid } from "../../identity/access-entry.js";
+import { callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
 import { endOfToken, type WantedLifetime } from "../tokens/lifetime.js";
-import { basisOf } from "../tokens/signing-authority.js";
 
 interface IssueInput extends WantedLifetime {
   readonly aud: string;
@@ -213,3 +214,48 @@ const FIELDS: Readonly<Partial<Record<MintFault, string>>> = { bad_did: "/aud", 
 
 const toFieldError = ({ code, message }: MintError): FileAdapterError =>
   invalidInput(message, FIELDS[code] ?? "", `what a token can say (${code})`);
+
+/**
+ * Names on whose authority the venue signs a token: the caller, the tokens that carry its grants or authenticate it,
+ * the issuers of these, and the names recorded in these tokens. Revoking any of them must revoke the new token, however
+ * many venue-signed tokens lie between them.
+ *
+ * @param via the tokens that carry the grants
+ * @returns DIDs and token ids, the caller first; empty for the operator acting without tokens
+ */
+export function basisOf(context: SurfaceContext, via: readonly ChainLink[], venue: OperationParts): readonly string[] {
+  const { did, canonicalDid, verifier } = venue.access;
+  const { identityTokens = [] } = context;
+  const known = new Set(identityTokens);
+  const tokens = verifier.read([...new Set([...identityTokens, ...parseUcans(context.ucans ?? [])])]);
+  const ids = new Set(via.map(({ id }) => id));
+  const names = new Set<string>(sessionsOf(context, venue));
+  for (const token of everyTokenIn(tokens)) {
+    const { id, text, decoded } = token;
+    if (id === undefined || decoded === undefined || !(ids.has(id) || known.has(text))) continue;
+    names.add(id);
+    if (canonicalDid(decoded.issuer) !== did) names.add(decoded.issuer);
+    for (const name of namesInFacts(decoded.payload["fct"])) names.add(name);
+  }
+  if (names.size === 0 && isOperator(context, venue)) return [];
+  return [...new Set([callerOf(context, venue), ...names])];
+}
+
+/** DIDs of the session the caller acts through, and of those that was made through. */
+function sessionsOf(context: SurfaceContext, { access }: OperationParts): readonly string[] {
+  const via = accessIdOf(context);
+  if (via === undefined) return [];
+  return [via, ...(access.accessTokens?.inForce(via)?.via ?? [])].map((id) => accessDid(access, id));
+}
+
+/** The tokens and all their proofs, without duplicates. */
+function everyTokenIn(tokens: readonly UcanToken<Grant>[]): ReadonlySet<UcanToken<Grant>> {
+  const found = new Set<UcanToken<Grant>>();
+  const visit = (token: UcanToken<Grant>): void => {
+    if (found.has(token)) return;
+    found.add(token);
+    for (const proof of token.proofs) if (typeof proof !== "string") visit(proof);
+  };
+  for (const token of tokens) visit(token);
+  return found;
+}

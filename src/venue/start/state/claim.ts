@@ -4,7 +4,7 @@ import { ConfigError } from "../../../config/errors.js";
 import type { VenueConfig } from "../../../config/types.js";
 import { escapeText } from "../../../core/errors/texts.js";
 import { isSameFolder, realPath } from "../../../process/host-path.js";
-import type { Closable } from "../close-backwards.js";
+import type { Closable } from "../all-or-nothing.js";
 import { hasLocalToken } from "./place.js";
 import { knownStateDir } from "./secrets.js";
 
