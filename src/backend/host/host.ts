@@ -187,7 +187,6 @@ export class HostBackend implements Backend {
     changes[0] && this.#asGroup(changes[0], (enter) => checkGroup(enter, this.#rules, changes));
 
   async mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
-    // Few callers run commands.
     const { mountDirectory } = await import("./mount.js");
     return mountDirectory({ enter: () => this.#root.enter(path, access, LOOK), rules: this.#rules, access }, options);
   }

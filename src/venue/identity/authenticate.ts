@@ -255,7 +255,7 @@ export interface NamingRules extends InvocationRules {
  * Names the caller of an anonymous call by the UCANs sent with it that invoke this venue. Tokens that do not name a
  * caller, for whatever reason, are left to the authorization of the call.
  */
-export function createNameCaller(rules: NamingRules): NameCaller {
+function createNameCaller(rules: NamingRules): NameCaller {
   const names = (token: UcanToken<Grant>): boolean => !isRelayed(token) && checkInvocation(token, rules) === undefined;
   return (caller, ucans) => {
     if (caller.authentication !== "public") return caller;

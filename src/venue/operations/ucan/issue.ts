@@ -223,7 +223,7 @@ const toFieldError = ({ code, message }: MintError): FileAdapterError =>
  * @param via the tokens that carry the grants
  * @returns DIDs and token ids, the caller first; empty for the operator acting without tokens
  */
-export function basisOf(context: SurfaceContext, via: readonly ChainLink[], venue: OperationParts): readonly string[] {
+function basisOf(context: SurfaceContext, via: readonly ChainLink[], venue: OperationParts): readonly string[] {
   const { did, canonicalDid, verifier } = venue.access;
   const { identityTokens = [] } = context;
   const known = new Set(identityTokens);

@@ -120,7 +120,7 @@ export interface TokenSigners {
  *
  * @returns `undefined` when the token's own signature is invalid
  */
-export function signersOf(token: UcanToken<Grant>, { access, keys }: OperationParts): TokenSigners | undefined {
+function signersOf(token: UcanToken<Grant>, { access, keys }: OperationParts): TokenSigners | undefined {
   const issuers = new Set<string>();
   const names = new Set<string>();
   const seen = new Set<UcanToken<Grant>>();
