@@ -12,7 +12,6 @@ import type { ErrorCode } from "../core/errors/errors.js";
 import type { FileConfig } from "../core/file-config.js";
 import type { Adapter, InvokeContext, OperationMetadata, SurfaceContext } from "../core/ports/adapter.js";
 import type { ChangeSink } from "../core/ports/changes/change.js";
-import type { PlaceWatch } from "../core/ports/changes/watch.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
 import type { FileTransfers } from "../core/ports/transfer.js";
@@ -20,6 +19,7 @@ import { recordOf } from "../dispatch/call/record.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
 import type { DispatchOptions } from "../dispatch/options.js";
+import type { PlaceFilter } from "../dispatch/place-filter.js";
 import { Repeats } from "../dispatch/repeated-calls.js";
 import { WATCH, type WatchInput } from "../dispatch/watches.js";
 import { ChangeFeed } from "../feed/change-feed.js";
@@ -78,9 +78,7 @@ export interface HostedFileAdapter extends FileAdapter {
   /** Streams whole files in and out. */
   readonly transfers: FileTransfers;
   /** The changes of a place for a reader that stays; audited once. `undefined`: the caller sees no such root. */
-  watchPlace(input: WatchInput, context: SurfaceContext): PlaceWatch | undefined;
-  /** Answers calls of `file:watch` that wait with what there is; later ones do not wait. To be called before closing. */
-  endPolls(): void;
+  watchPlace(input: WatchInput, context: SurfaceContext): PlaceFilter | undefined;
   /** Audits a call that failed before any operation began. @param call.operation the tool that was called */
   refused(call: RefusedCall): void;
   /** The rights of a caller. @param operation named in denials */
@@ -126,7 +124,7 @@ export interface AdapterParts
   readonly onRecovery?: RootsState["onRecovery"] | undefined;
   /** Who a caller is now, for what outlives its request; `undefined`: it would be refused. */
   readonly rejudge?: ((context: SurfaceContext) => SurfaceContext | undefined) | undefined;
-  /** The log of events that the feed of changes is part of. Default: its own. */
+  /** The log of events that the feed of changes is part of; it ends with the adapter. Default: its own. */
   readonly eventLog?: EventLog | undefined;
 }
 
@@ -174,9 +172,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     authorityOf: (context) => authorities.of(context),
   });
   const commands = new Commands(NAME, dispatcher);
-  const closed = new AbortController();
   const closeAll = async () => {
-    closed.abort();
     feed.close();
     await commands.close();
     await dispatcher.close();
@@ -208,12 +204,11 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
-    watch: (input, context = {}) => follow(input, context, { dispatcher, log: feed.log, closed: closed.signal }),
+    watch: (input, context = {}) => follow(input, context, dispatcher, feed.log),
     watchPlace(input, context) {
       recordRefused({ operation: WATCH, root: input.root, context, code: "OK" }, { ...parts, clock });
       return dispatcher.watch(input, context);
     },
-    endPolls: () => dispatcher.endPolls(),
     transfers: {
       async download(input, take, context) {
         await dispatcher.invoke(`${NAME}:download`, input, { ...context, transfer: { take } });

@@ -1,10 +1,11 @@
 // The changes of a place as an async iterable, for the library.
 
 import type { InvokeContext } from "../core/ports/adapter.js";
-import type { FileChange, PlaceWatch } from "../core/ports/changes/watch.js";
+import type { FileChange } from "../core/ports/changes/events.js";
+import { deferred } from "../core/turns.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
-import { WATCH, type WatchInput } from "../dispatch/watches.js";
-import type { EventLog } from "../feed/event-log.js";
+import { readerOf, WATCH, type WatchInput } from "../dispatch/watches.js";
+import type { EventLog, LogReader } from "../feed/event-log.js";
 
 /** Place and options of the watch. */
 export interface FollowInput extends WatchInput {
@@ -15,52 +16,41 @@ export interface FollowInput extends WatchInput {
 /** A change, or that changes were missed: list again then. */
 export type FollowedChange = FileChange | { readonly type: "overflow" };
 
-export interface FollowParts {
-  readonly dispatcher: Dispatcher;
-  readonly log: EventLog;
-  /** Aborted when the adapter closes. */
-  readonly closed: AbortSignal;
-}
-
-/** Ends when `context.signal` is aborted, or the adapter closes. @throws as `file:watch` does, before the first change */
+/** Ends when `context.signal` is aborted, or the log ends. @throws as `file:watch` does, before the first change */
 export async function* follow(
   { root, path = "", recursive = true, cursor }: FollowInput,
   context: InvokeContext,
-  { dispatcher, log, closed }: FollowParts,
+  dispatcher: Dispatcher,
+  log: EventLog,
 ): AsyncGenerator<FollowedChange> {
   const input = { root, path, recursive };
   const first = await dispatcher.invoke(WATCH, { ...input, cursor: cursor ?? null, limit: 1 }, context);
-  const watch = dispatcher.watch(input, context);
-  if (watch === undefined) return;
-  const signals = [closed, ...(context.signal === undefined ? [] : [context.signal])];
+  const place = dispatcher.watch(input, context);
+  if (place === undefined) return;
+  const reader = readerOf(log, place);
   try {
-    let position = watch.positionOf(cursor ?? (first as { cursor: string }).cursor);
-    do {
+    let position = reader.positionOf(cursor ?? (first as { cursor: string }).cursor);
+    for (;;) {
       const end = log.position;
-      if (watch.hasLost(position)) yield { type: "overflow" };
-      else for (const { event } of watch.read(position)) yield event;
+      if (reader.hasLost(position)) yield { type: "overflow" };
+      // As a whole: whoever is told may take its time.
+      else for (const { data } of [...reader.read(position)]) yield data;
       position = end;
-    } while (log.position > position || (await waitForEvent(watch, signals)));
+      if (log.position > position) continue;
+      if (log.isEnded || context.signal?.aborted === true) return;
+      await nextEvent(reader, context.signal);
+    }
   } finally {
-    watch.close();
+    place.close();
   }
 }
 
-/** Waits for the next event. @returns `false`: there will be none */
-async function waitForEvent(watch: PlaceWatch, signals: readonly AbortSignal[]): Promise<boolean> {
-  let stop = () => {};
-  try {
-    return await new Promise((resolve) => {
-      const end = () => resolve(false);
-      const unlisten = watch.listen(() => resolve(true));
-      for (const signal of signals) signal.addEventListener("abort", end, { once: true });
-      stop = () => {
-        unlisten();
-        for (const signal of signals) signal.removeEventListener("abort", end);
-      };
-      if (signals.some(({ aborted }) => aborted)) end();
-    });
-  } finally {
-    stop();
-  }
+/** Resolves at the next event, at the end, or when the signal is aborted. */
+async function nextEvent(reader: LogReader<FileChange>, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: woken, resolve: wake } = deferred();
+  const stop = reader.listen(wake);
+  signal?.addEventListener("abort", wake, { once: true });
+  await woken;
+  stop();
+  signal?.removeEventListener("abort", wake);
 }

@@ -1,7 +1,6 @@
 // Checks the lines of one chain as they come: numbers, hashes, and the signatures of checkpoints.
 
-import type { Checkpoint } from "./chain.js";
-import { type AuditLine, type Link, signatureOf } from "./line.js";
+import { type AuditLine, type Checkpoint, type Link, signatureOf } from "./chain.js";
 
 /** Verifies an Ed25519 signature in base64url. `false` also for a DID that is no `did:key`. */
 export type VerifySignature = (did: string, text: string, signature: string) => boolean;
@@ -19,8 +18,8 @@ export interface Finding extends Partial<LinePlace> {
   /** Number of the line; of the first, if several were removed. */
   readonly n?: number;
   /** Number of the last of several lines. */
-  readonly to?: number;
-  readonly detail?: string;
+  readonly to?: number | undefined;
+  readonly detail?: string | undefined;
 }
 
 export interface ChainReport {
@@ -106,17 +105,12 @@ export class ChainCheck {
 
   /** To be called after the last line. */
   end(): void {
-    for (const { from, to, place, missing } of this.#gaps) {
+    for (const { from, to: end, place, missing } of this.#gaps) {
       if (missing.size === 0) continue;
       const [first = from] = missing;
-      const last = [...missing].at(-1) ?? to;
-      this.findings.push({
-        verdict: "removed",
-        ...place,
-        chain: this.#chain,
-        n: first,
-        ...(last > first ? { to: last } : {}),
-      });
+      const last = [...missing].at(-1) ?? end;
+      const to = last > first ? last : undefined;
+      this.findings.push({ verdict: "removed", ...place, chain: this.#chain, n: first, to });
     }
     const [genuine, ...others] = this.#last?.lines ?? [];
     if (genuine !== undefined) for (const other of others) this.#find("added", other);
@@ -168,8 +162,8 @@ export class ChainCheck {
     const genuine = lines.find(({ hash }) => hash === link.prev);
     const [first] = lines;
     if (genuine === undefined && first !== undefined) {
-      const detail = line.checkpoint === undefined ? {} : { detail: "or lines before it, back to the last checkpoint" };
-      this.findings.push({ verdict: "changed", ...first.place, chain: this.#chain, n: first.link.n, ...detail });
+      const detail = line.checkpoint && "or lines before it, back to the last checkpoint";
+      this.#find("changed", first, detail);
     }
     for (const other of lines) if (other !== (genuine ?? first)) this.#find("added", other);
   }
@@ -196,12 +190,6 @@ export class ChainCheck {
   }
 
   #find(verdict: Finding["verdict"], { place, link }: PlacedLine, detail?: string): void {
-    this.findings.push({
-      verdict,
-      ...place,
-      chain: this.#chain,
-      n: link.n,
-      ...(detail === undefined ? {} : { detail }),
-    });
+    this.findings.push({ verdict, ...place, chain: this.#chain, n: link.n, detail });
   }
 }

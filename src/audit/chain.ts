@@ -1,6 +1,8 @@
 // Links the lines of an audit file: each names the SHA-256 of the one before, and signed checkpoints vouch for them.
 
 import { hash, randomBytes } from "node:crypto";
+import { isObject } from "../core/unknown.js";
+import type { AuditRecord } from "./record.js";
 
 /** Signs checkpoints. */
 export interface AuditSigner {
@@ -38,7 +40,7 @@ export const CHAIN_BYTES = 128;
 export const hashOfLine = (line: string | Uint8Array): string => hash("sha256", line, "hex");
 
 /** The text that a checkpoint's signature is made of: the line up to the signature. */
-export const signedText = (line: string): string => `venue-files audit 1\n${line}`;
+const signedText = (line: string): string => `venue-files audit 1\n${line}`;
 
 /** The lines of one process in an audit file, from `n` = 1. */
 export class AuditChain {
@@ -116,4 +118,62 @@ export class AuditChain {
     this.#prev = hash;
     return hash;
   }
+}
+
+/** The link of a line to its chain. */
+export interface Link {
+  readonly chain: string;
+  readonly n: number;
+  /** Hex SHA-256 of the line before; `null` in the first. */
+  readonly prev: string | null;
+}
+
+/** The signed part of a checkpoint line. */
+export interface CheckpointBody {
+  readonly did: string;
+  readonly ephemeral?: boolean;
+  readonly others?: readonly Checkpoint[];
+  readonly end?: boolean;
+}
+
+/** A decoded line, as far as it has the parts. */
+export interface AuditLine extends JsonLine {
+  readonly link: Link | undefined;
+}
+
+/** A line as it stands in the file. */
+export interface JsonLine extends Partial<AuditRecord> {
+  readonly chain?: unknown;
+  readonly n?: unknown;
+  readonly prev?: unknown;
+  readonly checkpoint?: CheckpointBody;
+  /** Number of records that were dropped before this line. */
+  readonly lost?: number;
+}
+
+const SIGNED = /^(.*),"signature":"([A-Za-z0-9_-]{86})"\}$/s;
+
+/** Decodes a line, but for what links it. @returns `undefined` unless it is a JSON object */
+export function parseObject(text: string): JsonLine | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Decodes a line. @returns `undefined` unless it is a JSON object */
+export function parseLine(text: string): AuditLine | undefined {
+  const value = parseObject(text);
+  if (value === undefined) return undefined;
+  const { chain, n, prev } = value;
+  const isLinked = typeof chain === "string" && Number.isSafeInteger(n) && (typeof prev === "string" || prev === null);
+  return { ...value, link: isLinked ? { chain, n: Number(n), prev } : undefined };
+}
+
+/** The signature of a checkpoint line, and the text it is made of. */
+export function signatureOf(text: string): { readonly signed: string; readonly signature: string } | undefined {
+  const [, line, signature] = SIGNED.exec(text) ?? [];
+  return line === undefined || signature === undefined ? undefined : { signed: signedText(line), signature };
 }

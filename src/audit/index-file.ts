@@ -3,8 +3,7 @@
 import { type FileHandle, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceWhole } from "../database/durable-files.js";
-import { BlockIndex } from "./block-index.js";
-import { hashOfLine } from "./chain.js";
+import { hashOfLine, type JsonLine, parseObject } from "./chain.js";
 import { listLogFiles } from "./verify.js";
 
 const CHUNK_BYTES = 262_144;
@@ -142,4 +141,147 @@ async function catchUp(index: BlockIndex, { handle, size }: OpenedFile, isStoppe
     }
     rest = data.subarray(from);
   }
+}
+
+/** Bytes of lines that are summarised together. */
+const BLOCK_BYTES = 65_536;
+/** Bytes of a Bloom filter; a block has some 150 lines with about five values each: 1 in 200 is read in vain. */
+const FILTER_BYTES = 1024;
+const FILTER_BITS = FILTER_BYTES * 8;
+const HASHES = 3;
+/** End, earliest and latest time as doubles, and the filter. */
+const ENTRY_BYTES = 24 + FILTER_BYTES;
+const MAGIC = Buffer.from("venue-files audit index 1\n");
+
+/** A run of whole lines. */
+interface Block {
+  readonly start: number;
+  end: number;
+  earliest: number;
+  latest: number;
+  readonly filter: Uint8Array;
+}
+
+/** Values that a block must have, and the time it must overlap. */
+export interface BlockFilter {
+  /** Each group must have one of its values. */
+  readonly groups: readonly (readonly string[])[];
+  /** Milliseconds since the epoch, both inclusive. */
+  readonly since: number;
+  readonly until: number;
+}
+
+/** The values by which a line is found; see {@link keys}. */
+function keysOf({ caller, operation, outcome, resource, others = [] }: JsonLine): string[] {
+  const found: string[] = [];
+  if (caller !== undefined) found.push(keys.caller(caller));
+  if (operation !== undefined) found.push(keys.operation(operation));
+  if (outcome !== undefined) found.push(keys.outcome(outcome));
+  for (const one of resource === undefined ? others : [resource, ...others])
+    found.push(...ancestors(one).map(keys.under));
+  return found;
+}
+
+export const keys = {
+  caller: (caller: string): string => `c${caller}`,
+  operation: (operation: string): string => `o${operation}`,
+  outcome: (outcome: string): string => `x${outcome}`,
+  /** A resource, or a folder that it lies in. */
+  under: (resource: string): string => `u${resource}`,
+} as const;
+
+/** A resource and all that it lies in, without a slash at the end: `file://docs/a` lies in `file://docs`. */
+function ancestors(resource: string): string[] {
+  const found: string[] = [];
+  const first = resource.indexOf("://") + 3;
+  for (let end = resource.indexOf("/", first); end !== -1; end = resource.indexOf("/", end + 1)) {
+    found.push(resource.slice(0, end));
+  }
+  if (!resource.endsWith("/")) found.push(resource);
+  return found;
+}
+
+/** Which blocks of one file may hold records of a caller, operation, outcome or resource. Lines are added as they stand in it. */
+class BlockIndex {
+  readonly #blocks: Block[] = [];
+  #open = newBlock(0);
+
+  /** Bytes that are in complete blocks. */
+  get covered(): number {
+    return this.#open.start;
+  }
+
+  get blocks(): number {
+    return this.#blocks.length;
+  }
+
+  /** Where lines are to be added next. */
+  get offset(): number {
+    return this.#open.end;
+  }
+
+  /** Adds a line. @param line without its newline */
+  add(line: Buffer): void {
+    const parsed = parseObject(line.toString("utf8"));
+    const open = this.#open;
+    if (parsed !== undefined) {
+      const { time = 0 } = parsed;
+      open.earliest = Math.min(open.earliest, time);
+      open.latest = Math.max(open.latest, time);
+      for (const key of keysOf(parsed)) {
+        for (const bit of bitsOf(key)) open.filter[bit >>> 3] = (open.filter[bit >>> 3] ?? 0) | (1 << (bit & 7));
+      }
+    }
+    open.end += line.length + 1;
+    if (open.end - open.start < BLOCK_BYTES) return;
+    this.#blocks.push(open);
+    this.#open = newBlock(open.end);
+  }
+
+  /** Complete blocks that may hold what is asked for, newest first. @param before offset of the end of the search */
+  *findBlocks({ groups, since, until }: BlockFilter, before: number): Generator<Pick<Block, "start" | "end">> {
+    const bits = groups.map((values) => values.map(bitsOf));
+    for (const { start, end, earliest, latest, filter } of this.#blocks.toReversed()) {
+      if (start >= before || latest < since || earliest > until) continue;
+      const has = (bit: number): boolean => ((filter[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0;
+      if (bits.every((values) => values.some((one) => one.every(has)))) yield { start, end: Math.min(before, end) };
+    }
+  }
+
+  encode(): Buffer {
+    const entries = this.#blocks.map(({ end, earliest, latest, filter }) => {
+      const head = Buffer.alloc(ENTRY_BYTES - FILTER_BYTES);
+      for (const [index, number] of [end, earliest, latest].entries()) head.writeDoubleLE(number, index * 8);
+      return [head, filter];
+    });
+    return Buffer.concat([MAGIC, ...entries.flat()]);
+  }
+
+  /** @returns `undefined` for bytes that are no index of a file of this size */
+  static decode(bytes: Buffer, fileSize: number): BlockIndex | undefined {
+    const count = (bytes.length - MAGIC.length) / ENTRY_BYTES;
+    if (!Number.isInteger(count) || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
+    const index = new BlockIndex();
+    for (let at = MAGIC.length; at < bytes.length; at += ENTRY_BYTES) {
+      const [end = 0, earliest = 0, latest = 0] = [0, 8, 16].map((offset) => bytes.readDoubleLE(at + offset));
+      if (!(end > index.covered && end <= fileSize)) return undefined;
+      const filter = bytes.subarray(at + 24, at + ENTRY_BYTES);
+      index.#blocks.push({ start: index.covered, end, earliest, latest, filter });
+      index.#open = newBlock(end);
+    }
+    return index;
+  }
+}
+
+const newBlock = (start: number): Block => ({
+  ...{ start, end: start, earliest: Number.POSITIVE_INFINITY, latest: Number.NEGATIVE_INFINITY },
+  filter: new Uint8Array(FILTER_BYTES),
+});
+
+/** The bits of a value, by double hashing of FNV-1a. */
+function bitsOf(key: string): readonly number[] {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < key.length; index++) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
+  const step = (Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1) >>> 0;
+  return Array.from({ length: HASHES }, (_, index) => ((hash >>> 0) + index * step) % FILTER_BITS);
 }

@@ -1,8 +1,7 @@
 // Queries an audit: the records of the kept files, newest first.
 
-import { type BlockFilter, keys } from "./block-index.js";
-import { AuditIndexes, closeAll, type OpenedFile, openKept, readRange } from "./index-file.js";
-import { type AuditLine, parseLine } from "./line.js";
+import { type AuditLine, parseLine } from "./chain.js";
+import { AuditIndexes, type BlockFilter, closeAll, keys, type OpenedFile, openKept, readRange } from "./index-file.js";
 import type { AuditRecord } from "./record.js";
 
 /** Filter of a query. Absent fields match anything. */

@@ -1,6 +1,7 @@
 // Appends lines to a file in batches and rotates it by size. Slow or failing disks never fail or delay the caller.
 
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { endsWithinLine, rotate } from "./rotation.js";
 
 export interface RotationOptions {
@@ -271,12 +272,10 @@ export class RotatingFile {
   async #close(): Promise<number> {
     clearTimeout(this.#retry);
     this.look();
-    let patience: NodeJS.Timeout | undefined;
-    const hangs = new Promise<void>((resolve) => {
-      patience = setTimeout(resolve, CLOSE_PATIENCE_MS);
-    });
-    await Promise.race([hangs, this.#finish()]);
-    clearTimeout(patience);
+    const finished = new AbortController();
+    const patience = pause(CLOSE_PATIENCE_MS, undefined, { signal: finished.signal }).catch(() => {});
+    await Promise.race([patience, this.#finish()]);
+    finished.abort();
     const left = [...(this.#sending === undefined ? [] : [this.#sending]), ...this.#waiting.splice(0)];
     this.#sending = undefined;
     return left.reduce((sum, { lines }) => sum + lines, 0);

@@ -4,9 +4,8 @@ import { lstat, open, realpath } from "node:fs/promises";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { codeOf } from "../core/unknown.js";
-import { type Checkpoint, hashOfLine } from "./chain.js";
+import { type Checkpoint, hashOfLine, parseLine } from "./chain.js";
 import { ChainCheck, type ChainReport, type Finding, type LinePlace, type VerifySignature } from "./chain-check.js";
-import { parseLine } from "./line.js";
 
 /** A file to verify, from the oldest to the current one. */
 interface AuditSource {

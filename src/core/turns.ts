@@ -68,3 +68,25 @@ export async function settleWithin(work: Promise<unknown>, ms: number): Promise<
   });
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
+
+/** Counts what each caller holds at a time, up to a number. */
+export class Holds {
+  readonly #most: number;
+  readonly #held = new Map<string, number>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** @returns ends it; `undefined`: the caller holds as many as it may */
+  take(caller: string): (() => void) | undefined {
+    const held = this.#held.get(caller) ?? 0;
+    if (held >= this.#most) return undefined;
+    this.#held.set(caller, held + 1);
+    return () => {
+      const left = (this.#held.get(caller) ?? 1) - 1;
+      if (left === 0) this.#held.delete(caller);
+      else this.#held.set(caller, left);
+    };
+  }
+}

@@ -10,7 +10,6 @@ import { aborted, internalError, readOnlyRoot, unknownRoot } from "../core/error
 import { VersionCache } from "../core/etag-cache.js";
 import { type Awaitable, after, isPending } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import type { PlaceWatch } from "../core/ports/changes/watch.js";
 import {
   type AnyOperation,
   type Call,
@@ -45,6 +44,7 @@ import {
 import { type CallEnd, noteBytes, noteExit, notePlace, type Progress, recordOf } from "./call/record.js";
 import { Gates, runAdmitted } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
+import type { PlaceFilter } from "./place-filter.js";
 import { Repeats } from "./repeated-calls.js";
 import { openForOwner, viewsOf } from "./root-views.js";
 import { withSuggestions } from "./suggestions.js";
@@ -89,7 +89,7 @@ export class Dispatcher {
   }
 
   /** Opens the changes of a place for a reader that stays. See {@link Watches.open}. */
-  watch(input: WatchInput, context: SurfaceContext): PlaceWatch | undefined {
+  watch(input: WatchInput, context: SurfaceContext): PlaceFilter | undefined {
     return this.#watches?.open(input, context);
   }
 
@@ -117,7 +117,6 @@ export class Dispatcher {
     }
   }
 
-  readonly endPolls = (): void => this.#watches?.endPolls();
   /** Refuses new calls; waits at most 5 s until the running ones are answered and recorded. */
   async close(): Promise<void> {
     this.#closed = true;

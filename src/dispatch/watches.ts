@@ -1,19 +1,29 @@
-// Opens watches of places for callers, and checks the caller's rights again at every read.
+// Opens the changes of places for callers, whose rights are judged again at every read.
 
 import type { Authoriser } from "../authz/authorise.js";
+import type { CallScope } from "../core/call/scope.js";
+import { tooManyPolls } from "../core/errors/repeat-texts.js";
 import type { Awaitable } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import type { PlaceWatch, PollChanges } from "../core/ports/changes/watch.js";
+import type { FileChange, PollChanges, WatchedChanges, WatchPoll } from "../core/ports/changes/events.js";
 import { type AnyOperation, isPersonal, type OpenRoot, type PathCall } from "../core/ports/operation.js";
+import { deferred, Holds, settleWithin } from "../core/turns.js";
 import type { ChangeFeed } from "../feed/change-feed.js";
+import { type EventLog, LogReader } from "../feed/event-log.js";
 import { parsePath } from "../path/grammar.js";
 import type { CallAccess } from "./call/access.js";
 import { ownerOf } from "./call/drives.js";
 import type { DispatchOptions } from "./options.js";
-import { type Judge, openWatch, Polls } from "./place-watch.js";
+import { type Judge, PlaceFilter } from "./place-filter.js";
 
 /** Name by which the rights of watches are judged and audited. */
 export const WATCH = "file:watch";
+/** Polls of one caller that may wait at the same time. */
+const MAX_WAITING = 64;
+/** A poll that has something to tell waits so long for more, so that a burst is one answer. */
+const GATHER_MS = 5;
+/** How long an answer waits until changes by others are seen. */
+const READY_MS = 1000;
 
 export interface WatchesParts {
   readonly feed: ChangeFeed;
@@ -32,27 +42,21 @@ export interface WatchInput {
 
 export class Watches {
   readonly #parts: WatchesParts;
-  readonly #polls: Polls;
+  /** Callers whose polls wait. */
+  readonly #waiting = new Holds(MAX_WAITING);
 
   constructor(parts: WatchesParts) {
     this.#parts = parts;
-    this.#polls = new Polls(parts.feed.log);
-  }
-
-  /** Answers the polls that wait with what there is. */
-  endPolls(): void {
-    this.#polls.end();
   }
 
   /** Polls at the place of a call, which is authorised. */
   createPoll(
     { root, path, access }: Pick<PathCall, "root" | "path"> & { access: CallAccess },
     context: SurfaceContext,
-  ) {
-    const poll: PollChanges = async (request) => {
+  ): PollChanges {
+    return async (request) => {
       const { recursive } = request;
-      const caller = context.callerDID ?? "";
-      const watch = openWatch({
+      const filter = new PlaceFilter({
         feed: this.#parts.feed.of({ root: root.name, drive: root.drive, owner: root.drive && root.owner }),
         // Behind links, where the changes are.
         place: { path: access.realPath, recursive },
@@ -60,26 +64,25 @@ export class Watches {
         ...this.#readerParts(root.name, { path: path.text, recursive }, context),
       });
       try {
-        return await this.#polls.poll(watch, request, { caller, scope: access.scope });
+        return await this.#poll(filter, request, { caller: context.callerDID ?? "", scope: access.scope });
       } finally {
-        watch.close();
+        filter.close();
       }
     };
-    return poll;
   }
 
   /**
    * Opens the changes of a place for a reader that stays. The caller needs no right on the place itself: each event is
    * judged by itself. @returns `undefined` where the caller sees no such root @throws INVALID_PATH and the like
    */
-  open({ root: name, path = "", recursive = true }: WatchInput, context: SurfaceContext): PlaceWatch | undefined {
+  open({ root: name, path = "", recursive = true }: WatchInput, context: SurfaceContext): PlaceFilter | undefined {
     const { feed, options, rootOf, authoriserOf } = this.#parts;
     const { segments, text } = parsePath(name, path);
     const found = rootOf(name);
     const authoriser = authoriserOf(WATCH, context);
     if (found === undefined || authoriser.hidesRoot(name) || !authoriser.seesRoot(name)) return undefined;
     const owner = isPersonal(found) ? ownerOf(name, context, options) : undefined;
-    return openWatch({
+    return new PlaceFilter({
       feed: feed.of({ root: name, drive: found.drive, owner }),
       place: { path: segments, recursive },
       root: isPersonal(found) ? { backend: {} } : found,
@@ -89,7 +92,7 @@ export class Watches {
 
   #readerParts(name: string, { path, recursive }: { path: string; recursive: boolean }, context: SurfaceContext) {
     const binding = JSON.stringify([name, path, recursive, context.callerDID ?? ""]);
-    return { log: this.#parts.feed.log, binding, judge: () => this.#judge(name, context) };
+    return { binding, judge: () => this.#judge(name, context) };
   }
 
   /** Judges what a caller may see in a root at this moment. */
@@ -105,6 +108,79 @@ export class Watches {
       policy?.isDoubtful?.(path) !== true &&
       authoriser.allows([name, ...path], "crud/read");
   }
+
+  /**
+   * Answers what there is, or what comes first within `waitMs`.
+   *
+   * @throws INVALID_INPUT, LIMIT, ABORTED
+   */
+  async #poll(
+    filter: PlaceFilter,
+    { cursor, waitMs, limit }: WatchPoll,
+    options: { readonly caller: string; readonly scope: CallScope },
+  ): Promise<WatchedChanges> {
+    const { log } = this.#parts.feed;
+    const reader = readerOf(log, filter);
+    const { ready } = filter.coverage;
+    if (ready !== undefined) await options.scope.race(settleWithin(ready, READY_MS));
+    const began = cursor === undefined ? undefined : reader.positionOf(cursor);
+    const answer = (events: readonly FileChange[], at: number, { overflow = false, isCut = false } = {}) => ({
+      ...{ events, cursor: reader.cursorAt(at), overflow, isCut },
+      isCovered: isCovered(filter, overflow ? undefined : began),
+    });
+    if (began === undefined) return answer([], log.position);
+    const deadline = performance.now() + waitMs;
+    for (let from = began; ; ) {
+      const now = log.position;
+      if (reader.hasLost(from)) return answer([], now, { overflow: true });
+      const { events, end } = takeEvents(reader, from, limit);
+      if (events.length > 0) return answer(events, end ?? now, { isCut: end !== undefined });
+      from = now;
+      const restMs = deadline - performance.now();
+      if (restMs <= 0 || log.isEnded) return answer([], now);
+      await this.#wait(reader, restMs, options);
+    }
+  }
+
+  /** Until there is something to read. @throws LIMIT, ABORTED */
+  async #wait(
+    reader: LogReader<FileChange>,
+    ms: number,
+    { caller, scope }: { caller: string; scope: CallScope },
+  ): Promise<void> {
+    const leave = this.#waiting.take(caller);
+    if (leave === undefined) throw tooManyPolls(MAX_WAITING);
+    const { promise: woken, resolve: wake } = deferred();
+    const stop = reader.listen(() => setTimeout(wake, GATHER_MS));
+    try {
+      await scope.race(settleWithin(woken, ms));
+    } finally {
+      stop();
+      // Ends the timer of a poll that was cancelled.
+      wake();
+      leave();
+    }
+  }
+}
+
+/** Reads the changes of one place, by cursors of its own. */
+export const readerOf = (log: EventLog, filter: PlaceFilter): LogReader<FileChange> =>
+  new LogReader(log, [[WATCH, filter]], filter.binding);
+
+/** Whether changes by others were seen everywhere in a place since a position. */
+const isCovered = ({ coverage }: PlaceFilter, since: number | undefined): boolean =>
+  coverage.isComplete && coverage.ready === undefined && (since === undefined || coverage.lookedSince(since));
+
+/** Events up to a limit. `end`: the position of the last one, where more follow. */
+function takeEvents(reader: LogReader<FileChange>, from: number, limit: number) {
+  const events: FileChange[] = [];
+  let last = from;
+  for (const { position, data } of reader.read(from)) {
+    if (events.length === limit) return { events, end: last };
+    events.push(data);
+    last = position;
+  }
+  return { events, end: undefined };
 }
 
 /** Runs an operation; while it changes something, the feed knows. */

@@ -1,10 +1,20 @@
-// The feed of changes in all roots of an adapter. It costs nothing until somebody first reads.
+// The feed of changes in all roots of an adapter: a topic of the log for each, and the watching of changes by others while
+// somebody reads. It costs nothing until somebody first does.
 
 import type { Clock } from "../core/clock.js";
+import { isPending } from "../core/io.js";
+import type { Backend } from "../core/ports/backend.js";
 import type { ChangeRecord, ChangeSink } from "../core/ports/changes/change.js";
-import { EventLog } from "./event-log.js";
-import type { FileEvent } from "./file-event.js";
-import { RootFeed } from "./root-feed.js";
+import type { Observation, ObservedPlace, Observer } from "../core/ports/changes/observer.js";
+import type { PathPolicy } from "../core/ports/path-policy.js";
+import { BEFORE_ALL, EventLog, type Topic } from "./event-log.js";
+import { eventsOf, type FileEvent, isSamePath, isWithin, KnownStates, Merging } from "./file-event.js";
+
+/** Watching goes on for so long when nobody reads, so that a client that polls misses nothing between two polls. */
+const LINGER_MS = 60_000;
+
+/** Backends without an observer: nobody else changes them, or nobody can see it. */
+const NOTHING_TO_SEE: Observation = { ready: undefined, isComplete: true, isPolled: false, close: () => {} };
 
 export interface ChangeFeedOptions {
   readonly clock: Clock;
@@ -38,12 +48,11 @@ export class ChangeFeed {
 
   /** The feed of a root, which records from the first call on. */
   of(place: FeedPlace): RootFeed {
-    const key = keyOf(place);
+    const key = topicOf(place);
     const known = this.#roots.get(key);
     if (known !== undefined) return known;
     if (this.#roots.size === 0) this.#options.onFirstReader((record) => this.#publish(record));
-    const ring = this.log.ring<FileEvent>();
-    const made = new RootFeed({ ring, clock: this.#options.clock, isBusy: () => this.#changing > 0 });
+    const made = new RootFeed(this.log, key, this.#options.clock, () => this.#changing > 0);
     this.#roots.set(key, made);
     return made;
   }
@@ -62,16 +71,173 @@ export class ChangeFeed {
     for (const feed of this.#roots.values()) feed.restart();
   }
 
+  /** Ends all readers. */
   close(): void {
+    this.log.end();
     for (const feed of this.#roots.values()) feed.close();
   }
 
   #publish(record: ChangeRecord): void {
     const { root, scheme, driveOwner } = record;
     const drive = scheme === "dlfs" ? root : this.#options.driveOf(root);
-    this.#roots.get(keyOf({ root, drive, owner: driveOwner }))?.publish(record);
+    this.#roots.get(topicOf({ root, drive, owner: driveOwner }))?.publish(record);
   }
 }
 
-const keyOf = ({ root, drive, owner = "" }: FeedPlace): string =>
+const topicOf = ({ root, drive, owner = "" }: FeedPlace): string =>
   drive === undefined ? `root ${root}` : `drive ${owner} ${drive}`;
+
+/** Backend and rules of the watched root. */
+export interface WatchedRoot {
+  readonly backend: Pick<Backend, "observe">;
+  readonly policy?: PathPolicy | undefined;
+  /** Names that it makes alike are one name. */
+  readonly foldName?: ((name: string) => string) | undefined;
+}
+
+/** The events of one root. */
+export class RootFeed {
+  readonly topic: Topic<FileEvent>;
+  readonly #log: EventLog;
+  readonly #isBusy: () => boolean;
+  readonly #merging: Merging;
+  readonly #known: KnownStates;
+  readonly #covered = new Set<Coverage>();
+
+  /** @param isBusy whether a change of the venue is under way */
+  constructor(log: EventLog, key: string, clock: Clock, isBusy: () => boolean) {
+    this.#log = log;
+    this.#isBusy = isBusy;
+    this.topic = log.topic(key);
+    this.#merging = new Merging(clock, (event) => this.topic.append(event));
+    this.#known = new KnownStates(clock);
+  }
+
+  /** Takes a change of this venue. */
+  publish(record: ChangeRecord): void {
+    if (this.#covered.size > 0) this.#known.note(record);
+    for (const event of eventsOf(record)) this.#merging.add(event);
+  }
+
+  /** Sees to it that changes by others are seen in a place. The caller releases it, once. */
+  cover(place: ObservedPlace, { backend, policy }: WatchedRoot): Coverage {
+    for (const one of this.#covered) if (one.covers(place)) return one.hold();
+    const made: Coverage = new Coverage(place, this.#log, {
+      observe: (beginLook) => backend.observe?.(place, { ...this.#observer(policy), beginLook }) ?? NOTHING_TO_SEE,
+      onClosed: () => this.#covered.delete(made),
+    });
+    this.#covered.add(made);
+    return made.hold();
+  }
+
+  /** The root is another one now: what was watched is not it. */
+  restart(): void {
+    for (const one of this.#covered) one.close();
+    this.#known.clear();
+    this.topic.markLost();
+  }
+
+  close(): void {
+    for (const one of this.#covered) one.close();
+    this.#merging.close();
+  }
+
+  #observer(policy: PathPolicy | undefined): Omit<Observer, "beginLook"> {
+    return {
+      changed: ({ version, ...change }) => {
+        this.#known.set(change.path, change.entryType === "directory" && version !== null ? "directory" : version);
+        this.#merging.add({ ...change, origin: "external" });
+      },
+      knows: (path, version) => this.#known.has(path, version),
+      isBusy: this.#isBusy,
+      ignores: (path) => policy?.denies(path) === true,
+      lost: () => this.topic.markLost(),
+    };
+  }
+}
+
+interface CoverageParts {
+  readonly observe: (beginLook: Observer["beginLook"]) => Observation;
+  readonly onClosed: () => void;
+}
+
+/** The watching of a place for changes by others, shared by its readers. */
+export class Coverage {
+  readonly #place: ObservedPlace;
+  readonly #observation: Observation;
+  readonly #onClosed: () => void;
+  readonly #ready: Promise<void> | undefined;
+  #holders = 0;
+  #linger: NodeJS.Timeout | undefined;
+  #isOver = false;
+  /** Position from which on everything was seen; `undefined`: not yet. */
+  #since: number | undefined;
+  /** Position at which the last whole look at what cannot be watched began. */
+  #lookedAt = BEFORE_ALL;
+
+  constructor(place: ObservedPlace, log: EventLog, { observe, onClosed }: CoverageParts) {
+    this.#place = place;
+    this.#onClosed = onClosed;
+    this.#observation = observe(() => {
+      const position = log.step();
+      return () => {
+        this.#lookedAt = position;
+      };
+    });
+    const { ready } = this.#observation;
+    const begin = () => {
+      this.#since = log.position;
+    };
+    if (isPending(ready)) this.#ready = ready.then(begin);
+    else begin();
+  }
+
+  /** Whether changes by others are seen everywhere in it. */
+  get isComplete(): boolean {
+    return this.#observation.isComplete;
+  }
+
+  /** It ended from the other side: the root is another one. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Resolves once changes by others are seen; `undefined`: they are. */
+  get ready(): Promise<void> | undefined {
+    return this.#since === undefined && !this.#isOver ? this.#ready : undefined;
+  }
+
+  /** Whether it was looked at wherever it cannot be watched, after a position. */
+  lookedSince(position: number): boolean {
+    return !this.#observation.isPolled || this.#lookedAt > position;
+  }
+
+  /** Whether changes by others were seen from a position on. Until they are seen that is not known, and counts as so. */
+  holdsSince(position: number): boolean {
+    return this.#since === undefined || this.#since <= position;
+  }
+
+  covers({ path, recursive }: ObservedPlace): boolean {
+    const own = this.#place;
+    if (own.recursive) return isWithin(path, own.path);
+    return !recursive && isSamePath(path, own.path);
+  }
+
+  hold(): this {
+    clearTimeout(this.#linger);
+    this.#holders += 1;
+    return this;
+  }
+
+  release(): void {
+    this.#holders -= 1;
+    if (this.#holders === 0) this.#linger = setTimeout(() => this.close(), LINGER_MS).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#linger);
+    this.#isOver = true;
+    this.#observation.close();
+    this.#onClosed();
+  }
+}

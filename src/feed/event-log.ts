@@ -1,124 +1,95 @@
-// Rings of the latest events, and cursors that say up to where a reader has them.
+// The log of what happens in a process: by topic the latest events, read through filters from a cursor on.
 //
-// All rings of a log count together, so that one position holds for all of them. A cursor is one encrypted block: it
-// shows neither how many events were left out for its reader nor what goes on elsewhere.
+// All topics count together, so that one position holds for all of them. A cursor is one encrypted block: it shows
+// neither how many events were left out for its reader nor what goes on elsewhere.
 
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
+import { cursorOfAnother } from "../core/errors/repeat-texts.js";
+import type { ToldEvent } from "../core/ports/changes/events.js";
 
-/** Most events that a ring holds; the oldest goes first. */
-const RING_EVENTS = 10_000;
-/** A cursor: 4 bytes of the start, 6 of the position, 6 of what it is bound to. */
-const BLOCK_BYTES = 16;
-const START_BYTES = 4;
-const POSITION_BYTES = 6;
-/** Cursors that are kept. */
-const MAX_RECENT = 1000;
-const CURSOR = /^[A-Za-z0-9_-]{22}$/;
-
-/** Why a cursor leads nowhere. `start`: it is of another process, or of another start of this one. */
-export type CursorFault = "malformed" | "start" | "binding";
+/** Most events that are kept of a topic; the oldest goes first. */
+const TOPIC_EVENTS = 10_000;
+/** Position of a reader that has nothing of what there is. */
+export const BEFORE_ALL = -1;
 
 /** The events of one process. */
 export class EventLog {
   #position = 0;
-  #rings = 0;
+  #isEnded = false;
+  readonly #topics = new Map<string, Topic<unknown>>();
   #cursors: CursorCipher | undefined;
-  /** Gives the next position to a ring. */
-  readonly #next = (): number => ++this.#position;
+  /** Tells readers of the end. */
+  readonly #ending: Topic<never> = new Topic(this, "end");
 
-  /** Position of the newest event in any ring. */
+  /** Position of the newest event. */
   get position(): number {
     return this.#position;
   }
 
-  ring<Event>(size = RING_EVENTS): EventRing<Event> {
-    return new EventRing(size, { number: ++this.#rings, next: this.#next, now: () => this.#position });
+  /** Whether readers have to end, since the process closes. */
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
-  /** A cursor at a position. @param binding what it can be used for; default: anything */
-  cursor(position: number, binding = ""): string {
+  /** A topic, which is kept from the first time on that somebody asks for it. */
+  topic<Event>(key: string): Topic<Event> {
+    const known = this.#topics.get(key) ?? new Topic<unknown>(this, key);
+    this.#topics.set(key, known);
+    return known as Topic<Event>;
+  }
+
+  /** Whether anybody has ever asked for a topic. */
+  wants(key: string): boolean {
+    return this.#topics.has(key);
+  }
+
+  publish(key: string, event: unknown): void {
+    this.#topics.get(key)?.append(event);
+  }
+
+  /** Goes on by one position, so that cursors from before and after can be told apart. @returns the position */
+  step(): number {
+    return ++this.#position;
+  }
+
+  /** All readers end: those that wait are told, and later ones do not wait. */
+  end(): void {
+    this.#isEnded = true;
+    this.#ending.markLost();
+  }
+
+  /** @returns ends it */
+  onEnd(listener: () => void): () => void {
+    return this.#ending.listen(listener);
+  }
+
+  /** A cursor at a position. @param binding what it can be used for; empty: anything */
+  cursor(position: number, binding: string): string {
     this.#cursors ??= new CursorCipher();
     return this.#cursors.seal(position, binding);
   }
 
-  /** The position of a cursor. */
-  positionOf(cursor: string, binding = ""): number | CursorFault {
+  /**
+   * The position of a cursor; `start`: it is of another process, or of another start of this one; `other`: it is of
+   * another binding, or none.
+   */
+  positionOf(cursor: string, binding: string): number | "start" | "other" {
     this.#cursors ??= new CursorCipher();
     return this.#cursors.open(cursor, binding);
   }
 }
 
-class CursorCipher {
-  readonly #start = randomBytes(START_BYTES);
-  readonly #seal;
-  readonly #open;
-  /** Cursors made lately that are bound to nothing: many streams tell of the same events. */
-  readonly #recent = new Map<number, string>();
-
-  constructor() {
-    const key = randomBytes(BLOCK_BYTES);
-    // Single blocks, no two of which are alike: no mode that chains them is needed.
-    this.#seal = createCipheriv("aes-128-ecb", key, null).setAutoPadding(false);
-    this.#open = createDecipheriv("aes-128-ecb", key, null).setAutoPadding(false);
-  }
-
-  seal(position: number, binding: string): string {
-    if (binding !== "") return this.#sealed(position, binding);
-    const known = this.#recent.get(position);
-    if (known !== undefined) return known;
-    const made = this.#sealed(position, binding);
-    if (this.#recent.size >= MAX_RECENT) this.#recent.clear();
-    this.#recent.set(position, made);
-    return made;
-  }
-
-  #sealed(position: number, binding: string): string {
-    const block = Buffer.alloc(BLOCK_BYTES);
-    this.#start.copy(block);
-    block.writeUIntBE(position, START_BYTES, POSITION_BYTES);
-    bindingOf(binding).copy(block, START_BYTES + POSITION_BYTES);
-    return this.#seal.update(block).toString("base64url");
-  }
-
-  open(cursor: string, binding: string): number | CursorFault {
-    if (!CURSOR.test(cursor)) return "malformed";
-    const block = this.#open.update(Buffer.from(cursor, "base64url"));
-    if (!block.subarray(0, START_BYTES).equals(this.#start)) return "start";
-    const isBound = block.subarray(START_BYTES + POSITION_BYTES).equals(bindingOf(binding));
-    return isBound ? block.readUIntBE(START_BYTES, POSITION_BYTES) : "binding";
-  }
-}
-
-const NOT_BOUND = Buffer.alloc(BLOCK_BYTES - START_BYTES - POSITION_BYTES);
-let lastBinding = { text: "", bytes: NOT_BOUND };
-
-function bindingOf(text: string): Buffer {
-  if (text === "") return NOT_BOUND;
-  if (lastBinding.text !== text) {
-    lastBinding = { text, bytes: hash("sha256", text, "buffer").subarray(0, NOT_BOUND.length) };
-  }
-  return lastBinding.bytes;
-}
-
-/** An event in its ring. */
-export interface Placed<Event> {
+/** An event in its topic. */
+interface Placed<Event> {
   readonly position: number;
   readonly event: Event;
 }
 
-interface RingPlace {
-  /** Tells the rings of a log apart. */
-  readonly number: number;
-  readonly next: () => number;
-  readonly now: () => number;
-}
-
-/** The latest events of one topic. */
-export class EventRing<Event> {
-  readonly number: number;
+/** The latest events of one topic, in a ring. */
+export class Topic<Event> {
+  readonly key: string;
+  readonly #log: Pick<EventLog, "step">;
   readonly #size: number;
-  readonly #next: () => number;
-  readonly #now: () => number;
   readonly #events: Placed<Event>[] = [];
   /** Index of the oldest event, once the ring is full. */
   #oldest = 0;
@@ -126,16 +97,15 @@ export class EventRing<Event> {
   #lostUntil: number;
   readonly #listeners = new Set<() => void>();
 
-  constructor(size: number, { number, next, now }: RingPlace) {
-    this.number = number;
+  constructor(log: Pick<EventLog, "step" | "position">, key: string, size = TOPIC_EVENTS) {
+    this.key = key;
+    this.#log = log;
     this.#size = size;
-    this.#next = next;
-    this.#now = now;
-    this.#lostUntil = now();
+    this.#lostUntil = log.position;
   }
 
   append(event: Event): void {
-    const placed = { position: this.#next(), event };
+    const placed = { position: this.#log.step(), event };
     if (this.#events.length < this.#size) this.#events.push(placed);
     else {
       this.#lostUntil = this.#events[this.#oldest]?.position ?? this.#lostUntil;
@@ -145,25 +115,15 @@ export class EventRing<Event> {
     this.#tell();
   }
 
-  /** Goes on by one position, so that cursors from before and after can be told apart. @returns the position */
-  step(): number {
-    return this.#next();
-  }
-
   /** Something happened that nobody saw: every reader has to look for itself. */
   markLost(): void {
-    this.#lostUntil = this.#next();
+    this.#lostUntil = this.#log.step();
     this.#tell();
   }
 
   /** Whether a reader at a position has missed something. */
   hasLost(position: number): boolean {
     return position < this.#lostUntil;
-  }
-
-  /** The position up to which a reader that has looked for itself has everything. */
-  get end(): number {
-    return this.#now();
   }
 
   /** Events behind a position, oldest first. */
@@ -178,11 +138,6 @@ export class EventRing<Event> {
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
-  }
-
-  /** Number of listeners. */
-  get listeners(): number {
-    return this.#listeners.size;
   }
 
   #tell(): void {
@@ -203,3 +158,125 @@ export class EventRing<Event> {
     return low;
   }
 }
+
+/** A topic, and which of its events one caller may see. */
+export interface Filter<Data> {
+  readonly topic: Topic<unknown>;
+  /** Judges by the rights of this moment. @returns what the caller is told of an event; `undefined`: nothing */
+  judge(): (event: never) => Data | undefined;
+  /** Whether a reader at a position has missed something that the topic does not know of. */
+  hasLost?(position: number): boolean;
+}
+
+/** Reads topics through filters, in the order of their events. */
+export class LogReader<Data> {
+  readonly #log: EventLog;
+  readonly #filters: readonly (readonly [name: string, filter: Filter<Data>])[];
+  readonly #binding: string;
+
+  /** @param filters by the names of their events @param binding of its cursors; empty: other readers take them too */
+  constructor(log: EventLog, filters: readonly (readonly [name: string, filter: Filter<Data>])[], binding = "") {
+    this.#log = log;
+    this.#filters = filters;
+    this.#binding = binding;
+  }
+
+  get end(): number {
+    return this.#log.position;
+  }
+
+  get isOver(): boolean {
+    return this.#log.isEnded;
+  }
+
+  /** Events behind a position. */
+  *read(after: number): Generator<ToldEvent<Data>> {
+    const heads = this.#filters.map(([topic, filter]) => {
+      const events = toldBy(topic, filter, after);
+      return { events, event: events.next().value };
+    });
+    for (;;) {
+      let first: (typeof heads)[number] | undefined;
+      for (const head of heads) {
+        if (head.event === undefined) continue;
+        if (first?.event === undefined || head.event.position < first.event.position) first = head;
+      }
+      if (first?.event === undefined) return;
+      yield first.event;
+      first.event = first.events.next().value;
+    }
+  }
+
+  hasLost(position: number): boolean {
+    if (position < 0) return true;
+    return this.#filters.some(([, one]) => one.hasLost?.(position) === true || one.topic.hasLost(position));
+  }
+
+  cursorAt(position: number): string {
+    return this.#log.cursor(position, this.#binding);
+  }
+
+  /** The position of a cursor; before all others if it is of another start. @throws INVALID_INPUT if it is bound to something else */
+  positionOf(cursor: string): number {
+    const position = this.#log.positionOf(cursor, this.#binding);
+    if (typeof position === "number") return position;
+    if (position === "other" && this.#binding !== "") throw cursorOfAnother();
+    return BEFORE_ALL;
+  }
+
+  /** Is told when there is something to read, or the log ends. @returns ends that */
+  listen(listener: () => void): () => void {
+    const stops = [this.#log.onEnd(listener), ...this.#filters.map(([, { topic }]) => topic.listen(listener))];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+}
+
+function* toldBy<Data>(topic: string, filter: Filter<Data>, after: number): Generator<ToldEvent<Data>, undefined> {
+  const tell = filter.judge();
+  for (const { position, event } of filter.topic.after(after)) {
+    const data = tell(event as never);
+    if (data !== undefined) yield { position, topic, data };
+  }
+}
+
+/** A cursor: 4 bytes of the start, 6 of the position, 6 of what it is bound to. */
+const BLOCK_BYTES = 16;
+const START_BYTES = 4;
+const POSITION_BYTES = 6;
+const CURSOR = /^[A-Za-z0-9_-]{22}$/;
+
+class CursorCipher {
+  readonly #start = randomBytes(START_BYTES);
+  readonly #seal;
+  readonly #open;
+
+  constructor() {
+    const key = randomBytes(BLOCK_BYTES);
+    // Single blocks, no two of which are alike: no mode that chains them is needed.
+    this.#seal = createCipheriv("aes-128-ecb", key, null).setAutoPadding(false);
+    this.#open = createDecipheriv("aes-128-ecb", key, null).setAutoPadding(false);
+  }
+
+  seal(position: number, binding: string): string {
+    const block = Buffer.alloc(BLOCK_BYTES);
+    this.#start.copy(block);
+    block.writeUIntBE(position, START_BYTES, POSITION_BYTES);
+    bindingOf(binding).copy(block, START_BYTES + POSITION_BYTES);
+    return this.#seal.update(block).toString("base64url");
+  }
+
+  open(cursor: string, binding: string): number | "start" | "other" {
+    if (!CURSOR.test(cursor)) return "other";
+    const block = this.#open.update(Buffer.from(cursor, "base64url"));
+    if (!block.subarray(0, START_BYTES).equals(this.#start)) return "start";
+    const isBound = block.subarray(START_BYTES + POSITION_BYTES).equals(bindingOf(binding));
+    return isBound ? block.readUIntBE(START_BYTES, POSITION_BYTES) : "other";
+  }
+}
+
+const NOT_BOUND = Buffer.alloc(BLOCK_BYTES - START_BYTES - POSITION_BYTES);
+
+const bindingOf = (text: string): Buffer =>
+  text === "" ? NOT_BOUND : hash("sha256", text, "buffer").subarray(0, NOT_BOUND.length);

@@ -4,9 +4,9 @@ import { type AgeLooks, lookAgain, oldestMs } from "../core/age-looks.js";
 import { timeOfId } from "../core/entry-id.js";
 import { yieldToLoop } from "../core/io.js";
 import type { TrashFolder } from "../core/ports/changes/journal-writer.js";
-import { beginLooks, lookInto } from "./looks.js";
 import type { KeptRow } from "./rows.js";
 import type { JournalStore } from "./store.js";
+import { decode, encode, type Tables } from "./tables.js";
 
 /** Limits of a journal. */
 export interface PruneRules {
@@ -275,4 +275,23 @@ function* inGroups(ids: Iterable<string>): Iterable<string[]> {
     group = [];
   }
   if (group.length > 0) yield group;
+}
+
+const LOOKS = Buffer.from("looks");
+
+function looksIn({ meta }: Tables): AgeLooks | undefined {
+  const row = meta.get(LOOKS);
+  const looks = row === undefined ? "damaged" : decode<AgeLooks>(row);
+  return looks === "damaged" ? undefined : looks;
+}
+
+/** Where nobody has looked yet. Only inside a transaction, like the next one. */
+function beginLooks(tables: Tables, looks: AgeLooks): void {
+  if (looksIn(tables) === undefined) tables.meta.putSync(LOOKS, encode(looks));
+}
+
+function lookInto(tables: Tables, before: AgeLooks, at: { nowMs: number; days: number }): AgeLooks {
+  const looks = lookAgain(looksIn(tables) ?? before, at.nowMs, at.days);
+  tables.meta.putSync(LOOKS, encode(looks));
+  return looks;
 }

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "../core/clock.js";
 import { unknownOperation } from "../core/errors/texts.js";
 import type { Adapter, JsonObject } from "../core/ports/adapter.js";
 import { AssetError } from "../core/ports/asset.js";
+import type { VenueEvents } from "../core/ports/changes/events.js";
 import type { CallerJobs, RecordedJob, StartedJob, Submission } from "../core/ports/job.js";
 import { type Log, silentLog } from "../core/ports/log.js";
 import type {
@@ -24,7 +25,6 @@ import type { VenueAssets } from "./assets/assets.js";
 import { parseAssetReference } from "./assets/id.js";
 import { type Catalogue, createCatalogue } from "./catalogue/catalogue.js";
 import { createValues } from "./catalogue/values.js";
-import type { ClosableEvents } from "./events/venue-events.js";
 import { createJobs, type JobLimits, type Jobs, type JobsOptions } from "./jobs/jobs.js";
 import { listenOnSocket } from "./start/socket-file.js";
 
@@ -60,8 +60,8 @@ export interface VenueHostOptions {
   readonly logInternal: (error: unknown, requestId: string) => void;
   readonly log?: Log | undefined;
   readonly metrics?: HttpMetrics | undefined;
-  /** Absent: there is no `/api/v1/events`. Its readers end when the venue closes. */
-  readonly events?: ClosableEvents | undefined;
+  /** Absent: there is no `/api/v1/events`. Its readers end before the venue closes. */
+  readonly events?: VenueEvents | undefined;
   /** Hears of jobs that begin and end. */
   readonly onJob?: JobsOptions["onChange"] | undefined;
   /** Absent: there is no endpoint for whole files. */
@@ -132,7 +132,6 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
   let closing: Promise<void> | undefined;
   const close = async () => {
     const begunMs = performance.now();
-    options.events?.close();
     await jobs.close(graceMs);
     await surface?.close(performance.now() - begunMs);
   };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { systemClock } from "../../src/core/clock.js";
-import type { FileEvent } from "../../src/feed/file-event.js";
-import { Merging } from "../../src/feed/merging.js";
+
+import { type FileEvent, Merging } from "../../src/feed/file-event.js";
 
 type Step = readonly [type: FileEvent["type"], path: string, from?: string];
 

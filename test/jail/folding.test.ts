@@ -1,33 +1,14 @@
 import fs, { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { createFileAdapter } from "../../src/index.js";
 import { type Arena, inArena } from "./arena.js";
 import { codeOf, type Files, filesOf, ROOT } from "./files.js";
+import { foldEverywhere } from "./fold-everywhere.js";
 
 afterEach(() => {
   jest.restoreAllMocks();
 });
-
-/** Lets opens and looks answer to other spellings of a name, as a file system does that folds case. */
-function foldEverywhere(folds: (directory: string) => boolean = () => true): void {
-  const readdir = fs.readdirSync;
-  const stored = (path: unknown): unknown => {
-    if (typeof path !== "string" || fs.existsSync(path)) return path;
-    try {
-      if (!folds(fs.realpathSync(dirname(path)))) return path;
-      const name = readdir(dirname(path)).find((one) => one.toLowerCase() === basename(path).toLowerCase());
-      return name === undefined ? path : join(dirname(path), name);
-    } catch {
-      return path;
-    }
-  };
-  for (const call of ["openSync", "lstatSync", "renameSync", "unlinkSync", "rmdirSync"] as const) {
-    const real = fs[call] as (path: unknown, ...more: unknown[]) => unknown;
-    const spy = jest.spyOn(fs, call) as unknown as { mockImplementation(work: typeof real): void };
-    spy.mockImplementation((path, ...more) => real(stored(path), ...more));
-  }
-}
 
 /** Runs `work` on an empty root in which `.env` is denied. */
 const onEmpty = (readOnly: boolean, work: (files: Files, arena: Arena) => Promise<void>): Promise<void> =>

@@ -12,6 +12,7 @@ import type { Clock } from "../../src/core/clock.js";
 import { type ErrorCode, FileAdapterError } from "../../src/core/errors/errors.js";
 import type { Rendering, SurfaceContext } from "../../src/core/ports/adapter.js";
 import { silentLog } from "../../src/core/ports/log.js";
+import type { EventLog } from "../../src/feed/event-log.js";
 import type { FileInputs, FileOutputs } from "../../src/schema/types.js";
 import { stagedIn } from "../staged.js";
 
@@ -37,6 +38,8 @@ export interface GroundOptions {
   readonly clock?: Clock;
   /** Changes are recorded, in a state directory of its own. */
   readonly journal?: boolean;
+  /** Default: its own. */
+  readonly eventLog?: EventLog;
 }
 
 type Name = Exclude<FileOperationName, "file:roots"> extends `file:${infer N}` ? N : never;
@@ -176,6 +179,7 @@ function assemble(
         ...(operator === undefined ? {} : { operator }),
       },
       ...(clock === undefined ? {} : { clock }),
+      eventLog: options.eventLog,
     },
   );
 }

@@ -17,8 +17,8 @@ import type { Annotations, OperationMetadata, Rendering, ResolveAsset } from "./
 import type { ApprovalRules } from "./approval.js";
 import type { Access, At, Backend, ReadBackend, RootKind } from "./backend.js";
 import type { ChangeOrigin, DriveMaker } from "./changes/change.js";
+import type { PollChanges } from "./changes/events.js";
 import type { Journal, JournalFacts, Lack } from "./changes/journal.js";
-import type { PollChanges } from "./changes/watch.js";
 import type { DriveShelf } from "./drive-shelf.js";
 import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";

@@ -3,7 +3,7 @@
 import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";
-import type { VenueEvents } from "../../core/ports/changes/event-reader.js";
+import type { VenueEvents } from "../../core/ports/changes/events.js";
 import type { JournalFault } from "../../core/ports/changes/journal.js";
 import type { CallerJobs, RecordedJob, Submission } from "../../core/ports/job.js";
 import type { Log } from "../../core/ports/log.js";

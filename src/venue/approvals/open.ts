@@ -14,7 +14,8 @@ export interface OpenApprovalsOptions {
     Access,
     "did" | "key" | "accessTokens" | "staticTokens" | "verifier" | "revocations" | "canonicalDid" | "operator"
   >;
-  readonly events: EventSink;
+  /** Absent where nobody can follow. */
+  readonly events?: EventSink;
   /** Where the venue does not listen, only the users of clients can decide. */
   readonly listens: boolean;
   /** Judges rights. Asked for after the venue is open. */

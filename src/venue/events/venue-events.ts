@@ -1,181 +1,154 @@
-// Opens the events of a venue for its callers, within their rights and a number of readers each.
+// The events of a venue: audit records and jobs are published, and readers opened, within their rights and a number each.
 
+import type { HostedFileAdapter } from "../../adapter/adapter.js";
+import type { AuditSink } from "../../audit/record.js";
 import type { Caller } from "../../core/call/caller.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
-import type { EventReader, EventTopic, TopicEvent, VenueEvents } from "../../core/ports/changes/event-reader.js";
-import type { VenueEvent, VenueTopic } from "../../core/ports/changes/events.js";
-import type { EventSource, PlaceWatch } from "../../core/ports/changes/watch.js";
-import { settleWithin } from "../../core/turns.js";
-import type { EventLog } from "../../feed/event-log.js";
-import type { EventBus } from "./event-bus.js";
+import type {
+  EventReader,
+  EventSink,
+  EventTopic,
+  VenueEvent,
+  VenueEvents,
+  VenueTopic,
+} from "../../core/ports/changes/events.js";
+import { Holds, settleWithin } from "../../core/turns.js";
+import type { PlaceFilter } from "../../dispatch/place-filter.js";
+import { type EventLog, type Filter, LogReader } from "../../feed/event-log.js";
+import type { Access } from "../identity/access.js";
+import { accessDid } from "../identity/access-entry.js";
+import type { VenueHostOptions } from "../venue.js";
 
 /** Readers of one caller. */
 const MAX_PER_CALLER = 64;
 /** How long a reader waits until changes by others are seen. */
 const READY_MS = 1000;
 
+/** Tells of each audit record to the operator, to the caller whose call it was, and to the maker of its token. */
+export const auditEvents = (
+  log: EventSink,
+  access: Pick<Access, "did" | "accessTokens" | "canonicalDid">,
+): AuditSink => ({
+  write: (record) => {
+    if (!log.wants("audit")) return;
+    const maker = makerOf(record.caller, access);
+    log.publish("audit", { data: { ...record }, audience: [record.caller, ...(maker === undefined ? [] : [maker])] });
+  },
+  close: async () => {},
+});
+
+/** DID of who made the access token that a caller is; the operator hears of all anyway. */
+function makerOf(caller: string, access: Pick<Access, "did" | "accessTokens" | "canonicalDid">): string | undefined {
+  const start = accessDid(access, "");
+  if (!caller.startsWith(start)) return undefined;
+  const maker = access.accessTokens?.find(caller.slice(start.length))?.entry.maker;
+  return maker === undefined || maker.kind === "operator" ? undefined : access.canonicalDid(maker.did);
+}
+
+/** Tells of each job. */
+export const jobEvents =
+  (log: EventSink): NonNullable<VenueHostOptions["onJob"]> =>
+  (record, audience) => {
+    if (!log.wants("job")) return;
+    const { input: _, output: __, ...data } = record;
+    log.publish("job", { data, audience });
+  };
+
 export interface VenueEventsParts {
-  readonly log: EventLog;
-  readonly bus: EventBus;
   readonly servesAnonymous: boolean;
-  /** The changes of a place; `undefined`: the caller sees no such root. */
-  readonly watch: (
-    input: { readonly root: string; readonly path: string },
-    context: SurfaceContext,
-  ) => PlaceWatch | undefined;
+  readonly files: Pick<HostedFileAdapter, "watchPlace">;
   /** Who a caller is now; `undefined`: it would be refused. */
   readonly rejudge: (context: SurfaceContext) => SurfaceContext | undefined;
-  /** Which events of a topic besides files a caller may see now. */
-  readonly sight: (topic: VenueTopic, caller: Caller, context: SurfaceContext) => (event: VenueEvent) => boolean;
 }
 
-/** The events of a venue, and the end of all readers when it closes. */
-export interface ClosableEvents extends VenueEvents {
-  close(): void;
-}
-
-export function createVenueEvents(parts: VenueEventsParts): ClosableEvents {
-  const readers = new Set<Reader>();
-  const openOf = new Map<string, number>();
-  let isClosed = false;
+export function createVenueEvents(log: EventLog, parts: VenueEventsParts): VenueEvents {
+  const holds = new Holds(MAX_PER_CALLER);
   return {
     servesAnonymous: parts.servesAnonymous,
     open(topics, caller, context) {
-      const count = openOf.get(caller.did) ?? 0;
-      if (count >= MAX_PER_CALLER || isClosed) return undefined;
-      const reader = new Reader(topics, { parts, caller, context }, () => {
-        readers.delete(reader);
-        const left = (openOf.get(caller.did) ?? 1) - 1;
-        if (left === 0) openOf.delete(caller.did);
-        else openOf.set(caller.did, left);
-      });
-      openOf.set(caller.did, count + 1);
-      readers.add(reader);
-      return reader;
-    },
-    close() {
-      isClosed = true;
-      for (const reader of readers) reader.stop();
+      const leave = log.isEnded ? undefined : holds.take(caller.did);
+      if (leave === undefined) return undefined;
+      const reader = { ...parts, log, caller, context, places: [], leave };
+      try {
+        return new CallerReader(topics, reader);
+      } catch (error) {
+        end(reader);
+        throw error;
+      }
     },
   };
 }
 
-interface ReaderOf {
-  readonly parts: VenueEventsParts;
+interface ReaderParts extends VenueEventsParts {
+  readonly log: EventLog;
   readonly caller: Caller;
   readonly context: SurfaceContext;
+  /** Takes those that it opens. */
+  readonly places: PlaceFilter[];
+  /** Lets another reader of the caller open. */
+  readonly leave: () => void;
 }
 
-interface Topic {
-  readonly name: string;
-  readonly source: EventSource<JsonObject>;
+function end({ places, leave }: ReaderParts): void {
+  for (const place of places.splice(0)) place.close();
+  leave();
 }
 
-class Reader implements EventReader {
+class CallerReader extends LogReader<JsonObject> implements EventReader {
   readonly ready: Promise<void>;
   readonly sight: string;
-  readonly #of: ReaderOf;
-  readonly #topics: readonly Topic[];
-  readonly #watches: readonly PlaceWatch[];
-  readonly #onClosed: () => void;
-  readonly #listeners = new Set<() => void>();
-  #isEnded = false;
+  readonly #parts: ReaderParts;
   #isClosed = false;
 
-  constructor(topics: readonly EventTopic[], of: ReaderOf, onClosed: () => void) {
-    this.#of = of;
-    this.#onClosed = onClosed;
-    const watches: PlaceWatch[] = [];
-    this.#topics = topics.flatMap((topic): Topic[] => {
-      if (topic.kind !== "files") return [{ name: topic.name, source: this.#busSource(topic.kind) }];
-      const watch = of.parts.watch(topic, of.context);
+  constructor(topics: readonly EventTopic[], parts: ReaderParts) {
+    const { log, caller, context, places } = parts;
+    const filters = topics.flatMap((topic): [string, Filter<JsonObject>][] => {
+      if (topic.kind !== "files") return [[topic.name, topicFilter(topic.kind, parts)]];
+      const place = parts.files.watchPlace(topic, context);
       // Neither a root that is unknown nor one without rights tells anything, not even that.
-      if (watch === undefined) return [];
-      watches.push(watch);
-      return [{ name: topic.name, source: watch as unknown as EventSource<JsonObject> }];
+      if (place === undefined) return [];
+      places.push(place);
+      return [[topic.name, place]];
     });
-    this.#watches = watches;
-    this.sight = JSON.stringify([of.caller, of.context, this.#topics.map(({ name, source }) => [name, source.ring])]);
-    this.ready = settleWithin(Promise.all(watches.map(({ ready }) => ready)), READY_MS);
+    super(log, filters);
+    this.#parts = parts;
+    this.sight = JSON.stringify([caller, context, filters.map(([name, { topic }]) => [name, topic.key])]);
+    this.ready = settleWithin(Promise.all(places.map(({ coverage }) => coverage.ready)), READY_MS);
   }
 
-  get end(): number {
-    return this.#of.parts.log.position;
-  }
-
-  get isOver(): boolean {
-    return this.#isEnded || this.#of.parts.rejudge(this.#of.context) === undefined;
-  }
-
-  *read(after: number): Generator<TopicEvent> {
-    if (this.isOver) return;
-    const heads = this.#topics.map(({ name, source }) => {
-      const events = source.read(after)[Symbol.iterator]();
-      return { name, events, head: events.next() };
-    });
-    for (;;) {
-      let first: (typeof heads)[number] | undefined;
-      for (const one of heads) {
-        if (one.head.done === true) continue;
-        if (first === undefined || first.head.done === true || one.head.value.position < first.head.value.position)
-          first = one;
-      }
-      if (first === undefined || first.head.done === true) return;
-      const { position, event } = first.head.value;
-      first.head = first.events.next();
-      yield { position, topic: first.name, data: event };
-    }
-  }
-
-  hasLost(position: number): boolean {
-    return this.#topics.some(({ source }) => source.hasLost(position));
-  }
-
-  cursorAt(position: number): string {
-    return this.#of.parts.log.cursor(position);
-  }
-
-  positionOf(cursor: string): number | undefined {
-    const position = this.#of.parts.log.positionOf(cursor);
-    return typeof position === "number" ? position : undefined;
-  }
-
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    const stops = this.#topics.map(({ source }) => source.listen(listener));
-    return () => {
-      this.#listeners.delete(listener);
-      for (const stop of stops) stop();
-    };
-  }
-
-  /** The venue closes. */
-  stop(): void {
-    this.#isEnded = true;
-    for (const listener of this.#listeners) listener();
+  override get isOver(): boolean {
+    return super.isOver || this.#parts.rejudge(this.#parts.context) === undefined;
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const watch of this.#watches) watch.close();
-    this.#onClosed();
+    end(this.#parts);
   }
+}
 
-  /** The events of a topic that the caller may see. */
-  #busSource(topic: VenueTopic): EventSource<JsonObject> {
-    const { caller, context, parts } = this.#of;
-    const ring = parts.bus.ring(topic);
-    return {
-      ring: ring.number,
-      *read(after) {
-        const now = parts.rejudge(context);
-        if (now === undefined) return;
-        const maySee = parts.sight(topic, caller, now);
-        for (const { position, event } of ring.after(after)) if (maySee(event)) yield { position, event: event.data };
-      },
-      hasLost: (position) => ring.hasLost(position),
-      listen: (listener) => ring.listen(listener),
-    };
-  }
+/** Of a topic besides files a caller sees what the lists of the same things would show it. */
+function topicFilter(kind: VenueTopic, { log, caller, context, rejudge }: ReaderParts): Filter<JsonObject> {
+  return {
+    topic: log.topic<VenueEvent>(kind),
+    judge() {
+      const now = rejudge(context);
+      const maySee = now && sightOf(kind, caller, now);
+      return (event: VenueEvent) => (maySee?.(event) === true ? event.data : undefined);
+    },
+  };
+}
+
+/**
+ * As `audit:query`, `auth:list`, `approval:list` and the list of jobs judge, at the time of the delivery. UCANs that narrow
+ * their DID are in the audience of their jobs alone: they would see what their DID does elsewhere.
+ */
+function sightOf(
+  topic: VenueTopic,
+  { did, isOperator, narrowedTo = did }: Caller,
+  context: SurfaceContext,
+): (event: VenueEvent) => boolean {
+  const isOwn = ({ audience }: VenueEvent): boolean => audience.includes(narrowedTo);
+  if (topic === "approval") return (event) => event.maySee?.(context) ?? isOwn(event);
+  return isOperator ? () => true : isOwn;
 }

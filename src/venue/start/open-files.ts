@@ -4,7 +4,6 @@ import { type AdapterParts, assembleAdapter, type HostedFileAdapter } from "../.
 import type { AuditSink } from "../../audit/record.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Adapter, SurfaceContext } from "../../core/ports/adapter.js";
-import type { EventSink } from "../../core/ports/changes/events.js";
 import type { Log } from "../../core/ports/log.js";
 import { openApprovals } from "../approvals/open.js";
 import { openProfiles } from "../catalogue/profiles.js";
@@ -31,9 +30,6 @@ export interface OpenFiles {
   close(): Promise<void>;
 }
 
-/** Nobody can follow the events of a process that serves nothing. */
-const NO_EVENTS: EventSink = { wants: () => false, publish: () => {} };
-
 /** Opens the file adapter, or nothing. Keys and tokens are looked at only for a caller other than the operator. @throws ConfigError */
 export const openFiles = (config: VenueConfig, options: OpenFilesOptions): Promise<OpenFiles> =>
   allOrNothing(async (opened) => {
@@ -44,7 +40,7 @@ export const openFiles = (config: VenueConfig, options: OpenFilesOptions): Promi
     const audit = await openAudit(config, { env, log, key });
     if (audit !== undefined) opened.keep(audit);
     let files: HostedFileAdapter | undefined;
-    const approvals = await openApprovals(config, { access, events: NO_EVENTS, listens: false, files: () => files });
+    const approvals = await openApprovals(config, { access, listens: false, files: () => files });
     const drives = opened.keep(createVenueDrives(config, { env, log, key, listens: false }));
     const parts = { env, log, logInternal, access, drives, approvals, audit, discloseHostPaths: true };
     files = opened.keep(await openFileAdapter(config, parts));

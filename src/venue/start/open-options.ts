@@ -6,7 +6,6 @@ import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { PlugIn } from "../catalogue/plug-in.js";
-import type { EventBus } from "../events/event-bus.js";
 import type { Access } from "../identity/access.js";
 import type { OwnCaller } from "../identity/own-caller.js";
 import type { VenueHost } from "../venue.js";
@@ -18,8 +17,6 @@ export interface OpenVenue {
   readonly adapter: HostedFileAdapter;
   readonly access: Access;
   readonly log: Log;
-  /** Takes the events of `/api/v1/events`. */
-  readonly events: EventBus;
   /** Hosts a third-party adapter, which is closed with the venue. @throws Error when one of its names is taken */
   register(adapter: PlugIn): void;
   /** MCP for the process itself, restricted by `caps` or to the adapter `profile`. @throws Error if MCP is off */

@@ -20,8 +20,7 @@ import type { AssetStore } from "../assets/store.js";
 import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
 import { plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
-import { createEventBus } from "../events/event-bus.js";
-import { auditEvents, eventsOf } from "../events/publish.js";
+import { auditEvents, createVenueEvents, jobEvents } from "../events/venue-events.js";
 import { type Access, capabilityRulesOf } from "../identity/access.js";
 import { ownContext } from "../identity/own-caller.js";
 import { createLogin, stampTagsOf } from "../identity/tickets.js";
@@ -47,8 +46,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const { env, log, listens, filesOnly = false } = options;
   const { keep } = opened;
   const logInternal = internalLog(log);
-  const eventLog = new EventLog();
-  const events = createEventBus(eventLog);
+  const events = new EventLog();
   if (listens) keep((await import("./state/claim.js")).claimState(config, env));
   const access = listens
     ? (await import("../identity/open-access.js")).openAccess(config, options)
@@ -76,7 +74,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const approvals = await openApprovals(config, { access, events, listens, files: () => files });
   const adapter = keep(
     await openFileAdapter(config, {
-      ...{ env, log, logInternal, access, drives, tickets, approvals, eventLog, audit: sink },
+      ...{ env, log, logInternal, access, drives, tickets, approvals, eventLog: events, audit: sink },
       tagOf: listens && key !== undefined ? stampTagsOf(key) : undefined,
       discloseHostPaths: listens ? isLoopbackListener(config) : true,
     }),
@@ -93,7 +91,8 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
       ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument },
       stillHolds: (caller) => rejudge(contextOf(caller)) !== undefined,
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
-      ...eventsOf({ log: eventLog, bus: events, config, adapter, access }),
+      events: createVenueEvents(events, { servesAnonymous: isLoopbackListener(config), files: adapter, rejudge }),
+      onJob: jobEvents(events),
       login: createLogin(access),
       overview: () => overviewOf(adapter, access),
       jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
@@ -122,7 +121,8 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   return venue;
 }
 
-interface Parts extends Pick<OpenVenue, "config" | "events" | "access" | "adapter" | "host"> {
+interface Parts extends Pick<OpenVenue, "config" | "access" | "adapter" | "host"> {
+  readonly events: EventLog;
   readonly options: OpenVenueOptions;
   readonly opened: Opened;
   readonly audit: AuditFile | undefined;
@@ -142,7 +142,7 @@ function venueOf(parts: Parts): OpenVenue {
     get config() {
       return config;
     },
-    ...{ host, adapter, access, events, log: options.log, ownContext: ownContextOf },
+    ...{ host, adapter, access, log: options.log, ownContext: ownContextOf },
     register: (plug) => {
       const hosted = plugIn(plug, { clock: systemClock, audit: sink, logInternal });
       host.catalogue.add(hosted);
@@ -171,7 +171,7 @@ function venueOf(parts: Parts): OpenVenue {
     lookForAudit: () => audit?.look(),
     close() {
       // Their clients may be gone, and would be waited for.
-      adapter.endPolls();
+      events.end();
       closing ??= opened.close();
       return closing;
     },

@@ -1,36 +1,45 @@
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import type { Caller } from "../../../src/core/call/caller.js";
-import type { FileChange, PlaceWatch } from "../../../src/core/ports/changes/watch.js";
+import { systemClock } from "../../../src/core/clock.js";
+import type { ObservedPlace } from "../../../src/core/ports/changes/observer.js";
+import { PlaceFilter } from "../../../src/dispatch/place-filter.js";
+import { RootFeed } from "../../../src/feed/change-feed.js";
 import { EventLog } from "../../../src/feed/event-log.js";
-import { createEventBus } from "../../../src/venue/events/event-bus.js";
 import { createVenueEvents } from "../../../src/venue/events/venue-events.js";
 
 const FILES = { name: "files:docs", kind: "files", root: "docs", path: "" } as const;
 const JOBS = { name: "job", kind: "job" } as const;
 const alice: Caller = { did: "did:key:z6MkAlice", authentication: "identity", isOperator: false };
 
-test("readers see alike that are of one caller, the same topics and the same roots as they are open", () => {
+/** Events of a venue with one root. `observed`: the places in it that are watched. */
+function venueOf() {
   const log = new EventLog();
-  let ring = log.ring<FileChange>();
-  let isThere = true;
-  const place = (): PlaceWatch => ({
-    ...{
-      ring: ring.number,
-      isComplete: true,
-      ready: undefined,
-      lookedSince: () => true,
-      cursorAt: String,
-      positionOf: Number,
+  const [observed, watched] = [[] as ObservedPlace[], { key: "docs" as string | undefined }];
+  const observe = (place: ObservedPlace) => {
+    observed.push(place);
+    const close = () => void observed.splice(observed.indexOf(place), 1);
+    return { ready: undefined, isComplete: true, isPolled: false, close };
+  };
+  const events = createVenueEvents(log, {
+    ...{ servesAnonymous: true, rejudge: (context) => context },
+    files: {
+      watchPlace({ path = "" }) {
+        if (path === "..") throw new Error("It leads out");
+        if (watched.key === undefined) return undefined;
+        const feed = new RootFeed(log, watched.key, systemClock, () => false);
+        const place = { path: path === "" ? [] : [path], recursive: true };
+        return new PlaceFilter({ feed, place, root: { backend: { observe } }, binding: "", judge: () => () => true });
+      },
     },
-    ...{ read: () => [], hasLost: () => false, listen: () => () => {}, close: () => {} },
   });
-  const events = createVenueEvents({
-    ...{ log, bus: createEventBus(log), servesAnonymous: true, rejudge: (context) => context },
-    watch: () => (isThere ? place() : undefined),
-    sight: () => () => true,
-  });
-  const sightOf = (topics: Parameters<typeof events.open>[0], caller = alice) =>
-    events.open(topics, caller, { callerDID: caller.did })?.sight;
+  const open = (topics: Parameters<typeof events.open>[0], caller = alice) =>
+    events.open(topics, caller, { callerDID: caller.did });
+  return { log, observed, watched, open };
+}
+
+test("readers see alike that are of one caller, the same topics and the same roots as they are open", () => {
+  const { open, watched } = venueOf();
+  const sightOf = (...args: Parameters<typeof open>) => open(...args)?.sight;
   const first = sightOf([FILES, JOBS]);
   expect(sightOf([FILES, JOBS])).toBe(first);
   const others = [
@@ -40,9 +49,34 @@ test("readers see alike that are of one caller, the same topics and the same roo
     sightOf([FILES, JOBS], { ...alice, isOperator: true }),
   ];
   // After a reload the root is another one, then none.
-  ring = log.ring();
+  watched.key = "drive";
   others.push(sightOf([FILES, JOBS]));
-  isThere = false;
+  watched.key = undefined;
   others.push(sightOf([FILES, JOBS]));
   expect(new Set([first, ...others]).size).toBe(1 + others.length);
+});
+
+test("a reader that could not be opened holds nothing: neither a place of its caller nor what is watched", () => {
+  jest.useFakeTimers();
+  try {
+    const { open, observed } = venueOf();
+    for (let tries = 0; tries < 65; tries += 1)
+      expect(() => open([FILES, { ...FILES, name: "files:docs/..", path: ".." }])).toThrow("It leads out");
+    jest.advanceTimersByTime(60_000);
+    expect(observed).toEqual([]);
+    const readers = Array.from({ length: 64 }, () => open([FILES]));
+    expect([readers.includes(undefined), open([FILES])]).toEqual([false, undefined]);
+    // Closed twice it counts once.
+    for (let times = 0; times < 2; times += 1) readers[0]?.close();
+    expect([open([FILES]) === undefined, open([FILES])]).toEqual([false, undefined]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test("none is opened once the log has ended", () => {
+  const { log, open } = venueOf();
+  const reader = open([FILES]);
+  log.end();
+  expect([reader?.isOver, open([FILES])]).toEqual([true, undefined]);
 });

@@ -6,7 +6,7 @@ import { forEachPiece, isReachable, type Name, nameOf } from "../../../jail/dire
 import { entryPath, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { quietly } from "../../../jail/sys.js";
-import { inDirectory, isSameDirectory, type WatchedDirectory } from "./watched-directory.js";
+import { inDirectory, isSameDirectory, type WatchedDirectory } from "./watched-directories.js";
 
 const INTERVAL_MS = 2000;
 /** Most entries that are looked at. */

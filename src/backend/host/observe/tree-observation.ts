@@ -11,8 +11,15 @@ import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import { watchDirectory } from "../../../jail/watch.js";
 import { Polling } from "./polling.js";
-import { WatchedDirectories } from "./watched-directories.js";
-import { Breath, inDirectory, isSameDirectory, keyOf, type WatchedDirectory } from "./watched-directory.js";
+import {
+  Breath,
+  inDirectory,
+  isSameDirectory,
+  keyOf,
+  storedPath,
+  WatchedDirectories,
+  type WatchedDirectory,
+} from "./watched-directories.js";
 
 /** Events are collected for so long: several come with each change, and those of the venue's own are known by then. */
 const COLLECT_MS = 40;
@@ -126,10 +133,10 @@ export class TreeObservation implements Observation {
   }
 
   *#coverPlace(): Io<void> {
-    const { path } = this.#place;
+    const path = yield* storedPath(this.#jail(), this.#place.path);
     const name = path.at(-1);
     // A file, and what comes or goes at the place, is seen from the directory above.
-    if (name !== undefined) yield* this.#directories.cover(path.slice(0, -1), { withStat: false, only: name });
+    if (name !== undefined) yield* this.#directories.cover(path.slice(0, -1), false, name);
     yield* this.#cover(path, false);
   }
 
@@ -138,7 +145,7 @@ export class TreeObservation implements Observation {
     const waiting = [{ path: top, isLoud }];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       if (this.#isClosed) return;
-      for (const { name, type, stat } of yield* this.#directories.cover(next.path, { withStat: next.isLoud })) {
+      for (const { name, type, stat } of yield* this.#directories.cover(next.path, next.isLoud)) {
         const path = [...next.path, name];
         const isNew = next.isLoud && stat !== undefined;
         const state = isNew && this.#tell({ type: "created", path, entryType: type, version: stat.version });
@@ -246,7 +253,7 @@ export class TreeObservation implements Observation {
     if (known !== undefined) this.#reportGone(directory, name);
     directory.entries.set(name, { type, ...polled });
     const state = this.#tell({ type: "created", path, entryType: type, version: stat.version });
-    const isPlace = keyOf(path) === keyOf(this.#place.path);
+    const isPlace = directory.only !== undefined;
     if (type !== "directory" || !(this.#place.recursive || isPlace)) return undefined;
     if (state !== "tree") return path;
     this.#run(() => this.#cover(path, false));

@@ -1,25 +1,21 @@
 // The directories that an observation watches: covers, re-covers and lets go of them.
 
-import type { Io } from "../../../core/io.js";
+import type { Identity } from "../../../core/identity.js";
+import { type Io, yieldToLoop } from "../../../core/io.js";
 import type { Observer } from "../../../core/ports/changes/observer.js";
-import { identity, type Pinned } from "../../../jail/handles.js";
+import { forEachPiece, isReachable, nameOf } from "../../../jail/directory.js";
+import { entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import type { watchDirectory } from "../../../jail/watch.js";
+import type { Stat } from "../../../jail/stat.js";
+import { errnoOf, quietly } from "../../../jail/sys.js";
+import type { DirectoryWatch, watchDirectory } from "../../../jail/watch.js";
+import { isWithin } from "../../../path/fold.js";
 import { isReachableName, isReservedName } from "../../../path/grammar.js";
-import type { Polling } from "./polling.js";
-import {
-  entriesOf,
-  type FoundEntry,
-  inDirectory,
-  isSameDirectory,
-  keyOf,
-  type WatchedDirectory,
-} from "./watched-directory.js";
 
 export interface DirectoriesParts {
   readonly jail: () => Jail;
   readonly observer: Pick<Observer, "ignores">;
-  readonly polling: Pick<Polling, "add" | "delete">;
+  readonly polling: Readonly<Record<"add" | "delete", (directory: WatchedDirectory) => void>>;
   readonly watch: typeof watchDirectory;
   /** Told of a name in a watched directory to which something happened; `.`: to the directory itself. */
   readonly touched: (directory: WatchedDirectory, name: string) => void;
@@ -41,21 +37,20 @@ export class WatchedDirectories {
   /**
    * Watches one directory, then lists it.
    *
-   * @param options.withStat list with stats; so it is done anyway where the directory cannot be watched
+   * @param withStat list with stats; so it is done anyway where the directory cannot be watched @param only this name in it
    * @returns the entries; none if it is gone, covered already, or not to be covered
    */
-  *cover(
-    path: readonly string[],
-    { withStat, only }: { readonly withStat: boolean; readonly only?: string | undefined },
-  ): Io<readonly FoundEntry[]> {
+  *cover(path: readonly string[], withStat: boolean, only?: string): Io<readonly FoundEntry[]> {
     if (this.get(path, only) !== undefined || this.#parts.observer.ignores(path)) return [];
-    const work = (directory: Pinned) => this.#begin(directory, { path, only, withStat });
-    return (yield* inDirectory(this.#parts.jail(), path, work)) ?? [];
+    const begin = (directory: Pinned) => this.#begin(directory, path, withStat, only);
+    return (yield* inDirectory(this.#parts.jail(), path, begin)) ?? [];
   }
 
   *#begin(
     directory: Pinned,
-    { path, only, withStat }: { path: readonly string[]; only: string | undefined; withStat: boolean },
+    path: readonly string[],
+    withStat: boolean,
+    only: string | undefined,
   ): Io<readonly FoundEntry[]> {
     const covered: WatchedDirectory = {
       ...{ path, identity: identity(directory), only, isDoubtful: false },
@@ -65,9 +60,8 @@ export class WatchedDirectories {
     this.#watch(covered, directory);
     const isPolled = covered.watch === undefined;
     const entries = yield* this.#list(covered, directory, withStat || isPolled);
-    for (const { name, type, stat } of entries) {
-      covered.entries.set(name, isPolled && stat !== undefined ? { type, version: stat.version } : { type });
-    }
+    for (const { name, type, stat } of entries)
+      covered.entries.set(name, { type, version: isPolled ? stat?.version : undefined });
     return entries;
   }
 
@@ -103,10 +97,11 @@ export class WatchedDirectories {
 
   /** Whether a name in a watched directory is one to report. */
   matters({ path, only }: WatchedDirectory, name: string): boolean {
-    if (only !== undefined && name !== only) return false;
     const top = path.length === 0;
     const { jail, observer } = this.#parts;
-    return isReachableName(name, top) && !isReservedName(name, jail().foldsCase) && !observer.ignores([...path, name]);
+    const { foldsCase } = jail();
+    if (only !== undefined && !isWithin([name], [only], foldsCase)) return false;
+    return isReachableName(name, top) && !isReservedName(name, foldsCase) && !observer.ignores([...path, name]);
   }
 
   #watch(covered: WatchedDirectory, directory: Pinned): void {
@@ -120,8 +115,114 @@ export class WatchedDirectories {
     if (covered.watch === undefined) polling.add(covered);
   }
 
-  #list(covered: WatchedDirectory, directory: Pinned, withStat: boolean): Io<FoundEntry[]> {
+  /** The entries of a directory that a path can reach. */
+  *#list(covered: WatchedDirectory, directory: Pinned, withStat: boolean): Io<FoundEntry[]> {
+    const { sys } = this.#parts.jail();
     const matters = (name: string) => this.matters(covered, name);
-    return entriesOf(this.#parts.jail().sys, directory, { top: covered.path.length === 0, matters, withStat });
+    const top = covered.path.length === 0;
+    const found: FoundEntry[] = [];
+    yield* forEachPiece(sys, directory, function* (entries) {
+      for (const name of entries.map(nameOf)) {
+        if (!matters(name.name) || !isReachable(name, top)) continue;
+        const needsStat = withStat || name.type === undefined;
+        const stat = needsStat ? yield* quietly(sys.lstat(entryPath(directory, name.raw))) : undefined;
+        if (needsStat && stat === undefined) continue;
+        const type = (stat?.type ?? name.type) === "directory" ? "directory" : "file";
+        found.push({ name: name.name, type, stat });
+      }
+    });
+    return found;
   }
 }
+
+/** Last known state of an entry. */
+export interface KnownEntry {
+  readonly type: "file" | "directory";
+  /** Of a file in a polled directory: `Stat.version`. */
+  readonly version?: string | undefined;
+}
+
+export interface WatchedDirectory {
+  /** Real segments below the root. */
+  readonly path: readonly string[];
+  readonly identity: Identity;
+  /** Absent: the directory is polled. */
+  watch?: DirectoryWatch | undefined;
+  /** Something happened to the directory itself: it may be another one with the same number, unwatched. */
+  isDoubtful: boolean;
+  /** Names in it, as far as they matter. */
+  readonly entries: Map<string, KnownEntry>;
+  /** Names that changed since they were last looked at. */
+  readonly touched: Set<string>;
+  /** Only this name in it matters. */
+  readonly only?: string | undefined;
+}
+
+/** Runs `work` in a directory of the root, reached anew without following links. @returns `undefined`: it is gone */
+export function* inDirectory<T>(
+  jail: Jail,
+  path: readonly string[],
+  work: (directory: Pinned) => Io<T>,
+): Io<T | undefined> {
+  let directory: Pinned = jail.top;
+  try {
+    for (const name of path) {
+      const child = yield* jail.handles.enter(directory, name);
+      if (typeof child === "string") return undefined;
+      if (directory !== jail.top) release(directory);
+      directory = child;
+      if (!jail.crossDevice && child.stat.device !== jail.top.stat.device) return undefined;
+    }
+    return yield* work(directory);
+  } catch (error) {
+    // Taken away, or closed to this process, while it was looked at.
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  } finally {
+    if (directory !== jail.top) release(directory);
+  }
+}
+
+/** A path as it is spelled in a root that folds names, as far as it is there. */
+export function* storedPath(jail: Jail, path: readonly string[]): Io<readonly string[]> {
+  if (!jail.foldsCase) return path;
+  const stored: string[] = [];
+  for (const used of path) {
+    const names = (yield* inDirectory(jail, stored, (directory) => jail.sys.names(directory))) ?? [];
+    const alike = names.map((entry) => nameOf(entry).name).filter((name) => isWithin([name], [used], true));
+    stored.push(alike.includes(used) ? used : (alike[0] ?? used));
+  }
+  return stored;
+}
+
+/** An entry found in a directory. */
+export interface FoundEntry {
+  readonly name: string;
+  readonly type: KnownEntry["type"];
+  /** Present if it was asked for. */
+  readonly stat: Stat | undefined;
+}
+
+/** Lets other calls have a turn now and then. */
+export class Breath {
+  readonly #everyMs: number;
+  #since = performance.now();
+
+  /** @param everyMs how long the event loop may be blocked */
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs;
+  }
+
+  *take(): Io<void> {
+    if (performance.now() - this.#since < this.#everyMs) return;
+    yield yieldToLoop();
+    this.#since = performance.now();
+  }
+}
+
+export const isSameDirectory = (directory: Pinned, known: WatchedDirectory): boolean =>
+  identity(directory) === known.identity;
+
+/** Key of a directory among those that an observation watches. The directory above the place is watched beside itself, where it is part of another place. */
+export const keyOf = (path: readonly string[], only?: string): string =>
+  only === undefined ? path.join("/") : `${path.join("/")}//${only}`;

@@ -2,7 +2,7 @@
 // topics share what is judged and what is written.
 
 import type { ServerResponse } from "node:http";
-import type { EventReader } from "../../../core/ports/changes/event-reader.js";
+import type { EventReader } from "../../../core/ports/changes/events.js";
 
 /** Interval of comments; a second below the longest silence that is allowed, since timers may be late. */
 const HEARTBEAT_MS = 14_000;
@@ -131,7 +131,9 @@ function pieceOf(reader: EventReader, after: number): Piece {
   const parts: string[] = [];
   let last = after;
   for (const { position, topic, data } of reader.read(after)) {
-    if (parts.length === MAX_AT_ONCE) return { bytes: Buffer.from(parts.join("")), position: last, isCut: true };
+    // An event that several topics tell of is in one piece.
+    if (parts.length >= MAX_AT_ONCE && position > last)
+      return { bytes: Buffer.from(parts.join("")), position: last, isCut: true };
     last = position;
     parts.push(`id: ${reader.cursorAt(position)}\nevent: ${topic}\ndata: ${JSON.stringify(data)}\n\n`);
   }
@@ -143,7 +145,6 @@ class EventStream {
   readonly #parts: StreamParts;
   readonly #schedule: () => void;
   #position = 0;
-  #lostStart = false;
 
   constructor(parts: StreamParts, schedule: () => void) {
     this.#parts = parts;
@@ -153,11 +154,9 @@ class EventStream {
   /** @returns whether there is more to write */
   begin(lastId: string | undefined, turn: Turn): boolean {
     const { raw, reader } = this.#parts;
-    const known = lastId === undefined ? reader.end : reader.positionOf(lastId);
-    this.#lostStart = known === undefined;
-    this.#position = known ?? reader.end;
+    this.#position = lastId === undefined ? reader.end : reader.positionOf(lastId);
     // An id without data: a client that is cut off before the first event goes on from here.
-    raw.write(`retry: 2000\nid: ${reader.cursorAt(this.#position)}\n\n`);
+    raw.write(`retry: 2000\nid: ${reader.cursorAt(this.#position < 0 ? reader.end : this.#position)}\n\n`);
     raw.on("drain", this.#schedule);
     raw.once("close", reader.listen(this.#schedule));
     return this.write(turn);
@@ -177,8 +176,7 @@ class EventStream {
       return false;
     }
     const { raw, reader } = this.#parts;
-    if (this.#lostStart || reader.hasLost(this.#position)) {
-      this.#lostStart = false;
+    if (reader.hasLost(this.#position)) {
       this.#position = reader.end;
       raw.write(`id: ${reader.cursorAt(this.#position)}\nevent: overflow\ndata: {}\n\n`);
       return false;

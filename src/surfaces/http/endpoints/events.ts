@@ -3,7 +3,7 @@
 import type { FastifyReply } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
-import type { EventTopic, VenueEvents } from "../../../core/ports/changes/event-reader.js";
+import type { EventTopic, VenueEvents } from "../../../core/ports/changes/events.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
 import {

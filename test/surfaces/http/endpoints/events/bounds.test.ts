@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { EventReader, VenueEvents } from "../../../../../src/core/ports/changes/event-reader.js";
+import type { EventReader, VenueEvents } from "../../../../../src/core/ports/changes/events.js";
 import { as, closeAll, serve } from "../../fixture.js";
 
 afterEach(closeAll);
@@ -39,7 +39,7 @@ function endlessEvents(servesAnonymous: boolean) {
     },
     close() {},
   };
-  const events: VenueEvents & { close(): void } = { servesAnonymous, open: () => reader, close() {} };
+  const events: VenueEvents = { servesAnonymous, open: () => reader };
   const judged = () => new Promise<void>((resolve) => looks.push(resolve));
   return { events, counted, judged };
 }
@@ -71,11 +71,7 @@ function readersByTopic() {
       close() {},
     };
   };
-  const events: VenueEvents & { close(): void } = {
-    servesAnonymous: true,
-    open: ([topic]) => open(topic?.name ?? ""),
-    close() {},
-  };
+  const events: VenueEvents = { servesAnonymous: true, open: ([topic]) => open(topic?.name ?? "") };
   const happen = () => {
     counted.clear();
     end += 1;

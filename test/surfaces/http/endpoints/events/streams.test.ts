@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
-import type { EventReader } from "../../../../../src/core/ports/changes/event-reader.js";
+import type { EventReader } from "../../../../../src/core/ports/changes/events.js";
 import { EventStreams } from "../../../../../src/surfaces/http/endpoints/event-streams.js";
 
 let now = 0;

@@ -1,0 +1,98 @@
+// The filter of one place: the events of its root that lie in it, as far as its reader may see them at that moment.
+
+import type { FileChange } from "../core/ports/changes/events.js";
+import type { ObservedPlace } from "../core/ports/changes/observer.js";
+import type { Coverage, RootFeed, WatchedRoot } from "../feed/change-feed.js";
+import type { Filter } from "../feed/event-log.js";
+import { type FileEvent, isWithin } from "../feed/file-event.js";
+
+/** Whether the reader may see a path below the root, as things stand when it is made. */
+export type Judge = (path: readonly string[]) => boolean;
+
+interface PlaceParts {
+  readonly feed: RootFeed;
+  readonly place: ObservedPlace;
+  readonly root: WatchedRoot;
+  /** What cursors of the place are bound to, where it is read alone. */
+  readonly binding: string;
+  /** Judges anew: called for each reading. */
+  readonly judge: () => Judge;
+}
+
+/** Changes by others are watched while it is open. Whoever opened it closes it, once. */
+export class PlaceFilter implements Filter<FileChange> {
+  readonly #parts: PlaceParts;
+  #coverage: Coverage;
+
+  constructor(parts: PlaceParts) {
+    this.#parts = parts;
+    this.#coverage = parts.feed.cover(parts.place, parts.root);
+  }
+
+  get binding(): string {
+    return this.#parts.binding;
+  }
+
+  get topic(): RootFeed["topic"] {
+    return this.#parts.feed.topic;
+  }
+
+  /** Whether and since when changes by others are seen in it. */
+  get coverage(): Pick<Coverage, "isComplete" | "ready" | "lookedSince"> {
+    return this.#coverage;
+  }
+
+  judge(): (event: FileEvent) => FileChange | undefined {
+    let maySee: Judge | undefined;
+    return (event) => {
+      const { path, from } = event;
+      if (!this.#has(path) && (from === undefined || !this.#has(from))) return undefined;
+      maySee ??= this.#parts.judge();
+      return this.#changeFor(event, maySee);
+    };
+  }
+
+  hasLost(position: number): boolean {
+    if (this.#coverage.isOver) this.#coverage = this.#parts.feed.cover(this.#parts.place, this.#parts.root);
+    return !this.#coverage.holdsSince(position) || this.#lostTop(position);
+  }
+
+  close(): void {
+    this.#coverage.release();
+  }
+
+  #has(path: readonly string[]): boolean {
+    const { path: top, recursive } = this.#parts.place;
+    return isWithin(path, top, this.#parts.root.foldName) && (recursive || path.length <= top.length + 1);
+  }
+
+  /** The event as the reader may see it: half a move is something created or deleted. */
+  #changeFor(event: FileEvent, maySee: Judge): FileChange | undefined {
+    const { type, path, from, entryType, etag, origin } = event;
+    const isSeen = this.#has(path) && maySee(path);
+    const content = etag === undefined ? {} : { etag };
+    if (type !== "moved" || from === undefined) {
+      return isSeen ? { type, path: path.join("/"), entryType, ...content, origin } : undefined;
+    }
+    const isFromSeen = this.#has(from) && maySee(from);
+    const old = from.join("/");
+    if (!isSeen) return isFromSeen ? { type: "deleted", path: old, entryType, origin } : undefined;
+    const whole = path.join("/");
+    if (!isFromSeen) return { type: "created", path: whole, entryType, ...content, origin };
+    return { type, path: whole, from: old, entryType, ...content, origin };
+  }
+
+  /** Whether a directory above the place was replaced, with all that was in the place. */
+  #lostTop(position: number): boolean {
+    const top = this.#parts.place.path;
+    if (top.length === 0) return false;
+    const isAbove = (path: readonly string[]) =>
+      path.length < top.length && isWithin(top, path, this.#parts.root.foldName);
+    for (const { event } of this.topic.after(position)) {
+      const { type, path, from } = event;
+      if (type === "modified") continue;
+      if (isAbove(path) || (from !== undefined && isAbove(from))) return true;
+    }
+    return false;
+  }
+}
