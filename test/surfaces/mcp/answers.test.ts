@@ -243,7 +243,7 @@ describe("a failure has text, code and data, and no structured content:", () => 
       { root: "r", path: "a/b" },
       "Parent directory does not exist: a. Pass parents: true or call file_mkdir [PARENT_MISSING]",
       "PARENT_MISSING",
-      { root: "r", path: "a" },
+      { root: "r", path: "a", next: { tool: "file:mkdir", option: "parents" } },
     ],
     [
       "of the input",
