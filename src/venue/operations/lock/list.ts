@@ -1,6 +1,5 @@
-// lock:list and lock:drop: the locks of WebDAV clients, for the operator.
+// lock:list: the locks of WebDAV clients, for the operator.
 
-import { invalidInput } from "../../../core/errors/texts.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { DavLock, DavLocks } from "../../../surfaces/http/host.js";
@@ -12,14 +11,15 @@ interface ListInput {
   readonly limit?: number;
 }
 
+const NAME = "lock:list";
 const MOST = 1000;
 
 /** Lists locks, the oldest first. Their tokens, by which they are used, are told to nobody. */
 export const lockList: VenueOperation<ListInput> = {
-  name: "lock:list",
+  name: NAME,
   annotations: LOOKS,
   run({ limit = MOST }, { context, venue }) {
-    const all = locksFor("lock:list", context, venue)?.all() ?? [];
+    const all = locksFor(NAME, context, venue)?.all() ?? [];
     const isComplete = all.length <= limit;
     return {
       locks: all.slice(0, limit).map(entryOf),
@@ -30,7 +30,7 @@ export const lockList: VenueOperation<ListInput> = {
 };
 
 /** The locks, `undefined` where no WebDAV is served. @throws CAPABILITY_DENIED for all but the operator */
-function locksFor(operation: string, context: SurfaceContext, venue: OperationParts): DavLocks | undefined {
+export function locksFor(operation: string, context: SurfaceContext, venue: OperationParts): DavLocks | undefined {
   if (isOperator(context, venue) && actsInFull(context, venue)) return venue.locks();
   const requires = "the operator, without narrower capabilities";
   throw refusedOperation({ operation, requires, reasons: ["not_covered"] });
@@ -41,18 +41,3 @@ function entryOf({ id, place, ownerText, caller, since, expires }: DavLock) {
   const where = { [space === "dav" ? "root" : "drive"]: root, path: segments.join("/") };
   return { id, ...where, owner: ownerText, holder: caller, since, until: expires };
 }
-
-interface DropInput {
-  readonly id: string;
-}
-
-/** Ends a lock. Its client hears of it when it saves: it is refused where another has written meanwhile. */
-export const lockDrop: VenueOperation<DropInput> = {
-  name: "lock:drop",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  run({ id }, { context, venue, trail }) {
-    trail.resource = `lock:${id}`;
-    if (locksFor("lock:drop", context, venue)?.drop(id) === true) return { dropped: true, id };
-    throw invalidInput("There is no lock with this id, or it has ended. See lock:list", "/id", "an id of lock:list");
-  },
-};
