@@ -61,3 +61,26 @@ test.each([
   raw.emit("close");
   expect(jest.getTimerCount()).toBe(0);
 });
+
+test("an event that two topics tell of is never cut in between", () => {
+  const written: string[] = [];
+  const raw = Object.assign(new EventEmitter(), {
+    ...{ destroyed: false, writableEnded: false, writableNeedDrain: false },
+    write: (chunk: string | Buffer) => written.push(String(chunk)) > 0,
+  });
+  const reader: EventReader = {
+    ...{ ready: Promise.resolve(), sight: "", isOver: false, end: 502, hasLost: () => false, close: () => {} },
+    ...{ cursorAt: String, positionOf: Number, listen: () => () => {} },
+    *read(after) {
+      for (let position = after + 1; position <= 502; position += 1) {
+        yield { position, topic: "audit", data: {} };
+        if (position === 500) yield { position, topic: "job", data: {} };
+      }
+    },
+  };
+  new EventStreams().begin({ raw: raw as unknown as ServerResponse, reader, isRefused: () => false, sight: "" }, "0");
+  jest.advanceTimersByTime(1000);
+  const told = [...written.join("").matchAll(/^id: (\d+)\nevent: (\w+)$/gm)].map(([, id, topic]) => `${id} ${topic}`);
+  expect(told.slice(498)).toEqual(["499 audit", "500 audit", "500 job", "501 audit", "502 audit"]);
+  raw.emit("close");
+});
