@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import fs, { lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { failure, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
 
@@ -12,6 +12,25 @@ describe("file:delete", () => {
     ground.put("dir/file");
     expect(await ground.run("delete", { path: "dir/file" })).toEqual(gone);
     expect(ground.names("dir")).toEqual([]);
+  });
+
+  test("removes what has the name in the end, where another process makes a directory of the file meanwhile", async () => {
+    ground.put("turned");
+    const unlink = fs.unlinkSync;
+    const spy = jest.spyOn(fs, "unlinkSync").mockImplementation((path) => {
+      const own = join(ground.dir, "turned");
+      if (String(path).endsWith("/turned") && lstatSync(own, { throwIfNoEntry: false })?.isFile() === true) {
+        rmSync(own);
+        mkdirSync(own);
+      }
+      unlink(path);
+    });
+    try {
+      expect(await ground.run("delete", { path: "turned" })).toEqual(gone);
+    } finally {
+      spy.mockRestore();
+    }
+    expect(ground.names()).toEqual([]);
   });
 
   test("removes an empty directory, with and without recursive", async () => {

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, linkSync, readlinkSync, statSync, symlinkSync } from "node:fs";
+import fs, { chmodSync, linkSync, mkdirSync, readlinkSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
+import { NativeSource } from "../../src/jail/native/calls.js";
 import { contentSuite } from "./content/content-suite.js";
 import { failure, useGround } from "./ground.js";
 import { asNobody, testFixed, whileFixed } from "./rights.js";
@@ -99,6 +100,27 @@ describe("file:write", () => {
     const failed = await ground.fail("write", { path: "a/b/c", content: "x", parents: true }, { caps });
     expect(failed.data["required"]).toEqual({ with: "file://r/a", can: "crud/write" });
     expect(ground.names()).toEqual([]);
+  });
+
+  test("over a file of which another process makes a directory meanwhile tells of that, and leaves nothing", async () => {
+    jest.spyOn(NativeSource.prototype, "calls", "get").mockReturnValue(undefined);
+    ground.put("turned");
+    const own = join(ground.dir, "turned");
+    const rename = fs.renameSync;
+    jest.spyOn(fs, "renameSync").mockImplementation((from, to) => {
+      if (String(to).endsWith("/turned") && statSync(own).isFile()) {
+        rmSync(own);
+        mkdirSync(own);
+      }
+      rename(from, to);
+    });
+    try {
+      expect((await ground.fail("write", { path: "turned", content: "x" })).code).toBe("IS_A_DIRECTORY");
+    } finally {
+      jest.restoreAllMocks();
+    }
+    expect(ground.names()).toEqual(["turned"]);
+    expect(ground.names("turned")).toEqual([]);
   });
 
   test("of a million characters comes back the same", async () => {

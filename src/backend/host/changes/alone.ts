@@ -7,7 +7,7 @@ import { identity, type Pinned, READ_NEW } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { PreparedEntry } from "../../../jail/staging/rename.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
-import { closeNow, quietly } from "../../../jail/sys.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { type Guard, runExclusively } from "../guard.js";
 import { keepReplaced } from "../history/keep.js";
 import { requireNoOtherRoot } from "../history/nested.js";
@@ -65,20 +65,29 @@ export function* makeAlone(step: Step): Io<Committed> {
   }
 }
 
+const RACES = 5;
 /** Codes of a name that others have taken, or of what they have put there. */
 const TAKEN: ReadonlySet<string> = new Set(["ALREADY_EXISTS", "CONFLICT"]);
+/** Errors of a directory that has become a file since it was looked at, and of a file that has become a directory. */
+const TURNED: ReadonlySet<string> = new Set(["EISDIR", "ENOTDIR"]);
 
+/** Begins anew where another call or process has come in between. */
 function* makeStaged(step: Step): Io<Committed> {
-  const areMissing = step.ends.some(({ isBelowMissing }) => isBelowMissing);
-  try {
-    return yield* makeLocked(step);
-  } catch (error) {
-    // The lock was that of the first directory: once that was there, others could take the name. Now it is that of the name.
-    const isTaken = areMissing && error instanceof FileAdapterError && TAKEN.has(error.code);
-    if (!isTaken || step.ends.some(({ isBelowMissing }) => isBelowMissing)) throw error;
-    return yield* makeLocked(step);
+  for (let attempt = 1; ; attempt++) {
+    const wereMissing = isBelowMissing(step);
+    try {
+      return yield* makeLocked(step);
+    } catch (error) {
+      // The lock was that of the first missing directory; now it is that of the name.
+      const isReached = wereMissing && !isBelowMissing(step);
+      const isTaken = isReached && error instanceof FileAdapterError && TAKEN.has(error.code);
+      if (attempt === RACES || !(isTaken || TURNED.has(errnoOf(error) ?? ""))) throw error;
+      for (const end of step.ends) end.isStale = true;
+    }
   }
 }
+
+const isBelowMissing = ({ ends }: Step): boolean => ends.some((end) => end.isBelowMissing);
 
 function* makeLocked(step: Step): Io<Committed> {
   const { change } = placeOf(step);

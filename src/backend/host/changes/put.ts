@@ -88,8 +88,9 @@ export function* putInPlace(change: Change, coming: Coming, target: Named): Io<v
     if (yield* rename(change, coming, target)) return;
   } catch (error) {
     const code = errnoOf(error);
-    // A directory was created under the name meanwhile.
-    if (code === "EISDIR" || code === "ENOTEMPTY") throw alreadyExists(change.access.place);
+    // A directory was created under the name meanwhile; a step alone begins anew.
+    const beginsAnew = code === "EISDIR" && target.ground?.isGroup === false;
+    if ((code === "EISDIR" || code === "ENOTEMPTY") && !beginsAnew) throw alreadyExists(change.access.place);
     if (code !== "EXDEV" || target.ground === undefined) throw error;
     const put = (path: string): Io<void> =>
       putInPlace(change, { path, isDirectory: false }, { ...target, ground: undefined });
