@@ -1,7 +1,5 @@
 #!/usr/bin/env node
 // venue-files side by side with its alternatives, in one run on one machine: the tables of docs/performance.md.
-// `VENUE_FILES_BENCH_RUST` and `VENUE_FILES_BENCH_GO` may hold command lines of other MCP servers for files, with `{root}`
-// for the folder that they serve.
 import { EXTRAS } from "./extras.mjs";
 import { makeFixture } from "./fixture.mjs";
 import { isAsked, runBench } from "./harness.mjs";

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// A soak: many clients with mixed operations against one venue for twenty minutes, or fewer with --minutes. Fails on an
-// unexpected status, on a wrong answer, and (with --check) when the heap after a collection or the resident size still grows
-// after a warm-up.
+// A soak: many clients with mixed operations against one venue for twenty minutes, or fewer with --minutes. It fails on a wrong answer,
+// and with --check when the heap after a collection or the resident size still grows after a warm-up.
 import { createHash, randomBytes } from "node:crypto";
 import { expectEqual } from "./expect.mjs";
 import { runBench, shown } from "./harness.mjs";

@@ -6,7 +6,7 @@ import { connectOfficial, connectRaw, SERVERS } from "./clients.mjs";
 const CAPS = [{ with: "file://bench/", can: "crud" }];
 const READ_LIMIT_BYTES = 8 * 1024 * 1024;
 
-/** Command lines of MCP servers for files in other languages, where the environment has them. */
+/** Command lines of MCP servers for files in other languages, where the environment has them, with `{root}` for the folder. */
 const COMMANDS = Object.fromEntries(
   ["rust", "go"].flatMap((name) => {
     const line = process.env[`VENUE_FILES_BENCH_${name.toUpperCase()}`];

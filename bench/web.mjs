@@ -2,7 +2,7 @@
 // The bars of the workspace page, in Chromium: first paint, large folders, scrolling, large texts, differences, events, uploads,
 // heap. Medians of 5, or of 1 with --quick.
 import { execFile } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
@@ -23,13 +23,16 @@ const FOLDERS = { ten: 10_000, hundred: 100_000, few: 50 };
 const folder = temporaryDirectory();
 const at = (path) => join(folder, "files", path);
 
-for (const [name, many] of Object.entries(FOLDERS)) {
+function fill(name) {
+  if (existsSync(at(name))) return;
   mkdirSync(at(name), { recursive: true });
-  for (let index = 0; index < many; index++) {
+  for (let index = 0; index < FOLDERS[name]; index++) {
     const text = name === "few" ? `${index}\n`.repeat(2000) : "";
     writeFileSync(at(`${name}/file-${String(index).padStart(6, "0")}.txt`), text);
   }
 }
+
+fill("few");
 mkdirSync(join(folder, "kept"));
 const line = (_, index) => `${String(index).padStart(8, "0")} ${"x".repeat(40)}\n`;
 writeFileSync(at("large.txt"), Array.from({ length: 100_000 }, line).join(""));
@@ -133,6 +136,8 @@ async function goTo(page, path, condition) {
 }
 
 async function folders({ report }) {
+  fill("ten");
+  fill("hundred");
   /** What a folder takes in the page, and its calls alone, in turns. */
   const beside = (name, condition, inputs, compare) =>
     repeat(async (page) => {
@@ -169,6 +174,7 @@ async function folders({ report }) {
 }
 
 async function scroll({ report }) {
+  fill("hundred");
   const page = await open();
   await visit(page, "files/files/hundred/");
   await whenShown(page, "document.querySelector('.list-footer')?.textContent === '100,000 entries'");
