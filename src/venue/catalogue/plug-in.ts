@@ -96,7 +96,8 @@ function plainJson(value: unknown): unknown {
 /** What a plug-in threw, as an error that can be looked at and written: it may be a proxy, or its data cyclic. */
 function plainFault(thrown: unknown): Error {
   try {
-    if (thrown instanceof FileAdapterError && typeof thrown.code === "string") {
+    const isWhole = thrown instanceof FileAdapterError && !types.isProxy(thrown) && thrown.message !== "";
+    if (isWhole && typeof thrown.code === "string") {
       return new FileAdapterError(thrown.code, thrown.message, plainData(thrown.data));
     }
   } catch {}
