@@ -1,20 +1,18 @@
 // Reads cells from a store, and lets synchronous code of `drive/cad3` and `drive/dlfs` run on them.
 
-import { type Awaitable, isPending, yieldToLoop } from "../../core/io.js";
+import { type Awaitable, yieldToLoop } from "../../core/io.js";
 import { codeOf } from "../../core/unknown.js";
-import type { Source } from "../cad3/encoding/assemble.js";
+import { missingCell, type Source } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { DEFAULT_CELL_LIMITS } from "../cad3/limits.js";
-import type { CadIndex } from "../cad3/maps/index-map.js";
-import type { IndexNode } from "../cad3/maps/index-node.js";
 import { lazyCell } from "../cad3/open.js";
-import { hashOfRef, isBranch, sha3, toHex } from "../cad3/ref.js";
+import { hashOfRef, hexOfBranch, isBranch, sha3, toHex } from "../cad3/ref.js";
 import { BLOB_TAG, STRING_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
 import { createLru, type Lru } from "../lru.js";
 import type { Step, Steps } from "../steps.js";
-import type { CellStore } from "../store/cell-store.js";
+import type { CellStore, TakeCell } from "../store/cell-store.js";
 import { missingHash, storeUnavailable } from "./fault.js";
 
 /** Maximum cells per request to a store. */
@@ -30,6 +28,8 @@ export interface CellPool {
    * @throws STORE_UNAVAILABLE, STORE_DAMAGED
    */
   get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  /** The cells of content, which is not kept; each is valid only while `take` runs. @throws MISSING_CELL too */
+  content(hashes: readonly Uint8Array[], take: TakeCell): Promise<void>;
   /** A cell that is in memory. */
   near(hash: string): Uint8Array | undefined;
   /** Keeps a cell that was stored, to be read next, unless it is content or text. */
@@ -60,9 +60,12 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
     // A copy: a view would keep what it is a part of.
     if (kept.get(hash) === undefined) kept.set(hash, new Uint8Array(bytes));
   };
+  const verify = (hash: string, bytes: Uint8Array): void => {
+    if (toHex(sha3(bytes)) !== hash) throw driveError("BAD_FORMAT", "A cell has another hash");
+  };
   const checked = (hash: string, bytes: Uint8Array | undefined): Uint8Array | undefined => {
     if (bytes === undefined) return undefined;
-    if (verifyReads && toHex(sha3(bytes)) !== hash) throw driveError("BAD_FORMAT", "A cell has another hash");
+    if (verifyReads) verify(hash, bytes);
     keep(hash, bytes, bytes[0] === BLOB_TAG);
     return bytes;
   };
@@ -78,6 +81,24 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
       const read = await callStore(() => store.getMany(missing.map((hash) => Buffer.from(hash, "hex"))));
       let next = 0;
       return hashes.map((hash, place) => found[place] ?? checked(hash, read[next++]));
+    },
+    async content(hashes, take) {
+      const failures: unknown[] = [];
+      const taken = new Set<number>();
+      const takeOne: TakeCell = (at, bytes) => {
+        try {
+          if (verifyReads) verify(toHex(hashes[at] ?? bytes), bytes);
+          take(at, bytes);
+          taken.add(at);
+        } catch (error) {
+          failures.push(error);
+        }
+      };
+      const rest = await callStore(() => store.getMany(hashes, takeOne));
+      for (const [at, bytes] of rest.entries()) if (bytes !== undefined) takeOne(at, bytes);
+      if (failures.length > 0) throw failures[0];
+      const missing = hashes.find((_, at) => !taken.has(at));
+      if (missing !== undefined) throw missingCell(toHex(missing));
     },
   };
 }
@@ -132,6 +153,8 @@ export interface CellScope {
   fetch(refs: Iterable<Uint8Array>): Promise<void>;
   /** Cells for immediate use; they are not kept. */
   peek(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  /** The same for branches of content; each cell is valid only while `take` runs. @throws MISSING_CELL */
+  content(branches: readonly Uint8Array[], take: TakeCell): Promise<void>;
   /**
    * The value of a Ref.
    * @throws MISSING_CELL
@@ -231,6 +254,15 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     runSteps,
     fetch,
     peek,
+    async content(branches, take) {
+      if (overlay === undefined) return pool.content(branches.map(hashOfRef), take);
+      const found = await peek(branches.map(hexOfBranch));
+      for (const [at, branch] of branches.entries()) {
+        const bytes = found[at];
+        if (bytes === undefined) throw missingCell(hexOfBranch(branch));
+        take(at, bytes);
+      }
+    },
     async open(ref) {
       if (!isBranch(ref)) return lazyCell(parseCell(ref), ref, source);
       const hash = toHex(hashOfRef(ref));
@@ -240,19 +272,6 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
       return lazyCell(parseCell(new Uint8Array(bytes)), ref, source);
     },
   };
-}
-
-/** Loads all nodes of an index, level by level, for synchronous iteration. */
-export async function loadIndex({ root }: CadIndex, scope: CellScope): Promise<void> {
-  for (let level: IndexNode[] = root === undefined ? [] : [root]; level.length > 0; ) {
-    const below = level.flatMap(({ children }) => children);
-    await scope.fetch(below.flatMap((child) => ("load" in child ? [child.ref] : [])));
-    level = [];
-    for (const child of below) {
-      const node = "load" in child ? scope.run(() => child.load()) : child;
-      level.push(isPending(node) ? await node : node);
-    }
-  }
 }
 
 /** Called per unit of work; returns a promise after several units or some time, to let other work run. */

@@ -14,8 +14,12 @@ export interface CellStore {
    * store, and everything below roots returned by `root` or `pin`.
    */
   get(hash: Uint8Array): Promise<Uint8Array | undefined>;
-  /** Like `get`, in the given order; neighbouring cells are read together. */
-  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
+  /**
+   * Like `get`, in the given order; neighbouring cells are read together.
+   *
+   * @param take a store may give cells to it instead, which are valid only during the call: it must not throw
+   */
+  getMany(hashes: readonly Uint8Array[], take?: TakeCell): Promise<(Uint8Array | undefined)[]>;
   batch(): CellBatch;
   /** The root that all processes swap; `undefined` for none. @param owner the account key, 64 hex digits */
   root(owner: string): Promise<RootRecord | undefined>;
@@ -46,6 +50,9 @@ export interface CellStore {
   /** Drops batches that were not flushed. */
   close(): Promise<void>;
 }
+
+/** @param at which of the cells that were asked for */
+export type TakeCell = (at: number, bytes: Uint8Array) => void;
 
 /** Format versions of a store, before and after; equal if it was of the newest one already. */
 export interface FormatChange {

@@ -207,6 +207,26 @@ describe("an embedded store", () => {
     expect(turns).toBeGreaterThanOrEqual(Math.floor(cells.length / 128) - 1);
   });
 
+  test("content that is taken as it passes is whole, also for reads at once, and not in the answer", async () => {
+    await store.close();
+    await start(2 ** 23);
+    const { cells } = treeOf(filesOf(1, 1, 2 ** 21));
+    const chunks = cells.filter(({ bytes }) => bytes.length > 4096);
+    await putAll(store, cells);
+    const taken = async (): Promise<void> => {
+      const copies: Buffer[] = [];
+      const rest = await store.getMany(
+        chunks.map(({ hash }) => hash),
+        (at, bytes) => {
+          copies[at] = Buffer.from(bytes);
+        },
+      );
+      expect(rest.every((bytes) => bytes === undefined)).toBe(true);
+      expect(chunks.findIndex(({ bytes }, at) => copies[at]?.equals(bytes) !== true)).toBe(-1);
+    };
+    await Promise.all([taken(), taken(), taken()]);
+  });
+
   test("a read of many cells that is overtaken by the end of the store says so", async () => {
     const cells = largeCells();
     await putAll(store, cells);

@@ -1,6 +1,6 @@
 // Reads blobs without keeping their cells.
 
-import { blobLayout } from "../../cad3/blob.js";
+import { blobLayout, CHUNK_BYTES } from "../../cad3/blob.js";
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
@@ -28,26 +28,15 @@ interface Part {
  * @throws MISSING_CELL, BAD_FORMAT
  */
 export async function readBlobCell(ref: Uint8Array, cells: CellReader, expected?: number): Promise<ParsedBlob> {
-  const [cell] = await readCells([ref], cells);
-  return blobOf(cell, expected);
+  const [bytes] = isBranch(ref) ? await cells.peek([hexOfBranch(ref)]) : [ref];
+  if (bytes === undefined) throw missingCell(hexOfBranch(ref));
+  return blobOf(parseCell(bytes), expected);
 }
 
 function blobOf(cell: ParsedCell | undefined, expected?: number): ParsedBlob {
   if (cell?.kind !== "blob" || cell.isText) throw badFormat("a part of a file is no blob");
   if (expected !== undefined && cell.length !== expected) throw badFormat("a part of a blob has a wrong length");
   return cell;
-}
-
-async function readCells(refs: readonly Uint8Array[], { peek }: CellReader): Promise<ParsedCell[]> {
-  const found = await peek(refs.filter(isBranch).map(hexOfBranch));
-  let next = 0;
-  return refs.map((ref) => {
-    if (!isBranch(ref)) return parseCell(ref);
-    const bytes = found[next];
-    if (bytes === undefined) throw missingCell(hexOfBranch(ref));
-    next += 1;
-    return parseCell(bytes);
-  });
 }
 
 export interface BlobRange {
@@ -66,7 +55,7 @@ export interface BlobRange {
 export async function readRange(
   data: FileNode["data"],
   { offset, length, into }: BlobRange,
-  cells: CellReader,
+  cells: Pick<CellScope, "peek" | "content">,
 ): Promise<{ bytes: Buffer; size: number }> {
   const top = await readBlobCell(cellOf(data).ref, cells);
   const size = top.length;
@@ -87,15 +76,21 @@ export async function readRange(
     level = [];
     for (let at = 0; at < touched.length; at += MAX_TOGETHER) {
       const some = touched.slice(at, at + MAX_TOGETHER);
-      const read = await readCells(
-        some.map(({ ref }) => ref),
-        cells,
-      );
-      for (const [place, part] of some.entries()) {
-        const blob = blobOf(read[place], part.length);
+      const take = (part: Part, cell: Uint8Array): void => {
+        // The Refs of parts are views.
+        const blob = blobOf(parseCell(part.length > CHUNK_BYTES ? new Uint8Array(cell) : cell), part.length);
         copy(blob, part.start);
         level.push(...partsOf(blob, part.start));
-      }
+      };
+      const branches = some.filter(({ ref }) => isBranch(ref));
+      for (const part of some) if (!isBranch(part.ref)) take(part, part.ref);
+      await cells.content(
+        branches.map(({ ref }) => ref),
+        (which, cell) => {
+          const part = branches[which];
+          if (part !== undefined) take(part, cell);
+        },
+      );
     }
   }
   return { bytes, size };

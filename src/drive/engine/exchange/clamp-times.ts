@@ -2,7 +2,8 @@
 
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
-import { type CellScope, createTurn, loadIndex } from "../cells.js";
+import { type CellScope, createTurn } from "../cells.js";
+import { loadIndex } from "../content/tree-read.js";
 import { REPEATABLE } from "../owner/change-results.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 

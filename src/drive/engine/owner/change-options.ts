@@ -4,8 +4,9 @@ import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { Value } from "../../cad3/value.js";
 import { createDrive, deleteDrive } from "../../dlfs/lifetime.js";
 import { directoryOf } from "../../dlfs/node.js";
-import { type CellScope, loadIndex } from "../cells.js";
+import type { CellScope } from "../cells.js";
 import type { PutCell } from "../content/blob-writer.js";
+import { loadIndex } from "../content/tree-read.js";
 import type { DriveLimits } from "../drives.js";
 import type { LogNote, LogTicket } from "../log/entry.js";
 

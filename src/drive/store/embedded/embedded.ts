@@ -15,6 +15,7 @@ import type {
   KeyRecords,
   Pin,
   RootRecord,
+  TakeCell,
 } from "../cell-store.js";
 import { checkOpen, checkOwner, checkRoot, storeFull, storeUnavailable } from "../checks.js";
 import { createLiveBatches, createPins, type LiveBatches } from "../live-batches.js";
@@ -139,10 +140,10 @@ class EmbeddedStore implements CellStore {
     return found;
   }
 
-  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+  getMany(hashes: readonly Uint8Array[], take?: TakeCell): Promise<(Uint8Array | undefined)[]> {
     const { tables, reader } = this.#parts;
     const checkGoesOn = (): void => checkOpen(this.#isOpen);
-    return this.#run(() => readCells(hashes, { tables, reader, checkGoesOn }));
+    return this.#run(() => readCells(hashes, { tables, reader, checkGoesOn, take }));
   }
 
   batch(): CellBatch {

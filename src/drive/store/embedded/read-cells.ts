@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { yieldToLoop } from "../../../core/io.js";
 import { codeOf } from "../../../core/unknown.js";
 import { asBuffer, isHashOf } from "../../cad3/ref.js";
+import type { TakeCell } from "../cell-store.js";
 import { checkHash, storeDamaged } from "../checks.js";
 import { type Place, placeOf, type Tables, unstamped } from "../tables.js";
 import { runsOf } from "./pack-format.js";
@@ -20,6 +21,7 @@ export interface ReadParts {
   readonly reader: PackReader;
   /** Throws if the store is being closed. */
   readonly checkGoesOn: () => void;
+  readonly take?: TakeCell | undefined;
 }
 
 /**
@@ -61,8 +63,11 @@ async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(U
     const waiting = turn(row?.length ?? 0);
     if (waiting !== undefined) await waiting;
   }
-  for (const [{ at, hash }, bytes] of parts.reader.read(wanted)) {
-    found[at] = verifyCell(bytes, hash);
+  const { reader, take } = parts;
+  for (const [{ at, hash }, bytes] of reader.read(wanted, take !== undefined)) {
+    const cell = verifyCell(bytes, hash);
+    if (take === undefined) found[at] = cell;
+    else take(at, cell);
     const waiting = turn(bytes.length);
     if (waiting !== undefined) await waiting;
   }
@@ -110,6 +115,7 @@ export const packFile = (folder: string, pack: number): string =>
 /** Maximum packs kept open. */
 const MAX_OPEN = 32;
 /** Maximum bytes of one read: 64 chunks. Places in one pack that are closer together than the gap are read at once. */
+const MAX_SPARE = 4;
 const RUN_LIMITS = { maxBytes: 64 * 4160, maxGapBytes: 16_384 };
 
 /**
@@ -120,6 +126,7 @@ export class PackReader {
   readonly #folder: string;
   /** Descriptors by pack, the least recently used first. */
   readonly #open = new Map<number, number>();
+  readonly #spare: Buffer[] = [];
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -128,27 +135,29 @@ export class PackReader {
   /**
    * Every place with its bytes, in the order of the disk. A piece of a pack is read when its first place is asked for.
    *
+   * @param isPassing each piece may overwrite the one before: new memory for all would be garbage of the size of a file
    * @throws ENOENT if a pack is gone, STORE_DAMAGED if it is too short
    */
-  *read<P extends Place>(places: readonly P[]): Generator<readonly [place: P, bytes: Buffer]> {
+  *read<P extends Place>(places: readonly P[], isPassing = false): Generator<readonly [place: P, bytes: Buffer]> {
     const sorted = [...places].sort((one, other) => one.pack - other.pack || one.offset - other.offset);
-    for (const run of runsOf(sorted, RUN_LIMITS)) {
-      const [first, last] = [run[0], run.at(-1)];
-      if (first === undefined || last === undefined) continue;
-      const { pack, offset } = first;
-      const piece = this.#read({ pack, offset, length: last.offset + last.length - offset });
-      for (const place of run) {
-        const at = place.offset - offset;
-        yield [place, piece.subarray(at, at + place.length)];
+    const own = isPassing ? (this.#spare.pop() ?? Buffer.allocUnsafeSlow(RUN_LIMITS.maxBytes)) : undefined;
+    try {
+      for (const run of runsOf(sorted, RUN_LIMITS)) {
+        const [first, last] = [run[0], run.at(-1)];
+        if (first === undefined || last === undefined) continue;
+        const { pack, offset } = first;
+        const length = last.offset + last.length - offset;
+        const piece = own?.subarray(0, length) ?? Buffer.allocUnsafeSlow(length);
+        if (readSync(this.#descriptorOf(pack), piece, 0, length, offset) !== length)
+          throw storeDamaged("a pack is too short");
+        for (const place of run) {
+          const at = place.offset - offset;
+          yield [place, piece.subarray(at, at + place.length)];
+        }
       }
+    } finally {
+      if (own !== undefined && this.#spare.length < MAX_SPARE) this.#spare.push(own);
     }
-  }
-
-  #read({ pack, offset, length }: Place): Buffer {
-    const target = Buffer.allocUnsafeSlow(length);
-    const bytesRead = readSync(this.#descriptorOf(pack), target, 0, length, offset);
-    if (bytesRead !== length) throw storeDamaged("a pack is too short");
-    return target;
   }
 
   #descriptorOf(pack: number): number {
