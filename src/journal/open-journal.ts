@@ -153,7 +153,7 @@ async function hasLibrary(): Promise<boolean> {
     resolve(`@lmdb/lmdb-${systemName()}-${process.arch}`);
     return true;
   } catch {
-    return import("./journal.js").then(
+    return import("./place.js").then(
       () => true,
       () => false,
     );

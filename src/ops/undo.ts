@@ -7,6 +7,7 @@ import type { Rendering } from "../core/ports/adapter.js";
 import type { At, GroupChange } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { UndoInput, UndoOutput } from "../schema/types.js";
+import { diffOfTurns } from "./undoing/diff.js";
 import type { Blocked, UndoPlan } from "./undoing/plan.js";
 import { chooseEntries } from "./undoing/select-entries.js";
 
@@ -46,10 +47,7 @@ export const undo: Operation<UndoInput, UndoOutput> = {
     }
   },
   async run(input, call) {
-    const [{ planUndo }, { diffOfTurns }] = await Promise.all([
-      import("./undoing/plan.js"),
-      import("./undoing/diff.js"),
-    ]);
+    const { planUndo } = await import("./undoing/plan.js");
     const chosen = await chooseEntries(input, call);
     for (let attempt = 1; ; attempt++) {
       const plans: UndoPlan[] = [];
