@@ -1,7 +1,7 @@
 // The backend of a root that is a drive.
 
 import type { RelPath } from "../../core/call/path.js";
-import { notFound, rootDelete } from "../../core/errors/texts.js";
+import { notFound } from "../../core/errors/texts.js";
 import type {
   Access,
   AppendOptions,
@@ -31,17 +31,17 @@ import type {
 } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
-import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
+import type { DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 import { contentVersion } from "../../drive/engine/log/entry.js";
 import { sortByName, startAfter } from "../../path/order.js";
 import { omissionOf } from "../path-policy.js";
-import { fileSpot, makeDirectoryInDrive, removeInDrive, touchInDrive } from "./entries.js";
+import { changeInDrive, checkInDrive, type DriveDoor, type Plan, type Step } from "./change.js";
+import { mkdirStep, removeStep, restoreStep, touchStep } from "./entries.js";
 import { toCallerError } from "./errors.js";
-import { changeAllInDrive, checkAllInDrive } from "./group.js";
-import { DriveTree, moveInDrive, placeInDrive } from "./move-copy.js";
-import { type DriveDoor, store } from "./store.js";
+import { DriveTree, moveStep, placeStep } from "./move-copy.js";
 import { describe, directoryAt, requireFile, sizePart, stampPart, statAt } from "./tree.js";
 import { walkBelow } from "./walk.js";
+import { writeStep } from "./write.js";
 
 /** Opens the drives of owners. */
 export interface DriveSource {
@@ -171,33 +171,27 @@ export class DriveBackend implements Backend {
   }
 
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Promise<Written> {
-    return this.#store(path, body, { ...options, verb: "write" }, access);
+    return this.#change(writeStep(this.#door, { path, access }, body, { ...options, verb: "write" }), "write");
   }
 
   append(path: RelPath, body: Body, options: AppendOptions, access: Access): Promise<Written> {
-    return this.#store(path, body, { ...options, verb: "append" }, access);
+    return this.#change(writeStep(this.#door, { path, access }, body, { ...options, verb: "append" }), "append");
   }
 
   mkdir(path: RelPath, options: WriteOptions, access: Access): Promise<{ created: boolean }> {
-    return this.#run(path, { access, verb: "create" }, () =>
-      makeDirectoryInDrive(this.#storeDoor, { path, access }, options),
-    );
+    return this.#change(mkdirStep({ path, access }, options), "create");
   }
 
   async remove(path: RelPath, options: RemoveOptions, access: Access): Promise<Removed> {
-    if (path.segments.length === 0) throw rootDelete(this.#rootName);
-    return this.#run(path, { access, verb: "delete" }, () => removeInDrive(this.#storeDoor, { path, access }, options));
+    return this.#change(removeStep({ path, access }, options), "delete");
   }
 
-  touch(path: RelPath, options: TouchOptions, access: Access): Promise<void> {
-    return this.#run(path, { access, verb: "write" }, () => touchInDrive(this.#storeDoor, { path, access }, options));
+  touch(path: RelPath, { modified }: TouchOptions, access: Access): Promise<void> {
+    return this.#change(touchStep({ path, access }, modified), "write");
   }
 
   move(from: At, to: At, options: MoveOptions): Promise<Moved> {
-    return this.#run(from.path, { access: from.access, verb: "move" }, () =>
-      // Errors without a place concern the target.
-      this.#run(to.path, { access: to.access, verb: "move" }, () => moveInDrive(this.#storeDoor, from, to, options)),
-    );
+    return this.#change(moveStep(from, to, options), "move");
   }
 
   source(path: RelPath, { there }: SourceOptions, access: Access): Promise<TreeSource> {
@@ -208,7 +202,7 @@ export class DriveBackend implements Backend {
         const found = await statAt(tree, path.segments);
         if (found === undefined) throw notFound(access.place);
         const omission = (below: readonly string[], name: string) => omissionOf(access, there, { below, name });
-        return new DriveTree({ ...{ tree, found, omission, run }, at: { path, access }, look: this.#storeDoor.look });
+        return new DriveTree({ ...{ tree, found, omission, run }, at: { path, access }, look: this.#door.look });
       } catch (error) {
         tree.release();
         throw error;
@@ -217,42 +211,56 @@ export class DriveBackend implements Backend {
   }
 
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Promise<Copied> {
-    return this.#run(path, { access, verb: access.verb }, () =>
-      placeInDrive(this.#storeDoor, { path, access }, source, options),
-    );
+    return this.#change(placeStep(this.#door, { path, access }, source, options), access.verb);
   }
 
   async changeAll(changes: readonly GroupChange[]): Promise<readonly GroupEffect[]> {
-    return (await this.#asGroup(changes, changeAllInDrive)) ?? [];
+    const steps = changes.map((change) => this.#stepOf(change));
+    const plans = await this.#changeAll(steps, "change");
+    return plans.map(({ existed, sha256 }) => (sha256 === undefined ? { existed } : { existed, sha256 }));
   }
 
   async checkAll(changes: readonly GroupChange[]): Promise<void> {
-    await this.#asGroup(changes, checkAllInDrive);
-  }
-
-  async #asGroup<T>(
-    changes: readonly GroupChange[],
-    work: (drive: DriveDoor, name: string, changes: readonly GroupChange[]) => Promise<T>,
-  ): Promise<T | undefined> {
-    const [first] = changes;
-    if (first === undefined) return undefined;
-    const { access } = first.kind === "move" ? first.from : first.at;
-    return this.#withCallerErrors({ access, verb: "change" }, () => work(this.#storeDoor, this.#drive, changes));
+    const [first, ...others] = changes.map((change) => this.#stepOf(change));
+    if (first === undefined) return;
+    const deed = { access: first.at.access, verb: "change" };
+    await this.#withCallerErrors(deed, () => checkInDrive(this.#door, [first, ...others]));
   }
 
   async close(): Promise<void> {}
 
-  #store(path: RelPath, body: Body, how: AppendOptions & { verb: "write" | "append" }, access: Access) {
-    const check = (tree: DriveSnapshot) => fileSpot(tree, { path, access }, how.parents);
-    return this.#run(path, { access, verb: how.verb }, () =>
-      store(this.#storeDoor, { path, body, how, check }, access),
-    );
+  #stepOf(change: GroupChange): Step<unknown> {
+    switch (change.kind) {
+      case "write":
+        return writeStep(this.#door, change.at, change.body, { ...change.options, verb: "write" });
+      case "remove":
+        return removeStep(change.at, { ...change.options, mustExist: true });
+      case "move":
+        return moveStep(change.from, change.to, change.options);
+      case "mkdir":
+        return mkdirStep(change.at, change.options);
+      case "restore":
+        return restoreStep(this.#door, change);
+    }
   }
 
-  get #storeDoor(): DriveDoor {
+  async #change<T>(step: Step<T>, verb: string): Promise<T> {
+    const [plan] = await this.#changeAll([step], verb);
+    if (plan === undefined) throw new TypeError("A change that was made has a plan");
+    return plan.answer();
+  }
+
+  async #changeAll<T>(steps: readonly Step<T>[], verb: string): Promise<readonly Plan<T>[]> {
+    const [first] = steps;
+    if (first === undefined) return [];
+    return this.#withCallerErrors({ access: first.at.access, verb }, () => changeInDrive(this.#door, steps));
+  }
+
+  get #door(): DriveDoor {
     return {
+      name: this.#drive,
       look: (look) => this.#look(look),
-      change: (work) => this.#change(work),
+      change: async (work) => (await this.#open()).change(this.#drive, work),
       stage: async (content) => (await this.#open()).stage(content),
       logged: async (id) => (await this.#open()).log.entry(id),
     };
@@ -276,10 +284,6 @@ export class DriveBackend implements Backend {
     } catch (error) {
       throw toCallerError(error, { place: access.place, drive: this.#drive, verb });
     }
-  }
-
-  async #change<T>(work: (tree: DriveChange) => Promise<T>): Promise<T> {
-    return (await this.#open()).change(this.#drive, work);
   }
 
   async #look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {

@@ -1,116 +1,145 @@
-// Creates directories in a drive, and removes entries of it.
+// Creates directories in a drive, removes entries of it, gives them times, and brings back what its log keeps.
 
 import {
+  alreadyExists,
+  conflict,
   existsNotDirectory,
   isADirectory,
-  notADirectory,
   notEmpty,
   notFound,
   notSupportedByRoot,
-  parentMissing,
+  rootDelete,
 } from "../../core/errors/texts.js";
-import type { At, Removed, RemoveOptions, Standing, TouchOptions, WriteOptions } from "../../core/ports/backend.js";
-import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
-import { authoriseParents } from "../authorise-parents.js";
+import type { At, GroupChange, Removed, RemoveOptions, Standing, WriteOptions } from "../../core/ports/backend.js";
+import type { EntryChange } from "../../core/ports/changes/change.js";
+import type { DriveChange, DriveSnapshot, LogEntry } from "../../drive/engine/engine.js";
 import { expectationError, requireExpected } from "../preconditions.js";
+import { type DriveDoor, newState, nothingToDo, type Part, type Plan, type Step, stateOf } from "./change.js";
 import { checkExpected, checkVersion } from "./conditions.js";
-import { madeDirectories, type Noted, newState, stateOf, withReports } from "./report.js";
-import type { DriveDoor } from "./store.js";
-import { locate, makeDirectories, type Spot, statAt } from "./tree.js";
+import { locate, requireParent, statAt } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
 
-/** The place of a file that exists or may be created. @throws IS_A_DIRECTORY, NOT_A_DIRECTORY, PARENT_MISSING */
-export async function fileSpot(tree: DriveSnapshot, at: At, parents: boolean): Promise<Spot> {
-  const spot = await locate(tree, at.path);
-  requireParent(spot, at, parents);
-  const isThere = spot.depth === at.path.segments.length;
-  if (isThere && spot.node.type === "directory") throw isADirectory(at.access.place);
-  return spot;
-}
+/** A step that is planned on a snapshot as on the tree that is changed. */
+const sameStep = <T>(at: At, plan: (tree: DriveSnapshot) => Promise<Plan<T>>): Step<T> => ({ at, first: plan, plan });
 
-/** @throws unless the target's parent exists, or may be created */
-export function requireParent({ depth, node }: Spot, { path, access }: At, parents: boolean): void {
-  const missing = path.segments.length - depth;
-  const place = (segments: readonly string[]) => ({ root: access.place.root, path: segments.join("/") });
-  if (missing > 0 && node.type === "file") throw notADirectory(place(path.segments.slice(0, depth)));
-  if (missing > 1 && !parents) throw parentMissing(place(path.segments.slice(0, -1)));
-}
-
-export async function makeDirectoryInDrive(
-  drive: DriveDoor,
-  at: At,
-  { parents, expected }: WriteOptions,
-): Promise<{ created: boolean }> {
-  const { path, access } = at;
-  const last = path.segments.length - 1;
-  const check = async (tree: DriveSnapshot): Promise<Spot> => {
+export const mkdirStep = (at: At, { parents, expected }: WriteOptions): Step<{ created: boolean }> =>
+  sameStep<{ created: boolean }>(at, async (tree) => {
+    const { path, access } = at;
+    const { segments } = path;
     const spot = await locate(tree, path);
     requireParent(spot, at, parents);
-    if (spot.depth > last && spot.node.type === "file") throw existsNotDirectory(access.place);
-    return spot;
-  };
-  const there = (): { created: false } => {
-    if (expected !== undefined) throw expectationError(expected, undefined, access);
-    return { created: false };
-  };
-  const first = await drive.look(check);
-  if (first.depth > last) return there();
-  if (expected !== undefined) requireExpected(expected, undefined, access);
-  authoriseParents(path, { from: first.depth, to: last }, access);
-  return withReports(drive, access, async (tree, note) => {
-    const spot = await check(tree);
-    if (spot.depth > last) return there();
-    authoriseParents(path, { from: spot.depth, to: first.depth }, access);
-    await makeDirectories(tree, path, { from: spot.depth, to: last + 1 });
-    access.scope.commit();
-    const [created, kind] = ["created", "directory"] as const;
-    const made = madeDirectories(path, { from: spot.depth, to: last });
-    note({ action: created, kind, path: path.segments, ...made, before: null, after: newState(0) });
-    return { created: true };
+    if (spot.depth === segments.length) {
+      if (spot.node.type === "file") throw existsNotDirectory(access.place);
+      if (expected !== undefined) throw expectationError(expected, undefined, access);
+      return nothingToDo(true, { created: false });
+    }
+    if (expected !== undefined) requireExpected(expected, undefined, access);
+    const [action, kind] = ["created", "directory"] as const;
+    const change = { action, kind, path: segments, before: null, after: newState(0) };
+    return {
+      ...{ depth: spot.depth, existed: false },
+      parts: [{ change, make: (tree) => tree.makeDirectory(segments) }],
+      answer: () => ({ created: true }),
+    };
   });
-}
 
-export async function removeInDrive(
-  drive: DriveDoor,
-  { path, access }: At,
-  { recursive, expected, version, permanent, discards }: RemoveOptions & Standing,
-): Promise<Removed> {
-  const check = async (tree: DriveSnapshot): Promise<DriveStat | undefined> => {
-    const found = await statAt(tree, path.segments);
+/** @throws ROOT_DELETE */
+export function removeStep(
+  at: At,
+  { recursive, expected, version, permanent, discards, mustExist }: RemoveOptions & Standing & { mustExist?: true },
+): Step<Removed> {
+  const { access } = at;
+  const { segments } = at.path;
+  if (segments.length === 0) throw rootDelete(access.place.root);
+  return sameStep<Removed>(at, async (tree) => {
+    const found = await statAt(tree, segments);
+    const isDirectory = found?.type === "directory";
     const takesFiles = expected !== undefined || access.rules?.removesFilesOnly === true;
-    if (takesFiles && found?.type === "directory") throw isADirectory(access.place);
-    await checkExpected({ tree, segments: path.segments, access }, found, expected);
+    if (isDirectory && takesFiles) throw isADirectory(access.place);
+    await checkExpected({ tree, segments, access }, found, expected);
     checkVersion(found, version, access);
-    if (found?.type === "directory" && !recursive && (await tree.entries(path.segments)).length > 0)
-      throw notEmpty(access.place);
-    if (found?.type === "directory") await requireAllAllowed(tree, path.segments, access);
-    return found;
-  };
-  if ((await drive.look(check)) === undefined) return { existed: false };
-  let noted: Noted | undefined;
-  const done = await withReports(drive, access, async (tree, note) => {
-    const found = await check(tree);
-    if (found === undefined) return { existed: false };
-    const existed = await tree.remove(path.segments, { recursive });
-    access.scope.commit();
-    const [action, before] = ["deleted" as const, stateOf(found)];
-    noted = note({ action, kind: found.type, path: path.segments, before, after: null });
-    if (permanent === true || discards === true) noted.reason = "permanent";
-    return { existed };
+    if (isDirectory && !recursive && (await tree.entries(segments)).length > 0) throw notEmpty(access.place);
+    if (isDirectory) await requireAllAllowed(tree, segments, access);
+    if (found === undefined && mustExist === true) throw notFound(access.place);
+    if (found === undefined) return nothingToDo(false, { existed: false });
+    const part: Part = {
+      change: { action: "deleted", kind: found.type, path: segments, before: stateOf(found), after: null },
+      reason: permanent === true || discards === true ? "permanent" : undefined,
+      make: (tree) => tree.remove(segments, { recursive }),
+    };
+    return {
+      ...{ depth: segments.length, parts: [part], existed: true },
+      answer: () => ({ existed: true, ...(part.ticket?.id === undefined ? {} : { id: part.ticket.id }) }),
+    };
   });
-  const id = noted?.ticket?.id;
-  return id === undefined ? done : { ...done, id };
 }
 
 /** The times of directories are those of their changes, which decide merges. @throws NOT_FOUND, NOT_SUPPORTED */
-export async function touchInDrive(drive: DriveDoor, { path, access }: At, { modified }: TouchOptions): Promise<void> {
-  const { segments } = path;
-  const found = await drive.look((tree) => statAt(tree, segments));
-  if (found === undefined) throw notFound(access.place);
-  if (modified === undefined) return;
-  if (found.type === "directory") throw notSupportedByRoot(access.place, "setting times of directories");
-  await withReports(drive, access, async (tree) => {
-    await tree.setTime(segments, modified);
-    access.scope.commit();
+export const touchStep = (at: At, modified: number | undefined): Step<void> =>
+  sameStep(at, async (tree) => {
+    const { segments } = at.path;
+    const found = await statAt(tree, segments);
+    if (found === undefined) throw notFound(at.access.place);
+    if (modified === undefined) return nothingToDo(true, undefined);
+    if (found.type === "directory") throw notSupportedByRoot(at.access.place, "setting times of directories");
+    const parts = [{ make: (tree: DriveChange) => tree.setTime(segments, modified) }];
+    return { depth: segments.length, parts, existed: true, answer: () => {} };
   });
+
+/** Gives a deleted entry its place again, with everything below it. */
+export function restoreStep(
+  drive: DriveDoor,
+  { at, kept: [id = ""], options }: Extract<GroupChange, { kind: "restore" }>,
+): Step<void> {
+  const { path, access } = at;
+  const { segments } = path;
+  let kept: LogEntry | undefined;
+  return {
+    at,
+    async stage() {
+      const found = await drive.logged(id);
+      if (found?.drive !== drive.name) throw notFound(access.place);
+      kept = found;
+    },
+    async plan(tree) {
+      if (segments.length === 0) return putBackPlan(tree, at, kept);
+      const ref = kept?.before;
+      if (kept === undefined || ref === undefined) throw notFound(access.place);
+      const { kind, before } = kept.entry;
+      const spot = await locate(tree, path);
+      if (spot.depth === segments.length) throw alreadyExists(access.place);
+      requireParent(spot, at, options.parents);
+      const after = newState(before?.size ?? 0, before?.sha256);
+      const make = async (tree: DriveChange): Promise<void> => {
+        await tree.restore(segments, ref);
+        if (kind === "directory") await requireAllAllowed(tree, segments, access);
+      };
+      const change = { action: "created", kind, path: segments, before: null, after } as const;
+      return { depth: spot.depth, parts: [{ change, make }], existed: false, answer: () => {} };
+    },
+  };
 }
+
+/** Undoes what has created, deleted or changed the drive as a whole. */
+async function putBackPlan(tree: DriveChange, { access }: At, kept: LogEntry | undefined): Promise<Plan<void>> {
+  if (kept === undefined || !isKept(kept)) throw notFound(access.place);
+  const { before, after } = kept;
+  if (!(await tree.holdsContentOf(after))) {
+    throw conflict(access.place, { verb: "undo", expected: "what that change has left" });
+  }
+  const old = tree.moment().root === undefined ? undefined : await tree.stat([]);
+  const make = async (tree: DriveChange): Promise<void> => {
+    await tree.putBack(before);
+    await requireAllAllowed(tree, [], access);
+  };
+  const change: EntryChange = {
+    action: old === undefined ? "created" : before === undefined ? "deleted" : "modified",
+    ...{ kind: "directory", path: [] },
+    ...{ before: old === undefined ? null : stateOf(old), after: before === undefined ? null : newState(0) },
+  };
+  return { depth: 0, parts: [{ change, make }], existed: old !== undefined, answer: () => {} };
+}
+
+/** Whether both roots are there, or never were. */
+const isKept = ({ entry, before, after }: LogEntry): boolean =>
+  (entry.before === null) === (before === undefined) && (entry.after === null) === (after === undefined);

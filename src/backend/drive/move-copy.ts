@@ -2,15 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { FileAdapterError } from "../../core/errors/errors.js";
-import {
-  alreadyExists,
-  invalidInput,
-  invalidPath,
-  isADirectory,
-  notADirectory,
-  notFound,
-  parentMissing,
-} from "../../core/errors/texts.js";
+import { alreadyExists, invalidInput, invalidPath, isADirectory, notFound } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
 import type {
   Access,
@@ -22,17 +14,17 @@ import type {
   PlaceOptions,
   Standing,
 } from "../../core/ports/backend.js";
+import type { EntryChange } from "../../core/ports/changes/change.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
-import { authoriseParents } from "../authorise-parents.js";
 import { refusalOf } from "../path-policy.js";
 import { expectationError } from "../preconditions.js";
+import { type DriveDoor, newState, nothingToDo, type Part, type Step, stateOf } from "./change.js";
 import { checkExpected, checkVersion } from "./conditions.js";
-import { madeDirectories, type Note, newState, stateOf, withReports } from "./report.js";
-import type { DriveDoor } from "./store.js";
-import { locate, makeDirectories, type Spot, stampPart, statAt } from "./tree.js";
+import { locate, requireParent, stampPart, statAt } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
+import { stageHashed } from "./write.js";
 
 const PIECE_BYTES = 1_048_576;
 
@@ -45,22 +37,25 @@ interface Placement extends PlaceOptions {
 interface Loaded {
   readonly below: readonly string[];
   /** Absent: a directory. */
-  readonly content?: { readonly put: StagedContent; readonly sha256: Sha256; readonly size: number };
+  readonly content: { readonly put: StagedContent; readonly sha256: Sha256 } | undefined;
 }
 
-/** Moves an entry in one change of the drive. */
-export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: MoveOptions & Standing): Promise<Moved> {
-  const { segments } = from.path;
-  const { access } = from;
-  return withReports(drive, to.access, async (tree, note) => {
+/** Moves an entry. */
+export const moveStep = (from: At, to: At, options: MoveOptions & Standing): Step<Moved> => ({
+  at: to,
+  from,
+  async plan(tree) {
+    const { segments } = from.path;
+    const { access } = from;
     const found = await statAt(tree, segments);
     if (found === undefined) throw notFound(access.place);
     const { expectedFrom } = options;
     if (expectedFrom !== undefined && found.type === "directory") throw isADirectory(access.place);
     const { hash } = await checkExpected({ tree, segments, access }, found, expectedFrom);
     checkVersion(found, options.version, access);
-    const seen = { ...(hash === undefined ? {} : { sha256: hash.digest("hex") }), ...stampPart(found) };
-    if (from.path.text === to.path.text) return { overwritten: false, ...seen };
+    const sha256 = hash?.digest("hex");
+    const seen = { ...(sha256 === undefined ? {} : { sha256 }), ...stampPart(found) };
+    if (from.path.text === to.path.text) return nothingToDo(false, { overwritten: false, ...seen });
     if (segments.length === 0) throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
     if (to.path.text.startsWith(`${from.path.text}/`)) {
       throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
@@ -68,104 +63,107 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
     if (found.type === "directory") {
       for (const end of [from, to]) await requireAllAllowed(tree, segments, end.access);
     }
-    const { spot, old } = await checkTarget(tree, to, { ...options, isFile: found.type === "file" });
-    const last = to.path.segments.length - 1;
-    authoriseParents(to.path, { from: spot.depth, to: last }, to.access);
-    await makeDirectories(tree, to.path, { from: spot.depth, to: last });
-    const isTree = old?.type === "directory" || found.type === "directory";
-    const before = old === undefined || isTree ? null : stateOf(old);
-    if (old !== undefined && isTree) await removeOld(tree, to, { old, note });
-    else if (old !== undefined) await tree.remove(to.path.segments, { recursive: false });
-    await tree.move(segments, to.path.segments);
-    access.scope.commit();
-    note({
-      ...{ action: "moved", kind: found.type, path: to.path.segments, from: segments },
-      ...madeDirectories(to.path, { from: spot.depth, to: last }),
-      ...{ before, after: stateOf(found, seen.sha256) },
-    });
-    return { overwritten: old !== undefined, ...seen };
-  });
-}
-
-/** Removes what a tree replaces, or the tree that is replaced. */
-async function removeOld(
-  tree: DriveChange,
-  { path, access }: At,
-  { old, note }: { readonly old: DriveStat; readonly note: Note },
-): Promise<void> {
-  if (old.type === "directory") await requireAllAllowed(tree, path.segments, access);
-  await tree.remove(path.segments, { recursive: true });
-  note({ action: "deleted", kind: old.type, path: path.segments, before: stateOf(old), after: null });
-}
-
-/** Places a copy in one change of the drive; its content is already stored. */
-export async function placeInDrive(
-  drive: DriveDoor,
-  at: At,
-  source: TreeSource,
-  options: CopyOptions,
-): Promise<Copied> {
-  const { path, access } = at;
-  const last = path.segments.length - 1;
-  const coming = { ...options, isFile: source.top.type === "file" };
-  const first = await drive.look((tree) => checkTarget(tree, at, coming));
-  authoriseParents(path, { from: first.spot.depth, to: last }, access);
-  const all = await loadAll(drive, source, access);
-  const top = all[0]?.content;
-  options.approve?.(top?.sha256);
-  return withReports(drive, access, async (tree, note) => {
-    // The tree may have changed since it was checked.
-    const { spot, old } = await checkTarget(tree, at, coming);
-    authoriseParents(path, { from: spot.depth, to: first.spot.depth }, access);
-    await makeDirectories(tree, path, { from: spot.depth, to: last });
-    const isTree = old?.type === "directory" || (old !== undefined && !coming.isFile);
-    if (isTree) await removeOld(tree, at, { old, note });
-    const before = old === undefined || isTree ? null : stateOf(old);
-    for (const { below, content } of all) {
-      access.scope.checkpoint();
-      const segments = [...path.segments, ...below];
-      if (content === undefined) await tree.makeDirectory(segments);
-      else await tree.writeFile(segments, content.put);
-    }
-    access.scope.commit();
-    const sizes = all.flatMap(({ content }) => (content === undefined ? [] : [content.size]));
-    const bytes = sizes.reduce((sum, size) => sum + size, 0);
-    const { from } = options;
-    note({
-      ...{ action: before === null ? "created" : "modified", kind: source.top.type, path: path.segments },
-      ...(from === undefined ? {} : { from: from.path }),
-      ...(from === undefined || from.root === access.place.root ? {} : { fromRoot: from.root }),
-      ...(source.top.type === "file" ? {} : { files: sizes.length }),
-      ...madeDirectories(path, { from: spot.depth, to: last }),
-      ...{ before, after: newState(top === undefined ? 0 : bytes, top?.sha256) },
-    });
-    return {
-      ...{ overwritten: old !== undefined, files: sizes.length, bytes },
-      ...(top === undefined ? {} : { sha256: top.sha256 }),
+    const isFile = found.type === "file";
+    const { depth, old } = await checkTarget(tree, to, { ...options, isFile });
+    const removal = await removalOf(tree, to, old, isFile);
+    const replaced = removal.length === 0 ? old : undefined;
+    const make = async (tree: DriveChange): Promise<void> => {
+      if (replaced !== undefined) await tree.remove(to.path.segments, { recursive: false });
+      await tree.move(segments, to.path.segments);
     };
-  });
+    const change: EntryChange = {
+      ...{ action: "moved", kind: found.type, path: to.path.segments, from: segments },
+      ...{ before: replaced === undefined ? null : stateOf(replaced), after: stateOf(found, sha256) },
+    };
+    const overwritten = old !== undefined;
+    return {
+      ...{ depth, parts: [...removal, { change, make }], existed: overwritten },
+      answer: () => ({ overwritten, ...seen }),
+    };
+  },
+});
+
+/** A tree is removed before something takes its place, and a file before a tree does. */
+async function removalOf(
+  tree: DriveSnapshot,
+  { path: { segments }, access }: At,
+  old: DriveStat | undefined,
+  isFile: boolean,
+): Promise<Part[]> {
+  if (old === undefined || (old.type === "file" && isFile)) return [];
+  if (old.type === "directory") await requireAllAllowed(tree, segments, access);
+  const change: EntryChange = {
+    ...{ action: "deleted", kind: old.type, path: segments },
+    ...{ before: stateOf(old), after: null },
+  };
+  return [{ change, make: (tree) => tree.remove(segments, { recursive: true }) }];
+}
+
+/** Places a copy, of which the content is stored first. */
+export function placeStep(drive: DriveDoor, at: At, source: TreeSource, options: CopyOptions): Step<Copied> {
+  const { path, access } = at;
+  const { type: kind } = source.top;
+  const isFile = kind === "file";
+  const coming = { ...options, isFile };
+  let all: readonly Loaded[] = [];
+  return {
+    at,
+    first: (tree) => checkTarget(tree, at, coming),
+    async stage() {
+      all = await loadAll(drive, source, access);
+      options.approve?.(all[0]?.content?.sha256);
+    },
+    async plan(tree) {
+      const { depth, old } = await checkTarget(tree, at, coming);
+      const removal = await removalOf(tree, at, old, isFile);
+      const before = old === undefined || removal.length > 0 ? null : stateOf(old);
+      const contents = all.flatMap(({ content }) => content ?? []);
+      const bytes = contents.reduce((sum, { put }) => sum + put.size, 0);
+      const sha256 = all[0]?.content?.sha256;
+      const make = async (tree: DriveChange): Promise<void> => {
+        for (const { below, content } of all) {
+          access.scope.checkpoint();
+          const segments = [...path.segments, ...below];
+          if (content === undefined) await tree.makeDirectory(segments);
+          else await tree.writeFile(segments, content.put);
+        }
+      };
+      const { from } = options;
+      const change: EntryChange = {
+        ...{ action: before === null ? "created" : "modified", kind, path: path.segments },
+        ...(from === undefined ? {} : { from: from.path }),
+        ...(from === undefined || from.root === access.place.root ? {} : { fromRoot: from.root }),
+        ...(isFile ? {} : { files: contents.length }),
+        ...{ before, after: newState(isFile ? bytes : 0, sha256) },
+      };
+      const overwritten = old !== undefined;
+      return {
+        ...{ depth, parts: [...removal, { change, make }], existed: overwritten },
+        answer: () => ({ overwritten, files: contents.length, bytes, ...(sha256 === undefined ? {} : { sha256 }) }),
+      };
+    },
+  };
 }
 
 /** @throws NOT_A_DIRECTORY, PARENT_MISSING, CONFLICT, ALREADY_EXISTS */
 async function checkTarget(
   tree: DriveSnapshot,
-  { path, access }: At,
+  at: At,
   { parents, overwrite, replaces = false, expected, isFile }: Placement,
-): Promise<{ readonly spot: Spot; readonly old: DriveStat | undefined }> {
-  const { segments } = path;
-  const spot = await locate(tree, path);
-  const place = (count: number) => ({ root: access.place.root, path: segments.slice(0, count).join("/") });
-  const missing = segments.length - spot.depth;
-  if (missing > 0 && spot.node.type === "file") throw notADirectory(place(spot.depth));
-  if (missing > 1 && !parents) throw parentMissing(place(segments.length - 1));
-  const old = missing === 0 ? spot.node : undefined;
+): Promise<{ readonly depth: number; readonly old: DriveStat | undefined }> {
+  const { segments } = at.path;
+  const { access } = at;
+  const spot = await locate(tree, at.path);
+  requireParent(spot, at, parents);
+  const { depth, node } = spot;
+  const old = depth === segments.length ? node : undefined;
   if (old?.type === "directory" && expected === "nothing") throw expectationError(expected, undefined, access);
   if (old !== undefined && overwrite && replaces) access.require("crud/delete");
   const isReplaced = overwrite && (replaces || (isFile && old?.type === "file"));
   if (isReplaced && old?.type === "directory" && expected !== undefined) throw alreadyExists(access.place);
   if (old !== undefined && !isReplaced && expected !== "nothing") throw alreadyExists(access.place);
   await checkExpected({ tree, segments, access }, old, expected);
-  return { spot, old };
+  return { depth, old };
 }
 
 async function loadAll(drive: DriveDoor, source: TreeSource, access: Access): Promise<Loaded[]> {
@@ -177,28 +175,24 @@ async function loadAll(drive: DriveDoor, source: TreeSource, access: Access): Pr
     if (entry.raw !== undefined) throw invalidPath(access.place, "not valid Unicode");
     const refusal = name === undefined ? undefined : refusalOf(access, below.slice(0, -1), name);
     if (refusal !== undefined) throw refusal;
-    all.push(type === "directory" ? { below } : { below, content: await loadFile(drive, entry, access) });
+    all.push({ below, content: type === "directory" ? undefined : await loadFile(drive, entry, access) });
   }
   return all;
 }
 
 async function loadFile(drive: DriveDoor, entry: SourceEntry, access: Access) {
   const file = await entry.open();
-  const hash = createHash("sha256");
-  let size = 0;
   async function* pieces(): AsyncGenerator<Uint8Array> {
-    while (size < file.size) {
+    for (let size = 0; size < file.size; ) {
       access.scope.checkpoint();
       const bytes = await file.read(size, Math.min(PIECE_BYTES, file.size - size));
       if (bytes.length === 0) return;
-      hash.update(bytes);
       size += bytes.length;
       yield bytes;
     }
   }
   try {
-    const put = await drive.stage(pieces());
-    return { put, sha256: hash.digest("hex"), size };
+    return await stageHashed(drive, pieces());
   } finally {
     file.close();
   }

@@ -2,27 +2,25 @@
 
 import type { RelPath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { isADirectory, notADirectory, notFound } from "../../core/errors/texts.js";
-import type { Access, Entry } from "../../core/ports/backend.js";
+import { isADirectory, notADirectory, notFound, parentMissing } from "../../core/errors/texts.js";
+import type { Access, At, Entry } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
-import type { DriveChange, DriveSnapshot } from "../../drive/engine/engine.js";
+import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
 import { isReachableName } from "../../path/grammar.js";
-
-type Found = NonNullable<Awaited<ReturnType<DriveSnapshot["stat"]>>>;
 
 /** How far a path exists in a tree. */
 export interface Spot {
   /** Number of path segments that exist. */
   readonly depth: number;
   /** The entry at the last existing segment. */
-  readonly node: Found;
+  readonly node: DriveStat;
 }
 
 /** Stands for the root directory of a drive that does not exist yet. */
-const NO_DRIVE: Found = { type: "directory", size: 0, modified: 0 };
+const NO_DRIVE: DriveStat = { type: "directory", size: 0, modified: 0 };
 
 /** The entry at a path; nothing exists below a file. */
-export async function statAt(tree: DriveSnapshot, segments: readonly string[]): Promise<Found | undefined> {
+export async function statAt(tree: DriveSnapshot, segments: readonly string[]): Promise<DriveStat | undefined> {
   const found = await tree.stat(segments).catch(ignoreMissing);
   return found === undefined && segments.length === 0 ? NO_DRIVE : found;
 }
@@ -41,7 +39,7 @@ export async function locate(tree: DriveSnapshot, { segments }: RelPath): Promis
 }
 
 /** @throws NOT_FOUND, IS_A_DIRECTORY */
-export async function requireFile(tree: DriveSnapshot, { segments }: RelPath, { place }: Access): Promise<Found> {
+export async function requireFile(tree: DriveSnapshot, { segments }: RelPath, { place }: Access): Promise<DriveStat> {
   const found = await statAt(tree, segments);
   if (found === undefined) throw notFound(place);
   if (found.type === "directory") throw isADirectory(place);
@@ -54,20 +52,35 @@ export async function directoryAt(tree: DriveSnapshot, path: RelPath, access: Ac
   if (found.type === "file") throw notADirectory(access.place);
 }
 
-/**
- * Creates the directories named by the path's segments from index `from` (inclusive) to `to` (exclusive), topmost
- * first.
- */
-export async function makeDirectories(tree: DriveChange, path: RelPath, { from, to }: { from: number; to: number }) {
-  for (let index = from; index < to; index++) await tree.makeDirectory(path.segments.slice(0, index + 1));
+/** @throws NOT_A_DIRECTORY, PARENT_MISSING unless the parent exists, or may be created */
+export function requireParent({ depth, node }: Spot, { path, access }: At, parents: boolean): void {
+  const missing = path.segments.length - depth;
+  const place = (segments: readonly string[]) => ({ root: access.place.root, path: segments.join("/") });
+  if (missing > 0 && node.type === "file") throw notADirectory(place(path.segments.slice(0, depth)));
+  if (missing > 1 && !parents) throw parentMissing(place(path.segments.slice(0, -1)));
+}
+
+/** The place of a file that exists or may be created. @throws IS_A_DIRECTORY, and as {@link requireParent} */
+export async function filePlace(
+  tree: DriveSnapshot,
+  at: At,
+  parents: boolean,
+): Promise<{ readonly depth: number; readonly old: DriveStat | undefined }> {
+  const spot = await locate(tree, at.path);
+  requireParent(spot, at, parents);
+  const { depth, node } = spot;
+  const old = depth === at.path.segments.length ? node : undefined;
+  if (old?.type === "directory") throw isADirectory(at.access.place);
+  return { depth, old };
 }
 
 /** The version stamp of a file's content, as a part of an answer. */
-export const stampPart = ({ content }: Found): { stamp?: Stamp } => (content === undefined ? {} : { stamp: content });
+export const stampPart = ({ content }: DriveStat): { stamp?: Stamp } =>
+  content === undefined ? {} : { stamp: content };
 
-export const sizePart = ({ type, size, modified }: Found) => ({ type, size: type === "file" ? size : 0, modified });
+export const sizePart = ({ type, size, modified }: DriveStat) => ({ type, size: type === "file" ? size : 0, modified });
 
-export function describe(entry: Found & { readonly name: string }, directory: RelPath): Entry {
+export function describe(entry: DriveStat & { readonly name: string }, directory: RelPath): Entry {
   const isTop = directory.segments.length === 0;
   const isReachable = isReachableName(entry.name, isTop);
   return { name: entry.name, ...sizePart(entry), ...(isReachable ? {} : { unreachable: true }) };

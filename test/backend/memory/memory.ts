@@ -1,4 +1,3 @@
-import { authoriseParents } from "../../../src/backend/authorise-parents.js";
 import { expectationError, requireExpected } from "../../../src/backend/preconditions.js";
 import { DEFAULT_LIMITS } from "../../../src/core/call/limits.js";
 import type { RelPath } from "../../../src/core/call/path.js";
@@ -44,6 +43,7 @@ import type { OpenFile } from "../../../src/core/ports/open-file.js";
 import type { TreeSource } from "../../../src/core/ports/tree-source.js";
 import { startAfter } from "../../../src/path/order.js";
 import { checkAppend } from "./append.js";
+import { authoriseParents } from "./authorise-parents.js";
 import { collect } from "./collect.js";
 import { type MemoryTree, moveNode, placeCopy, sourceOf } from "./place.js";
 import { sha256Of } from "./sha256.js";

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { authoriseParents } from "../../../src/backend/authorise-parents.js";
 import { omissionOf, refusalOf } from "../../../src/backend/path-policy.js";
 import { expectationError, requireExpected } from "../../../src/backend/preconditions.js";
 import type { RelPath } from "../../../src/core/call/path.js";
@@ -26,6 +25,7 @@ import type {
 } from "../../../src/core/ports/backend.js";
 import type { EntryState } from "../../../src/core/ports/changes/change.js";
 import type { SourceEntry, TreeSource } from "../../../src/core/ports/tree-source.js";
+import { authoriseParents } from "./authorise-parents.js";
 import { sha256Of } from "./sha256.js";
 import {
   childrenOf,

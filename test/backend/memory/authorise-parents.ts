@@ -1,7 +1,7 @@
 // Authorises directories that a change would create.
 
-import type { RelPath } from "../core/call/path.js";
-import type { Access } from "../core/ports/backend.js";
+import type { RelPath } from "../../../src/core/call/path.js";
+import type { Access } from "../../../src/core/ports/backend.js";
 
 /**
  * Requests access to create the directories named by the path's segments from index `from` (inclusive) to `to`
