@@ -11,7 +11,8 @@ import type { Value } from "../cad3/value.js";
 import { invalidPath } from "../dlfs/name.js";
 import { directoryNode, fileNode, laterTime, metadataFor, type Node, tombstone, viewOf } from "../dlfs/node.js";
 import { replaceAt } from "../dlfs/tree-path.js";
-import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE } from "./content/blob-writer.js";
+import type { CellScope } from "./cells.js";
+import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./content/blob-writer.js";
 import { compareTrees, type Difference, withContentOf } from "./content/differences.js";
 import { nodeWith, placeIn, requireOutside, type Slot, slotFor } from "./content/slot.js";
 import {
@@ -26,11 +27,40 @@ import {
   type Tree,
   viewAt,
 } from "./content/tree-read.js";
-import type { DriveChange, DriveContent, DriveEntry, DriveMoment, DriveRead, DriveStat, DriveWrite } from "./drives.js";
+import type {
+  DriveChange,
+  DriveContent,
+  DriveEntry,
+  DriveLimits,
+  DriveMoment,
+  DriveRead,
+  DriveStat,
+} from "./drives.js";
 import { withExplainedErrors } from "./fault.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
-import { type ChangeOptions, createdRoot, deletedRoot, type Edited, type Moment } from "./owner/change-options.js";
+import { createdRoot, deletedRoot } from "./owner/lifetime.js";
+import type { Moment } from "./owner/resolve-note.js";
 import { checkSize, dataOf, stagedPieces } from "./stage-content.js";
+
+export interface ChangeOptions {
+  readonly drive: string;
+  /** Clock time in ms since the epoch. */
+  readonly at: number;
+  readonly scope: CellScope;
+  readonly put: PutCell;
+  readonly limits: DriveLimits;
+  /** The value in the map of drives under this name; nil if none. */
+  readonly previous: Value;
+  /** Whether that value is the root of a deleted drive. */
+  readonly isDeleted: boolean;
+}
+
+/** A tree after one step of a change. */
+interface Edited {
+  readonly root: Value;
+  /** Bytes of files after the step minus before; NaN: not known. */
+  readonly added: number;
+}
 
 /** The effects of one change on a drive; they take effect when the owner's root is swapped. */
 export class DriveEdit implements DriveChange {
@@ -39,8 +69,7 @@ export class DriveEdit implements DriveChange {
   /** Root of the deleted drive, if it is one. */
   #deleted: Value | undefined;
   #isOpen = true;
-  #isRepeatable = true;
-  readonly #noted: Moment[] = [];
+  readonly noted: Moment[] = [];
   /** Of all files, after the change minus before; NaN: not known. */
   #addedBytes = 0;
 
@@ -56,15 +85,6 @@ export class DriveEdit implements DriveChange {
     return this.#root ?? this.#deleted;
   }
 
-  /** Whether the change can be run again; not if it has consumed a stream. */
-  get isRepeatable(): boolean {
-    return this.#isRepeatable;
-  }
-
-  get noted(): readonly Moment[] {
-    return this.#noted;
-  }
-
   /** Bytes of all files after the change minus before; `undefined`: they have to be counted. */
   get addedBytes(): number | undefined {
     return Number.isNaN(this.#addedBytes) ? undefined : this.#addedBytes;
@@ -76,7 +96,7 @@ export class DriveEdit implements DriveChange {
 
   note(note: LogNote, { root: before }: DriveMoment, { root: after }: DriveMoment, reason?: NotUndoable): LogTicket {
     const ticket = {};
-    this.#noted.push({ note, before, after, reason, ticket });
+    this.noted.push({ note, before, after, reason, ticket });
     return ticket;
   }
 
@@ -88,7 +108,7 @@ export class DriveEdit implements DriveChange {
       const view = viewOf(node);
       if (slot.live !== undefined) throw alreadyExists(path);
       if (view.kind === "tombstone") throw notFound(path);
-      return { root: this.#place(slot, nodeWith(view, slot.stamp)), result: undefined, added: Number.NaN };
+      return { root: this.#place(slot, nodeWith(view, slot.stamp)), added: Number.NaN };
     });
   }
 
@@ -130,28 +150,30 @@ export class DriveEdit implements DriveChange {
     return this.#guarded(path, (tree) => readAt(tree, path, { offset, length, into }));
   }
 
-  writeFile = (path: readonly string[], content: DriveContent, modified?: number): Promise<DriveWrite> =>
+  writeFile = (path: readonly string[], content: DriveContent, modified?: number): Promise<void> =>
     this.#put(path, content, metadataFor(modified));
-  appendFile = (path: readonly string[], content: DriveContent): Promise<DriveWrite> =>
-    this.#put(path, content, undefined);
+  appendFile = (path: readonly string[], content: DriveContent): Promise<void> => this.#put(path, content, undefined);
 
   setTime(path: readonly string[], modified: number): Promise<void> {
     return this.#edit(path, (root) => {
       const slot = this.#fileSlot(root, path);
       if (slot.live?.kind !== "file") throw notFound(path);
       const node = fileNode(slot.live.data, slot.stamp, metadataFor(modified));
-      return { root: this.#place(slot, node), result: undefined, added: 0 };
+      return { root: this.#place(slot, node), added: 0 };
     });
   }
 
   async makeDirectory(path: readonly string[]): Promise<boolean> {
     if (path.length === 0) return false;
-    return this.#edit(path, (root) => {
+    let isNew = false;
+    await this.#edit(path, (root) => {
       const slot = this.#slotFor(root, path);
-      if (slot.live?.kind === "directory") return { root, result: false, added: 0 };
+      isNew = slot.live === undefined;
+      if (slot.live?.kind === "directory") return { root, added: 0 };
       if (slot.live !== undefined) throw alreadyExists(path);
-      return { root: this.#place(slot, directoryNode(index([]), slot.stamp)), result: true, added: 0 };
+      return { root: this.#place(slot, directoryNode(index([]), slot.stamp)), added: 0 };
     });
+    return isNew;
   }
 
   async remove(path: readonly string[], { recursive }: { readonly recursive: boolean }): Promise<boolean> {
@@ -161,56 +183,33 @@ export class DriveEdit implements DriveChange {
     );
     if (live === undefined) return false;
     if (live.kind === "directory" && !recursive && (await this.entries(path)).length > 0) throw notEmpty(path);
-    return this.#edit(path, (root) => {
+    await this.#edit(path, (root) => {
       const slot = this.#slotFor(root, path);
       const added = -knownSize(slot.live, this.#options.scope);
-      return { root: this.#place(slot, tombstone(slot.stamp)), result: true, added };
+      return { root: this.#place(slot, tombstone(slot.stamp)), added };
     });
-  }
-
-  copy(from: readonly string[], to: readonly string[]): Promise<void> {
-    return this.#edit(to, (root) => ({
-      root: this.#copied(root, from, to).root,
-      result: undefined,
-      added: Number.NaN,
-    }));
-  }
-
-  async move(from: readonly string[], to: readonly string[]): Promise<void> {
-    requireOutside(from, to);
-    return this.#edit(to, (root) => {
-      const { root: copied, stamp } = this.#copied(root, from, to);
-      const slot = this.#slotFor(copied, from);
-      return { root: replaceAt(slot.path, [slot.name, tombstone(stamp)], stamp), result: undefined, added: 0 };
-    });
+    return true;
   }
 
   /** Both places get the same timestamp. */
-  #copied(root: Value, from: readonly string[], to: readonly string[]): { root: Node; stamp: bigint } {
-    const source = viewAt(root, from);
-    if (source === undefined) throw notFound(from);
-    const slot = this.#slotFor(root, to);
-    if (slot.live !== undefined) throw alreadyExists(to);
-    const other = from.length === 0 ? slot.stamp : this.#slotFor(root, from).stamp;
-    const stamp = laterTime(slot.stamp, other);
-    return { root: this.#place({ ...slot, stamp }, nodeWith(source, stamp)), stamp };
+  async move(from: readonly string[], to: readonly string[]): Promise<void> {
+    requireOutside(from, to);
+    return this.#edit(to, (root) => {
+      const source = viewAt(root, from);
+      if (source === undefined) throw notFound(from);
+      const target = this.#slotFor(root, to);
+      if (target.live !== undefined) throw alreadyExists(to);
+      const stamp = laterTime(target.stamp, this.#slotFor(root, from).stamp);
+      const copied = this.#place({ ...target, stamp }, nodeWith(source, stamp));
+      const slot = this.#slotFor(copied, from);
+      return { root: replaceAt(slot.path, [slot.name, tombstone(stamp)], stamp), added: 0 };
+    });
   }
 
-  async #put(path: readonly string[], content: DriveContent, metadata: Value | undefined): Promise<DriveWrite> {
+  async #put(path: readonly string[], content: DriveContent, metadata: Value | undefined): Promise<void> {
     const isAppend = metadata === undefined;
     if (path.length === 0) throw isADirectory(path);
-    // Before the content is requested, which may be expensive.
-    const isAtHand = content instanceof Uint8Array && !isAppend;
-    const before = isAtHand
-      ? undefined
-      : await this.#guarded(path, async ({ scope }) => {
-          const root = await this.#writable();
-          return scope.run(() => this.#fileSlot(root, path).live);
-        });
-    const edge =
-      isAppend && before?.kind === "file"
-        ? await this.#guarded(path, ({ scope }) => edgeOf(cellOf(before.data).ref, scope))
-        : NO_EDGE;
+    const edge = isAppend ? await this.#edgeOf(path) : NO_EDGE;
     const isWhole = "staged" in content && edge === NO_EDGE;
     if (isWhole) checkSize(path, content.size, this.#options.limits);
     const { top, length } = isWhole
@@ -222,15 +221,23 @@ export class DriveEdit implements DriveChange {
       const slot = this.#fileSlot(root, path);
       return {
         root: this.#place(slot, fileNode(dataOf(top, scope), slot.stamp, metadata ?? null)),
-        result: { bytes: length - edge.length, created: slot.live === undefined },
         added: length - knownSize(slot.live, scope),
       };
     });
   }
 
+  /** Where an append begins. */
+  #edgeOf(path: readonly string[]): Promise<BlobEdge> {
+    return this.#guarded(path, async ({ scope }) => {
+      const root = await this.#writable();
+      const { live } = await scope.run(() => this.#fileSlot(root, path));
+      return live?.kind === "file" ? edgeOf(cellOf(live.data).ref, scope) : NO_EDGE;
+    });
+  }
+
   /** Appends content after an existing edge. */
   async #write(path: readonly string[], content: DriveContent, edge: BlobEdge): Promise<{ top: Cell; length: number }> {
-    const { drive, limits, put } = this.#options;
+    const { drive, limits, put, scope } = this.#options;
     if (content instanceof Uint8Array && content.length <= CHUNK_BYTES && edge === NO_EDGE) {
       this.#checkOpen();
       checkSize(path, content.length, limits);
@@ -240,20 +247,13 @@ export class DriveEdit implements DriveChange {
       return { top, length: content.length };
     }
     const writer = createBlobWriter(edge, put);
-    for await (const piece of this.#piecesOf(content)) {
+    for await (const piece of content instanceof Uint8Array ? [content] : stagedPieces(content, scope)) {
       this.#checkOpen();
       checkSize(path, writer.length + piece.length, limits);
       await withExplainedErrors({ drive, path }, () => writer.write(piece));
     }
     const top = await withExplainedErrors({ drive, path }, () => writer.finish());
     return { top, length: writer.length };
-  }
-
-  #piecesOf(content: DriveContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
-    if (content instanceof Uint8Array) return [content];
-    if ("staged" in content) return stagedPieces(content, this.#options.scope);
-    this.#isRepeatable = false;
-    return content;
   }
 
   #fileSlot(root: Value, path: readonly string[]): Slot {
@@ -266,7 +266,7 @@ export class DriveEdit implements DriveChange {
   #place = (slot: Slot, node: Node): Node => placeIn(slot, node, this.#options);
 
   /** Changes the root; repeated if the root has changed meanwhile. */
-  #edit<T>(path: readonly string[], change: (root: Value) => Edited<T>): Promise<T> {
+  #edit(path: readonly string[], change: (root: Value) => Edited): Promise<void> {
     return this.#guarded(path, async ({ scope }) => {
       for (;;) {
         const before = this.#root;
@@ -276,7 +276,7 @@ export class DriveEdit implements DriveChange {
         if (this.#root !== before) continue;
         if (after.root !== root) this.#root = after.root;
         this.#addedBytes += after.added;
-        return after.result;
+        return;
       }
     });
   }

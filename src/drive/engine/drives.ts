@@ -66,32 +66,26 @@ export interface StagedContent {
   readonly size: number;
 }
 
-export type DriveContent = Uint8Array | AsyncIterable<Uint8Array> | StagedContent;
-
-export interface DriveWrite {
-  /** Bytes written or appended. */
-  readonly bytes: number;
-  readonly created: boolean;
-}
+export type DriveContent = Uint8Array | StagedContent;
 
 /**
- * A change in progress; reads see its own earlier steps. Paths are checked before content is read. Changing methods
+ * A change in progress; reads see its own earlier steps. Changing methods
  * also throw INVALID_PATH, NOT_FOUND and NOT_A_DIRECTORY for the parent directory, NAME_CLASH and QUOTA_EXCEEDED.
  */
 export interface DriveChange extends DriveSnapshot {
   /**
    * Replaces the content.
    * @param modified time that the file gets, in milliseconds since the epoch. Absent: that of the change
-   * @throws IS_A_DIRECTORY, TOO_LARGE, and errors of the content stream
+   * @throws IS_A_DIRECTORY, TOO_LARGE
    */
-  writeFile(path: readonly string[], content: DriveContent, modified?: number): Promise<DriveWrite>;
+  writeFile(path: readonly string[], content: DriveContent, modified?: number): Promise<void>;
   /** Gives a file a time, in milliseconds since the epoch. @throws IS_A_DIRECTORY, NOT_FOUND */
   setTime(path: readonly string[], modified: number): Promise<void>;
   /**
    * Appends; creates the file if needed.
    * @throws as writeFile
    */
-  appendFile(path: readonly string[], content: DriveContent): Promise<DriveWrite>;
+  appendFile(path: readonly string[], content: DriveContent): Promise<void>;
   /**
    * @returns false if the directory exists
    * @throws EXISTS for a file
@@ -103,13 +97,8 @@ export interface DriveChange extends DriveSnapshot {
    */
   remove(path: readonly string[], options: { readonly recursive: boolean }): Promise<boolean>;
   /**
-   * Copies by sharing cells.
-   * @throws EXISTS if `to` exists, NOT_FOUND, INVALID_PATH
-   */
-  copy(from: readonly string[], to: readonly string[]): Promise<void>;
-  /**
-   * A copy and a tombstone with the same timestamp.
-   * @throws as copy; INVALID_PATH for a directory into itself
+   * Shares cells, and leaves a tombstone with the same timestamp.
+   * @throws EXISTS if `to` exists, NOT_FOUND, INVALID_PATH, also for a directory into itself
    */
   move(from: readonly string[], to: readonly string[]): Promise<void>;
   /**

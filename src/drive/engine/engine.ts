@@ -14,14 +14,11 @@ import { signedDrives } from "./state.js";
 
 export type {
   DriveChange,
-  DriveContent,
   DriveEntry,
   DriveLimits,
   DriveMoment,
-  DriveRead,
   DriveSnapshot,
   DriveStat,
-  DriveWrite,
   StagedContent,
 } from "./drives.js";
 export type { ExportOptions, ExportPiece } from "./exchange/export.js";

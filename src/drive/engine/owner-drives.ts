@@ -41,8 +41,7 @@ export interface OwnerDrives {
   /**
    * Makes one atomic change, durable when resolved; nothing is kept if `work` throws. A drive that does not exist is
    * created with its first entry. Changes of one owner run in sequence and would wait for content that is still
-   * arriving: {@link stage} that first. If another process was faster, `work` runs again, or, if it has consumed a
-   * stream, both results are merged.
+   * arriving: {@link stage} that first. If another process was faster, `work` runs again.
    */
   change<T>(drive: string, work: (drive: DriveChange) => Promise<T>): Promise<T>;
   /**
@@ -103,17 +102,9 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
       return clampTimes(drive, { queue: queue(), parts });
     },
     stage: (content) => stageContent(content, parts),
-    async change<T>(drive: string, work: (drive: DriveChange) => Promise<T>) {
+    async change(drive, work) {
       checkDrive(drive);
-      // Boxed, since the result may be any value, `undefined` included.
-      const box: { result?: { readonly value: T } } = {};
-      await queue().change(drive, async (draft) => {
-        const { value, isRepeatable } = await changeOne(drive, draft, { parts, work });
-        box.result = { value };
-        return { isRepeatable };
-      });
-      if (box.result === undefined) throw new TypeError("A change that was made has a result");
-      return box.result.value;
+      return queue().change(drive, (draft) => changeOne(drive, draft, { parts, work }));
     },
   };
 }
@@ -140,11 +131,7 @@ interface Work<T> {
   readonly work: (drive: DriveChange) => Promise<T>;
 }
 
-async function changeOne<T>(
-  drive: string,
-  draft: Draft,
-  { parts: { limits }, work }: Work<T>,
-): Promise<{ value: T; isRepeatable: boolean }> {
+async function changeOne<T>(drive: string, draft: Draft, { parts: { limits }, work }: Work<T>): Promise<T> {
   const { scope, writes, at, drives } = draft;
   const previous = drives.get(drive) ?? null;
   const isDeleted = await scope.run(() => previous !== null && isDeletedDrive(previous));
@@ -163,7 +150,7 @@ async function changeOne<T>(
         draft.notes.push(isPending(resolving) ? await resolving : resolving);
       }
     }
-    return { value, isRepeatable: edit.isRepeatable };
+    return value;
   } finally {
     edit.release();
   }

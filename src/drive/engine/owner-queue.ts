@@ -1,28 +1,18 @@
 // Serialises the changes of one owner and commits them in groups.
 
 import type { Clock } from "../../core/clock.js";
+import { adapterError } from "../../core/errors/errors.js";
 import type { Log } from "../../core/ports/log.js";
 import { cellOf, encode } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
-import type { Cell } from "../cad3/ref.js";
 import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";
-import type { CellStore, RootRecord } from "../store/cell-store.js";
+import type { CellStore } from "../store/cell-store.js";
 import { type CellPool, createScope } from "./cells.js";
 import type { DriveLimits, LogQuota } from "./drives.js";
 import { explain, quotaExceeded, storeUnavailable } from "./fault.js";
-import { appendToLog, type LogChange, type LogGround } from "./log/append.js";
+import { appendToLog, type LogChange } from "./log/append.js";
 import type { Noted } from "./log/entry.js";
-import {
-  cellsOf,
-  type DraftBase,
-  type Made,
-  mergeStored,
-  putNew,
-  tooManyTries,
-  usedBytesOf,
-  withSizes,
-} from "./owner/change-results.js";
-import { limitTries } from "./owner/commit-attempts.js";
+import { type DraftBase, type Made, putNew, usedBytesOf, withSizes } from "./owner/change-results.js";
 import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
 import { createWriteSet, type WriteSet } from "./write-set.js";
@@ -52,16 +42,11 @@ export interface Draft extends DraftBase {
   addedBytes?: number | undefined;
 }
 
-/**
- * Replaces the map of drives in the draft, or leaves it unchanged.
- *
- * @returns whether it can be repeated on the drives as another process has changed them
- */
-type Work = (draft: Draft) => Promise<{ readonly isRepeatable: boolean }>;
-
 interface Job {
   readonly drive: string;
-  readonly work: Work;
+  /** Replaces the map of drives in the draft, or leaves it unchanged; again where another process was faster. */
+  readonly work: (draft: Draft) => Promise<void>;
+  /** Answers with what the last run of the work has resolved to. */
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -69,6 +54,13 @@ interface Job {
 /** Maximum changes committed with one swap. */
 const MAX_GROUP = 64;
 const MAX_WAITING = 1024;
+/** Most swaps that others may win where nobody else shares the root. */
+const MAX_TRIES = 8;
+/**
+ * Limits where venues share a root: others can win many times in a row, so a venue retries for this long (ms), half of what a
+ * call may take. The most only ends what a store answers without any delay.
+ */
+const SHARED_TRIES = { ms: 15_000, least: 2, most: 5_000 };
 
 /** Runs the changes of one owner in sequence and knows the current drives. */
 export class OwnerQueue {
@@ -80,8 +72,6 @@ export class OwnerQueue {
   #knownAt = Number.NEGATIVE_INFINITY;
   /** Incremented by every commit: what was read before a commit must not count as newer. */
   #commits = 0;
-  /** When the commit under way began, in monotonic ms. */
-  #since = 0;
 
   constructor(did: string, parts: EngineParts) {
     this.#did = did;
@@ -114,11 +104,20 @@ export class OwnerQueue {
     this.#knownAt = this.#parts.clock.monotonicMs();
   }
 
-  /** Resolves when the change is durable. Nothing is kept if `work` throws. */
-  change(drive: string, work: Work): Promise<void> {
+  /** Resolves when the change is durable. Nothing is kept if `work` throws, which runs again if another process was faster. */
+  change<T>(drive: string, work: (draft: Draft) => Promise<T>): Promise<T> {
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(storeUnavailable(drive));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ drive, work, resolve, reject });
+      const job: Job = {
+        drive,
+        async work(draft) {
+          const value = await work(draft);
+          job.resolve = () => resolve(value);
+        },
+        resolve() {},
+        reject,
+      };
+      this.#waiting.push(job);
       this.#start();
     });
   }
@@ -149,14 +148,20 @@ export class OwnerQueue {
    * @param open unanswered jobs; failed ones are removed
    */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
-    let writes = createWriteSet(this.#parts.store);
-    this.#since = this.#parts.clock.monotonicMs();
-    for (const _ of limitTries(this.#parts, this.#since)) {
+    const { store, clock } = this.#parts;
+    let writes = createWriteSet(store);
+    const since = clock.monotonicMs();
+    const mayTry = (tries: number): boolean => {
+      if (store.sharesRoots !== true) return tries < MAX_TRIES;
+      const isEarly = tries < SHARED_TRIES.least || clock.monotonicMs() - since < SHARED_TRIES.ms;
+      return isEarly && tries < SHARED_TRIES.most;
+    };
+    for (let tries = 0; mayTry(tries); tries += 1) {
       const waiting = jobs.filter((job) => open.has(job));
       if (await this.#attempt(waiting, open, writes)) return;
       writes = writes.again();
     }
-    throw tooManyTries();
+    throw adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
   }
 
   /** @returns false if it must be repeated */
@@ -184,17 +189,17 @@ export class OwnerQueue {
     open: Set<Job>,
     { before, base }: { readonly before: CadMap; readonly base: DraftBase },
   ): Promise<Made> {
-    let made: Made = { drives: before, usedBytes: undefined, isRepeatable: true, notes: [], edits: [] };
+    let made: Made = { drives: before, usedBytes: undefined, notes: [], edits: [] };
     for (const job of jobs) {
       const { drives } = made;
       const draft: Draft = { ...base, drives, at: this.#parts.clock.nowMs(), notes: [], edits: [] };
       try {
-        const { isRepeatable } = await job.work(draft);
+        await job.work(draft);
         if (draft.drives === drives && draft.edits.length === 0) continue;
         await putNew(draft.drives, base);
         const { used: usedBytes, freed } = await this.#checkQuota(draft, drives, job.drive);
         made = {
-          ...{ drives: draft.drives, usedBytes, isRepeatable: made.isRepeatable && isRepeatable },
+          ...{ drives: draft.drives, usedBytes },
           ...{ notes: [...made.notes, ...withSizes(draft.notes, freed)], edits: [...made.edits, ...draft.edits] },
         };
       } catch (error) {
@@ -222,58 +227,24 @@ export class OwnerQueue {
     throw quotaExceeded(drive, { used: usedBefore, limit: limits.maxDriveBytes, requested, unit: "bytes" });
   }
 
-  /**
-   * Makes a map of drives the owner's current one. Changes that cannot be repeated are merged with concurrent ones.
-   *
-   * @returns false if the changes must be repeated
-   */
+  /** Makes a map of drives the owner's current one. @returns false if another process was faster */
   async #swap(
-    made: Made,
-    known: OwnerState,
-    { base: first, key }: { readonly base: DraftBase; readonly key: OwnerKey },
-  ): Promise<boolean> {
-    let [{ drives, usedBytes }, base, state] = [made, first, known];
-    const pins: PinnedState[] = [];
-    try {
-      for (const _ of limitTries(this.#parts, this.#since)) {
-        await base.writes.putTree(cellsOf(state.merged));
-        await putNew(drives, base);
-        const bytes = encode(key.sign(drives));
-        const own = state.roots.get(key.publicKey) ?? null;
-        const log = (await this.#logged(made, { own, all: [...state.roots.values()], ...base }))?.bytes;
-        const record = await base.writes.commit(key.publicKey, own, bytes, { usedBytes, log });
-        if (record !== "conflict") {
-          for (const [hash, cell] of base.writes.smallChange()) this.#parts.pool.keep(hash, cell);
-          this.#committed(state, key.publicKey, { record, drives });
-          return true;
-        }
-        if (made.isRepeatable) return false;
-        const pinned = await this.load({ mayBeStale: false });
-        pins.push(pinned);
-        state = pinned.state;
-        base = this.#base(state, base.writes);
-        const [ours, theirs] = [await base.scope.open(cellOf(drives).ref), await drivesOf(state, base.scope)];
-        drives = await mergeStored(ours, theirs, base);
-        usedBytes = undefined;
-      }
-    } finally {
-      for (const pin of pins) pin.release();
-    }
-    throw tooManyTries();
-  }
-
-  #logged(made: Made, ground: Omit<LogGround, "quota" | "nowMs">): Promise<Cell | undefined> {
-    const { logQuota: quota, clock } = this.#parts;
-    return appendToLog(made, { ...ground, quota, nowMs: clock.nowMs() });
-  }
-
-  #committed(
+    { drives, usedBytes, ...made }: Made,
     state: OwnerState,
-    account: string,
-    { record, drives }: { readonly record: RootRecord; readonly drives: CadMap },
-  ): void {
-    const roots = new Map(state.roots).set(account, record);
+    { base: { scope, writes }, key }: { readonly base: DraftBase; readonly key: OwnerKey },
+  ): Promise<boolean> {
+    const { logQuota: quota, clock, pool } = this.#parts;
+    await writes.putTree(Array.from(state.merged, ([hash, bytes]) => ({ hash, bytes })));
+    const bytes = encode(key.sign(drives));
+    const own = state.roots.get(key.publicKey) ?? null;
+    const ground = { own, all: [...state.roots.values()], scope, writes, quota, nowMs: clock.nowMs() };
+    const log = (await appendToLog(made, ground))?.bytes;
+    const record = await writes.commit(key.publicKey, own, bytes, { usedBytes, log });
+    if (record === "conflict") return false;
+    for (const [hash, cell] of writes.smallChange()) pool.keep(hash, cell);
+    const roots = new Map(state.roots).set(key.publicKey, record);
     this.#commits += 1;
     this.#know({ stamp: stampOf(roots), roots, drives: cellOf(drives).ref, merged: new Map() });
+    return true;
   }
 }

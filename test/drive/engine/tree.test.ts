@@ -11,7 +11,7 @@ import { openValue } from "../../../src/drive/dlfs/node.js";
 import type { DriveChange } from "../../../src/drive/engine/engine.js";
 import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
 import { codeOf } from "../cad3/code-of.js";
-import { ALICE, clockAt, inPieces, openEngine, rejection } from "./engines.js";
+import { ALICE, clockAt, openEngine, rejection } from "./engines.js";
 
 const LONG = "name of more than 32 bytes, number ";
 const names = fc.constantFrom("a", "b", "\u{1f600}", "\ufffd", `${LONG}1`, `${LONG}2`, "x".repeat(200));
@@ -34,7 +34,7 @@ async function applied(drive: DriveChange, { op, path, data = new Uint8Array() }
     case "mkdir":
       return (await drive.makeDirectory(path)) ? undefined : "EXISTS";
     case "write":
-      return rejection(drive.writeFile(path, inPieces(data, 1000)));
+      return rejection(drive.writeFile(path, data));
     case "append":
       return rejection(drive.appendFile(path, data));
     case "delete":

@@ -7,7 +7,7 @@ import { ALICE, openEngine, rejection } from "./engines.js";
 const paths = fc.constantFrom("a", "b", "t", "t/a", "t/b", "t/u", "t/u/a", "v").map((path) => path.split("/"));
 const sizes = fc.constantFrom(0, 1, 100, 500, 4096, 5000, 70_000);
 const steps = fc.record({
-  op: fc.constantFrom("write", "write", "append", "mkdir", "remove", "move", "copy"),
+  op: fc.constantFrom("write", "write", "append", "mkdir", "remove", "move"),
   ...{ path: paths, to: paths, size: sizes },
 });
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
@@ -18,7 +18,7 @@ function make(drive: DriveChange, { op, path, to, size }: Step): Promise<unknown
   if (op === "append") return drive.appendFile(path, content);
   if (op === "mkdir") return drive.makeDirectory(path);
   if (op === "remove") return drive.remove(path, { recursive: true });
-  return op === "move" ? drive.move(path, to) : drive.copy(path, to);
+  return drive.move(path, to);
 }
 
 async function bytesBelow(tree: DriveSnapshot, path: readonly string[]): Promise<number> {

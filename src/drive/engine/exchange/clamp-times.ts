@@ -4,7 +4,6 @@ import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
 import { type CellScope, createTurn } from "../cells.js";
 import { loadIndex } from "../content/tree-read.js";
-import { REPEATABLE } from "../owner/change-results.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 
 /** How many times were set, by drive; deleted drives are among them. */
@@ -15,9 +14,8 @@ export async function clampTimes(
   drive: string | undefined,
   { queue, parts }: { readonly queue: OwnerQueue; readonly parts: EngineParts },
 ): Promise<Clamped> {
-  const counts = new Map<string, number>();
-  await queue.change(drive ?? "", async (draft) => {
-    counts.clear();
+  return queue.change(drive ?? "", async (draft) => {
+    const counts = new Map<string, number>();
     for (const [name, root] of draft.drives) {
       if (typeof name !== "string" || root === null || (drive !== undefined && name !== drive)) continue;
       const clamping = { scope: draft.scope, latest: BigInt(parts.clock.nowMs()), turn: createTurn(), count: 0 };
@@ -26,9 +24,8 @@ export async function clampTimes(
       counts.set(name, clamping.count);
       draft.drives = draft.drives.with(name, next);
     }
-    return REPEATABLE;
+    return counts;
   });
-  return counts;
 }
 
 interface Clamping {

@@ -12,9 +12,8 @@ import { driveError } from "../../error.js";
 import { callStore, createTurn } from "../cells.js";
 import { drivesIn, type Found, findDrives, type NamedDrive } from "../exported-drives.js";
 import { quotaExceeded } from "../fault.js";
-import { REPEATABLE, settleIn } from "../owner/change-results.js";
-import { isLive, type Owning } from "../owner/lifetime.js";
-import { createWholeChanges, type WholeChange } from "../owner/whole-changes.js";
+import { settleIn } from "../owner/change-results.js";
+import { isLive, noteWholes, type Owning, tellWholes, type WholeChange } from "../owner/lifetime.js";
 import type { Draft, EngineParts } from "../owner-queue.js";
 import { putTo } from "../write-set.js";
 import { checkCells } from "./check-cells.js";
@@ -70,14 +69,12 @@ export async function importFiles(
   await callStore(() => batch.flush());
   const names = new Set(incoming.map(({ name }) => name));
   const [first = ""] = names;
-  const whole = createWholeChanges(maker);
-  await queue.change(options.drive ?? first, async (draft) => {
+  const noted = await queue.change(options.drive ?? first, async (draft) => {
     const before = draft.drives;
     await mergeAll(draft, incoming, { options, parts });
-    if (maker !== undefined) await whole.note(draft, await changesOf(draft, before, names));
-    return REPEATABLE;
+    return maker && noteWholes(draft, maker, await changesOf(draft, before, names));
   });
-  whole.tell();
+  tellWholes(maker, noted);
   return { drives: [...names], ...count, refused: found.refused };
 }
 

@@ -115,12 +115,10 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
         return found.length > most ? undefined : found;
       }),
     async purge(drive, ids, note) {
-      let purged: string[] = [];
-      await queue().change(drive, async (draft) => {
-        purged = [];
+      return queue().change(drive, async (draft) => {
+        const purged: string[] = [];
         const wanted = [...new Set(ids)];
         draft.edits.push(async (edit) => {
-          purged = [];
           for (const id of wanted) {
             await edit.update(id, (item) => {
               if (item.entry.drive !== drive || (item.before === undefined && item.after === undefined)) return item;
@@ -133,9 +131,8 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
           ...{ drive, note: { ...note, files: wanted.length }, before: undefined, after: undefined, kept: 0 },
           ...{ reason: "purged", ticket: {} },
         });
-        return { isRepeatable: true };
+        return purged;
       });
-      return purged;
     },
   };
 }

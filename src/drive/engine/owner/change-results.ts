@@ -1,17 +1,14 @@
 // The results of the changes in one swap of the root.
 
-import { adapterError } from "../../../core/errors/errors.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import type { CadMap } from "../../cad3/maps/hash-map.js";
 import { cellOfNode, type IndexChild, type IndexNode } from "../../cad3/maps/index-node.js";
 import { indexStub } from "../../cad3/open.js";
-import type { Value } from "../../cad3/value.js";
-import { mergeDrivesSteps } from "../../dlfs/merge-owners.js";
 import type { Steps } from "../../steps.js";
 import type { CellScope, Overlay } from "../cells.js";
 import type { LogChange } from "../log/append.js";
 import type { Noted } from "../log/entry.js";
-import { type NewCell, newCells, newCellsOfNode } from "../new-cells.js";
+import { newCells, newCellsOfNode } from "../new-cells.js";
 import type { OwnerState } from "../state.js";
 import type { WriteSet } from "../write-set.js";
 
@@ -28,14 +25,7 @@ export interface Made extends LogChange {
   readonly drives: CadMap;
   /** Bytes of all files, if known. */
   readonly usedBytes: number | undefined;
-  readonly isRepeatable: boolean;
 }
-
-/** Result of work that can be repeated any number of times. */
-export const REPEATABLE = { isRepeatable: true } as const;
-
-export const tooManyTries = (): Error =>
-  adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
 
 /** As counted when the root was put; only if there is a single root, since merged ones are not counted. */
 export function usedBytesOf({ roots }: OwnerState): number | undefined {
@@ -57,13 +47,6 @@ export const settleIn = ({ scope, writes }: Pick<DraftBase, "scope" | "writes">)
     yield { wanted: [], wait: () => writes.putTree(newCellsOfNode(node, isStored)) };
     return indexStub(ref, node, scope.source);
   };
-
-/** Merges two maps of drives whose cells are stored. */
-export const mergeStored = (ours: Value, theirs: Value, base: DraftBase): Promise<CadMap> =>
-  base.scope.runSteps(mergeDrivesSteps(ours, theirs, { ties: "hash", settle: settleIn(base) }));
-
-export const cellsOf = (cells: ReadonlyMap<string, Uint8Array>): NewCell[] =>
-  Array.from(cells, ([hash, bytes]) => ({ hash, bytes }));
 
 /** A deleted directory, or a drive that was changed as a whole, keeps what is gone. */
 export const withSizes = (notes: readonly Noted[], freed: number): readonly Noted[] =>

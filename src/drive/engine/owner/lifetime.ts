@@ -1,16 +1,19 @@
-// Creates and deletes whole drives.
+// Creates and deletes whole drives, and notes changes of them: one entry of the log for each drive.
 
 import { escapeText } from "../../../core/errors/texts.js";
-import type { DriveMaker } from "../../../core/ports/changes/change.js";
+import type { DriveMaker, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
+import { cellOf } from "../../cad3/encoding/cell.js";
+import { lazyRef } from "../../cad3/open.js";
 import type { Value } from "../../cad3/value.js";
-import { isDeletedDrive } from "../../dlfs/lifetime.js";
+import { createDrive, deleteDrive, isDeletedDrive } from "../../dlfs/lifetime.js";
 import { isDriveName } from "../../dlfs/name.js";
+import { directoryOf } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
+import type { CellScope } from "../cells.js";
+import { loadIndex } from "../content/tree-read.js";
 import { quotaExceeded } from "../fault.js";
+import type { LogTicket } from "../log/entry.js";
 import type { Draft, EngineParts, OwnerQueue } from "../owner-queue.js";
-import { createdRoot, deletedRoot } from "./change-options.js";
-import { REPEATABLE } from "./change-results.js";
-import { createWholeChanges } from "./whole-changes.js";
 
 /** @throws INVALID_PATH */
 export function checkDrive(drive: string): void {
@@ -27,39 +30,31 @@ export interface Owning {
   readonly maker: DriveMaker | undefined;
 }
 
+/** @returns false if it exists */
 export async function createOne(drive: string, { queue, parts, maker }: Owning): Promise<boolean> {
   checkDrive(drive);
-  const whole = createWholeChanges(maker);
-  let created = false;
-  await queue.change(drive, async (draft) => {
+  const noted = await queue.change(drive, async (draft) => {
     const previous = draft.drives.get(drive) ?? null;
-    created = false;
-    if (await draft.scope.run(() => isLive(previous))) return REPEATABLE;
+    if (await draft.scope.run(() => isLive(previous))) return undefined;
     const root = await createdRoot(previous ?? undefined, draft);
     putRoot(draft, drive, { root, maxDrives: parts.limits.maxDrives });
-    created = true;
-    await whole.note(draft, [{ drive, before: undefined, after: root }]);
-    return REPEATABLE;
+    return noteWholes(draft, maker, [{ drive, before: undefined, after: root }]);
   });
-  if (created) whole.tell();
-  return created;
+  tellWholes(maker, noted);
+  return noted !== undefined;
 }
 
+/** @returns false if it does not exist */
 export async function deleteOne(drive: string, { queue, maker }: Owning): Promise<boolean> {
   checkDrive(drive);
-  const whole = createWholeChanges(maker);
-  let deleted = false;
-  await queue.change(drive, async (draft) => {
+  const noted = await queue.change(drive, async (draft) => {
     const previous = draft.drives.get(drive) ?? null;
-    deleted = false;
-    if (!(await draft.scope.run(() => isLive(previous)))) return REPEATABLE;
+    if (!(await draft.scope.run(() => isLive(previous)))) return undefined;
     draft.drives = draft.drives.with(drive, await deletedRoot(previous, draft));
-    deleted = true;
-    await whole.note(draft, [{ drive, before: previous, after: undefined }]);
-    return REPEATABLE;
+    return noteWholes(draft, maker, [{ drive, before: previous, after: undefined }]);
   });
-  if (deleted) whole.tell();
-  return deleted;
+  tellWholes(maker, noted);
+  return noted !== undefined;
 }
 
 export function putRoot(draft: Draft, drive: string, { root, maxDrives }: { root: Value; maxDrives: number }): void {
@@ -68,4 +63,69 @@ export function putRoot(draft: Draft, drive: string, { root, maxDrives }: { root
     throw quotaExceeded(drive, { used, limit: maxDrives, requested: 1, unit: "drives" });
   }
   draft.drives = draft.drives.with(drive, root);
+}
+
+type Ground = Pick<Draft, "scope" | "at">;
+
+/** The root of a drive that does not exist. @param deleted root of a deleted drive; `undefined`: there was none */
+export async function createdRoot(deleted: Value | undefined, { scope, at }: Ground): Promise<Value> {
+  if (deleted === undefined) return createDrive(null, { at });
+  await loadRoot(deleted, scope);
+  return scope.run(() => createDrive(deleted, { at }));
+}
+
+export async function deletedRoot(root: Value, { scope, at }: Ground): Promise<Value> {
+  await loadRoot(root, scope);
+  return scope.run(() => deleteDrive(root, { at }));
+}
+
+/** Loads everything directly below a root, for traversal. */
+async function loadRoot(root: Value, scope: CellScope): Promise<void> {
+  const { entries } = await scope.run(() => directoryOf(root));
+  await loadIndex(entries, scope);
+}
+
+/** A drive with its roots before and after a change; `undefined`: there is no drive. */
+export interface WholeChange {
+  readonly drive: string;
+  readonly before: Value | undefined;
+  readonly after: Value | undefined;
+}
+
+interface NotedWhole {
+  readonly drive: string;
+  readonly change: EntryChange;
+  readonly ticket: LogTicket;
+}
+
+/** Notes changes of whole drives for the log. @param maker absent: they have no entries */
+export async function noteWholes(
+  { scope, notes }: Draft,
+  maker: DriveMaker | undefined,
+  changes: readonly WholeChange[],
+): Promise<readonly NotedWhole[]> {
+  if (maker === undefined) return [];
+  if (changes.length > 1) maker.beginGroup();
+  const stateOf = async (root: Value | undefined): Promise<EntryState | null> =>
+    root === undefined ? null : { size: 0, modified: Number((await scope.run(() => directoryOf(root))).utime) };
+  const held = (root: Value | undefined): Value | undefined => root && lazyRef(cellOf(root).ref, scope.source);
+  const noted: NotedWhole[] = [];
+  for (const { drive, before, after } of changes) {
+    const change: EntryChange = {
+      action: before === undefined ? "created" : after === undefined ? "deleted" : "modified",
+      ...{ kind: "directory", path: [], before: await stateOf(before), after: await stateOf(after) },
+    };
+    const ticket: LogTicket = {};
+    const note = { ...maker.originIn(drive), ...change };
+    notes.push({ drive, note, before: held(before), after: held(after), kept: 0, ticket });
+    noted.push({ drive, change, ticket });
+  }
+  return noted;
+}
+
+/** Tells of changes that are committed. */
+export function tellWholes(maker: DriveMaker | undefined, noted: readonly NotedWhole[] = []): void {
+  for (const { drive, change, ticket } of noted) {
+    maker?.changed(drive, ticket.id === undefined ? change : { ...change, id: ticket.id });
+  }
 }

@@ -1,16 +1,25 @@
 // What a change noted for the log, with the nodes that were and are at its path.
 
 import { type Awaitable, after } from "../../../core/io.js";
+import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { lazyRef } from "../../cad3/open.js";
 import { isBranch } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
 import { heldAt } from "../content/tree-read.js";
-import type { Noted } from "../log/entry.js";
+import type { LogNote, LogTicket, Noted } from "../log/entry.js";
 import { newCells } from "../new-cells.js";
 import type { Draft } from "../owner-queue.js";
-import type { Moment } from "./change-options.js";
+
+/** A noted change, with the roots before and after it. */
+export interface Moment {
+  readonly note: LogNote;
+  readonly before: Value | undefined;
+  readonly after: Value | undefined;
+  readonly reason: NotUndoable | undefined;
+  readonly ticket: LogTicket;
+}
 
 interface NotedGround {
   readonly drive: string;
