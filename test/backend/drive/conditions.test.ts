@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, test } from "@jest/globals";
 import { DriveBackend } from "../../../src/backend/drive/drive.js";
-import { SUITE_ROOT, testAccess } from "../../../src/backend-suite/access.js";
+import { at, SUITE_ROOT, testAccess } from "../../../src/backend-suite/access.js";
 import { bodyOf, filesOf } from "../../../src/backend-suite/files.js";
 import { systemClock } from "../../../src/core/clock.js";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
@@ -11,9 +11,28 @@ import { createDriveEngine } from "../../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";
 import { parsePath } from "../../../src/path/grammar.js";
+import { openDrives } from "./open-drives.js";
 
 const OWNER = "did:key:z6MkfDbhGZ1nCvrSEHQZ9WPSKXqUcEFBVzE9TG3Fb1Jv8CYp";
 const WINS = 8;
+
+test("a group of one is refused before its content is asked for", async () => {
+  const drives = openDrives();
+  const backend = new DriveBackend({ open: () => drives.of(OWNER), drive: "notes", rootName: SUITE_ROOT });
+  let loads = 0;
+  const load = (): Buffer => {
+    loads += 1;
+    return Buffer.from("text");
+  };
+  const write = async (path: string, options: { expected?: { content: string } }) =>
+    backend.changeAll([{ kind: "write", at: at(path), body: { load }, options: { parents: false, ...options } }]);
+  await expect(write("none/file", {})).rejects.toMatchObject({ code: "PARENT_MISSING" });
+  await expect(write("file", { expected: { content: "aaaaaaaa" } })).rejects.toMatchObject({ code: "CONFLICT" });
+  expect(loads).toBe(0);
+  expect(await write("file", {})).toMatchObject([{ existed: false }]);
+  expect(loads).toBe(1);
+  await drives.close();
+});
 
 /** Two venues on one store: what one has looked at, the other may change before it swaps the root. */
 test("writers of two engines on one store lose no update, and each version has one winner", async () => {
