@@ -42,10 +42,9 @@ export function configTypes({ $defs }) {
     const lines = keys.map((key) => {
       const property = schema.properties[key];
       const mark = FORMS[form].isThere(schema, key) ? "" : "?";
-      // Those who read the checked form read the code.
-      const about =
-        property.description === undefined || form === "Checked" ? "" : `${indent}  /** ${property.description} */\n`;
-      return `${about}${indent}  readonly ${key}${mark}: ${typeOf(property, form, `${indent}  `)};\n`;
+      // The first sentence: docs/configuration.md has the rest. Readers of the checked form read the code.
+      const [about = ""] = form === "Checked" ? [] : (property.description ?? "").split(/(?<=[a-z)'`]\.) /);
+      return `${about && `${indent}  /** ${about} */\n`}${indent}  readonly ${key}${mark}: ${typeOf(property, form, `${indent}  `)};\n`;
     });
     return `{\n${lines.join("")}${indent}}`;
   }

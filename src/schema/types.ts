@@ -1426,38 +1426,38 @@ export interface FileOutputs {
 export interface VenueConfigInput {
   /** Name of the venue, shown in its status and over MCP. */
   readonly name?: string;
-  /** Address to listen on. Off loopback, auth.public.enabled must be set, and a proxy must add TLS. */
+  /** Address to listen on. */
   readonly hostname?: string;
   /** Port to listen on; 0 takes any free port and reports it after start. */
   readonly port?: number;
-  /** A Unix socket to listen on, in place of hostname and port. Counts as loopback. Default: none. */
+  /** A Unix socket to listen on, in place of hostname and port. */
   readonly listen?: {
     /** Path of the socket; made with mode 0600. */
     readonly socket: string;
   };
-  /** Public URL, if a proxy gives the venue another one. Default: derived from the listener. */
+  /** Public URL, if a proxy gives the venue another one. */
   readonly baseUrl?: string;
-  /** Further names by which clients reach the venue. Addresses in an answer belong to that of the request. */
+  /** Further names by which clients reach the venue. */
   readonly hosts?: readonly string[];
-  /** Whether X-Forwarded-* headers say who calls, and by which address. Only behind a proxy that sets them. */
+  /** Whether X-Forwarded-* headers say who calls, and by which address. */
   readonly trustProxy?: boolean;
-  /** Key of the venue's identity: a 32-byte Ed25519 seed. Default: a new key at every start. Not with seedFile. */
+  /** Key of the venue's identity: a 32-byte Ed25519 seed. */
   readonly seed?: string;
-  /** File that holds the seed; made with mode 0600 when it is absent. Not with seed. Default: none. */
+  /** File that holds the seed; made with mode 0600 when it is absent. */
   readonly seedFile?: string;
-  /** The venue's DID. A did:key must be that of the seed. Default: the did:key of the key. */
+  /** The venue's DID. A did:key must be that of the seed. */
   readonly did?: string;
-  /** DID with authority over every root. Default: the venue's own DID. */
+  /** DID with authority over every root. */
   readonly operator?: string;
-  /** Folder for the local token, keys made by 'key new', the revocation list and drives; made with mode 0700 where something needs it. With venues: a folder named like each venue in it. false: none. Default: VENUE_FILES_STATE_DIR, else the first path of STATE_DIRECTORY, else venue-files in the user's state directory (XDG). */
+  /** Folder for the local token, keys made by 'key new', the revocation list and drives; made with mode 0700 where something needs it. */
   readonly stateDir?: string | false;
   /** Who may call. */
   readonly auth?: {
     /** Public access: what callers without credentials may do. */
     readonly public?: {
-      /** Whether callers without credentials are served. Default on loopback: true; elsewhere it must be set. */
+      /** Whether callers without credentials are served. */
       readonly enabled?: boolean;
-      /** What they, and all others, may do in roots without an owner. Default: reading; on loopback also everything else in temp roots. */
+      /** What they, and all others, may do in roots without an owner. */
       readonly caps?: readonly {
         /** file://<root>/<path>; covers everything below. */
         readonly with: string;
@@ -1465,7 +1465,7 @@ export interface VenueConfigInput {
         readonly can: string;
       }[];
     };
-    /** Whether serve makes a token for the operator, keeps it in stateDir and prints it. Default on loopback: true; elsewhere false. */
+    /** Whether serve makes a token for the operator, keeps it in stateDir and prints it. */
     readonly localToken?: boolean;
     /** Bearer tokens agreed on beforehand, for clients that cannot sign. */
     readonly tokens?: readonly {
@@ -1480,7 +1480,7 @@ export interface VenueConfigInput {
         /** Its SHA-256, so that the token itself is nowhere here. */
         readonly sha256?: string;
       };
-      /** Whom the bearer is taken for; never the operator or the owner of a root. Default: a DID of the token's own, below the venue's. */
+      /** Whom the bearer is taken for; never the operator or the owner of a root. */
       readonly did?: string;
       /** What the bearer may do. */
       readonly caps: readonly {
@@ -1507,25 +1507,25 @@ export interface VenueConfigInput {
       readonly allowNoExpiry?: boolean;
       /** Whether UCANs of old Java venues, which state no version, are taken. */
       readonly acceptUnversionedCovia?: boolean;
-      /** Revocation list, which must exist: one id of a token, or DID, a line; # begins a comment. What is added holds at once; what is gone stays in force until revoke --accept-list. Default: revocations in stateDir, if there is one. */
+      /** Revocation list, which must exist: one id of a token, or DID, a line; # begins a comment. */
       readonly revocations?: string;
     };
     /** Seconds by which the clock of who signed a token may be off. */
     readonly clockSkew?: number;
     /** Seconds an identity token may be valid at most. */
     readonly maxIdentityLifetime?: number;
-    /** Whether an identity token without audience is accepted, for at most 300 seconds. Default on loopback: true; elsewhere false. */
+    /** Whether an identity token without audience is accepted, for at most 300 seconds. */
     readonly acceptUnboundIdentity?: boolean;
   };
   /** Origins whose pages may call; "*": any, which needs auth.public.caps where callers without credentials are served. */
   readonly corsOrigins?: "*" | readonly string[];
   /** Largest JSON request body. */
   readonly maxRequestBytes?: number;
-  /** Most bytes of request bodies and answers held in memory at once; one caller gets a quarter. Default: 8 times maxRequestBytes, at least 268435456. */
+  /** Most bytes of request bodies and answers held in memory at once; one caller gets a quarter. */
   readonly maxInFlightBytes?: number;
   /** Largest content of an asset, also where it is written to a file. */
   readonly maxContentSize?: number;
-  /** Requests of one caller; over it they get 429. false: no limit. Default on loopback: false; elsewhere 100 a second. */
+  /** Requests of one caller; over it they get 429. false: no limit. */
   readonly rateLimit?: false | {
     /** Requests a second in the long run. */
     readonly perSecond?: number;
@@ -1536,7 +1536,7 @@ export interface VenueConfigInput {
   readonly webdav?: boolean | {
     /** Whether it is on. */
     readonly enabled?: boolean;
-    /** Whether callers without credentials are served, as far as auth.public goes. false: they are asked for a password. */
+    /** Whether callers without credentials are served, as far as auth.public goes. */
     readonly anonymous?: boolean;
     /** Longest time of a lock; without a refresh it ends then. */
     readonly lockSeconds?: number;
@@ -1545,21 +1545,21 @@ export interface VenueConfigInput {
   };
   /** Where the content of assets is kept. */
   readonly storage?: {
-    /** memory: until the venue stops. file: below storage.path. */
+    /** memory: until the venue stops. */
     readonly content?: "memory" | "file";
-    /** Folder for the content; only with content "file", which needs it. Default: none. */
+    /** Folder for the content; only with content "file", which needs it. */
     readonly path?: string;
   };
   /** Assets: metadata with an id, and their content. */
   readonly assets?: {
     /** Most bytes of all assets together. */
     readonly maxTotalBytes?: number;
-    /** Who may register and upload. Default on loopback: public; elsewhere operator. */
+    /** Who may register and upload. */
     readonly write?: "public" | "operator";
   };
   /** Jobs (runs of operations) are kept in memory. */
   readonly jobs?: {
-    /** How long an invoke request waits for its job to finish. Below 5000: clients give up then. */
+    /** How long an invoke request waits for its job to finish. */
     readonly inlineWaitMs?: number;
     /** How long an invoke request with wait: true, or an MCP tool call, waits for its job to finish. */
     readonly maxWaitMs?: number;
@@ -1572,7 +1572,7 @@ export interface VenueConfigInput {
   };
   /** The MCP endpoint; false switches it off. */
   readonly mcp?: false | {
-    /** Most bytes of a read that passes no maxBytes. At most mcp.maxReadBytes. */
+    /** Most bytes of a read that passes no maxBytes. */
     readonly defaultReadBytes?: number;
     /** Most lines of a text read that asks for no range. */
     readonly defaultReadLines?: number;
@@ -1580,23 +1580,23 @@ export interface VenueConfigInput {
     readonly maxReadBytes?: number;
     /** Which file operations are offered: the 14 that agents use all day, or all of them. */
     readonly tools?: "default" | "full";
-    /** What the server says of itself. Default: the venue's name and the version of this package. */
+    /** What the server says of itself. */
     readonly serverInfo?: {
-      /** Name for programs. Default: the venue's name. */
+      /** Name for programs. */
       readonly name?: string;
-      /** Name for people. Default: none. */
+      /** Name for people. */
       readonly title?: string;
-      /** Version. Default: that of this package. */
+      /** Version. */
       readonly version?: string;
     };
-    /** Adapters whose operations are tools. Default: file, and every adapter that an embedder registers. */
+    /** Adapters whose operations are tools. */
     readonly includeAdapters?: readonly string[];
     /** Only operations whose catalogue path starts with one of these are tools. */
     readonly includePathPrefixes?: readonly string[];
   };
   /** Record of every call. */
   readonly audit?: {
-    /** File that gets one JSON line a call. Default: no audit. */
+    /** File that gets one JSON line a call. */
     readonly file?: string;
     /** Size at which the file is put aside and a new one begun. */
     readonly maxBytes?: number;
@@ -1607,33 +1607,33 @@ export interface VenueConfigInput {
   readonly log?: {
     /** Least important lines that are written. */
     readonly level?: "debug" | "info" | "warn" | "error" | "silent";
-    /** File for the lines. Default: standard error. */
+    /** File for the lines. */
     readonly file?: string;
   };
-  /** Who may read /metrics; false: nobody. /healthz answers everybody, with one word. */
+  /** Who may read /metrics; false: nobody. */
   readonly metrics?: "operator" | "public" | false;
-  /** The web page at /workspace/, where people see files, changes and rights. Default on loopback: true; elsewhere false. */
+  /** The web page at /workspace/, where people see files, changes and rights. */
   readonly workspace?: boolean | {
     /** Whether browsers keep unsaved text, so that it outlasts a closed tab; false: in memory only. */
     readonly drafts?: boolean;
   };
   /** Tool sets of other systems, each on one root, by the names of their adapters. */
   readonly profiles?: Readonly<Record<string, ProfileConfigInput>>;
-  /** Drives: trees of each caller's own, signed with a key of its own. For roots with dlfs and the operations dlfs:*. */
+  /** Drives: trees of each caller's own, signed with a key of its own. */
   readonly drives?: {
-    /** Where drives are kept; memory: until the venue stops. A path or s3, one of them, needs seed or seedFile. Default: drives in stateDir where one of these is set, else memory. */
+    /** Where drives are kept; memory: until the venue stops. */
     readonly store?: "memory" | {
       /** Folder for the drives, on a disk of this machine; made with mode 0700. Default: none. */
       readonly path?: string;
-      /** Object storage, which any number of venues share. Credentials come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. Default: none. */
+      /** Object storage, which any number of venues share. */
       readonly s3?: {
         /** Name of the bucket, which must exist. */
         readonly bucket: string;
-        /** What the names of all objects begin with, and a slash. Default: nothing. */
+        /** What the names of all objects begin with, and a slash. */
         readonly prefix?: string;
-        /** Where a server other than AWS answers. Default: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, else AWS. */
+        /** Where a server other than AWS answers. */
         readonly endpoint?: string;
-        /** Region of the bucket. Default: AWS_REGION or AWS_DEFAULT_REGION, else us-east-1. */
+        /** Region of the bucket. */
         readonly region?: string;
       };
     };
@@ -1677,9 +1677,9 @@ export interface VenueConfigInput {
 
 /** Configuration of the file adapter, as written by an embedder; every key has a default. */
 export interface FileConfigInput {
-  /** Directories that are served, by name. Default: one temp root named tmp. */
+  /** Directories that are served, by name. */
   readonly roots?: Readonly<Record<string, string | RootConfigInput>>;
-  /** Whether file:roots shows host paths. Default: true in the library, on stdio and on loopback, else false. */
+  /** Whether file:roots shows host paths. */
   readonly discloseHostPaths?: boolean;
   /** Limits of one operation, whatever the surface. */
   readonly limits?: {
@@ -1689,9 +1689,9 @@ export interface FileConfigInput {
     readonly maxWriteBytes?: number;
     /** Most bytes of one file that is uploaded to /api/v1/files. */
     readonly maxUploadBytes?: number;
-    /** Longest run of one operation. Of a download or upload: longest time without 64 KiB of progress. */
+    /** Longest run of one operation. */
     readonly timeoutMs?: number;
-    /** Operations running at once; further calls wait, and callers take turns. Beside other callers one gets three quarters of them. */
+    /** Operations running at once; further calls wait, and callers take turns. */
     readonly maxConcurrent?: number;
   };
 }
@@ -1702,31 +1702,31 @@ export interface ProfileConfigInput {
   readonly profile: "jettson" | "everruns";
   /** Root that its tools are bound to. */
   readonly root: string;
-  /** Directory of the root that is all the tools see; made by the first write. Default: the whole root. */
+  /** Directory of the root that is all the tools see; made by the first write. */
   readonly prefix?: string;
-  /** What shown paths begin with; null: nothing. Only for everruns. Default: /workspace. */
+  /** What shown paths begin with; null: nothing. */
   readonly alias?: string | null;
-  /** Which of its variants. Only for everruns. Default: strict. */
+  /** Which of its variants. */
   readonly variant?: "strict";
-  /** What becomes of an edit of a file that has changed. Only for everruns. Default: reject. */
+  /** What becomes of an edit of a file that has changed. */
   readonly onStale?: "reject";
-  /** Whether the directory is cloned before each command, so that everything a command changes can be undone: up to 20,000 files where blocks can be shared, else 2,000 files of 64 MB. Needs a shell, and a root with a journal. Default: false. */
+  /** Whether the directory is cloned before each command, so that everything a command changes can be undone: up to 20,000 files where blocks can be shared, else 2,000 files of 64 MB. Needs a shell, and a root with a journal. */
   readonly snapshot?: boolean;
-  /** Its shell tool, and where commands run. Default: there is none. */
+  /** Its shell tool, and where commands run. */
   readonly shell?: {
     /** What keeps commands in: auto is bwrap where it works, else none; just-bash is a shell without programs of the host. */
     readonly driver?: "auto" | "bwrap" | "just-bash" | "none";
     /** Whether commands reach the network, but not loopback of the host; by pasta or slirp4netns. */
     readonly network?: boolean;
-    /** User that commands run as where the venue runs as root. Default: the owner of the root directory. */
+    /** User that commands run as where the venue runs as root. */
     readonly uid?: number;
-    /** Group that commands run as where the venue runs as root. Default: the group of the root directory. */
+    /** Group that commands run as where the venue runs as root. */
     readonly gid?: number;
     /** Folders of the host that commands may read, such as a toolchain. */
     readonly extraMounts?: readonly {
       /** The folder. */
       readonly path: string;
-      /** Where commands see it. Default: the same path. */
+      /** Where commands see it. */
       readonly at?: string;
     }[];
     /** Size of the temp directory of a command. */
@@ -1744,7 +1744,7 @@ export interface ProfileConfigInput {
       /** Bytes of a core dump. */
       readonly core?: number;
     };
-    /** Run commands as plain processes of the host, with all that the venue may do. For development only. */
+    /** Run commands as plain processes of the host, with all that the venue may do. */
     readonly unsafe?: boolean;
   };
 }
@@ -1755,9 +1755,9 @@ export interface HostRootInput {
   readonly path: string;
   /** Refuse write, append, mkdir and delete. */
   readonly readOnly?: boolean;
-  /** Note about the root, returned by file:roots. Default: none. */
+  /** Note about the root, returned by file:roots. */
   readonly description?: string;
-  /** flush: a write is on the disk before it is answered; none: after a power failure what was written last may be missing or damaged. Default: flush for host roots, none for temp roots. */
+  /** flush: a write is on the disk before it is answered; none: after a power failure what was written last may be missing or damaged. */
   readonly durability?: "flush" | "none";
   /** Walk into directories that are on another device. */
   readonly crossDevice?: boolean;
@@ -1765,16 +1765,16 @@ export interface HostRootInput {
   readonly hardLinks?: boolean;
   /** Where small calls run; auto: in the thread pool on network file systems and FUSE, else synchronous. */
   readonly io?: "auto" | "sync" | "pool";
-  /** Most bytes one read in this root returns. Default: file.limits.maxReadBytes. */
+  /** Most bytes one read in this root returns. */
   readonly maxReadBytes?: number;
-  /** What the files in it may take together. Default: 1 GiB for temp roots, no limit for host roots. Drives have drives.limits. */
+  /** What the files in it may take together. */
   readonly quota?: {
-    /** Most bytes of all files, as long as they say they are. Default: no limit. */
+    /** Most bytes of all files, as long as they say they are. */
     readonly bytes?: number;
-    /** Most files; directories and links do not count. Default: no limit. */
+    /** Most files; directories and links do not count. */
     readonly files?: number;
   };
-  /** on: every change is recorded in stateDir with what was there before, so that it can be undone; metadata: without content; off: not at all. Default: on for writable host roots of serve, mcp, acp and call, else off. */
+  /** on: every change is recorded in stateDir with what was there before, so that it can be undone; metadata: without content; off: not at all. */
   readonly journal?: "off" | "metadata" | "on";
   /** How much the journal keeps; the oldest of whoever keeps most goes first. */
   readonly journalQuota?: {
@@ -1787,31 +1787,31 @@ export interface HostRootInput {
   };
   /** Where journal is on: auto moves what is deleted to .venue-files/trash in the root, and deletes for good what cannot be kept; required refuses to delete that; off deletes for good. */
   readonly trash?: "auto" | "required" | "off";
-  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. "@secrets" stands for .env, .env.* (but .env.example, .sample, .template, .dist), *.pem, *.key, id_rsa*, id_ed25519*, .netrc, .npmrc, .git-credentials, .aws and .ssh; "@git" for .git; "@clients" for settings, hooks, servers, plugins and commands of agents and MCP clients (.mcp.json, .cursor/mcp.json, .claude/hooks and others); "@instructions" for texts that tell agents how to work (AGENTS.md, .cursor/rules and others). No list is complete. */
+  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. */
   readonly deny?: readonly string[];
-  /** Globs, as in deny, of what callers may read but not change. "@git" stands for the base name .git, file or folder, at any depth, with all below; "@clients" for what agents and MCP clients start and are allowed; "@instructions" and "@secrets" as in deny. Folders that hold some of it cannot be deleted or moved. */
+  /** Globs, as in deny, of what callers may read but not change. */
   readonly protect?: readonly string[];
-  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. Default: none. */
+  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. */
   readonly approve?: {
-    /** What has to be allowed. overwrite is any replacing or shortening of content by write, copy, move, patch, restore, undo, PUT or WebDAV; changes by file:edit and file:append are edit. */
+    /** What has to be allowed. */
     readonly for: readonly ("delete" | "overwrite" | "edit" | "move" | "create" | "exec" | "all")[];
-    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. What is not known counts as more. Default: everything. */
+    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. */
     readonly over?: {
-      /** Most entries of one call that need no approval. Default: no limit. */
+      /** Most entries of one call that need no approval. */
       readonly entries?: number;
-      /** Most bytes of one call that need no approval. Default: no limit. */
+      /** Most bytes of one call that need no approval. */
       readonly bytes?: number;
     };
     /** How long a request waits for a decision, and how long an approval can be used. */
     readonly minutes?: number;
-    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. Default: true where the client starts venue-files itself (mcp on standard input and output, ACP), else false. */
+    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. */
     readonly elicit?: boolean;
   };
   /** How text in it is written: utf-8 (and UTF-16 where a byte order mark says so), utf-16le, latin1, windows-1252, shift_jis, … Taken at its word: nothing is guessed. */
   readonly encoding?: string;
-  /** What file:grep searches with. Both say the same: one engine of its own, in linear time, and no other program. */
+  /** What file:grep searches with. */
   readonly grep?: "auto" | "re2js";
-  /** DID of whoever may do everything in it and signs the UCANs for it; public access ends there. Default: the operator, and public access stays. */
+  /** DID of whoever may do everything in it and signs the UCANs for it; public access ends there. */
   readonly owner?: string;
 }
 
@@ -1819,13 +1819,13 @@ export interface HostRootInput {
 export interface TempRootInput {
   /** A fresh private directory, removed when the venue stops. */
   readonly temp: true;
-  /** Name prefix of the temp directory. Default: covia-<name>-. */
+  /** Name prefix of the temp directory. */
   readonly prefix?: string;
   /** Refuse write, append, mkdir and delete. */
   readonly readOnly?: boolean;
-  /** Note about the root, returned by file:roots. Default: none. */
+  /** Note about the root, returned by file:roots. */
   readonly description?: string;
-  /** flush: a write is on the disk before it is answered; none: after a power failure what was written last may be missing or damaged. Default: flush for host roots, none for temp roots. */
+  /** flush: a write is on the disk before it is answered; none: after a power failure what was written last may be missing or damaged. */
   readonly durability?: "flush" | "none";
   /** Walk into directories that are on another device. */
   readonly crossDevice?: boolean;
@@ -1833,16 +1833,16 @@ export interface TempRootInput {
   readonly hardLinks?: boolean;
   /** Where small calls run; auto: in the thread pool on network file systems and FUSE, else synchronous. */
   readonly io?: "auto" | "sync" | "pool";
-  /** Most bytes one read in this root returns. Default: file.limits.maxReadBytes. */
+  /** Most bytes one read in this root returns. */
   readonly maxReadBytes?: number;
-  /** What the files in it may take together. Default: 1 GiB for temp roots, no limit for host roots. Drives have drives.limits. */
+  /** What the files in it may take together. */
   readonly quota?: {
-    /** Most bytes of all files, as long as they say they are. Default: no limit. */
+    /** Most bytes of all files, as long as they say they are. */
     readonly bytes?: number;
-    /** Most files; directories and links do not count. Default: no limit. */
+    /** Most files; directories and links do not count. */
     readonly files?: number;
   };
-  /** on: every change is recorded in stateDir with what was there before, so that it can be undone; metadata: without content; off: not at all. Default: on for writable host roots of serve, mcp, acp and call, else off. */
+  /** on: every change is recorded in stateDir with what was there before, so that it can be undone; metadata: without content; off: not at all. */
   readonly journal?: "off" | "metadata" | "on";
   /** How much the journal keeps; the oldest of whoever keeps most goes first. */
   readonly journalQuota?: {
@@ -1855,31 +1855,31 @@ export interface TempRootInput {
   };
   /** Where journal is on: auto moves what is deleted to .venue-files/trash in the root, and deletes for good what cannot be kept; required refuses to delete that; off deletes for good. */
   readonly trash?: "auto" | "required" | "off";
-  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. "@secrets" stands for .env, .env.* (but .env.example, .sample, .template, .dist), *.pem, *.key, id_rsa*, id_ed25519*, .netrc, .npmrc, .git-credentials, .aws and .ssh; "@git" for .git; "@clients" for settings, hooks, servers, plugins and commands of agents and MCP clients (.mcp.json, .cursor/mcp.json, .claude/hooks and others); "@instructions" for texts that tell agents how to work (AGENTS.md, .cursor/rules and others). No list is complete. */
+  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. */
   readonly deny?: readonly string[];
-  /** Globs, as in deny, of what callers may read but not change. "@git" stands for the base name .git, file or folder, at any depth, with all below; "@clients" for what agents and MCP clients start and are allowed; "@instructions" and "@secrets" as in deny. Folders that hold some of it cannot be deleted or moved. */
+  /** Globs, as in deny, of what callers may read but not change. */
   readonly protect?: readonly string[];
-  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. Default: none. */
+  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. */
   readonly approve?: {
-    /** What has to be allowed. overwrite is any replacing or shortening of content by write, copy, move, patch, restore, undo, PUT or WebDAV; changes by file:edit and file:append are edit. */
+    /** What has to be allowed. */
     readonly for: readonly ("delete" | "overwrite" | "edit" | "move" | "create" | "exec" | "all")[];
-    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. What is not known counts as more. Default: everything. */
+    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. */
     readonly over?: {
-      /** Most entries of one call that need no approval. Default: no limit. */
+      /** Most entries of one call that need no approval. */
       readonly entries?: number;
-      /** Most bytes of one call that need no approval. Default: no limit. */
+      /** Most bytes of one call that need no approval. */
       readonly bytes?: number;
     };
     /** How long a request waits for a decision, and how long an approval can be used. */
     readonly minutes?: number;
-    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. Default: true where the client starts venue-files itself (mcp on standard input and output, ACP), else false. */
+    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. */
     readonly elicit?: boolean;
   };
   /** How text in it is written: utf-8 (and UTF-16 where a byte order mark says so), utf-16le, latin1, windows-1252, shift_jis, … Taken at its word: nothing is guessed. */
   readonly encoding?: string;
-  /** What file:grep searches with. Both say the same: one engine of its own, in linear time, and no other program. */
+  /** What file:grep searches with. */
   readonly grep?: "auto" | "re2js";
-  /** DID of whoever may do everything in it and signs the UCANs for it; public access ends there. Default: the operator, and public access stays. */
+  /** DID of whoever may do everything in it and signs the UCANs for it; public access ends there. */
   readonly owner?: string;
 }
 
@@ -1889,33 +1889,33 @@ export interface DriveRootInput {
   readonly dlfs: string;
   /** Refuse write, append, mkdir and delete. */
   readonly readOnly?: boolean;
-  /** Note about the root, returned by file:roots. Default: none. */
+  /** Note about the root, returned by file:roots. */
   readonly description?: string;
-  /** Most bytes one read in this root returns. Default: file.limits.maxReadBytes. */
+  /** Most bytes one read in this root returns. */
   readonly maxReadBytes?: number;
-  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. "@secrets" stands for .env, .env.* (but .env.example, .sample, .template, .dist), *.pem, *.key, id_rsa*, id_ed25519*, .netrc, .npmrc, .git-credentials, .aws and .ssh; "@git" for .git; "@clients" for settings, hooks, servers, plugins and commands of agents and MCP clients (.mcp.json, .cursor/mcp.json, .claude/hooks and others); "@instructions" for texts that tell agents how to work (AGENTS.md, .cursor/rules and others). No list is complete. */
+  /** Globs of what no caller gets to, neither seen nor changed: without '/' a base name at any depth, else from the top of the root; a directory covers all below. */
   readonly deny?: readonly string[];
-  /** Globs, as in deny, of what callers may read but not change. "@git" stands for the base name .git, file or folder, at any depth, with all below; "@clients" for what agents and MCP clients start and are allowed; "@instructions" and "@secrets" as in deny. Folders that hold some of it cannot be deleted or moved. */
+  /** Globs, as in deny, of what callers may read but not change. */
   readonly protect?: readonly string[];
-  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. Default: none. */
+  /** Changes that a person has to allow first: the call fails with APPROVAL_REQUIRED, and is repeated with the id once somebody who holds the ability approve has decided. */
   readonly approve?: {
-    /** What has to be allowed. overwrite is any replacing or shortening of content by write, copy, move, patch, restore, undo, PUT or WebDAV; changes by file:edit and file:append are edit. */
+    /** What has to be allowed. */
     readonly for: readonly ("delete" | "overwrite" | "edit" | "move" | "create" | "exec" | "all")[];
-    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. What is not known counts as more. Default: everything. */
+    /** Only what concerns more than so many entries or bytes: the larger of what goes and what comes. */
     readonly over?: {
-      /** Most entries of one call that need no approval. Default: no limit. */
+      /** Most entries of one call that need no approval. */
       readonly entries?: number;
-      /** Most bytes of one call that need no approval. Default: no limit. */
+      /** Most bytes of one call that need no approval. */
       readonly bytes?: number;
     };
     /** How long a request waits for a decision, and how long an approval can be used. */
     readonly minutes?: number;
-    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. Default: true where the client starts venue-files itself (mcp on standard input and output, ACP), else false. */
+    /** The user of an MCP or ACP client that can ask may decide about the call that waits, and no other. */
     readonly elicit?: boolean;
   };
   /** How text in it is written: utf-8 (and UTF-16 where a byte order mark says so), utf-16le, latin1, windows-1252, shift_jis, … Taken at its word: nothing is guessed. */
   readonly encoding?: string;
-  /** What file:grep searches with. Both say the same: one engine of its own, in linear time, and no other program. */
+  /** What file:grep searches with. */
   readonly grep?: "auto" | "re2js";
 }
 
