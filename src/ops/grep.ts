@@ -4,7 +4,7 @@ import { LOOKS } from "../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { Patience } from "../search/entry-filter.js";
 import { checkEncoding } from "./content/encoding.js";
-import type { GrepCall } from "./searching/grep-run.js";
+import { type GrepCall, searchLines } from "./searching/grep-run.js";
 import { renderGrep } from "./searching/grep-text.js";
 import { meantGlobs, withMeantExclude } from "./searching/meant-globs.js";
 import { expressionReadings, fileReadings, linksReadings, type Reading } from "./searching/readings.js";
@@ -41,10 +41,6 @@ export const grep: Operation<GrepInput, GrepOutput> = {
   },
   render: (output, input) => renderGrep(output, input),
 };
-
-/** Loaded by the first search: few processes make one. */
-const searchLines = async (input: GrepInput, search: GrepCall): Promise<GrepOutput> =>
-  (await import("./searching/grep-run.js")).searchLines(input, search);
 
 function checkPattern(pattern: string): void {
   if (pattern === "") throw invalidPattern(pattern, "it is empty");

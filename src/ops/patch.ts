@@ -15,6 +15,7 @@ import { diffLines } from "./editing/unified-diff.js";
 import type { PlannedEntry } from "./patching/entries.js";
 import { sectionsOf } from "./patching/input.js";
 import type { PlacedSection } from "./patching/on-disk.js";
+import { Planner } from "./patching/planner.js";
 import { mayLeaveAsIs, type Section } from "./patching/section.js";
 import { refuseTwinFolders } from "./searching/alike.js";
 
@@ -76,8 +77,6 @@ async function refuseTwinsOf({ section: { kind }, call, to }: Placed): Promise<v
 async function apply(placed: readonly Placed[], first: PathCall, isDry: boolean): Promise<PatchOutput> {
   const { backend } = first.root;
   const plan = async (state: ReadBackend) => {
-    // Loaded by the first patch: a process makes few, most none.
-    const { Planner } = await import("./patching/planner.js");
     const planner = new Planner();
     await collect(placed, (one) => planner.add(placedOn(state, one)));
     return planner.finish();

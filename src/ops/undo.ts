@@ -8,7 +8,7 @@ import type { At, GroupChange } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { UndoInput, UndoOutput } from "../schema/types.js";
 import { diffOfTurns } from "./undoing/diff.js";
-import type { Blocked, UndoPlan } from "./undoing/plan.js";
+import { type Blocked, planUndo, type UndoPlan } from "./undoing/plan.js";
 import { chooseEntries } from "./undoing/select-entries.js";
 
 /** Most characters of a diff, for models and for other callers. */
@@ -47,7 +47,6 @@ export const undo: Operation<UndoInput, UndoOutput> = {
     }
   },
   async run(input, call) {
-    const { planUndo } = await import("./undoing/plan.js");
     const chosen = await chooseEntries(input, call);
     for (let attempt = 1; ; attempt++) {
       const plans: UndoPlan[] = [];

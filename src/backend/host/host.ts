@@ -48,6 +48,7 @@ import { touchEntry } from "./changes/touch.js";
 import { WriteStep, writeAlone } from "./changes/write-step.js";
 import { changeGroup, checkGroup, isReplacement, replaceAlone } from "./group/group.js";
 import { listEntries, statArrival } from "./list.js";
+import { mountDirectory } from "./mount.js";
 import { TreeObservation } from "./observe/tree-observation.js";
 import { openFile, readFile } from "./open.js";
 import { countTree } from "./quota.js";
@@ -187,7 +188,6 @@ export class HostBackend implements Backend {
     changes[0] && this.#asGroup(changes[0], (enter) => checkGroup(enter, this.#rules, changes));
 
   async mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
-    const { mountDirectory } = await import("./mount.js");
     return mountDirectory({ enter: () => this.#root.enter(path, access, LOOK), rules: this.#rules, access }, options);
   }
 
