@@ -79,7 +79,9 @@ interface Made {
 
 /** The plan of a change that has been made already, or need not be. */
 export const nothingToDo = <T>(existed: boolean, answer: T): Plan<T> => ({
-  ...{ depth: 0, parts: [], existed },
+  depth: 0,
+  parts: [],
+  existed,
   answer: () => answer,
 });
 

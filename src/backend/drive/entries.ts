@@ -37,7 +37,8 @@ export const mkdirStep = (at: At, { parents, expected }: WriteOptions): Step<{ c
     const [action, kind] = ["created", "directory"] as const;
     const change = { action, kind, path: segments, before: null, after: newState(0) };
     return {
-      ...{ depth: spot.depth, existed: false },
+      depth: spot.depth,
+      existed: false,
       parts: [{ change, make: (tree) => tree.makeDirectory(segments) }],
       answer: () => ({ created: true }),
     };
@@ -68,7 +69,9 @@ export function removeStep(
       make: (tree) => tree.remove(segments, { recursive }),
     };
     return {
-      ...{ depth: segments.length, parts: [part], existed: true },
+      depth: segments.length,
+      parts: [part],
+      existed: true,
       answer: () => ({ existed: true, ...(part.ticket?.id === undefined ? {} : { id: part.ticket.id }) }),
     };
   });
@@ -134,8 +137,10 @@ async function putBackPlan(tree: DriveChange, { access }: At, kept: LogEntry | u
   };
   const change: EntryChange = {
     action: old === undefined ? "created" : before === undefined ? "deleted" : "modified",
-    ...{ kind: "directory", path: [] },
-    ...{ before: old === undefined ? null : stateOf(old), after: before === undefined ? null : newState(0) },
+    kind: "directory",
+    path: [],
+    before: old === undefined ? null : stateOf(old),
+    after: before === undefined ? null : newState(0),
   };
   return { depth: 0, parts: [{ change, make }], existed: old !== undefined, answer: () => {} };
 }

@@ -49,9 +49,8 @@ export const moveStep = (from: At, to: At, options: MoveOptions & Standing): Ste
     const { access } = from;
     const found = await statAt(tree, segments);
     if (found === undefined) throw notFound(access.place);
-    const { expectedFrom } = options;
-    if (expectedFrom !== undefined && found.type === "directory") throw isADirectory(access.place);
-    const { hash } = await checkExpected({ tree, segments, access }, found, expectedFrom);
+    if (options.expectedFrom !== undefined && found.type === "directory") throw isADirectory(access.place);
+    const { hash } = await checkExpected({ tree, segments, access }, found, options.expectedFrom);
     checkVersion(found, options.version, access);
     const sha256 = hash?.digest("hex");
     const seen = { ...(sha256 === undefined ? {} : { sha256 }), ...stampPart(found) };
@@ -72,12 +71,18 @@ export const moveStep = (from: At, to: At, options: MoveOptions & Standing): Ste
       await tree.move(segments, to.path.segments);
     };
     const change: EntryChange = {
-      ...{ action: "moved", kind: found.type, path: to.path.segments, from: segments },
-      ...{ before: replaced === undefined ? null : stateOf(replaced), after: stateOf(found, sha256) },
+      action: "moved",
+      kind: found.type,
+      path: to.path.segments,
+      from: segments,
+      before: replaced === undefined ? null : stateOf(replaced),
+      after: stateOf(found, sha256),
     };
     const overwritten = old !== undefined;
     return {
-      ...{ depth, parts: [...removal, { change, make }], existed: overwritten },
+      depth,
+      parts: [...removal, { change, make }],
+      existed: overwritten,
       answer: () => ({ overwritten, ...seen }),
     };
   },
@@ -93,8 +98,11 @@ async function removalOf(
   if (old === undefined || (old.type === "file" && isFile)) return [];
   if (old.type === "directory") await requireAllAllowed(tree, segments, access);
   const change: EntryChange = {
-    ...{ action: "deleted", kind: old.type, path: segments },
-    ...{ before: stateOf(old), after: null },
+    action: "deleted",
+    kind: old.type,
+    path: segments,
+    before: stateOf(old),
+    after: null,
   };
   return [{ change, make: (tree) => tree.remove(segments, { recursive: true }) }];
 }
@@ -130,15 +138,20 @@ export function placeStep(drive: DriveDoor, at: At, source: TreeSource, options:
       };
       const { from } = options;
       const change: EntryChange = {
-        ...{ action: before === null ? "created" : "modified", kind, path: path.segments },
+        action: before === null ? "created" : "modified",
+        kind,
+        path: path.segments,
         ...(from === undefined ? {} : { from: from.path }),
         ...(from === undefined || from.root === access.place.root ? {} : { fromRoot: from.root }),
         ...(isFile ? {} : { files: contents.length }),
-        ...{ before, after: newState(isFile ? bytes : 0, sha256) },
+        before,
+        after: newState(isFile ? bytes : 0, sha256),
       };
       const overwritten = old !== undefined;
       return {
-        ...{ depth, parts: [...removal, { change, make }], existed: overwritten },
+        depth,
+        parts: [...removal, { change, make }],
+        existed: overwritten,
         answer: () => ({ overwritten, files: contents.length, bytes, ...(sha256 === undefined ? {} : { sha256 }) }),
       };
     },

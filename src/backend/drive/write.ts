@@ -65,11 +65,16 @@ function additionTo(
   const bytes = sizeOf(put);
   const size = old.size + bytes;
   const change: EntryChange = {
-    ...{ action: "modified", kind: "file", path: segments, before: stateOf(old), after: newState(size, whole) },
+    action: "modified",
+    kind: "file",
+    path: segments,
+    before: stateOf(old),
+    after: newState(size, whole),
     addition: { offset: old.size, sha256 },
   };
   return {
-    ...{ depth: segments.length, existed: true },
+    depth: segments.length,
+    existed: true,
     parts: [{ change, make: (tree) => tree.appendFile(segments, put) }],
     answer: () => ({ bytes, created: false, size, ...(whole === undefined ? {} : { sha256: whole }) }),
   };
@@ -84,8 +89,11 @@ function replacementOf(
   const created = old === undefined;
   const bytes = sizeOf(put);
   const change: EntryChange = {
-    ...{ action: created ? "created" : "modified", kind: "file", path: segments },
-    ...{ before: created ? null : stateOf(old), after: newState(bytes, sha256) },
+    action: created ? "created" : "modified",
+    kind: "file",
+    path: segments,
+    before: created ? null : stateOf(old),
+    after: newState(bytes, sha256),
   };
   let now: DriveStat | undefined;
   const make = async (tree: DriveChange): Promise<void> => {
@@ -93,7 +101,9 @@ function replacementOf(
     if (stamps === true) now = await statAt(tree, segments);
   };
   return {
-    ...{ parts: [{ change, make }], existed: !created, sha256 },
+    parts: [{ change, make }],
+    existed: !created,
+    sha256,
     answer: () => ({ bytes, created, size: bytes, sha256, ...(now === undefined ? {} : stampPart(now)) }),
   };
 }
