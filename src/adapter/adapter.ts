@@ -120,9 +120,9 @@ export interface AdapterParts
   readonly maxContentSize?: number | undefined;
   /** Where the state of the roots lies, created when it is needed. Absent: nothing is kept outside of them. */
   readonly stateDir?: RootsState["stateDir"] | undefined;
-  /** Told of groups of changes that a dead process left half done. */
+  /** Told of groups of changes that a dead process left half done, or that failed and could not be undone. */
   readonly onRecovery?: RootsState["onRecovery"] | undefined;
-  /** Who a caller is now, for what outlives its request; `undefined`: it would be refused. */
+  /** Judges a caller anew for work that outlives its request; `undefined`: the caller would be refused. */
   readonly rejudge?: ((context: SurfaceContext) => SurfaceContext | undefined) | undefined;
   /** The log of events that the feed of changes is part of; it ends with the adapter. Default: its own. */
   readonly eventLog?: EventLog | undefined;

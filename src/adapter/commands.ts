@@ -10,7 +10,7 @@ import type { ExecOutput } from "../ops/exec.js";
 
 const TOO_MANY = "their names are denied by policy, and too many of them keep commands from being run. Use other names";
 
-/** What the command is told of denied entries that it has left, and of too many protected ones. */
+/** Notice to the command about denied entries that it left, and about too many protected ones. */
 function noticeOf({ removed, returned, tooManyProtected, hint }: ExecOutput): Uint8Array | undefined {
   const lines: string[] = [];
   const denied = (count: number): string => `venue-files: ${countText(count, "entry", "entries")}`;

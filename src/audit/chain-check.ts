@@ -30,7 +30,7 @@ export interface ChainReport {
   readonly checkpoint: number | undefined;
   /** `ended`: by a last checkpoint; `checkpoint`: none says that it ended; `open`: lines follow the last checkpoint. */
   readonly end: "ended" | "checkpoint" | "open";
-  /** Who signed. */
+  /** The signer. */
   readonly did: string | undefined;
   readonly ephemeral: boolean;
   /** Records that were dropped, by the lines' own count. */
@@ -117,7 +117,7 @@ export class ChainCheck {
     if (this.#signed === undefined) this.findings.push({ verdict: "unsigned", chain: this.#chain, n: this.#first });
   }
 
-  /** What a checkpoint that must be there shows to be missing. */
+  /** Compares the chain with a checkpoint named elsewhere. @returns the fault where its line was cut or changed */
   findMissing({ chain, n, hash }: Checkpoint): Finding | undefined {
     if (n < this.#first) return undefined;
     if (n > (this.#last?.n ?? 0)) return { verdict: "cut", chain, n };

@@ -47,7 +47,7 @@ export interface AuditRecord {
   readonly exitCode?: number | null;
   /** Where a right was missing. */
   readonly denied?: DeniedRight;
-  /** Who allowed what the root asks a person about: a DID, or `client` for the user of the client that called. */
+  /** The person that approved the call, where the root requires it: a DID, or `client` for the user of the calling client. */
   readonly approvedBy?: string;
   /**
    * Delegation chain behind the permission, from the token sent to the one the owner signed: ids and DIDs, never
@@ -59,7 +59,7 @@ export interface AuditRecord {
 /** Most grants that a record lists: a denial may happen often. */
 const MAX_HELD = 5;
 
-/** What a record says of a failure beside its code. */
+/** The missing right of a CAPABILITY_DENIED failure, with a few of the held ones. */
 export function deniedBy(failure: FileAdapterError | undefined): Pick<AuditRecord, "denied"> {
   const { required, have, have_truncated: isCut } = failure?.data ?? {};
   if (failure?.code !== "CAPABILITY_DENIED" || !isObject(required) || !Array.isArray(have)) return {};

@@ -169,7 +169,7 @@ async function* unzipped(stream: Readable, path: string): AsyncGenerator<Buffer>
   try {
     yield* pipeline(stream, gunzip, () => {});
   } catch (error) {
-    // What unzips knows no path.
+    // Errors of gunzip name no path.
     throw Object.assign(new Error("It cannot be decompressed"), { code: codeOf(error) || "Z_DATA_ERROR", path });
   }
 }
@@ -193,7 +193,7 @@ export async function listLogFiles(path: string, withCompressed = false): Promis
 }
 
 /**
- * Orders files of one log: rotated ones oldest first, then the current one. Those that logrotate names by their date
+ * Orders files of one log: rotated ones oldest first, then the current one. Files that logrotate names by date
  * (`<name>-20260131`) come before the current one. Others keep their order.
  */
 export function sortOldestFirst(paths: readonly string[]): readonly string[] {

@@ -1,8 +1,8 @@
-// Whether what is old by the clock may go: a clock that is wrong for once must not take what has been kept for weeks.
+// Judges the age of kept entries by repeated looks at the clock, so that a wrong clock removes none before its time.
 
 const DAY_MS = 86_400_000;
 
-/** The looks so far, kept beside what they are about. Times are milliseconds since the epoch. */
+/** The looks so far, stored beside the entries they are about. Times are milliseconds since the epoch. */
 export interface AgeLooks {
   /** The last one at a time that was believed. */
   readonly believed: number;
@@ -21,6 +21,6 @@ export function lookAgain({ believed, doubted }: AgeLooks, nowMs: number, days: 
   return { believed, doubted: since >= 0 && since < DAY_MS ? doubted : nowMs };
 }
 
-/** What is older may go for its age; nothing, while the clock is in doubt. @param days that it was kept for */
+/** Entries older than this may go for their age: none while the clock is in doubt. @param days for which they are kept */
 export const oldestMs = ({ doubted }: AgeLooks, nowMs: number, days: number): number =>
   doubted === undefined ? nowMs - days * DAY_MS : Number.NEGATIVE_INFINITY;

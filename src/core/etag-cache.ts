@@ -3,21 +3,21 @@
 import type { Sha256 } from "./etag.js";
 import { putLatest } from "./put-latest.js";
 
-/** Hashing less takes about as long as looking it up. */
+/** Hashing a smaller content takes about as long as a lookup. */
 const MIN_BYTES = 16_384;
 const MAX_BYTES = 1_048_576;
 const MAX_ALL_BYTES = 8 * MAX_BYTES;
 const MAX_SPARE = 2;
 /** Buffers are made in multiples of this, so that a text which grows a little fits. */
 const GRAIN = 16_384;
-/** More is hashed in the thread pool, by who writes it. */
+/** Larger contents are hashed in the thread pool, by their writer. */
 const MAX_HASHED_BYTES = 262_144;
 
 /** Content with its hash. */
 export interface HashedContent {
   readonly bytes: Buffer;
   readonly sha256: Sha256;
-  /** Its first bytes: the hash of what begins with the same goes on from there. */
+  /** Hash state of its first bytes, from which hashes of contents that begin with the same bytes go on. */
   readonly start?: HashedStart | undefined;
 }
 
@@ -122,7 +122,7 @@ const MAX_ENTRIES = 50_000;
 
 /** Cache of content hashes, keyed by root and file stamp; the least recently stored entry is evicted first. */
 export class VersionCache {
-  /** What was written last, for files that change too often for a stamp. */
+  /** Contents of the latest edits, for files that change too often for a stamp. */
   readonly recent: RecentContents;
   readonly #known = new Map<string, Sha256>();
 

@@ -21,7 +21,7 @@ export type Expected =
 
 /**
  * Writes the version stamp of a file as a tag: a digest under a key of the venue, since stamps hold device and inode numbers.
- * Of a file that is too large to be hashed, or that nobody wants to hash, it names the content.
+ * The tag names the content of a file that is too large to be hashed, or that no caller wants hashed.
  */
 export type TagOf = (stamp: string) => string;
 

@@ -29,7 +29,7 @@ export interface QuotaFacts extends Quota {
 
 /** Limits of the journal of a root. */
 export interface JournalQuota {
-  /** Of content kept to undo changes. */
+  /** Most bytes of content kept to undo changes. */
   readonly bytes: number;
   readonly entries: number;
   readonly days: number;

@@ -53,8 +53,8 @@ export function after<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R
 const yielding: (() => void)[] = [];
 
 /**
- * Lets other ready work of the event loop run first. Of all that yield, one goes on in each turn of the loop, the first
- * that came: so the turns stay as short as what one does between two yields, however many calls are at work.
+ * Lets other ready work of the event loop run first. Each turn of the loop resumes one waiting call, the first that
+ * yielded: so turns stay as short as the work between two yields, however many calls run.
  */
 export const yieldToLoop = (): Promise<void> =>
   new Promise((resolve) => {

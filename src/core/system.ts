@@ -1,4 +1,4 @@
-// The operating system that the program behaves for. Nothing else asks Node for it, so that tests on one system reach what is for others.
+// The operating system that the program behaves for. Only this module asks Node, so that tests can simulate other systems.
 
 let simulated: NodeJS.Platform | undefined;
 

@@ -1,5 +1,5 @@
-// The feed of changes in all roots of an adapter: a topic of the log for each, and the watching of changes by others while
-// somebody reads. It costs nothing until somebody first does.
+// The feed of changes in all roots of an adapter: a topic of the event log for each, and the watching of outside changes while
+// a reader is there. Costs nothing before the first reader.
 
 import type { Clock } from "../core/clock.js";
 import { isPending } from "../core/io.js";
@@ -197,7 +197,7 @@ export class Coverage {
     return this.#observation.isComplete;
   }
 
-  /** It ended from the other side: the root is another one. */
+  /** Whether the watching has ended: no reader is left, or the root is another one now. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -1,4 +1,4 @@
-// Events of files: what readers of the feed are told of a change, one for what follows closely, and what they know already.
+// Events of files: made from a committed change, merged where one follows another closely, and not repeated where known.
 
 import type { Clock } from "../core/clock.js";
 import { etagOf } from "../core/etag.js";
@@ -11,7 +11,7 @@ export interface FileEvent {
   /** Where a moved entry was. */
   readonly from?: readonly string[] | undefined;
   readonly entryType: "file" | "directory";
-  /** Of the file's content, where all of it was seen. */
+  /** Etag of the file's content, where all of it was seen. */
   readonly etag?: string | undefined;
   /** `external`: somebody else's change, as far as it was seen. */
   readonly origin: "adapter" | "external";
@@ -154,7 +154,7 @@ const KNOWN_MS = 10_000;
 const MOST = 20_000;
 
 interface Known {
-  /** `null`: nothing is there. Of a directory any version is known, since its entries change it. */
+  /** `null`: no entry. For a directory every version counts as known, since its entries change it. */
   readonly version: string | "directory" | "tree" | null;
   /** Monotonic milliseconds. */
   readonly until: number;

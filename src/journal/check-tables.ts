@@ -20,7 +20,7 @@ const DAMAGED = `${INDEX}.damaged-`;
 const SALVAGED = `${INDEX}.salvaged-`;
 /** A process that reads in circles is ended. */
 const PATIENCE_MS = 120_000;
-/** Nothing of the venue's environment; in a program built with Electron, the same binary is Node only with this. */
+/** No variable of the venue's environment; a binary built with Electron runs as Node only with this one. */
 const ENVIRONMENT = { ELECTRON_RUN_AS_NODE: "1" };
 
 /** Examinations under way in this process, by folder. */
@@ -60,7 +60,7 @@ export const hasDamaged = (folder: string): boolean => namesIn(folder, DAMAGED).
 async function examine(folder: string): Promise<boolean> {
   if (hasLiveNotes(folder)) return false;
   const state = stateOf(folder);
-  // What a crash leaves of tables can be nothing at all.
+  // A crash can leave an empty file, or none.
   const isGone = (attempt(() => statSync(tablesIn(folder)).size) ?? 0) === 0;
   const isLost = isGone && [MARK, TRASH_KEY].some((name) => existsSync(join(folder, name)));
   const isAsClosed = (): boolean => state === attempt(() => readFileSync(join(folder, MARK), "utf8"));

@@ -237,7 +237,7 @@ export class RootJournal implements Journal, JournalWriter {
     const every = new Set(await this.#everyId());
     const purged = ids === "all" ? [...every] : ids.filter((id) => every.has(id));
     if (purged.length > 0) await this.#purge(purged, by);
-    // What was pruned before is gone then, too.
+    // Content pruned before is overwritten too.
     await this.#store.overwriteRemoved();
     return { purged };
   }

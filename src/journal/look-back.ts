@@ -1,4 +1,4 @@
-// What was at a path at the time of a change, told by what is there now and by the changes that came later.
+// The entry at a path at the time of a change, found from the present entry and the changes that came later.
 
 import { isSamePath } from "../core/call/path.js";
 import type { IdentifiedRecord, Part, Present, TrashFolder } from "../core/ports/changes/journal-writer.js";
@@ -30,7 +30,7 @@ export class LookBack {
     this.#later.push(later);
   }
 
-  /** What was at a path right after the change that is looked at. @param part see {@link TrashFolder.present} */
+  /** The entry at a path right after the change in question. @param part see {@link TrashFolder.present} */
   async at(path: Path, part?: Part): Promise<Found> {
     let now = path;
     for (const { record, isMade } of this.#later.toReversed()) {
@@ -40,7 +40,7 @@ export class LookBack {
       if (isMade && record.action === "moved" && out !== undefined) now = [...record.path, ...out];
       else if (isMade && record.action === "deleted" && into !== undefined) return this.#inTrash(record.id, into);
       else if (isMade && into !== undefined && record.kind === "directory" && record.action !== "modified") {
-        // Nothing was below a directory that was not there.
+        // A directory that did not exist had no entries.
         return record.before === null ? "was missing" : "unknown";
       }
     }
@@ -53,7 +53,7 @@ export class LookBack {
   }
 }
 
-/** What a change has seen at a path before it; `undefined`: it did not look there. */
+/** The entry that a change found at a path before it; `undefined`: it did not look there. */
 function seenBy({ path, made = [], before, kind }: IdentifiedRecord, at: Path): Found | undefined {
   if (made.some((one) => isSamePath(one, at))) return "was missing";
   if (!isSamePath(path, at)) return undefined;

@@ -112,7 +112,7 @@ export class LazyJournal {
 
   async #open(): Promise<RootJournal | undefined> {
     const { place, root, realPath, isChosen, ...rest } = this.#options;
-    // Whoever removes the state directory of a venue that runs removes the history, not what the trash holds.
+    // Removing the state directory of a running venue removes the history, but not the content of the trash.
     const former = this.#journal;
     this.#journal = undefined;
     await former?.close();

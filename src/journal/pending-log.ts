@@ -42,7 +42,7 @@ export interface LeftNotes {
   readonly notes: readonly LeftNote[];
   /** Some changes could not be noted. */
   readonly isLacking: boolean;
-  /** Called once what they tell is added: they go by {@link PendingLog.dropSettled}. */
+  /** Called once their entries are added; {@link PendingLog.dropSettled} then removes their files. */
   settle(): void;
 }
 
@@ -108,18 +108,18 @@ export class PendingLog {
     return this.#open.get(id) !== undefined;
   }
 
-  /** What this process did is neither noted nor written: the next one says so. */
+  /** Marks the file of notes as lacking a change that is neither noted nor written, so that the next process says so. */
   lack(): void {
     this.#lacks = true;
     this.#markLacking();
   }
 
-  /** It was not done: its note ends with the next ones that do. */
+  /** The change was not made: its note ends with the next {@link end}. */
   cancel(id: string): void {
     this.#over.add(id);
   }
 
-  /** Their entries are written. */
+  /** Ends the notes of changes whose entries are written. */
   end(ids: readonly string[]): void {
     const ended = new Map<NoteFile, string[]>();
     for (const id of [...ids, ...this.#over]) {
@@ -144,14 +144,14 @@ export class PendingLog {
     this.#cutting ??= setTimeout(() => this.cut(), CUT_MS).unref();
   }
 
-  /** Nothing of notes that have ended stays in a file. */
+  /** Removes notes that have ended from the file. */
   cut(): void {
     clearTimeout(this.#cutting);
     this.#cutting = undefined;
     const file = this.#file;
     if (file === undefined) return;
     if (file.open === 0) cut(file);
-    // It goes once its notes have ended.
+    // The old file is removed once its notes have ended.
     else attempt(() => this.#renew());
   }
 
@@ -236,7 +236,7 @@ function startOver(file: NoteFile): void {
   attempt(() => writeSync(file.fd, END, 0, END.length, file.at));
 }
 
-/** What was kept in notes is not in the file any more. */
+/** Removes all notes, with the content they kept, from the file. */
 const cut = ({ fd, start }: NoteFile): unknown => attempt(() => ftruncateSync(fd, start));
 
 function remove({ fd, path }: Pick<NoteFile, "fd" | "path">): void {

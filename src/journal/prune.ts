@@ -10,7 +10,7 @@ import { decode, encode, type Tables } from "./tables.js";
 
 /** Limits of a journal. */
 export interface PruneRules {
-  /** Of kept content. */
+  /** Most bytes of kept content. */
   readonly bytes: number;
   readonly entries: number;
   readonly days: number;
@@ -26,7 +26,7 @@ export interface PrunerOptions {
   readonly store: JournalStore;
   readonly bin: TrashFolder;
   readonly rules: PruneRules;
-  /** Nothing goes before its time. */
+  /** `trash: "required"`: no content goes before its time. */
   readonly isBinding: boolean;
   readonly trashName: (id: string) => string;
   readonly trashPrefix: string;
@@ -73,7 +73,7 @@ export class Pruner {
       });
       this.#options.inBackground(this.#running);
     }, WAKE_MS);
-    // It must not keep the process alive: a later start looks again.
+    // The timer must not keep the process alive: a later start looks again.
     this.#timer.unref();
   }
 
@@ -152,7 +152,7 @@ export class Pruner {
     await this.#inTurns(this.#contentToGive(), giveUp);
   }
 
-  /** Ends at the first that stays, so that a look costs what it gives up rather than all that is there. */
+  /** Expired entries. Ends at the first that stays, so that a look costs only as much as it gives up. */
   *#tooOld(of: "kept" | "entries"): Iterable<string> {
     const { store, rules, nowMs } = this.#options;
     const since = oldestMs(this.#looks, nowMs(), rules.days);
@@ -162,7 +162,7 @@ export class Pruner {
     }
   }
 
-  /** Of what is kept apart the newest stays, for a day. */
+  /** Content kept apart, except the newest within a day. */
   *#apartToGive(): Iterable<string> {
     const { store, nowMs } = this.#options;
     const since = oldestMs(this.#looks, nowMs(), 1);
@@ -250,7 +250,7 @@ export class Pruner {
 }
 
 /**
- * Who gives up how much at most, so that nobody has to give up anything while another keeps more.
+ * The most bytes that each actor gives up, so that no actor gives up content while another keeps more.
  * @param shares of each actor @param excess what all of them together have too much
  */
 function excesses(shares: ReadonlyMap<string, number>, excess: number): { actor: string; most: number }[] {
@@ -259,7 +259,7 @@ function excesses(shares: ReadonlyMap<string, number>, excess: number): { actor:
   let sum = 0;
   let level = 0;
   for (const [index, [, share]] of sorted.entries()) {
-    // Those behind keep less than what those before are left with.
+    // Actors from here on keep less than the level that larger ones are cut to.
     if (index > 0 && share <= level) break;
     sum += share;
     level = (sum - excess) / (index + 1);

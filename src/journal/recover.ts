@@ -30,7 +30,7 @@ export interface SettleParts {
   readonly add: JournalWriter["add"];
 }
 
-/** What became of a noted change. `unknown`: others have changed its place since, so nobody can tell. */
+/** Outcome of a noted change. `unknown`: others have changed its place since. */
 type Outcome =
   | { readonly made: EntryState | null; readonly addition?: EntryChange["addition"] }
   | "not made"
@@ -99,7 +99,7 @@ function withEntries(notes: readonly LeftNote[], store: JournalStore): (LeftNote
   return all.sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1));
 }
 
-/** What an undo has undone is undone, and what undos among that had undone stands again. */
+/** Marks the entries of an undo as undone. Entries that undos among them had undone stand again. */
 function noteUndone({ undoes, group, id }: IdentifiedRecord, store: JournalStore): void {
   if (undoes === undefined) return;
   store.note(undoes, { undoneBy: group ?? id });
@@ -140,7 +140,7 @@ async function settle(note: Judged, { add }: SettleParts): Promise<Outcome> {
   return outcome;
 }
 
-/** Who was about to make a change, without the change. */
+/** The origin of a planned change, without the change. */
 function originOf(planned: IdentifiedRecord): IdentifiedRecord {
   const { from: _, fromRoot: __, files: ___, addition: ____, undoes: _____, ...rest } = planned;
   return rest;
@@ -165,7 +165,7 @@ function keptOf({ kept, reason = "not_kept", bytes, item }: Judged): Kept | unde
 }
 
 function outcomeOf({ planned, inode, kept, item, past }: Judged): Outcome | Promise<Outcome> {
-  // Nobody else knows the name in the trash.
+  // The name in the trash is secret, so the item there is this entry's.
   if (planned.action === "deleted") return item ? { made: null } : deleted(planned, kept === "trash", past);
   if (planned.action === "moved") return moved(planned, inode, past);
   if (inode !== undefined) return placed(planned, inode, past);

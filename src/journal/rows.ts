@@ -25,7 +25,7 @@ export interface KeptRow {
   readonly version?: string;
   /** Most of the quota by itself: kept for a day, and not counted. */
   readonly apart?: true;
-  /** It was given up on purpose rather than for lack of room. */
+  /** The content was purged on purpose rather than for lack of room. */
   readonly purged?: true;
 }
 
@@ -70,7 +70,7 @@ export function entryOf({ isKept, reason, ...row }: EntryRow, kept: KeptRow | un
   return { ...row, undoable: why === undefined, ...(why === undefined ? {} : { reason: why }) };
 }
 
-/** Of a path in the index: folded, so that it leads to every spelling; whoever asks looks at the paths too. */
+/** Key of a path in the index: folded, so that it finds every spelling; the reader compares the paths too. */
 export const pathText = (segments: readonly string[]): string => foldName(segments.join("/"));
 
 /** The indexes of an entry. */
@@ -83,7 +83,7 @@ export function* indexesOf({ path, from, fromRoot, actor, via, group }: ChangeRe
 }
 
 /**
- * What has become of content in the trash, where others can alter it or put something in its place.
+ * Why content in the trash cannot be restored, where others altered it or put something in its place.
  * @param state of what lies there now
  */
 export function lossOf(
@@ -93,7 +93,7 @@ export function lossOf(
 ): NotUndoable | undefined {
   if (state === undefined) return "pruned";
   if (entry.action !== "deleted") return version === undefined || version === state.version ? undefined : "altered";
-  // What a program has written to a deleted file since comes back with it.
+  // A deleted file comes back with the bytes that a program has written to it since.
   const isSame = version === undefined || inodeInVersion(version) === inodeInVersion(state.version ?? "");
   return isSame && state.kind === entry.kind ? undefined : "altered";
 }
@@ -155,7 +155,7 @@ export const withNote = ({ undoneBy: _, ...rest }: EntryRow, note: EntryNote): E
 export function removeOne(tables: Tables, id: string, isEntry: boolean): void {
   const { entries, index, kept, images } = tables;
   const [row, entry] = [rowIn<KeptRow>(kept, id), rowIn<EntryRow>(entries, id)];
-  // Of an entry that cannot be read nobody knows whose it is.
+  // The actor of an unreadable entry is unknown.
   const actor = entry?.actor ?? "";
   if (row !== undefined) index.removeSync(contentKey(row, id, actor));
   kept.removeSync(key(id));

@@ -55,7 +55,7 @@ export class JournalStore {
   #isOpen = true;
   /** Entries that could not be written. */
   lost = 0;
-  /** What dead processes left is settled once, whichever root comes first. */
+  /** Runs of `settleLeft` for the roots of the store, one after the other. */
   settling: Promise<void> = Promise.resolve();
 
   /** @throws Error if it cannot be opened */
@@ -222,7 +222,7 @@ export class JournalStore {
   /** Ids of the entries at a path and below it, newest first; `undefined`: there are more than `limit`. */
   idsAt(path: string, before: string | undefined, limit: number): Iterable<string> | undefined {
     const written = idsAtPath((look) => this.#read(look), path, { before, limit });
-    // Whoever asks looks at the paths too.
+    // The caller compares the paths of waiting entries.
     return written && this.#waiting.among(written, before);
   }
 
@@ -234,7 +234,7 @@ export class JournalStore {
     });
   }
 
-  /** Nothing that was removed before can be found in a file afterwards. @throws ENOSPC if they cannot be written */
+  /** Overwrites removed content, so that no file holds it any more. @throws ENOSPC if the files cannot be written */
   async overwriteRemoved(): Promise<void> {
     this.#pending.cut();
     await overwriteFree(this.#tables).catch((error: unknown) => {

@@ -18,7 +18,6 @@ export interface Tables {
   readonly meta: Table;
 }
 
-/** Of {@link Tables}. */
 const TABLE_NAMES = ["meta", "entries", "index", "kept", "images"] as const;
 const FORMAT = Buffer.from("format");
 const TOTALS = Buffer.from("totals");
@@ -63,8 +62,8 @@ export function openTables(path: string, { checksPages = false } = {}): Tables {
 }
 
 /**
- * Begins the names of what this journal keeps in the trash of its root. It is known to nobody else, so what a foreign
- * repository brings along never counts.
+ * Prefix of the names that this journal gives to items in the trash of its root: a secret, so that items in a foreign
+ * repository never count.
  * @param known the key, where the tables are made anew
  */
 export function trashKeyOf({ env, meta }: Tables, known?: string): string {

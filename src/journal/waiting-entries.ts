@@ -1,14 +1,14 @@
-// Entries of a journal that are not written yet. They wait a moment for others, and where nothing can be written, for that.
+// Journal entries not yet in the database: batched for some milliseconds, or queued while the disk refuses writes.
 
 import type { EntryNote } from "../core/ports/changes/journal.js";
 import { countedBytes, type EntryRow, indexesOf, type KeptRow, noteOn, putEntry, putKept, withNote } from "./rows.js";
 import { addTotals, type Indexed, key, type Tables, type Totals } from "./tables.js";
 
-/** What is written in one transaction, in bytes. */
+/** Bytes of one transaction. */
 const BATCH_BYTES = 4_194_304;
-/** What an entry counts beside its content: a batch has at most 256. */
+/** Bytes counted for an entry beside its content, so that a batch has at most 256 entries. */
 const ROW_BYTES = 16_384;
-/** What waits at most. */
+/** Most bytes that wait. */
 const MAX_BYTES = 33_554_432;
 /** Notes that wait at most: while something can be written, as many are written at once. */
 const MAX_NOTES = 1_000;
@@ -41,17 +41,17 @@ export class WaitingEntries {
     return this.#all.size === 0 && this.#notes.length === 0;
   }
 
-  /** On entries that do not wait. */
+  /** Notes on entries that are written already. */
   get notes(): readonly WaitingNote[] {
     return this.#notes;
   }
 
-  /** They are enough for a transaction. */
+  /** Whether enough is queued for a transaction. */
   get isBatch(): boolean {
     return this.#bytes >= BATCH_BYTES || this.#notes.length >= MAX_NOTES;
   }
 
-  /** More cannot wait. */
+  /** Whether the queue is full. */
   get isFull(): boolean {
     return this.#bytes >= MAX_BYTES;
   }
@@ -89,7 +89,7 @@ export class WaitingEntries {
     this.#notes = [];
   }
 
-  /** Those that came first. */
+  /** The oldest entries, as many as one transaction takes. */
   batch(): Waiting[] {
     const found: Waiting[] = [];
     let bytes = 0;
@@ -105,7 +105,7 @@ export class WaitingEntries {
     return [...this.#all.values()].reverse();
   }
 
-  /** Puts their ids where they belong among those of the tables, newest first. */
+  /** Merges the ids of waiting entries into those of the tables, newest first. */
   *among(written: Iterable<string>, before: string | undefined, index?: IndexText): Generator<string> {
     const own = [...this.#all.values()]
       .filter(({ row: { id } }) => before === undefined || id < before)

@@ -42,7 +42,7 @@ export function* oldestIds(read: Read, of: "entries" | "kept" | IndexText): Gene
   }
 }
 
-/** Those at a path and below it, newest first. @returns `undefined`: there are more than `limit` */
+/** Ids of entries at a path and below it, newest first. @returns `undefined`: there are more than `limit` */
 export function idsAtPath(
   read: Read,
   path: string,

@@ -100,8 +100,8 @@ async function planContent(
 }
 
 /**
- * The replacements as a profile plans them. What the plan says about the content of a read-only file is not told: the write
- * refuses that file, so only where nothing is written, it is asked whether it is one.
+ * The replacements as a profile plans them. Errors of the plan tell of the content, and are not given for a read-only file:
+ * the write refuses such a file, so only a plan without a write looks whether the file is one.
  */
 async function planBy(
   terms: EditTerms,

@@ -26,7 +26,7 @@ export interface ExecOutput {
   readonly returned: number;
   /** Protected entries that were too many to mount read-only one by one, so that it could change nothing. */
   readonly tooManyProtected: number;
-  /** What failed when the command had ended. */
+  /** Failure after the command had ended. */
   readonly hint?: string;
 }
 

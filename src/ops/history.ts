@@ -83,7 +83,7 @@ interface Found {
 
 interface Newest {
   readonly found: readonly Found[];
-  /** Nothing older than this entry was looked at in every journal. */
+  /** Oldest entry up to which every journal was looked through; `undefined`: all entries were. */
   readonly horizon: string | undefined;
   /** Why entries may be missing before the horizon. */
   readonly lacks: JournalPage["reason"];
@@ -128,7 +128,7 @@ async function answersOf(
   const partial = await partialGroups(page, journals);
   const answers: EntryAnswer[] = [];
   for (const { entry: known, of } of page) {
-    // What an undo has taken out of the trash is not lost.
+    // An undone entry has left the trash, and is not lost.
     const entry = known.undoneBy === undefined ? ((await of.journal.asKept?.(known)) ?? known) : known;
     answers.push(answerOf(entry, of.view, { isPartial: partial.has(entry.group ?? ""), terms }));
   }

@@ -28,7 +28,7 @@ export const purge: Operation<PurgeInput, PurgeOutput> = {
     const { view } = visibleRoot(call, root);
     const of = await journalIn(view, call);
     if (of === undefined) {
-      // What was kept before is still there.
+      // The journal cannot be opened, but content that it kept is still there.
       if (view.root.journal !== undefined) await requireHistory([view]);
       return { purged: 0 };
     }
@@ -83,7 +83,7 @@ async function pathsOf(ids: readonly string[], of: JournalView, path: string | u
   return [...new Set(entries.flatMap((entry) => (entry === undefined ? [] : [entry.path.join("/")])))];
 }
 
-/** Of another spelling those whose removal its own path allows. */
+/** Ids of entries at or below a path. Entries of another spelling need the right to delete at their own path. */
 async function idsBelow({ journal, view }: JournalView, path: readonly string[]): Promise<readonly string[]> {
   const ids: string[] = [];
   const { foldsCase: folds } = view.root.backend;

@@ -93,6 +93,6 @@ function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
   return `Cut: lines ${startLine}-${endLine}. Go on with line: ${nextLine}${lines}`;
 }
 
-/** Of a range, what is still to come. */
+/** The field for the rest of a range. */
 const restOf = (got: number, asked: number | undefined, field: string): string =>
   asked === undefined || asked <= got ? "" : `, ${field}: ${asked - got}`;

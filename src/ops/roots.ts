@@ -29,7 +29,7 @@ export const roots: Operation<RootsInput, RootsOutput> = {
 /** Patterns that an answer names at most, of each kind. */
 const MAX_PATTERNS = 10;
 
-/** What is denied and protected. A pattern with a path tells of what is there: for those who may know host paths. */
+/** Denied and protected patterns. A pattern with a path tells what exists: only callers that may know host paths see it. */
 function patternsOf({ patterns }: RootFacts, disclosesAll: boolean): { deny?: string[]; protect?: string[] } {
   const told = (some: readonly string[] = []): string[] => {
     const shown = some.filter((pattern) => disclosesAll || !pattern.includes("/")).slice(0, MAX_PATTERNS);

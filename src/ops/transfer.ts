@@ -12,7 +12,7 @@ export const transfer: Operation<TransferInput, TransferOutput> = {
   name: "transfer",
   on: "places",
   ability: "crud/read",
-  // Nothing changes before the ticket is used, and that call is authorised like any change.
+  // The ticket changes nothing until it is used, and the call that uses it is authorised like any change.
   changes: false,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   async run(input, call) {

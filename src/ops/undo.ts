@@ -143,7 +143,7 @@ async function undoEntryId(
   return made === undefined ? {} : { id: made.id };
 }
 
-/** The entries are undone now. What undos among them had undone stands again. */
+/** Marks the entries as undone. Entries that undos among them had undone stand again. */
 async function noteUndone({ of, entries }: UndoPlan, by: string | undefined): Promise<void> {
   if (by === undefined) return;
   await of.journal.note(

@@ -39,19 +39,19 @@ export const write: Operation<WriteInput, WriteOutput> = {
 /** A name as nearly all are, whose folder is not read for it. */
 const USUAL_NAME = /^[\w.+@-]+$/;
 
-/** What to say of a new file where one is beside it that looks the same. Assets come in numbers: their folders are not searched. */
+/** Hint for a new file beside one whose name looks the same. Assets come in numbers: their folders are not searched. */
 async function twinOf({ asset }: WriteInput, call: PathCall): Promise<string | undefined> {
   if (asset !== undefined || call.terms !== undefined || USUAL_NAME.test(call.path.segments.at(-1) ?? ""))
     return undefined;
   try {
     return (await findAlike(call))?.hint;
   } catch {
-    // The file is written, whatever the look at its folder gives.
+    // A failed look at its folder does not stop the write.
     return undefined;
   }
 }
 
-/** What to say where the text of a file goes into another encoding, and the call does not name that. */
+/** Hint for text that changes the encoding of its file, where the call names none. */
 async function changeOfEncoding(input: WriteInput, call: PathCall): Promise<string | undefined> {
   if (!givesText(input) || input.encoding !== undefined) return undefined;
   const before = await knownEncoding(call);

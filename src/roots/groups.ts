@@ -1,4 +1,4 @@
-// What roots on the host keep beside themselves: groups of changes under way, with the recovery of unfinished ones, and journals.
+// State that roots on the host keep outside themselves: groups of changes under way, recovery of unfinished ones, journals.
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";

@@ -50,7 +50,7 @@ function* idleTokens(venue: Place, config: VenueConfig): Generator<string> {
   }
 }
 
-/** What is misspelt in a capability: its root, or its ability. */
+/** Warns of a capability whose root or ability does not exist. */
 function* idleCapability(path: string, capability: Capability, { file }: VenueConfig): Generator<string> {
   const grant = parseGrant(capability);
   if (grant === undefined) return;

@@ -1,4 +1,4 @@
-// Who makes a request: the result of authentication, and how tokens in a call can name the caller.
+// The caller of a request: the result of authentication, and how tokens in a call can name the caller.
 
 import type { Capability } from "./capability.js";
 
@@ -27,8 +27,8 @@ export type Credential =
   | { readonly kind: "access-token"; readonly id: string };
 
 /**
- * What an access token lets its bearer do: what its maker holds at the time of the call, without what everybody may do,
- * and of that what every one of these caps lists covers.
+ * Rights of the bearer of an access token: those of its maker at the time of the call, without those that everybody has,
+ * as far as every one of these caps lists covers them.
  */
 export interface AccessRights {
   /** Canonical DID of the maker, whose drives the bearer acts on. */
@@ -51,7 +51,7 @@ export interface Caller {
   readonly tokenCaps?: readonly Capability[];
   /** The UCANs it authenticated with. Their capabilities bound its own authority, and they may carry proofs. */
   readonly identityTokens?: readonly string[];
-  /** Present where those restrict it: stands for them and its DID. It sees only what was made with the same tokens. */
+  /** Set if UCANs restrict the caller: names its DID and them. It then sees only jobs and events of the same tokens. */
   readonly narrowedTo?: string;
   /** Present for an access token: the rights of its bearer come from its maker. */
   readonly access?: AccessRights;
@@ -70,7 +70,7 @@ export type AuthenticationResult =
       readonly refused: "unsupported_scheme" | "invalid_token";
       /** The token delegates to this DID, so it is a proof rather than a credential. */
       readonly delegatedTo?: string;
-      /** It was signed by this, in words: a `did:key` of a type that is not taken. */
+      /** The signer in words, if it is a `did:key` of a type that is not accepted. */
       readonly signedBy?: string;
     };
 

@@ -7,7 +7,7 @@ export type Hidden = { readonly [kind in HiddenKind]?: number | true };
 
 /** Fields in the answer of every operation that enumerates or truncates. */
 export interface Completeness {
-  /** Nothing that belongs in the answer was left out, except `hidden`. */
+  /** Whether the answer is whole, except for `hidden`. */
   readonly complete: boolean;
   readonly reason?: Incomplete;
   /** Opaque; continues where this answer ends. */

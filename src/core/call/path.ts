@@ -12,7 +12,7 @@ export interface RelPath {
   readonly [brand]: true;
 }
 
-/** Additional path rules of a facade. They only refuse more; among other things, dangling links are not removed. */
+/** Additional path rules of a facade, which only refuse more: among other things, dangling links are not removed. */
 export interface PathRules {
   /** Number of leading segments that form a directory no link leads out of; none of them may be a link. */
   readonly floor: number;

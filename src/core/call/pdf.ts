@@ -28,7 +28,7 @@ export interface PdfText {
 /** Reads PDF files. */
 export interface PdfReader {
   /**
-   * `undefined`: it cannot be read. It is damaged, encrypted or too costly, or no reader is installed.
+   * @returns `undefined`: the file is damaged, encrypted or too costly, or no reader is installed
    * @throws ABORTED when cancelled or closed, and what `source` throws
    */
   read(request: PdfRequest): Promise<PdfText | undefined>;

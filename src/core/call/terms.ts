@@ -1,10 +1,10 @@
-// Terms: how a profile changes the way an operation works for its tools. They are never part of a caller's input.
+// Terms: how a profile changes the way an operation works for its tools; never part of a caller's input.
 
 import type { Sha256 } from "../etag.js";
 
 /**
- * Instructions of a profile to an operation besides the input, since its tools answer differently. They can only narrow
- * what a caller may do, except that each says so; callers cannot send them.
+ * Instructions of a profile to an operation besides the input, since its tools answer differently. Terms only narrow what
+ * a caller may do, unless a term says otherwise; callers cannot send them.
  */
 export interface CallTerms {
   /** Answers include full hashes (`hash`) and creation times (`created`, milliseconds since the epoch). */
@@ -19,7 +19,7 @@ export interface CallTerms {
   /** Called with the real path (segments below the root), whether or not it exists. */
   readonly leadsTo?: (segments: readonly string[]) => void;
   /**
-   * A move or copy with `overwrite` replaces whatever is at its target as a whole, a tree too. It needs `crud/delete`
+   * A move or copy with `overwrite` replaces whatever is at its target as a whole, a tree too, and needs `crud/delete`
    * there as well.
    */
   readonly replaces?: true;

@@ -30,6 +30,6 @@ export const noSandbox = (reason?: string): FileAdapterError => {
   return adapterError("NOT_SUPPORTED", `Not supported by this venue: ${text}`, { sandbox: text });
 };
 
-/** What {@link noSandbox} says, without what a venue puts before it. */
+/** Text of a {@link noSandbox} error, without the words that a venue puts before it. */
 export const sandboxText = ({ data }: FileAdapterError): string =>
   typeof data["sandbox"] === "string" ? data["sandbox"] : NO_SANDBOX;

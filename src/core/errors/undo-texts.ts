@@ -1,4 +1,4 @@
-// Texts of several rooms about changes: what is kept of them, what is left behind them.
+// Texts of several rooms about changes: whether they can be undone, and what they left behind.
 
 import type { Lack, NotUndoable } from "../ports/changes/journal.js";
 import { adapterError, FileAdapterError } from "./errors.js";
@@ -27,7 +27,7 @@ export function lackText(root: string, { reason, why }: Lack): string {
   return why === "stateDir" ? `${start}: it needs stateDir` : `${start}: its journal is off (set journal: "on")`;
 }
 
-/** What the answer of a change ends with where what it has replaced is not kept. */
+/** End of the answer of a change whose replaced content is not kept. */
 export const unkeptText = ({
   kept,
   reason,

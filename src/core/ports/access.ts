@@ -14,7 +14,7 @@ export interface Access {
   /** The action, for error messages: `write`. */
   readonly verb: string;
   readonly scope: CallScope;
-  /** Who calls: what is kept from one call to the next serves the same caller only. Absent: nothing is kept. */
+  /** The caller: state kept from one call to the next serves the same caller only. Absent: none is kept. */
   readonly caller?: string | undefined;
   /**
    * Authorises the real path of the request. A backend calls it once, after resolving links and before any effect.

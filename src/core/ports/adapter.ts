@@ -37,7 +37,7 @@ export interface InvokeContext {
   readonly ucans?: unknown;
   readonly signal?: AbortSignal;
   readonly resolveAsset?: ResolveAsset;
-  /** Told how far a long call has come. It must not throw. */
+  /** Called with the progress of a long call; must not throw. */
   readonly report?: ReportProgress | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface SurfaceContext extends InvokeContext {
   readonly callCaps?: unknown;
   /**
    * Directories this call is confined to, links included: each a root name and segments below it. Absent: no
-   * restriction. They narrow like a caps list, but can name paths that no capability can express.
+   * restriction. The list narrows as a caps list does, but can name paths that no capability can express.
    */
   readonly within?: readonly (readonly string[])[];
   /** Capabilities the caller's static token adds to those of its DID. */

@@ -53,7 +53,7 @@ export const BY_CLIENT = "client";
 
 /** Keeps requests until a person has decided. */
 export interface ApprovalDesk {
-  /** Nobody but the users of clients can decide: the venue does not listen. */
+  /** Only users of clients can decide, since the venue does not listen. */
   readonly isForClients: boolean;
   /** @returns `undefined`: too many wait */
   ask(request: ApprovalRequest): { readonly id: string; readonly expires: number } | undefined;
@@ -64,7 +64,7 @@ export interface ApprovalDesk {
    * @returns why not
    */
   use(id: string, call: ApprovalUse, goesOn: boolean): ApprovalFault | undefined;
-  /** Who decided about an approval: a DID, or {@link BY_CLIENT}. */
+  /** The person that decided about an approval: a DID, or {@link BY_CLIENT}. */
   decidedBy(id: string): string | undefined;
   /** A question for the user of the client that made the call. @returns its token */
   question(id: string): string | undefined;

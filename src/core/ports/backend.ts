@@ -134,7 +134,7 @@ export interface MoveOptions extends PlaceOptions {
 
 export interface Moved {
   readonly overwritten: boolean;
-  /** Of a file, where all of it was seen. */
+  /** Hash of a moved file, where all of it was seen. */
   readonly sha256?: Sha256;
   /** Stamp of the file before the move. */
   readonly stamp?: Stamp;
@@ -155,7 +155,7 @@ export interface Copied {
   readonly overwritten: boolean;
   readonly files: number;
   readonly bytes: number;
-  /** Of a file, where all of it was seen. */
+  /** Hash of a copied file, where all of it was seen. */
   readonly sha256?: Sha256;
 }
 
@@ -199,7 +199,7 @@ export type GroupChange =
 export interface GroupEffect {
   /** Something was at the place before: replaced, removed, or a directory that `mkdir` found. */
   readonly existed: boolean;
-  /** Of the content written. */
+  /** Hash of the content written. */
   readonly sha256?: Sha256;
 }
 
@@ -216,11 +216,11 @@ export interface Body {
   readonly length?: number | undefined;
   /** The hash of what was lent, if its owner knows it. */
   hash?(): Sha256 | undefined;
-  /** What an append adds to a file that starts with these two bytes; `undefined`: what `load` gave. @throws NOT_TEXT */
+  /** Bytes an append adds to a file that starts with these two; `undefined`: those of `load`. @throws NOT_TEXT */
   addedTo?(head: Buffer, size: number): Buffer | undefined;
 }
 
-/** What a backend can tell of single entries. */
+/** The methods of a backend that read single entries. */
 export type ReadBackend = Pick<Backend, "stat" | "read" | "open"> & Partial<Pick<Backend, "list" | "foldsCase">>;
 
 /**
@@ -229,7 +229,7 @@ export type ReadBackend = Pick<Backend, "stat" | "read" | "open"> & Partial<Pick
  * Failures are `FileAdapterError`s that name the requested place.
  */
 export interface Backend {
-  /** Names that differ in case, or in how they are composed, are one name. It may be found out late. */
+  /** Names that differ in case or Unicode composition are one name. Turns true once a directory that folds is seen. */
   readonly foldsCase?: boolean;
   /** Sorted entries; `offset` and `limit` count names. @throws NOT_FOUND, NOT_A_DIRECTORY */
   list(path: RelPath, page: ListedPart, access: Access): Awaitable<Listing>;
@@ -237,7 +237,7 @@ export interface Backend {
   walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void>;
   /** `undefined` if nothing exists there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
-  /** Of the entry itself, never of a link's target; `undefined`: nothing is there. Absent: nothing here can be undone. */
+  /** State of the entry itself, never of a link's target; `undefined`: no entry. Absent: changes here cannot be undone. */
   state?(path: RelPath, access: Access): Awaitable<CurrentState | undefined>;
   /**
    * Runs work that reads one state of the root, whatever changes meanwhile. Absent: every read sees the newest.
@@ -267,7 +267,7 @@ export interface Backend {
    * @throws NOT_FOUND, ALREADY_EXISTS, CONFLICT, NOT_A_FILE, PARENT_MISSING, INVALID_INPUT for a directory into itself
    */
   move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined>;
-  /** Opens the source of a copy. Whoever opens it closes it. @throws NOT_FOUND, NOT_A_FILE */
+  /** Opens the source of a copy, which the caller closes. @throws NOT_FOUND, NOT_A_FILE */
   source(path: RelPath, options: SourceOptions, access: Access): Awaitable<TreeSource>;
   /** Puts a copy in place atomically; a failed one leaves nothing. @throws as {@link move}, DENIED_BY_POLICY */
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied>;

@@ -10,7 +10,7 @@ export type ApprovedAction = (typeof APPROVED_ACTIONS)[number];
 export interface EffectState {
   readonly type: "file" | "directory" | "link";
   readonly etag?: string;
-  /** Of a file: the whole hash, which an approval is bound to. */
+  /** Whole hash of a file, which an approval is bound to. */
   readonly sha256?: Sha256;
   /** Bytes; of a directory, of all files below. */
   readonly size?: number;

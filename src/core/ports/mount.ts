@@ -21,7 +21,7 @@ export interface Settled {
   readonly returned: number;
 }
 
-/** A directory held open for commands. Whoever opens it closes it. */
+/** A directory held open for commands; its opener closes it. */
 export interface MountedDirectory extends HostMount {
   /** Present if it must be mounted read-only, since these protected entries are too many to mount so one by one. */
   readonly tooManyProtected?: number;

@@ -8,7 +8,7 @@ import type { Awaitable } from "../io.js";
  */
 export type Stamp = string;
 
-/** An open regular file; unaffected by renames of its path. Whoever opens it closes it. */
+/** An open regular file, unaffected by renames of its path; its opener closes it. */
 export interface OpenFile {
   /** Size in bytes when it was opened. */
   readonly size: number;

@@ -39,7 +39,7 @@ export interface RootFacts {
   readonly policy?: PathPolicy | undefined;
   /** Paths that every caller may at most read; absent: none. */
   readonly protection?: PathPolicy | undefined;
-  /** What {@link policy} and {@link protection} were made from. */
+  /** The patterns of {@link policy} and {@link protection}. */
   readonly patterns?: { readonly deny: readonly string[]; readonly protect: readonly string[] } | undefined;
   /** Which changes a person has to allow; absent: none. */
   readonly approve?: ApprovalRules | undefined;
@@ -132,7 +132,7 @@ export interface PlaceRequest {
   readonly isAside?: boolean;
   /** Names that the grammar refuses may be those of entries, to give them others or remove them. */
   readonly anyName?: boolean | undefined;
-  /** What was there counts as what is there. */
+  /** Former entries count as present when the meaning of the path is decided. */
   readonly isPast?: true;
   /** No link may lead to the place: the path names a real one. @throws CONFLICT */
   readonly isReal?: boolean;
@@ -204,17 +204,17 @@ interface OperationBase<Input, Output>
   > {
   /** Without the adapter's name: `read`; also the name of its schema. */
   readonly name: string;
-  /** It takes paths with names that the grammar refuses. */
+  /** Paths may have names that the grammar refuses. */
   readonly anyName?: true;
-  /** It streams a body: surfaces do not list it, and only calls with a `transfer` can reach it. */
+  /** The operation streams a body: surfaces do not list it, and only calls with a `transfer` can reach it. */
   readonly streams?: true;
-  /** It is offered to no caller: only surfaces of this package run it. */
+  /** Only surfaces of this package run the operation; callers cannot. */
   readonly internal?: true;
-  /** It reads the feed of changes, and may wait: it takes no place of the running calls. */
+  /** The operation waits on the feed of changes: its calls do not count against the limit of running calls. */
   readonly watches?: true;
   /** Milliseconds that its call may wait on top of its deadline. */
   waitsMs?(input: Input): number;
-  /** It lasts as long as a command; such operations have a concurrency limit of their own. */
+  /** The operation lasts as long as a command; such operations have a concurrency limit of their own. */
   readonly runs?: true;
   /** Input fields whose values are file content. */
   readonly hidden?: readonly string[];

@@ -14,7 +14,7 @@ export interface SourceEntry {
   readonly raw?: Buffer;
   /** Permission bits; absent: the default of new entries. */
   readonly mode?: number;
-  /** Whoever opens it closes it. @throws PERMISSION_DENIED, and IS_A_DIRECTORY for a directory */
+  /** Opens the entry, which the caller closes. @throws PERMISSION_DENIED, and IS_A_DIRECTORY for a directory */
   open(): Awaitable<OpenFile>;
 }
 

@@ -16,7 +16,7 @@ export interface Entry {
   readonly modified: number;
   /** The path grammar rejects the name, so no operation can address the entry. */
   readonly unreachable?: true;
-  /** Of a file, where it was asked for. */
+  /** Stamp of a file, where it was asked for. */
   readonly stamp?: Stamp;
 }
 
@@ -66,7 +66,7 @@ export interface WalkEntry {
   readonly mode?: number;
   /** The path grammar refuses the name, so no operation can reach the entry. */
   readonly unreachable?: true;
-  /** It was reached through a link that was followed. */
+  /** The entry is the target of a link that was followed. */
   readonly isLink?: true;
 }
 

@@ -19,7 +19,7 @@ export interface LazySource {
 }
 
 /**
- * A value whose branches are not loaded. It can be encoded, hashed, verified and contained in other values, but not
+ * A value whose branches are not loaded: can be encoded, hashed, verified and contained in other values, but not
  * inspected.
  */
 export class LazyValue extends Composite implements Cell {

@@ -70,7 +70,7 @@ export class DriveEdit implements DriveChange {
   #deleted: Value | undefined;
   #isOpen = true;
   readonly noted: Moment[] = [];
-  /** Of all files, after the change minus before; NaN: not known. */
+  /** Bytes of all files after the change minus before; NaN: not known. */
   #addedBytes = 0;
 
   constructor(options: ChangeOptions) {

@@ -55,7 +55,7 @@ export interface DriveSnapshot {
 }
 
 export interface DriveReader extends DriveSnapshot {
-  /** Reads small files ahead, together. What cannot be read is reported by the reads that follow. */
+  /** Reads small files ahead, together. Failures are reported by the reads that follow. */
   fetch(paths: readonly (readonly string[])[]): Promise<void>;
 }
 

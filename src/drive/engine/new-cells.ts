@@ -31,7 +31,7 @@ export function newCells(root: Value, isStored: (hash: string) => boolean): Gene
   return cellsIn({ value: root }, isStored);
 }
 
-/** Those of a part of an index that has been encoded. */
+/** New cells below a node of an index that has been encoded. */
 export const newCellsOfNode = (node: IndexNode, isStored: (hash: string) => boolean): Generator<NewCell> =>
   cellsIn({ node }, isStored);
 
@@ -56,7 +56,7 @@ function* cellsIn(first: Part, isStored: (hash: string) => boolean): Generator<N
 
 type Take = (cell: Cell) => boolean;
 
-/** What is embedded is a part of its container: only what it refers to can be new. */
+/** An embedded value is a part of its container: only the branches it refers to can be new. */
 function lookIntoValue(
   { value, isEmbedded = false }: Extract<Part, { value: Value }>,
   take: Take,

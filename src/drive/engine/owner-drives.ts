@@ -45,7 +45,7 @@ export interface OwnerDrives {
    */
   change<T>(drive: string, work: (drive: DriveChange) => Promise<T>): Promise<T>;
   /**
-   * Stores content for a later change. It is not part of a drive yet, and is garbage-collected if it never becomes one.
+   * Stores content for a later change. Content that never becomes part of a drive is garbage-collected.
    *
    * @throws TOO_LARGE, and errors of the content stream
    */

@@ -104,7 +104,7 @@ export class OwnerQueue {
     this.#knownAt = this.#parts.clock.monotonicMs();
   }
 
-  /** Resolves when the change is durable. Nothing is kept if `work` throws, which runs again if another process was faster. */
+  /** Resolves when the change is durable. `work` runs again if another process was faster; if it throws, the change is dropped. */
   change<T>(drive: string, work: (draft: Draft) => Promise<T>): Promise<T> {
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(storeUnavailable(drive));
     return new Promise((resolve, reject) => {

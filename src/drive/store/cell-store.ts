@@ -74,8 +74,8 @@ export interface CellBatch {
     hint?: RootHint,
   ): Promise<RootRecord | "conflict">;
   /**
-   * Begins another try of the change: forgets cells that have not been written. Those that have been cost nothing when
-   * they are put again, and belong to the next root only then. Absent where a new batch is as good.
+   * Begins another try of the change: forgets cells that have not been written. Written cells belong to the next root
+   * only if they are put again, which costs nothing. Absent where a new batch is as good.
    */
   restart?(): void;
 }
@@ -121,7 +121,7 @@ export interface CollectReport {
   readonly removedBytes: number;
   /** Packs deleted, or copied because most of their content was garbage. */
   readonly packs: number;
-  /** Missing or damaged cells. What they reference is unknown, so nothing is removed if there are any. */
+  /** Missing or damaged cells. Their references are unknown, so if there are any, nothing is removed. */
   readonly missing: number;
 }
 

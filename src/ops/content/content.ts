@@ -73,9 +73,9 @@ export const encodingOf = ({ root, terms }: PathCall): string | undefined =>
   terms?.isUtf8 === true ? undefined : root.encoding;
 
 /**
- * The content of an append. Text goes on in the encoding of a file that begins with a byte order mark. For a caller that may
- * not read the file it does not: the number of bytes added, or a refusal, would tell it how the file begins. It gets the
- * answer that it would get for any other file, although the file is no text any more then.
+ * The content of an append. Text goes on in the encoding of a file that begins with a byte order mark, unless the caller may
+ * not read the file: the number of bytes added, or a refusal, would tell how the file begins. Such a caller gets the
+ * answer for any other file, although the file is no text any more then.
  */
 export function addedBodyOf(input: TextSource, call: PathCall): Body {
   const body = bodyOf(input, call);

@@ -26,13 +26,13 @@ export interface Cut {
   readonly lines: number;
   /** Which limit cut it; absent: the whole window fits. */
   readonly by?: "bytes" | "limit";
-  /** It ends inside its last line. */
+  /** The cut ends inside its last line. */
   readonly isTorn: boolean;
 }
 
 /**
- * Takes whole lines while they fit. Of the next one it takes whole characters where much room is left, and at least one
- * of the first.
+ * Takes whole lines while they fit, then whole characters of the next line where much room is left, and at least one
+ * character of the first line.
  */
 export function cutLines(window: Buffer, room: Room): Cut {
   const { codec, maxBytes, maxLines, isLast } = room;

@@ -68,7 +68,7 @@ const UTF16BE: TextCodec = {
 };
 
 /**
- * The encoding to read a file with. Nothing is guessed: a given name is used as it is; otherwise UTF-16 if a byte order
+ * The encoding to read a file with, without guessing: a given name is used as it is; otherwise UTF-16 if a byte order
  * mark says so, else UTF-8.
  * @param head the first bytes of the file, at least two where there are
  * @returns `undefined`: the head contradicts the name, or the name is unknown
@@ -196,7 +196,7 @@ export const notEncodable = (place: Place, encoding = "utf-8", otherwise = ""): 
     at(place),
   );
 
-/** What is in the file is no text of that encoding. @param which encoding that may be, after a colon or comma */
+/** The error for a file that is not valid in an encoding. @param which encoding to pass, after a colon or comma */
 export const otherEncoding = (place: Place, which = ", such as latin1", encoding = "UTF-8"): FileAdapterError =>
   adapterError("NOT_TEXT", `File is not valid ${escapeText(encoding)} text. Pass its encoding${which}`, {
     ...at(place),

@@ -1,4 +1,4 @@
-// What the bytes of a file tell of its encoding, before text is put into it or in its place.
+// Tells the encoding of a file by its bytes, before text is put into it or in its place.
 
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";

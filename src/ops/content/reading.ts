@@ -147,7 +147,7 @@ export interface Piece {
   readonly startLine?: number | undefined;
   /** Number of its lines, including an incomplete last one. Absent: a range of bytes was requested. */
   readonly lines?: number;
-  /** It ends inside its last line. */
+  /** The part read ends inside its last line. */
   readonly isTorn?: boolean;
   readonly totalLines?: number | undefined;
   /** Bytes before it that were asked for too. */

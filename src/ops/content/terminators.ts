@@ -74,8 +74,8 @@ export function linesOf(text: string): Line[] {
 }
 
 /**
- * What a new line ends in. A line feed alone is what models write for every terminator: it becomes that of the nearest
- * line. Anything else is meant.
+ * Terminator of a new line. Models write a lone line feed for every terminator: it becomes that of the nearest line. Other
+ * terminators are meant.
  * @param neighbours the nearest first; `""` and `undefined` are none
  */
 export const endOfNew = (given: Terminator, neighbours: readonly (Terminator | "" | undefined)[]): Terminator =>

@@ -81,7 +81,7 @@ export const importDrive: DriveOperation<ImportInput, DriveImported> = {
     async function* file(): AsyncGenerator<Uint8Array> {
       if (Buffer.isBuffer(content)) yield content;
       else yield* endWithCall(content, scope);
-      // Nothing has changed so far; from here on the answer waits for the outcome.
+      // The drives change only from here on: the answer now waits for the outcome.
       scope.commit();
     }
     const { drives, cells, refused, bytes: size } = await shelf.importDrive([file()], options, maker);

@@ -37,7 +37,7 @@ export const editsIn = (edits: NonNullable<EditInput["edits"]>, pointer: string)
  * the same characters. To whoever may not read they would tell, without a trace, what is there.
  */
 export function mayCancelOut(edits: readonly Edit[]): boolean {
-  // Nobody knows how often an edit of all takes away what it takes away, so only one alone surely changes something.
+  // An edit of all occurrences has an unknown count: only a single edit surely changes something.
   if (edits.length > 1 && edits.some(({ expect }) => expect === undefined)) return true;
   const plain = edits.map(({ oldText, newText, expect = 1 }) => ({
     ...{ from: plainOf(oldText), to: plainOf(newText), expect },

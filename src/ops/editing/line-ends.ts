@@ -31,7 +31,7 @@ export function fittingEnds(text: string, kinds: readonly Terminator[], { oldTex
     return () => fitted;
   }
   const given = { olds: linesOf(oldText), news: linesOf(newText) };
-  // Who writes both kinds, as they are, means them.
+  // A caller that gives both kinds as they are means them.
   const isExact = isMixed && (newText.includes("\r") || kindsOf(given.olds).size > 1);
   const usual = kinds.find((kind) => kind !== "\r") ?? only;
   let pairs: readonly number[] | undefined;

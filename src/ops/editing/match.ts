@@ -121,7 +121,7 @@ export class EditMatcher {
   }
 }
 
-/** Of those that overlap the first. */
+/** Keeps the first of spans that overlap. */
 function apart(spans: readonly Span[]): readonly Span[] {
   let end = 0;
   return spans.filter((one) => {

@@ -55,7 +55,7 @@ export interface HeldOriginal extends Original {
   readonly bytes: Buffer;
 }
 
-/** Of a file within the limit of reads: several may be held at once. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
+/** Reads a file within the limit of reads; several may be held at once. @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
 export async function readOriginal(input: OriginalRequest, call: FileCall): Promise<Original> {
   const { text, form, sha256, size, stamp } = await holdOriginal(input, call, call.limits.maxReadBytes);
   return { text, form, sha256, size, stamp };
@@ -162,7 +162,7 @@ async function decodeFile(
   const codec = codecOf(bytes, encoding);
   if (codec === undefined) return undefined;
   const isUnicode = codec === UTF8 || codec.unit === 2;
-  // What the runtime decodes itself takes less time at once than in pieces.
+  // Decoding by the runtime takes less time at once than in pieces.
   let text = isUnicode ? codec.decode(bytes) : await decodePieces(bytes, (piece) => codec.decode(piece), scope);
   const isBroken = text === undefined && encoding === undefined && codec === UTF8 && mayBeText(bytes);
   if (isBroken) text = await decodePieces(bytes, (piece) => UTF8.decode(piece) ?? brokenText(piece), scope);

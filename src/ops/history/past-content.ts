@@ -18,7 +18,7 @@ export interface PastContent {
   /** Permission bits. */
   readonly mode?: number;
   readonly sha256?: Sha256;
-  /** Whoever opens it closes it. */
+  /** Opens the content, which the caller closes. */
   open(): Awaitable<OpenFile>;
 }
 
@@ -87,7 +87,7 @@ export class PastContents {
     return typeof image === "string" ? image : { ...factsOf(before), size: image.size, open: () => image.open() };
   }
 
-  /** It is there still, or was kept when the next change replaced it. */
+  /** The content after a change: still there, or kept by the change that replaced it. */
   async #after(entry: JournalEntry, left: number): Promise<Past> {
     const { after, kind } = entry;
     if (after === null) return "nothing";

@@ -60,7 +60,7 @@ async function lackIn({ root }: Pick<RootView, "root">): Promise<Lack | undefine
   return root.lack?.();
 }
 
-/** What an answer about roots says of those without a history. @param isNamed the caller asks for one root */
+/** Part of an answer about roots without a history. @param isNamed the caller asks for one root */
 export async function lackPart(
   views: readonly RootView[],
   isNamed: boolean,

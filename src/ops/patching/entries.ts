@@ -1,4 +1,4 @@
-// What a patch makes of each place, and the changes that do it.
+// Entries of a patch, one for each place, and the changes that carry them out.
 
 import { contentTooLarge, escapeText } from "../../core/errors/texts.js";
 import type { Expected, Sha256 } from "../../core/etag.js";
@@ -26,7 +26,7 @@ export interface FileEntry {
   /** That the call names for files that are not UTF-8. */
   readonly encoding?: string;
   readonly executable?: boolean;
-  /** Of the original's text; absent: all of it is replaced. */
+  /** Replacements in the original's text; absent: all of it is replaced. */
   readonly replacements?: readonly Replacement[];
   readonly applied: number;
   readonly way: Way;
@@ -71,14 +71,13 @@ export interface PlannedEntry {
   /** Where it ends up. */
   readonly at: FileCall;
   readonly file: Omit<PatchOutput["files"][number], "etag">;
-  /** Of the content of the file afterwards, where it is known without the change. */
+  /** Hash of the file's content afterwards, where it is known without the change. */
   readonly sha256?: Sha256;
   /** Hunks, edits and whole-file changes. */
   readonly applied: number;
   /** Bytes of content that must be kept until the patch is done. */
   readonly keptBytes: number;
   readonly executable?: boolean;
-  /** What to say of it. */
   readonly hint?: string;
   /** Absent: the caller may not read it, or it is no text. */
   readonly diff?: { readonly text: string; readonly replacements: readonly Replacement[] };

@@ -84,7 +84,7 @@ export class HunkDraft {
 
 const UNIFIED = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
-/** What the header of a hunk of a unified diff says. `undefined`: it is none. */
+/** Fields of the header of a hunk in a unified diff. */
 export interface HunkHeader {
   /** Lines of the old file above it. */
   readonly above: number;

@@ -5,7 +5,7 @@ import { fault } from "./lines.js";
 const ABSENT = "/dev/null";
 /** Times that `diff -N` gives to a file that is not there, in any time zone; and the words of Subversion. */
 const NOT_THERE = /^(?:1970-01-0[12]|1969-12-31)[ T]|^\((?:nonexistent|revision 0)\)/;
-/** What stands behind a name without a tab. */
+/** Time or revision behind a name without a tab. */
 const BEHIND = /(?<! ) +(\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|\((?:revision \d+|working copy|nonexistent)\))$/s;
 /** Characters of two names, more than any path has. */
 const MAX_NAMES = 10_000;

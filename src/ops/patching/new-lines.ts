@@ -1,4 +1,4 @@
-// What a hunk changes: lines that it keeps are not touched, new ones end as given, or as their neighbours.
+// Changes of a hunk: lines that it keeps are not touched, new ones end as given, or as their neighbours.
 
 import { endOfNew, type Terminator } from "../content/terminators.js";
 import type { Hunk } from "./section.js";
@@ -72,7 +72,7 @@ function atEnd(lines: readonly string[], { hunk, at }: Pick<FoundHunk, "hunk" | 
   if (to < lines.length) return change;
   const last = lines.at(-1);
   const wasBare = last !== undefined && endOf(last) === undefined;
-  // What comes behind a last line without an end needs one before it.
+  // Lines behind a last line without an end need one before them.
   const lead = wasBare && from === lines.length ? nearest(lines, from) : "";
   const isBare = bare === undefined ? wasBare : bare.after && "added" in (after.at(-1) ?? {});
   if (!isBare) return { from, to, text: lead + text };

@@ -50,7 +50,7 @@ export async function changed(file: FileEntry, { section, call }: PlacedSection)
 
 const formOf = ({ text, form }: FileEntry): TextForm => form ?? { encoding: "utf-8", bom: text.startsWith(BOM) };
 
-/** Halves of characters are bytes of a broken text: only the file has them. What stands for bytes says not which. */
+/** Refuses text that stands for bytes: lone surrogates are bytes of a broken file, and U+FFFD does not say which byte. */
 function requireSayable(replacements: readonly Replacement[], { isBroken }: TextForm, { access }: FileCall): void {
   if (isBroken !== true) return;
   if (replacements.some(({ text }) => !text.isWellFormed() || text.includes("\ufffd")))

@@ -1,4 +1,4 @@
-// What is at the places of a patch before it.
+// Reads the entries at the places of a patch before it changes them.
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { notFound } from "../../core/errors/texts.js";
@@ -16,17 +16,17 @@ export interface PlacedSection<Call extends FileCall = FileCall> {
   readonly call: Call;
   /** Where the entry goes. */
   readonly to?: Call;
-  /** What the entry is a copy of. */
+  /** Source of a copied entry. */
   readonly from?: Call;
   readonly ifMatch?: string;
-  /** Of files that are not UTF-8. */
+  /** Encoding of files that are not UTF-8. */
   readonly encoding?: string;
 }
 
 export const expectedIn = ({ ifMatch }: PlacedSection): Expected | undefined =>
   ifMatch === undefined ? undefined : expectedOf({ ifMatch });
 
-/** What is there. @param isNeeded @throws NOT_FOUND if it is needed */
+/** @throws NOT_FOUND if the entry is needed */
 export async function statOnDisk(call: FileCall, isNeeded = false): Promise<FileStat | undefined> {
   const { root, path, access } = call;
   try {

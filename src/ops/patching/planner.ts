@@ -29,13 +29,13 @@ import type { Section } from "./section.js";
 type Of<K extends Section["kind"]> = PlacedSection & { readonly section: Extract<Section, { kind: K }> };
 const is = <K extends Section["kind"]>(placed: PlacedSection, kind: K): placed is Of<K> => placed.section.kind === kind;
 
-/** What is at a path after the sections so far; `gone`: what was there has another name now. */
+/** The entry at a path after the sections so far; `gone`: it has another name now. */
 type Node = FileEntry | MoveEntry | RemoveEntry | "gone" | "folder";
 
 const isGone = (node: Node | undefined): boolean =>
   node === "gone" || (typeof node === "object" && node.kind === "remove");
 
-/** Of another place, which no precondition is about. */
+/** The encoding alone, for a place that no precondition is about. */
 const onlyEncoding = ({ encoding }: PlacedSection) => (encoding === undefined ? {} : { encoding });
 
 const isMove = (node: Node | undefined): node is MoveEntry => typeof node === "object" && node.kind === "move";
@@ -47,7 +47,7 @@ export class Planner {
   /** By path. Absent: as it is on the disk. */
   readonly #nodes = new Map<string, Node>();
   readonly #entries: Entry[] = [];
-  /** Paths of sections that fail. What follows on these is not looked at. */
+  /** Paths of sections that failed; later sections on these are not looked at. */
   readonly #failed = new Set<string>();
 
   /** @throws what makes the section fail */
@@ -81,7 +81,7 @@ export class Planner {
     else if (section.kind === "move") throw refused(placed.call, "is moved to where it is. Name another path");
   }
 
-  /** What the sections before have left at a place; `undefined`: it is as on the disk. */
+  /** The entry that the sections so far left at a place; `undefined`: as on the disk. */
   #look({ path, access }: FileCall): Node | undefined {
     const { segments, text } = path;
     const node = this.#nodes.get(text);

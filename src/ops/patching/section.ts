@@ -10,7 +10,7 @@ export interface Hunk {
   /** Lines without their line feeds, as they are now and as they will be. A CR at the end of one is part of it. */
   readonly before: readonly string[];
   readonly after: readonly HunkLine[];
-  /** It lies at the end of the file. */
+  /** The hunk lies at the end of the file. */
   readonly atEnd: boolean;
   /** Where the header of a unified diff puts it: lines of the old file that are above it. */
   readonly above?: number;

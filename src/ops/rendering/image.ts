@@ -8,7 +8,7 @@ const MAX_SIDE = 8000;
 /** Most bytes of an image: 5 MB in base64. */
 const MAX_BYTES = 3_750_000;
 
-/** What the beginning of a file, or all of it, tells of an image. */
+/** Facts of an image, from the beginning of its file or all of it. */
 export interface ImageLook {
   readonly mime: string;
   /** Absent: the header cannot be read. */
@@ -23,7 +23,7 @@ interface Sides {
   readonly height: number;
 }
 
-/** What was found walking through the parts of an image. */
+/** Result of a walk through the parts of an image. */
 interface Walked {
   readonly width?: number | undefined;
   readonly height?: number | undefined;

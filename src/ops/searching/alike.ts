@@ -1,4 +1,4 @@
-// What looks the same as a path at which nothing is, as far as the caller may list it.
+// Finds entries whose names look the same as a missing path, as far as the caller may list them.
 
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, type Place } from "../../core/errors/texts.js";
@@ -18,8 +18,8 @@ export async function findAlike(call: PathCall): Promise<{ path: string; hint: s
 }
 
 /**
- * Refuses to make the folders above a path where one is there that nobody can tell from them by sight. Who wants both makes
- * the folder by itself. @throws PARENT_MISSING
+ * Refuses to make the folders above a path where an existing folder looks the same. A caller that wants both makes the
+ * folder by itself. @throws PARENT_MISSING
  */
 export async function refuseTwinFolders({ root, at, path, access, terms }: PathCall, parents = true): Promise<void> {
   const above = path.segments.slice(0, -1);

@@ -9,7 +9,7 @@ import { isWithin } from "../../search/order.js";
 /** Links that one walk follows: each is a place of its call, which its record names. */
 const MAX_LINKS = 1000;
 
-/** What a search knows of the links that it meets. Paths are segments below its start. */
+/** Facts of a search about the links that it meets. Paths are segments below its start. */
 export interface Following {
   /** Whether the walk gets by itself to a real place that a link leads to. */
   getsTo(real: readonly string[], link: readonly string[], isDirectory: boolean): boolean;
@@ -133,7 +133,7 @@ class FollowingWalk {
       const found = await place.root.backend.stat(place.path, place.access);
       if (found?.type !== "file" && found?.type !== "directory") return undefined;
       const real = [...realOf(place)];
-      // Whoever turns the link elsewhere from now on ends the walk behind it.
+      // The walk behind the link ends if the link is turned elsewhere from now on.
       place.access.pin?.(real);
       return { ...found, place, real };
     });

@@ -61,7 +61,7 @@ export async function searchPieces(large: LargeFile, search: PieceSearch): Promi
     }
     scope.checkpoint();
     const piece = await readPiece(at, { large, codec, around: search.around });
-    // What the file has become shorter by while it is read.
+    // The file became shorter while it is read.
     if (piece.next === at.offset) break;
     const first = at.lines - piece.linesBefore;
     const job = {

@@ -25,7 +25,7 @@ const MIN_START_MS = 1000;
 const USUAL_FILE_BYTES = 8_388_608;
 const MOST_FILE_BYTES = 33_554_432;
 
-/** Of a search that found nothing. */
+/** Hint of a search that found nothing. */
 const OTHERS = "Some files are not UTF-8: pass their encoding (latin1?)";
 
 /** The call that a search is made for. */

@@ -23,7 +23,7 @@ interface Batch {
 interface FileScansParts {
   readonly answer: GrepAnswer;
   readonly patience: Patience;
-  /** Of the files, if it is not what they say themselves. */
+  /** Encoding of the files, where it is not the one they declare. */
   readonly encoding: string | undefined;
   /** Whether the pattern has characters that no file in another encoding matches. */
   readonly isForeign: boolean;

@@ -75,7 +75,7 @@ export class PathSearch {
       .filter(({ path }) => path.length <= MAX_CHARS);
   }
 
-  /** What the path is in roots that it names, by their name, or their host path where these are no secret. */
+  /** The path below the roots that it begins with, by their names, or by their host paths where these are no secret. */
   *#withoutPrefixes(segments: readonly string[]): Generator<{ root: string; path: readonly string[] }> {
     const { roots, disclosesHostPaths } = this.#surroundings;
     const text = `/${segments.join("/").replace(/^file:\//i, "")}`;

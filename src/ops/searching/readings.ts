@@ -29,7 +29,7 @@ export interface PatternsReading {
   readonly patterns: string | string[];
 }
 
-/** What globs may have been meant for. @param path that they are relative to */
+/** Other readings of globs. @param path that they are relative to */
 export function* patternReadings(patterns: Patterns, path: string): Generator<PatternsReading> {
   const all = [patterns].flat();
   const split = all.map(splitList);
@@ -59,7 +59,7 @@ export function* fileReadings(patterns: Patterns, path: string): Generator<Patte
 const atAnyDepth = (one: string): string =>
   one.includes("/") && !/^(?:\*\*\/|\.\/|[!/])/.test(one) ? `**/${one}` : one;
 
-/** What is in the folder that a glob names. */
+/** A glob for the entries in the folder that a glob names. */
 function inside(one: string): string {
   const folder = one.replace(/\/+$/, "");
   if (/\*[^/]*$/.test(folder)) return one;
@@ -88,7 +88,7 @@ function joined(all: readonly string[]): string | string[] {
 function splitList(text: string): string[] {
   const listed = /^\[".*"\]$/s.test(text) ? listIn(text) : undefined;
   if (listed !== undefined) return listed;
-  // What stands in brackets is no list.
+  // A separator in brackets makes no list.
   const marked = text.replace(/\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)/g, (group) => "x".repeat(group.length));
   const parts: string[] = [];
   let from = 0;
@@ -119,7 +119,7 @@ export interface Asked {
 const LINE_FEED = /\n|\\n|\\r|\(\?[a-zA-Z]*s[a-zA-Z]*[:)]|\[\\[sSwWdD]\\[sSwWdD]\]|\\s[*+]/;
 const META = /[\\^$.|?*+()[\]{}]/;
 
-/** What the pattern of `grep` may have been meant for. */
+/** Other readings of the pattern of `grep`. */
 export function* expressionReadings({ pattern, literal = false, multiline = false }: Asked): Generator<Reading<Asked>> {
   if (!multiline && LINE_FEED.test(literal ? pattern.replaceAll("\\", "") : pattern)) {
     yield { why: "Lines are matched one by one", change: { multiline: true } };

@@ -116,7 +116,7 @@ export function hintOf(
 export const withCursor = (hint: string | undefined, cursor: string | undefined): string | undefined =>
   cursor === undefined ? hint : hint?.replace("cursor: nextCursor", `cursor: "${cursor}"`);
 
-/** What is said of kinds of entries that were left out, where it depends on the call. */
+/** Texts for kinds of entries that were left out, where they depend on the call. */
 export type HiddenTexts = { readonly [kind in HiddenKind]?: HiddenText | undefined };
 
 /** One text for any number, or one of a single entry and one of many; `""`: it is not told. */
@@ -178,10 +178,10 @@ export const largeText = (path: string): string =>
 
 const MAX_PATH_CHARS = 80;
 
-/** Of a search that follows links: those that lead nowhere the caller may read. */
+/** Text of a search that follows links, for those that lead nowhere the caller may read. */
 const DEAD_LINKS = ["link that leads nowhere here", "links that lead nowhere here"] as const;
 
-/** What a search says of links: beside what it found only of those that the caller names. */
+/** Text for links that were left out. A search that found something tells only of links that the caller names. */
 export function linksText(links: "follow" | undefined, found: number, hidden: HiddenCount): HiddenText | undefined {
   if (links !== undefined) return DEAD_LINKS;
   return found > 0 && !hidden.namesLinks ? "" : undefined;

@@ -20,7 +20,7 @@ export interface SurveyOptions {
   /** Git's view: ignored entries are left out, `.git` is not entered. Absent: nothing is ignored. */
   readonly ignore: { readonly rules: IgnoreRules; readonly unread: number; readonly entersGit: boolean } | undefined;
   readonly exclude: Globs | undefined;
-  /** The line of an entry. Nothing else of it is kept: what lives on through a walk costs more than the walk. */
+  /** The line of an entry, all of it that is kept: objects that outlive a walk cost more than the walk. */
   readonly line: (entry: WalkEntry) => string;
 }
 
@@ -28,7 +28,7 @@ export interface SurveyOptions {
 export interface Folder {
   /** Empty for the one where the survey starts. */
   readonly line: string;
-  /** Those of its entries that are shown, in order: lines, and folders where they were to be entered. */
+  /** Shown entries, in order: lines, and folders where they were to be entered. */
   readonly shown: readonly (string | Folder)[];
   /** Direct entries left out for lack of room. */
   readonly left: number;

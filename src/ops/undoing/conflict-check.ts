@@ -124,8 +124,8 @@ async function hashOf({ reads }: StandingParts, now: Outlook, from: number, to: 
 }
 
 /**
- * Whether the state is what undos have put back: that of this entry, perhaps with another inode and other times. They may
- * have put it back where a folder above was by then.
+ * Whether undos have put back the state of this entry, perhaps with another inode and other times, or at another path
+ * after a move of a folder above.
  */
 async function isAgain({ journal, history }: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
   const { after } = entry;
@@ -211,7 +211,7 @@ async function isTreeUnchanged(
   return changes !== undefined && later.every((one) => isLeftByDone(changes, one, { planned, since: entry.time }));
 }
 
-/** What happened since an entry, if all changes in the tree have been undone or will be. */
+/** Changes since an entry, if all changes in the tree have been undone or will be. */
 async function doneSince({ history, planned }: StandingParts, entry: JournalEntry, tree: Path) {
   const changes = await history.since(entry);
   return changes?.inTree(tree).every((one) => isDone(one, planned)) === true ? changes : undefined;

@@ -32,7 +32,7 @@ export interface Blocked {
   /** Entry that cannot be undone. */
   readonly id: string;
   readonly path: string;
-  /** Who changed it since: an actor, or `external` for changes that no journal entry explains. */
+  /** Actor of the later change, or `external` where no journal entry explains it. */
   readonly by: string;
   /** The entry of that change. */
   readonly laterId?: string;
@@ -110,7 +110,7 @@ class Planner {
     const found = await this.#outlook.at(entry.path);
     if (found === "unseen") {
       const { after, kind } = entry;
-      // It comes back in its folder: the commit checks its version.
+      // The entry comes back in its folder: the commit checks its version.
       if (after?.version !== undefined) return { state: after, kind, isUnseen: true, isTail: false };
       await this.#block(entry, entry.path);
       return undefined;
@@ -224,7 +224,7 @@ class Planner {
     this.#outlook.remove(path);
   }
 
-  /** The content that an entry has replaced. What was appended is cut off what is there now. */
+  /** The content that an entry has replaced. For an append it is the present content without the added bytes. */
   async #before(entry: JournalEntry, now: Outlook & { readonly isTail: boolean }): Promise<PastContent> {
     const { addition, before } = entry;
     const whole = addition === undefined || before === null ? undefined : this.#contentOf(now);
@@ -236,7 +236,7 @@ class Planner {
     return past;
   }
 
-  /** What is there before the undo: in a folder that comes back, nothing. */
+  /** The present content for the diff: none in a folder that comes back. */
   #shownOf(now: Outlook): PastContent | undefined {
     return now.kept === undefined ? this.#contentOf(now) : undefined;
   }

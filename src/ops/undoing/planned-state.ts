@@ -25,7 +25,7 @@ export interface Outlook {
   readonly content?: PastContent;
   /** Where it lies among what was kept, from where it comes back. */
   readonly kept?: KeptPlace;
-  /** It comes back in a folder, so that nobody can look at it yet. */
+  /** The entry comes back in a folder, so it cannot be looked at yet. */
   readonly isUnseen?: true;
   /** A step of the plan puts it there. */
   readonly isPlanned?: true;

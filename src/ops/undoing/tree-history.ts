@@ -1,4 +1,4 @@
-// What happened in a tree since a change, wherever it was then: moves carry it, deletions take it away for a while.
+// Changes of a tree since an entry, also at the paths it had before moves and deletions.
 
 import { isBelow, isSamePath } from "../../core/call/path.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
@@ -22,7 +22,7 @@ interface Stay {
 export class TreeHistory {
   readonly #journal: Pick<Journal, "query">;
   readonly #entries: JournalEntry[] = [];
-  /** Those that put directories somewhere, or take them away. */
+  /** Entries that put directories somewhere, or take them away. */
   readonly #moves: JournalEntry[] = [];
   readonly #at = new Map<string, JournalEntry[]>();
   readonly #below = new Map<string, JournalEntry[]>();
@@ -160,7 +160,7 @@ export class ChangesSince {
 const bringsTo = ({ action, kind, path, made = [] }: JournalEntry, place: Path): boolean =>
   (action === "created" && kind === "directory" && isIn(place, path)) || made.some((one) => isIn(place, one));
 
-/** What has put it there counts, and so does what took it away. */
+/** Whether an entry is of a stay, which includes the entries that began and ended it. */
 const isWithin = ({ after, until }: Stay, { id }: JournalEntry): boolean =>
   id >= after && (until === undefined || id <= until);
 

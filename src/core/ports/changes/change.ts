@@ -1,4 +1,4 @@
-// Port of committed changes: what a backend reports of each one, and who hears of it.
+// Port of committed changes: the record that a backend reports of each one, and the sinks that take it.
 
 import type { Sha256 } from "../../etag.js";
 
@@ -14,7 +14,7 @@ export interface EntryState {
   readonly modified: number;
   /** Permission bits; absent where the backend has none. */
   readonly mode?: number;
-  /** Of the whole content of a file, where all of it was seen. */
+  /** Hash of the whole content of a file, where all of it was seen. */
   readonly sha256?: Sha256;
   /** Identity, size and times as one text. While an entry has the same version, nothing changed it. Host roots only. */
   readonly version?: string;
@@ -24,7 +24,7 @@ export interface EntryState {
 export interface Addition {
   /** Size in bytes before the append. */
   readonly offset: number;
-  /** Of the bytes that were added; absent where nothing keeps a journal. */
+  /** Hash of the added bytes; absent where no journal is kept. */
   readonly sha256?: Sha256;
 }
 
@@ -81,14 +81,14 @@ export interface ChangeRecord extends ChangeOrigin, EntryChange {
   readonly time: number;
 }
 
-/** Hears of every committed change of an adapter, at once and in order. It must be quick, and must not throw. */
+/** Called with every committed change of an adapter, at once and in order; must be quick, and must not throw. */
 export type ChangeSink = (record: ChangeRecord) => void;
 
-/** Who makes changes of whole drives, and hears of each once it is committed. */
+/** Names the origin of changes of whole drives, and is told of each once it is committed. */
 export interface DriveMaker {
   /** Asked right before the commit, perhaps several times. */
   originIn(drive: string): ChangeOrigin;
-  /** What comes is one group: several drives are changed together. */
+  /** The changes that follow are one group: several drives are changed together. */
   beginGroup(): void;
   changed(drive: string, change: EntryChange): void;
 }

@@ -11,8 +11,8 @@ export interface VenueEvent {
   /** Sent as JSON as it is: without secrets, content and host paths. */
   readonly data: JsonObject;
   /**
-   * Who may see it, besides the operator: DIDs of whose call or token it is, and who made the token that was used, and
-   * `narrowedTo` of whose job it is. Judged when it is delivered.
+   * Callers that may see the event besides the operator: DIDs of the caller or holder of a token, and of the maker of the
+   * token used; `narrowedTo` of the owner of a job. Judged on delivery.
    */
   readonly audience: readonly string[];
   /** Judged when it is delivered, in place of the audience: for what is seen by a right. */
@@ -52,7 +52,7 @@ export interface ToldEvent<Data = JsonObject> {
   readonly data: Data;
 }
 
-/** The events of some topics for one caller. Whoever opened it closes it. */
+/** The events of some topics for one caller; the opener of the reader closes it. */
 export interface EventReader {
   /** Resolves once changes by others are seen, or after a second. */
   readonly ready: Promise<void>;

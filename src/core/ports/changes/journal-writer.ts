@@ -1,4 +1,4 @@
-// Port by which the backend of a root writes its journal: what it is about to do, what it did, and what it kept.
+// Port by which the backend of a root writes its journal: planned changes, made changes, and the content they replaced.
 
 import type { Sha256 } from "../../etag.js";
 import type { Awaitable } from "../../io.js";
@@ -34,7 +34,7 @@ export interface JournalWriter {
   readonly mode: "metadata" | "on";
   readonly trashMode: TrashMode;
   newId(): string;
-  /** Name of the content of an entry in the trash. It holds a secret, so nobody else can have made it. */
+  /** Name of the content of an entry in the trash; holds a secret, so that others cannot forge it. */
   trashName(id: string): string;
   /** Whether content of this size may be kept; `apart`: only for a day, as it is most of the quota. */
   room(bytes: number): "yes" | "apart" | "no";
@@ -73,11 +73,11 @@ export interface TrashItem {
   readonly changed: number;
 }
 
-/** What is at a path of the root. */
+/** The entry at a path of the root. */
 export interface Present {
   readonly kind: ChangedKind;
   readonly state: EntryState;
-  /** Of the part of a file that was asked for. */
+  /** Hash of the part of a file that was asked for. */
   readonly partSha256?: Sha256;
 }
 
@@ -101,13 +101,13 @@ export interface TrashFolder {
     version: string | undefined,
     below?: readonly string[],
   ): Awaitable<OpenFile | "missing" | "altered">;
-  /** What lies there now. @param below its names below the item, if that is a directory */
+  /** Present state of an item, or of an entry in it. @param below its names below the item, if that is a directory */
   look(name: string, below: readonly string[]): Awaitable<KeptState | undefined>;
-  /** Of a file or of all files in a tree. @param onlyFreed those that removing it gives back to the disk */
+  /** Counts a file, or all files in a tree. @param onlyFreed only those that removing it gives back to the disk */
   measure(name: string, onlyFreed?: boolean): Awaitable<{ readonly bytes: number; readonly files: number }>;
   /** Ends what dead processes have left half done in the root: only then tells {@link present} what they have done. */
   recover(): Awaitable<void>;
-  /** What is at a real path. @param part of a file, to be hashed @returns `unknown`: it cannot be looked at */
+  /** The entry at a real path. @param part of a file, to be hashed @returns `unknown`: it cannot be looked at */
   present(path: readonly string[], part?: Part): Awaitable<Present | "missing" | "unknown">;
   /** Removes items for good. Never fails: what cannot be removed stays. */
   remove(names: readonly string[]): Awaitable<void>;

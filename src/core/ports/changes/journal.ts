@@ -55,7 +55,7 @@ export type Side = "before" | "after";
  */
 export interface Image {
   readonly size: number;
-  /** Whoever opens it closes it. @throws NOT_FOUND once it was pruned */
+  /** Opens the content, which the caller closes. @throws NOT_FOUND once it was pruned */
   open(): Awaitable<OpenFile>;
 }
 
@@ -123,7 +123,7 @@ export interface JournalFacts {
   readonly fault?: JournalFault;
 }
 
-/** Who purges, and what. */
+/** Origin and scope of a purge. */
 export interface Purge extends ChangeOrigin {
   /** Scope of the purge: a path and everything below it. */
   readonly path: readonly string[];
@@ -140,7 +140,7 @@ export interface EntryNote {
   readonly undoneBy?: string;
 }
 
-/** The journal of one root. It shows everything: the operations on it judge what a caller may know. */
+/** The journal of one root, unfiltered: the operations on it judge what a caller may know. */
 export interface Journal {
   /** `metadata`: entries without content, none of which can be undone. */
   readonly mode: "metadata" | "on";
@@ -163,7 +163,7 @@ export interface Journal {
    */
   imageBelow?(entry: JournalEntry, names: readonly string[], version: string): Awaitable<Image | NotUndoable>;
   /**
-   * What lies in a tree that an entry has deleted. Absent where that cannot be looked up.
+   * State of an entry in a deleted tree. Absent where that cannot be looked up.
    * @param names below the tree, without links
    */
   stateBelow?(entry: JournalEntry, names: readonly string[]): Awaitable<KeptState | undefined>;

@@ -8,11 +8,11 @@ export interface SeenChange {
   /** Real segments below the root. */
   readonly path: readonly string[];
   readonly entryType: "file" | "directory";
-  /** Of what is there now, as in `EntryState`; `null`: nothing. */
+  /** Version of the present entry, as in `EntryState`; `null`: none. */
   readonly version: string | null;
 }
 
-/** Hears of what an observer sees, and tells it what it need not report. Nothing of it throws. */
+/** Takes the changes that an observation sees, and names those it need not report. No method throws. */
 export interface Observer {
   changed(change: SeenChange): void;
   /**
@@ -23,7 +23,7 @@ export interface Observer {
   knows(path: readonly string[], version: string | null): "tree" | boolean;
   /** Whether a change of this venue is under way, which will be known soon. */
   isBusy(): boolean;
-  /** Nobody may see it, so it need not be watched. */
+  /** Whether no caller may see the path, so that it need not be watched. */
   ignores(path: readonly string[]): boolean;
   /** A look at all that cannot be watched begins. @returns called at its end, if nothing was left out */
   beginLook(): () => void;

@@ -23,8 +23,8 @@ export interface Both {
   /** Whether the result will be kept; its nodes are then encoded one at a time as they are made. */
   isKept(): boolean;
   /**
-   * Takes a node that is complete with all that is below it. What it returns stands in its place, so that a large union
-   * need not be in memory as a whole. Absent: nodes stay.
+   * Stores a new node whose subtree is complete, and returns its replacement, so that a large union need not be in
+   * memory as a whole. Absent: nodes stay.
    */
   settle?: ((node: IndexNode) => Steps<IndexChild>) | undefined;
 }

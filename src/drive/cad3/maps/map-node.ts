@@ -20,7 +20,7 @@ export interface MapEntry {
   valueRef?: Uint8Array | undefined;
 }
 
-/** A node of a Map, immutable apart from the cached `cell`. It has either entries or children. */
+/** A node of a Map, immutable apart from the cached `cell`: a leaf with entries, or an inner node with children. */
 export interface MapNode {
   readonly count: number;
   /** In a leaf; ascending by hash. */

@@ -89,7 +89,7 @@ const liveOf = (view: NodeView | undefined): LiveView | undefined =>
   view === undefined || view.kind === "tombstone" ? undefined : view;
 
 /**
- * A root with the content of another. What differs gets one new time, later than what it replaces.
+ * A root with the content of another. All nodes that differ get one new time, later than those they replace.
  *
  * @param at clock time in ms since the epoch @throws FUTURE_TIME, MISSING_CELL
  */
@@ -112,7 +112,7 @@ export async function withContentOf(
 interface Turning {
   readonly scope: CellScope;
   readonly stamp: bigint;
-  /** Of the nodes that are replaced. */
+  /** Latest time of the replaced nodes. */
   latest: bigint;
 }
 
@@ -135,7 +135,7 @@ async function turnedTo(now: Directory, then: Directory, turning: Turning): Prom
   return entries === now.entries ? undefined : directoryNode(entries, stamp);
 }
 
-/** What takes the slot; `undefined`: it stays as it is. */
+/** The new node of the slot; `undefined`: the slot stays as it is. */
 async function nodeFor(
   before: NodeView | undefined,
   after: NodeView | undefined,

@@ -148,7 +148,7 @@ function limitsFor({ futureSkewMs = DEFAULT_SKEW_MS }: ImportOptions, { limits, 
   return { maxFileBytes, maxEntries, maxPathDepth, maxImportEntries, maxImportLogicalBytes, latestUtime };
 }
 
-/** What an import has changed in each drive. */
+/** The changes of an import, one for each drive. */
 async function changesOf(draft: Draft, former: CadMap, names: ReadonlySet<string>): Promise<WholeChange[]> {
   const { scope, drives } = draft;
   const changes: WholeChange[] = [];

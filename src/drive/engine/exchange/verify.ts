@@ -109,7 +109,7 @@ async function readLog(
     else if (view.kind === "file") await readAll((range) => readRange(view.data, range, newScope()), step);
     return report.damagedCount === 0;
   };
-  // What changed often is kept once.
+  // Many entries can keep the same node.
   const checked = new Set<string>();
   let [entries, damaged] = [0, false];
   for (let before: string | undefined; ; ) {

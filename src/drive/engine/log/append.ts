@@ -64,7 +64,7 @@ function assignIds(notes: readonly Noted[], { last, nowMs }: { last: string; now
 }
 
 function itemOf({ note, drive, before, after, kept, reason, ticket }: Noted, edit: LogEdit, nowMs: number): LogItem {
-  // What is undefined is left out of the JSON; to leave it out here takes longer than all the rest of an entry.
+  // JSON omits undefined fields. To omit them here takes longer than all the rest of an entry.
   const entry = Object.assign({}, note, {
     driveOwner: undefined,
     id: ticket.id ?? "",

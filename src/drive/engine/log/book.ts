@@ -101,7 +101,7 @@ export async function readRecords(records: readonly Value[], scope: CellScope): 
   return items;
 }
 
-/** What stands for a record where something is remembered of it. */
+/** Key of a record in `firstIds` of a scope. */
 const nameOf = (record: Value): string => toHex(cellOf(record).ref);
 
 /** Where a record is. */
@@ -284,7 +284,7 @@ export class LogEdit {
     }
   }
 
-  /** Of contents that are most of the quota, only the newest is kept. */
+  /** Keeps only the newest content that alone is most of the quota. */
   async #setApart(id: string | undefined): Promise<void> {
     const { p: before } = this.book.facts;
     if (before !== undefined) await this.update(before, (item) => withoutNodes(item, "pruned"));

@@ -21,7 +21,7 @@ export interface LogFacts {
   readonly c: string;
   /** Entry whose content counts for itself. */
   readonly p?: string | undefined;
-  /** What has been believed of the clock. */
+  /** Looks at the clock so far, by which old entries may go. */
   readonly t?: AgeLooks | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface Noted {
   readonly ticket: LogTicket;
 }
 
-/** An entry as it is stored, as JSON beside the nodes it refers to. It does not name the owner: a log has one. */
+/** An entry as stored: JSON beside the nodes it refers to. The owner is left out, since a log has one owner. */
 export interface StoredEntry extends Omit<LogNote, "driveOwner"> {
   readonly id: string;
   /** Milliseconds since the epoch. */

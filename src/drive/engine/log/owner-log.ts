@@ -14,7 +14,7 @@ import { allBooks, findItem, itemsBefore } from "./books.js";
 import { type LogEntry, type LogItem, type LogNote, readItem, withoutNodes } from "./entry.js";
 
 export interface LogPage {
-  /** Of all drives, newest first. */
+  /** Entries of all drives, newest first. */
   readonly entries: readonly LogEntry[];
   /** Id to go on before; absent: there are no more. */
   readonly next?: string;
@@ -26,7 +26,7 @@ export interface KeptNode {
   readonly stat: DriveStat;
   /** Its Ref. */
   readonly node: Uint8Array;
-  /** Of what a directory holds; absent if that is too much. */
+  /** Names in a directory; absent if there are too many. */
   readonly names?: readonly string[];
 }
 
@@ -37,8 +37,8 @@ export interface DriveLog {
   /** Size of a file, and a range of it. @param node its Ref, of an entry @throws STORE_DAMAGED */
   read(node: Uint8Array, offset: number, length: number): Promise<DriveRead>;
   /**
-   * What lies in a tree that an entry has kept. @param names below the tree
-   * @returns `undefined` if nothing does @throws STORE_DAMAGED
+   * Looks up a path in a tree that an entry has kept. @param names below the tree
+   * @returns `undefined` if nothing is there @throws STORE_DAMAGED
    */
   below(node: Uint8Array, names: readonly string[]): Promise<KeptNode | undefined>;
   /**
@@ -65,7 +65,7 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
     withExplainedErrors({ drive: "", path: [] }, () =>
       withState(queue(), parts.pool, (state, scope) => work({ state, scope })),
     );
-  /** What is older is removed by the next changes. */
+  /** Hides expired entries until the next changes remove them. */
   const isKept = ({ entry: { time } }: LogItem): boolean => time >= parts.clock.nowMs() - parts.logQuota.days * DAY_MS;
   const entry = (id: string): Promise<LogEntry | undefined> =>
     look(async ({ state, scope }) => {

@@ -1,4 +1,4 @@
-// What a change noted for the log, with the nodes that were and are at its path.
+// Adds the nodes at the path, before and after, to a note of a change for the log.
 
 import { type Awaitable, after } from "../../../core/io.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
@@ -59,7 +59,7 @@ function nodeOfNote(
     if (held === undefined) return undefined;
     const node = lazyRef(held.ref, scope.source);
     if (held.isStored) return node;
-    // No root has what was there between two steps of a change.
+    // A node between two steps of a change is in no root.
     const isStored = (hash: string): boolean => scope.has(hash) || writes.has(hash);
     return writes.putTree(newCells(held.value, isStored)).then(() => node);
   });

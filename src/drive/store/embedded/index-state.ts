@@ -30,7 +30,7 @@ function isOpenHere(mark: string): boolean {
 }
 
 /**
- * Nobody else changes the tables meanwhile.
+ * Checks the structure of the tables, unless they are as they were closed. The caller keeps others from changing them.
  * @param index their folder
  * @param tables their names
  * @throws STORE_DAMAGED; system errors

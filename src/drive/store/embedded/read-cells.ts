@@ -119,8 +119,8 @@ const MAX_SPARE = 4;
 const RUN_LIMITS = { maxBytes: 64 * 4160, maxGapBytes: 16_384 };
 
 /**
- * Reads places in packs and keeps recently used packs open. It reads on the calling thread, as LMDB does with the tables: the
- * store is on a local disk, and the thread pool takes longer to answer than the disk cache takes to give a piece.
+ * Reads places in packs and keeps recently used packs open. Reads run on the calling thread, as LMDB's do: the store is
+ * on a local disk, and the thread pool takes longer to answer than the disk cache takes to give a piece.
  */
 export class PackReader {
   readonly #folder: string;

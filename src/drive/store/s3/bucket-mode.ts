@@ -1,4 +1,4 @@
-// What a bucket must be for venues to share it: conditional puts, and the record that all use them.
+// Checks that venues can share a bucket: conditional puts work, and a record in it says that all venues use them.
 
 import { randomBytes } from "node:crypto";
 import { storeUnavailable } from "../checks.js";
@@ -82,7 +82,7 @@ async function isConditional(client: S3Client): Promise<boolean | undefined> {
 
 const ROOT_KEY = /^roots\/([0-9a-f]{64})\/([0-9a-f]{32})$/;
 
-/** What lies there is never taken for empty: the way out is to read it by the version that wrote it. */
+/** The error for a bucket with roots of an earlier version: reading it as empty would lose them. */
 export const singleRootsFound = (): Error =>
   storeUnavailable(
     "the bucket has roots that venues put each for itself (mode 'merge'), which this version does not read. With the version that wrote them run 'venue-files drive export' for each user, and import the files into an empty bucket or prefix",

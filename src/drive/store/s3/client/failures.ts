@@ -22,7 +22,7 @@ const BAD_REGION = new Set(["PermanentRedirect", "AuthorizationHeaderMalformed",
 
 const NO_S3 = "does not answer as S3 does: check the endpoint and the bucket";
 
-/** What answers is something else: a web page, or no listing. */
+/** The error for an answer that is not S3's, such as a web page or no listing. */
 export const noS3 = (): FileAdapterError => storeUnavailable(`the object storage ${NO_S3}`);
 
 /** Tells what an operator can do about an error response; contains no paths, keys or hashes. */

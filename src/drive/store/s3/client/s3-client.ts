@@ -121,7 +121,7 @@ export function createS3Client(options: S3Options): S3Client {
     const isGood = response.status >= 200 && response.status < 300;
     const isPage = /^text\/html\b/i.test(response.headers.get("content-type") ?? "");
     const answered = await readBody(response, isGood && !isPage ? ask.maxBytes : MAX_ANSWER_BYTES);
-    // Of a proxy, a console or a login. One that says that it is out of order is asked again.
+    // A page comes from a proxy, a console or a login. With a status that says "out of order" the request is retried.
     if (isPage && answered.length > 0 && response.status < 500 && response.status !== 429) throw noS3();
     return { status: response.status, etag: response.headers.get("etag") ?? "", body: answered };
   };

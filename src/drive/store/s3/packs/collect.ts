@@ -55,7 +55,7 @@ const MANIFEST_KEY = /^manifests\/([0-9a-f]{64})$/;
 
 /**
  * Finds objects that no root needs and records them. Objects recorded at least a grace period ago and still not needed
- * are deleted. Nothing is deleted while a cell is missing.
+ * are deleted. While a cell is missing, no object is deleted.
  */
 export async function collectObjects(parts: ObjectCollectParts, options: CollectOptions): Promise<CollectReport> {
   const { client, uploads, now, folder } = parts;

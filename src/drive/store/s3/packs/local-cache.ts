@@ -132,7 +132,7 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
   };
 }
 
-/** What is damaged is made anew. */
+/** Removes damaged tables, so that they are made anew. */
 function dropDamaged(folder: string): void {
   try {
     checkIndex(folder, TABLE_NAMES);

@@ -43,7 +43,7 @@ interface Located {
 export interface PackSource {
   /** Verified cells; those in no view are omitted. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
   read(wanted: ReadonlySet<HashText>): Promise<Map<HashText, Uint8Array>>;
-  /** Those that are in packs of kind `chunk`. */
+  /** The cells among `wanted` that are in packs of kind `chunk`. */
   leaves(wanted: ReadonlySet<HashText>): Promise<Set<HashText>>;
   /** Entries ordered by hash; `undefined` if the pack is gone. */
   footer(pack: PackInfo): Promise<Buffer | undefined>;

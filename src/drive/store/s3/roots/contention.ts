@@ -11,7 +11,7 @@ const MOST_MS = 300;
 const BURST_MS = 5000;
 /** Least time between two looks. */
 const LOOK_MS = 50;
-/** What an attempt of another venue counts for that has put a root between two of this one. */
+/** Guessed length of another venue's attempt, where it has put a root between two of this one. */
 const GUESSED_MS = 100;
 /** Most that another venue's attempt counts for. */
 const MAX_ATTEMPT_MS = 1500;
@@ -93,7 +93,7 @@ export function createContention({ client, now, random = Math.random, wait = del
       const contest = contestOf(owner);
       const isContested = now() < contest.theirUntil;
       if (!isOurs) {
-        // They need no longer than this venue waited. If it was luck, their next mark says so.
+        // The other venue won, so its attempts take at most the wait. If that was luck, its next mark corrects this.
         if (isContested) contest.theirMs *= 0.75;
         // Both write: until a mark says how long others need, a guess.
         if (isContested || now() - contest.wonAt < BURST_MS) count(contest, isContested ? 0 : GUESSED_MS);
@@ -120,7 +120,7 @@ export function createContention({ client, now, random = Math.random, wait = del
       contest.mark = found?.etag ?? "";
       const mark = found === undefined ? undefined : parseMark(found.bytes);
       if (mark === undefined || mark.by === self) return;
-      // What was there at the first look may be old; what has changed since is not, whatever clock the other has.
+      // A mark found at the first look may be old. One that changed since is new, whatever clock the other has.
       if (last !== undefined || Math.abs(at - mark.at) < BURST_MS) count(contest, mark.ms);
     },
     async settle(owner, isConflict, ms) {
