@@ -274,7 +274,7 @@ export class Dispatcher {
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = accessTo(root, path, { operation, request, state, terms: call.terms });
     state.places?.push({ request: { ...request, path: path.text, base: undefined }, access });
-    const placed = changes || operation.runs ? askingRoot(root, state) : root;
+    const placed = changes || operation.runs ? askingRoot(root, access, state) : root;
     const pollChanges = operation.watches && this.#watches?.createPoll({ root, path, access }, state.context);
     const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });
     return createPathCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });

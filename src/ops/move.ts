@@ -25,9 +25,9 @@ export const move: Operation<MoveInput, MoveOutput> = {
     await refuseTwinFolders(to, input.parents === true);
     const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input, call) };
     const paths = { path: from.path.text, to: to.path.text, moved: true };
-    // Where one of two roots with the same tree asks a person, by that one.
-    const { backend } = ([from, to].find(({ root }) => root.askToRun !== undefined) ?? from).root;
-    const moved = isOneTree ? await backend.move(from, to, options) : undefined;
+    // Where one of two roots with the same tree asks a person, the change does.
+    if (isOneTree) to.access.approve ??= from.access.approve;
+    const moved = isOneTree ? await from.root.backend.move(from, to, options) : undefined;
     if (moved !== undefined) {
       return { ...paths, overwritten: moved.overwritten, ...etagIn(from, moved), atomic: true };
     }
@@ -48,6 +48,7 @@ async function moveByCopy(
   access.beginGroup?.();
   const source = await from.root.backend.source(from.path, { followLast: false, there: to.access }, access);
   try {
+    await from.root.askToTake?.(from);
     const copied = await copyTree(places, source, { ...options, isWhole: true });
     const { sha256 } = copied;
     try {

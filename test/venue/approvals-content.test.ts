@@ -14,7 +14,8 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { HostBackend } from "../../src/backend/host/host.js";
 import { etagOf } from "../../src/core/etag.js";
 import { sha256Of } from "../../src/ops/content/file-etag.js";
 import { approvalsOf, asked } from "./operations/approval/approval-calls.js";
@@ -311,6 +312,43 @@ describe("two contents of one etag", () => {
     const answer = await repeat(operation, { root: "docs", ...input }, () => put(`docs/${path}`, EVIL));
     expect(answer).toMatchObject(CHANGED);
     expect(textAt(`docs/${path}`)).toBe(EVIL);
+  });
+});
+
+describe("a writer that swaps a file while the gate looks at it", () => {
+  const path = "f.sh";
+  const { open: openFile } = HostBackend.prototype;
+
+  beforeEach(async () => {
+    await open();
+    put(`docs/${path}`, GOOD);
+    put("docs/other", "other");
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  test.each<[string, object]>([
+    ["file:write", { path, content: "new" }],
+    ["file:append", { path, content: "new" }],
+    ["file:delete", { path }],
+    ["file:move", { path: "other", to: path, overwrite: true }],
+    ["file:copy", { path: "other", to: path, overwrite: true }],
+    ["file:patch", { patch: `*** Begin Patch\n*** Delete File: ${path}\n*** End Patch\n` }],
+  ])("is not replaced, removed or changed unseen by %s", async (operation, input) => {
+    const answer = await repeat(operation, { root: "docs", ...input }, () => {
+      jest.spyOn(HostBackend.prototype, "open").mockImplementation(async function (this: HostBackend, target, access) {
+        const file = await openFile.call(this, target, access);
+        if (target.text === path && textAt(`docs/${path}`) === GOOD) {
+          put("docs/swap", EVIL);
+          renameSync(at("docs/swap"), at(`docs/${path}`));
+        }
+        return file;
+      });
+    });
+    expect(answer).toMatchObject(CHANGED);
+    expect([textAt(`docs/${path}`), textAt("docs/other")]).toEqual([EVIL, "other"]);
   });
 });
 

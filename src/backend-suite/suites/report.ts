@@ -1,6 +1,7 @@
-// Every committed change is reported exactly once, and nothing else is.
+// Every committed change is asked about and reported exactly once, and nothing else is.
 
-import type { At, Backend } from "../../core/ports/backend.js";
+import { adapterError } from "../../core/errors/errors.js";
+import type { Access, At, Backend, PlannedChange } from "../../core/ports/backend.js";
 import type { EntryChange } from "../../core/ports/changes/change.js";
 import { parsePath } from "../../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "../access.js";
@@ -113,6 +114,8 @@ const CASES: readonly (readonly [title: string, run: Run, reported: object | und
   ],
 ];
 
+const NOTHING: EntryChange = { action: "deleted", kind: "other", path: [], before: null, after: null };
+
 const textOf = (segments: readonly string[]): string => segments.join("/");
 const comparable = ({ path, from, made, ...rest }: EntryChange) => ({
   ...rest,
@@ -138,6 +141,36 @@ export function reportSuite(scenario: Scenario): void {
         const seen = changes.map(comparable);
         expect(seen).toMatchObject(expected === undefined ? [] : [expected]);
         if (expected !== undefined) expect(seen[0]?.made).toEqual("made" in expected ? expected.made : undefined);
+      });
+
+      scenario(`asked about ${expected === undefined ? "nothing" : "once, before it"}: ${title}`, async (stage) => {
+        const { backend, files } = stage;
+        await makeGround(files);
+        const contents = async () => (await files.snapshot()).filter(([, content]) => content !== null);
+        const before = await files.snapshot();
+        const refusal = adapterError("APPROVAL_REQUIRED", "Refused by the test");
+        const asked: PlannedChange[][] = [];
+        const approve: Access["approve"] = async (changes) => {
+          asked.push([...changes]);
+          // Directories on the way may be there, and go again.
+          expect(await contents()).toEqual(before.filter(([, content]) => content !== null));
+          throw refusal;
+        };
+        const changes: EntryChange[] = [];
+        const at: PlaceAt = (path) => ({
+          path: parsePath(SUITE_ROOT, path),
+          access: { ...testAccess({ path }), approve, changed: (change) => void changes.push(change) },
+        });
+        const failure = await (async () => run(backend, at))().catch((error: unknown) => error);
+        expect(await files.snapshot()).toEqual(before);
+        expect(changes).toEqual([]);
+        // Of a directory the system may tell only as it is removed that there is something in it.
+        if (expected === undefined && title === "refused remove") return;
+        expect(asked).toHaveLength(expected === undefined ? 0 : 1);
+        if (expected === undefined) return;
+        expect(failure).toBe(refusal);
+        const { action, kind, path } = comparable(asked[0]?.[0]?.change ?? NOTHING);
+        expect(expected).toMatchObject({ action, kind, path });
       });
     }
   });

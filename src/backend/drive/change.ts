@@ -2,7 +2,7 @@
 
 import type { RelPath } from "../../core/call/path.js";
 import type { Sha256 } from "../../core/etag.js";
-import type { Access, At } from "../../core/ports/backend.js";
+import type { Access, At, Looks, PlannedChange } from "../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type {
@@ -23,6 +23,8 @@ export interface DriveDoor {
   /** `work` may run again if another process changed the drive meanwhile. */
   change<T>(work: (tree: DriveChange) => Promise<T>): Promise<T>;
   stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent>;
+  /** The drive as a tree has it. */
+  on(tree: DriveSnapshot): Looks;
   /** An entry of the owner's log. */
   logged(id: string): Promise<LogEntry | undefined>;
 }
@@ -31,7 +33,9 @@ export interface DriveDoor {
 export interface Step<T> {
   readonly at: At;
   /** Where a move starts. */
-  readonly from?: At;
+  readonly from?: At | undefined;
+  /** What comes was kept in the log: nobody looks at its content. */
+  readonly isKept?: true | undefined;
   /** Refuses on a snapshot what needs no content; asked of a step that is alone. A plan without parts is the answer. */
   first?(tree: DriveSnapshot): Promise<Plan<T> | Ahead>;
   /** Loads what the change needs, since content that is still arriving must not block other changes. */
@@ -69,7 +73,7 @@ export interface Part {
 }
 
 /** A part that was made on the tree, between two moments of it. */
-interface Made {
+interface Made extends Pick<Step<unknown>, "at" | "from" | "isKept"> {
   readonly part: Part;
   readonly access: Access;
   readonly change: EntryChange | undefined;
@@ -106,7 +110,7 @@ export async function checkInDrive(drive: DriveDoor, steps: readonly Step<unknow
 export async function changeInDrive<T>(
   drive: DriveDoor,
   steps: readonly Step<T>[],
-  commit: (tree: DriveChange, made: readonly Made[]) => void = commitAll,
+  commit: (tree: DriveChange, made: readonly Made[], drive: DriveDoor) => Promise<void> | void = commitAll,
 ): Promise<readonly Plan<T>[]> {
   for (const { path, access } of steps.flatMap(({ from, at }) => (from === undefined ? [at] : [from, at]))) {
     access.scope.checkpoint();
@@ -125,7 +129,7 @@ export async function changeInDrive<T>(
     made.length = 0;
     const done: Plan<T>[] = [];
     for (const step of steps) done.push(await makeOne(tree, step, { made, ways, drive }));
-    commit(tree, made);
+    await commit(tree, made, drive);
     return done;
   });
   for (const { at } of steps) at.access.scope.settle();
@@ -153,7 +157,7 @@ async function makeOne<T>(
       await part.make(tree);
       const until = tree.moment();
       const change = part.change && withParents(part.change, parents);
-      made.push({ part, access, change, since, until });
+      made.push({ ...{ at: step.at, from: step.from, isKept: step.isKept }, part, access, change, since, until });
       since = until;
       parents = [];
     }
@@ -164,7 +168,8 @@ async function makeOne<T>(
 }
 
 /** Everything that changes a drive's entries passes here, as a whole, right before the swap that makes it. */
-function commitAll(tree: DriveChange, made: readonly Made[]): void {
+async function commitAll(tree: DriveChange, made: readonly Made[], drive: DriveDoor): Promise<void> {
+  await ask(tree, made, drive);
   for (const { access } of made) access.scope.commit();
   if (made.length > 1) made[0]?.access.beginGroup?.();
   for (const { part, access, change, since, until } of made) {
@@ -173,6 +178,35 @@ function commitAll(tree: DriveChange, made: readonly Made[]): void {
     if (change !== undefined)
       part.ticket = origin && tree.note(Object.assign({}, origin, change), since, until, part.reason);
   }
+}
+
+/** Asks whoever has to allow it, as the drive was before. @throws APPROVAL_REQUIRED, APPROVAL_DENIED, CONFLICT */
+async function ask(tree: DriveChange, made: readonly Made[], drive: DriveDoor): Promise<void> {
+  const [first] = made;
+  const approve = first?.from?.access.approve ?? first?.access.approve;
+  if (approve === undefined) return;
+  const planned: PlannedChange[] = [];
+  for (const { change, at, from, isKept = false } of made) {
+    if (change === undefined) continue;
+    const start = change.from === undefined ? undefined : from;
+    planned.push({ change, at, from: start, isKept, content: (most) => contentIn(tree, change, most) });
+  }
+  if (planned.length > 0) await approve(planned, drive.on(tree.before()));
+}
+
+/** New content, or what is added to the old one; `undefined`: it is longer, or a later change has taken it elsewhere. */
+async function contentIn(
+  tree: DriveChange,
+  { path, after, addition }: EntryChange,
+  most: number,
+): Promise<Buffer | undefined> {
+  const offset = addition?.offset ?? 0;
+  const size = (after?.size ?? 0) - offset;
+  if (size > most) return undefined;
+  return tree.readFile(path, offset, size).then(
+    ({ bytes }) => bytes,
+    () => undefined,
+  );
 }
 
 /** The directories that changes make on the way to their places; each is authorised once. */

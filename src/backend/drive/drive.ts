@@ -39,7 +39,7 @@ import { changeInDrive, checkInDrive, type DriveDoor, type Plan, type Step } fro
 import { mkdirStep, removeStep, restoreStep, touchStep } from "./entries.js";
 import { toCallerError } from "./errors.js";
 import { DriveTree, moveStep, placeStep } from "./move-copy.js";
-import { describe, directoryAt, requireFile, sizePart, stampPart, statAt } from "./tree.js";
+import { describe, directoryAt, readerOf, requireFile, sizePart, stampPart, statAt } from "./tree.js";
 import { walkBelow } from "./walk.js";
 import { writeStep } from "./write.js";
 
@@ -128,17 +128,13 @@ export class DriveBackend implements Backend {
     const [first] = files;
     if (first === undefined) return work(this);
     const { access } = first;
-    const { tree, owner } = await this.#withCallerErrors({ access, verb: access.verb }, async () => {
-      const owner = await this.#open();
-      const tree = await owner.read(this.#drive);
-      await tree.fetch(files.map(({ path }) => path.segments));
-      return { tree, owner };
+    const tree = await this.#withCallerErrors({ access, verb: access.verb }, async () => {
+      const opened = await (await this.#open()).read(this.#drive);
+      await opened.fetch(files.map(({ path }) => path.segments));
+      return opened;
     });
-    const shared = { ...tree, release() {} };
-    const open = async () => ({ ...owner, read: async () => shared });
-    const state = new DriveBackend({ open, drive: this.#drive, rootName: this.#rootName, isBounded: true });
     // Read until the work has ended, even if the caller was answered before.
-    return access.scope.race(work(state).finally(() => tree.release()));
+    return access.scope.race(work(this.#on(tree)).finally(() => tree.release()));
   }
 
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Promise<ReadBytes> {
@@ -263,7 +259,14 @@ export class DriveBackend implements Backend {
       change: async (work) => (await this.#open()).change(this.#drive, work),
       stage: async (content) => (await this.#open()).stage(content),
       logged: async (id) => (await this.#open()).log.entry(id),
+      on: (tree) => this.#on(tree),
     };
+  }
+
+  /** The drive as a tree has it, which somebody else releases. */
+  #on(tree: DriveSnapshot): DriveBackend {
+    const open = async () => ({ ...(await this.#open()), read: async () => readerOf(tree) });
+    return new DriveBackend({ open, drive: this.#drive, rootName: this.#rootName, isBounded: true });
   }
 
   #read<T>(path: RelPath, access: Access, look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {

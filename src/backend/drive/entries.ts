@@ -98,7 +98,7 @@ export function restoreStep(
   const { segments } = path;
   let kept: LogEntry | undefined;
   return {
-    at,
+    ...{ at, isKept: true },
     async stage() {
       const found = await drive.logged(id);
       if (found?.drive !== drive.name) throw notFound(access.place);

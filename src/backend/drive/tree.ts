@@ -5,7 +5,7 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { isADirectory, notADirectory, notFound, parentMissing } from "../../core/errors/texts.js";
 import type { Access, At, Entry } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
-import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
+import type { DriveReader, DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
 import { isReachableName } from "../../path/grammar.js";
 
 /** How far a path exists in a tree. */
@@ -85,3 +85,12 @@ export function describe(entry: DriveStat & { readonly name: string }, directory
   const isReachable = isReachableName(entry.name, isTop);
   return { name: entry.name, ...sizePart(entry), ...(isReachable ? {} : { unreachable: true }) };
 }
+
+/** A tree to be read, which somebody else releases. */
+export const readerOf = (tree: DriveSnapshot): DriveReader => ({
+  stat: (path) => tree.stat(path),
+  entries: (path) => tree.entries(path),
+  readFile: (...part) => tree.readFile(...part),
+  async fetch() {},
+  release() {},
+});

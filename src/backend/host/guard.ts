@@ -31,8 +31,9 @@ const noGuard: Guard = function* () {};
  * target, and `work` takes no other.
  */
 export function* runExclusively<T>(change: Change, isConditional: boolean, work: (guard: Guard) => Io<T>): Io<T> {
-  if (!isConditional) return yield* work(noGuard);
   const { jail, walk, access } = change;
+  // What somebody is asked about is a condition too.
+  if (!isConditional && access.approve === undefined) return yield* work(noGuard);
   return yield* withLockFile(jail, { parent: walk.directory, scope: access.scope }, work);
 }
 

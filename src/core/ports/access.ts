@@ -1,11 +1,61 @@
 // Port of one call as its backend sees it: authorisation checks, policies, and the report of changes.
 
 import type { Ability } from "../call/capability.js";
-import type { PathRules } from "../call/path.js";
+import type { PathRules, RelPath } from "../call/path.js";
 import type { CallScope } from "../call/scope.js";
 import type { Place } from "../errors/texts.js";
-import type { ChangeOrigin, EntryChange } from "./changes/change.js";
+import type { Awaitable } from "../io.js";
+import type { ChangedKind, ChangeOrigin, EntryChange, EntryState } from "./changes/change.js";
 import type { NotUndoable } from "./changes/journal.js";
+import type { OpenFile, Stamp } from "./open-file.js";
+import type { EntryType, WalkOptions } from "./walk.js";
+
+/** A requested place in one backend. */
+export interface At {
+  readonly path: RelPath;
+  readonly access: Access;
+}
+
+/** A change that is about to be made: its content is staged, and the locks of its places are held. */
+export interface PlannedChange {
+  /** Of an entry that earlier changes of a group decide about, `before` is not known and is `null`. */
+  readonly change: EntryChange;
+  readonly at: At;
+  /** Where a move starts. */
+  readonly from?: At | undefined;
+  /** What comes was kept by the root: its content is not known. */
+  readonly isKept?: boolean;
+  /** The content that comes, or what is added to a file; `undefined`: it is longer than `most` bytes. */
+  content?(most: number): Awaitable<Buffer | undefined>;
+}
+
+export interface FileStat {
+  readonly type: EntryType;
+  readonly size: number;
+  readonly modified: number;
+  /** This process has no write permission for the file. */
+  readonly readOnly: boolean;
+  /** The requested name itself is a symbolic link. */
+  readonly symlink: boolean;
+  /** Milliseconds since the epoch, if known. */
+  readonly created?: number;
+  readonly stamp?: Stamp;
+}
+
+/** State of an entry now; comparable with those that changes report. */
+export type CurrentState = EntryState & { readonly kind: ChangedKind };
+
+/** The part of a backend by which somebody looks at what is in a place. */
+export interface Looks {
+  /** Visits entries below a directory, depth first, sorted, not through links. @throws NOT_FOUND, NOT_A_DIRECTORY */
+  walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void>;
+  /** `undefined` if nothing exists there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
+  stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
+  /** State of the entry itself, never of a link's target; `undefined`: no entry. Absent: changes here cannot be undone. */
+  state?(path: RelPath, access: Access): Awaitable<CurrentState | undefined>;
+  /** Calls {@link Access.real} before it discloses anything. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
+  open(path: RelPath, access: Access): Awaitable<OpenFile>;
+}
 
 /** Context of the call a backend serves, and the authorisation checks it must make before acting. */
 export interface Access {
@@ -24,6 +74,13 @@ export interface Access {
   real(segments: readonly string[], crossedLink?: boolean): void;
   /** The path that {@link real} was last asked for. Absent: the requested one. */
   readonly realPath?: readonly string[];
+  /**
+   * Asks whether changes may be made. A backend calls it right before the commit, once for all that is committed together, and changes
+   * nothing if it throws. Absent: they may.
+   * @param before the root as it is before them, where others may be about to change it. Absent: the backend
+   * @throws APPROVAL_REQUIRED, APPROVAL_DENIED, CONFLICT
+   */
+  approve?: ((changes: readonly PlannedChange[], before?: Looks) => Awaitable<void>) | undefined;
   /** From now on {@link real} takes no other path, and throws CONFLICT; `undefined`: any. */
   pin?(real: readonly string[] | undefined): void;
   /** Authorises one directory that `parents` is about to create. @throws CAPABILITY_DENIED */

@@ -3,16 +3,16 @@
 import type { RelPath } from "../call/path.js";
 import type { Expected, Sha256 } from "../etag.js";
 import type { Awaitable } from "../io.js";
-import type { Access } from "./access.js";
+import type { Access, At, Looks } from "./access.js";
 import type { ChangedKind, EntryState } from "./changes/change.js";
 import type { NotUndoable } from "./changes/journal.js";
 import type { Observation, ObservedPlace, Observer } from "./changes/observer.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
-import type { OpenFile, Stamp } from "./open-file.js";
+import type { Stamp } from "./open-file.js";
 import type { SourceOptions, TreeSource } from "./tree-source.js";
-import type { EntryType, ListedPart, Listing, WalkOptions } from "./walk.js";
+import type { ListedPart, Listing } from "./walk.js";
 
-export type { Access, PlacePolicy, SpellingRules } from "./access.js";
+export type { Access, At, CurrentState, FileStat, Looks, PlacePolicy, PlannedChange, SpellingRules } from "./access.js";
 export type { SourceOptions } from "./tree-source.js";
 export type {
   Entry,
@@ -27,22 +27,6 @@ export type {
 } from "./walk.js";
 
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
-
-export interface FileStat {
-  readonly type: EntryType;
-  readonly size: number;
-  readonly modified: number;
-  /** This process has no write permission for the file. */
-  readonly readOnly: boolean;
-  /** The requested name itself is a symbolic link. */
-  readonly symlink: boolean;
-  /** Milliseconds since the epoch, if known. */
-  readonly created?: number;
-  readonly stamp?: Stamp;
-}
-
-/** State of an entry now; comparable with those that changes report. */
-export type CurrentState = EntryState & { readonly kind: ChangedKind };
 
 /** Bytes to read. A backend returns fewer only at the end of the file. */
 export interface ReadRange {
@@ -108,12 +92,6 @@ export interface Removed {
   readonly id?: string;
   /** Why it is not in the trash. */
   readonly reason?: NotUndoable;
-}
-
-/** A requested place in one backend. */
-export interface At {
-  readonly path: RelPath;
-  readonly access: Access;
 }
 
 /** Options for putting an entry at a place. `expected` applies to what is there before. */
@@ -228,17 +206,11 @@ export type ReadBackend = Pick<Backend, "stat" | "read" | "open"> & Partial<Pick
  * calls {@link Access.real}, and acts. Every backend passes the suite in `src/backend-suite`.
  * Failures are `FileAdapterError`s that name the requested place.
  */
-export interface Backend {
+export interface Backend extends Looks {
   /** Names that differ in case or Unicode composition are one name. Turns true once a directory that folds is seen. */
   readonly foldsCase?: boolean;
   /** Sorted entries; `offset` and `limit` count names. @throws NOT_FOUND, NOT_A_DIRECTORY */
   list(path: RelPath, page: ListedPart, access: Access): Awaitable<Listing>;
-  /** Visits entries below a directory, depth first, sorted, not through links. @throws NOT_FOUND, NOT_A_DIRECTORY */
-  walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void>;
-  /** `undefined` if nothing exists there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
-  stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
-  /** State of the entry itself, never of a link's target; `undefined`: no entry. Absent: changes here cannot be undone. */
-  state?(path: RelPath, access: Access): Awaitable<CurrentState | undefined>;
   /**
    * Runs work that reads one state of the root, whatever changes meanwhile. Absent: every read sees the newest.
    * @param files of one call, which the work will read
@@ -246,8 +218,6 @@ export interface Backend {
   onOneState?<T>(files: readonly At[], work: (state: ReadBackend) => Promise<T>): Promise<T>;
   /** Calls `plan` with the size, then reads the range it returns. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
-  /** Calls {@link Access.real} before it discloses anything. @throws as {@link read} */
-  open(path: RelPath, access: Access): Awaitable<OpenFile>;
   /** Replaces the content atomically. @throws PARENT_MISSING, NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_A_FILE, CONFLICT */
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written>;
   /** Appends, creating the file if needed. @throws as {@link write}, and HARD_LINKED */

@@ -24,6 +24,7 @@ import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
 import type { Ticket, TicketRequest } from "./transfer.js";
+import type { TreeSource } from "./tree-source.js";
 
 /** Facts about a root that do not depend on the caller. */
 export interface RootFacts {
@@ -74,6 +75,10 @@ export interface Root extends RootFacts {
   /** Asks before a command may change what is there; absent: nobody. @returns whether it was allowed @throws APPROVAL_REQUIRED */
   askToRun?(at: At): Promise<boolean>;
   askToPurge?(paths: readonly string[]): void;
+  /** Asks before what is at a place is read in order to be taken away. @throws APPROVAL_REQUIRED */
+  askToTake?(at: At): Promise<void>;
+  /** A source as a copy to a place reads it: whoever is asked about the copy is told what it brings. */
+  countSource?(source: TreeSource, to: At): TreeSource;
   /** Absent: its changes are not recorded. */
   readonly journal?: RootJournalAccess | undefined;
 }

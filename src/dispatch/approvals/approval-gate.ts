@@ -2,7 +2,7 @@
 
 import { hash } from "node:crypto";
 import { approvalDenied, approvalRequired } from "../../core/errors/approval-texts.js";
-import { FileAdapterError } from "../../core/errors/errors.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import {
@@ -12,17 +12,18 @@ import {
   type ApprovalRules,
   BY_CLIENT,
 } from "../../core/ports/approval.js";
+import type { Access } from "../../core/ports/backend.js";
 import { type ClientApproval, type Effect, shownPart, withoutContent } from "../../core/ports/effect.js";
 import { stringifyExact } from "../../schema/exact-json.js";
-import { joinDiffs } from "./target-state.js";
+import type { CountedSource } from "./counted-source.js";
+import { joinDiffs } from "./difference.js";
 
 /** Effects of one commit of a call. */
 export interface Intent {
   readonly effects: readonly Effect[];
   /** What an approval is bound to beyond the effects: what is in a tree. */
   readonly state?: string;
-  /** Made only if somebody is asked. */
-  diff?(): string | undefined;
+  readonly diff?: string | undefined;
 }
 
 export interface GateOptions {
@@ -42,7 +43,7 @@ export interface GateOptions {
 interface Allowed {
   readonly effects: readonly Effect[];
   readonly part: ApprovalPart;
-  readonly diff: () => string | undefined;
+  readonly diff: string | undefined;
 }
 
 /** A root that asks, as the caller sees it. */
@@ -69,6 +70,8 @@ export class ApprovalGate {
   readonly #options: GateOptions;
   /** By root. */
   readonly #allowed = new Map<string, Allowed>();
+  /** What copies read, by the access to their targets. */
+  readonly counted = new Map<Access, CountedSource>();
   /** Roots that ask about this call. */
   readonly #roots = new Map<string, AskingRoot>();
   #held: Question | undefined;
@@ -78,8 +81,9 @@ export class ApprovalGate {
     this.#options = options;
   }
 
-  get isApproved(): boolean {
-    return this.#allowed.size > 0;
+  /** Whether a question waits for what the call does in another root. */
+  get holds(): boolean {
+    return this.#held !== undefined;
   }
 
   /** A root that asks takes part in the call. */
@@ -87,8 +91,12 @@ export class ApprovalGate {
     this.#roots.set(name, root);
   }
 
-  /** @throws APPROVAL_REQUIRED, APPROVAL_DENIED; nothing has been changed then */
-  pass(rules: ApprovalRules, intent: Intent): void {
+  /**
+   * Uses an approval of exactly this, where one is needed.
+   * @returns whether somebody has allowed what the call does in this root
+   * @throws APPROVAL_REQUIRED, APPROVAL_DENIED; nothing has been changed then
+   */
+  pass(rules: ApprovalRules, intent: Intent): boolean {
     const question = { rules, intent };
     const needsAsking = this.#needsAsking(question);
     const held = this.#held;
@@ -97,20 +105,22 @@ export class ApprovalGate {
       throw this.#ask(needsAsking ? [held, question] : [held]);
     }
     if (needsAsking) throw this.#ask([question]);
+    return this.#allowed.has(partOf(intent).root);
   }
 
   /**
    * As {@link pass}, for what a call reads in one root in order to change another one, and changes after that. Where the
    * other one asks too, there is one question, once it is known what is to happen there.
    */
-  passOrHold(rules: ApprovalRules, intent: Intent): void {
+  passOrHold(rules: ApprovalRules, intent: Intent): boolean {
     const question = { rules, intent };
-    if (!this.#needsAsking(question)) return;
     const { root } = partOf(intent);
+    if (!this.#needsAsking(question)) return this.#allowed.has(root);
     const own = this.#roots.get(root)?.owner;
     const isJoint = [...this.#roots].some(([other, { owner }]) => other !== root && owner === own);
     if (!isJoint) throw this.#ask([question]);
     this.#held = question;
+    return false;
   }
 
   /** Whether a person decides about this, or has decided by what the approval of the call says. */
@@ -146,8 +156,7 @@ export class ApprovalGate {
   /** As {@link pass}, for a command that may change what is there. @returns whether somebody has allowed it */
   passRun(rules: ApprovalRules, place: Pick<Effect, "root" | "path" | "real">): boolean {
     const command = commandIn(this.#options.context)?.slice(0, MAX_COMMAND_CHARS);
-    this.pass(rules, { effects: [{ ...place, action: "exec", ...(command === undefined ? {} : { command }) }] });
-    return this.#allowed.has(place.root);
+    return this.pass(rules, { effects: [{ ...place, action: "exec", ...(command === undefined ? {} : { command }) }] });
   }
 
   /** As {@link pass}, for the removal of what was kept of these paths. */
@@ -155,11 +164,10 @@ export class ApprovalGate {
     this.pass(rules, { effects: paths.map((path) => ({ root, path, action: "delete" })) });
   }
 
-  /** The error of a change that no longer found what was approved. */
-  explain(error: unknown): unknown {
+  /** The error of a change that finds something else than was approved, or looked at. @param conflict where nothing was approved */
+  changed(conflict: FileAdapterError): FileAdapterError {
     const { approval } = this.#options;
-    const isConflict = error instanceof FileAdapterError && error.code === "CONFLICT";
-    return isConflict && this.isApproved && approval !== undefined ? approvalDenied(approval, "changed") : error;
+    return approval === undefined ? conflict : approvalDenied(approval, "changed");
   }
 
   /** Whether a root asks about something like this. */
@@ -176,7 +184,7 @@ export class ApprovalGate {
 
   #approve(intent: Intent, by: string): void {
     const part = partOf(intent);
-    this.#allowed.set(part.root, { effects: intent.effects, part, diff: () => intent.diff?.() });
+    this.#allowed.set(part.root, { effects: intent.effects, part, diff: intent.diff });
     this.#options.progress.approvedBy = by;
   }
 
@@ -216,7 +224,7 @@ export class ApprovalGate {
     const { name: operation, context } = this.#options;
     const earlier = [...this.#allowed.values()];
     const before = earlier.flatMap(({ effects }) => effects);
-    const diff = joinDiffs([...earlier, ...intents].map((one) => one.diff?.()));
+    const diff = joinDiffs([...earlier, ...intents].map(({ diff }) => diff));
     return {
       ...{ operation, digest: this.#digest(), context, minutes },
       parts: [...earlier.map(({ part }) => part), ...intents.map(partOf)],
@@ -236,7 +244,7 @@ export class ApprovalGate {
 }
 
 /** What an approval of this holds for. All effects of one intent are in one root. */
-function partOf({ effects, state = "" }: Intent): ApprovalPart {
+export function partOf({ effects, state = "" }: Intent): ApprovalPart {
   return {
     root: effects[0]?.root ?? "",
     before: JSON.stringify([state, effects.map(({ path, real, toReal, before }) => [path, real, toReal, before])]),

@@ -1,15 +1,22 @@
-// Which calls a root asks a person about: all but those whose caller holds the ability to approve in all of it. The
-// gate judges what others do, effect by effect, once it is known where links lead.
+// Roots that ask a person: all changes of a call but those whose caller holds the ability to approve in all of the root.
+// Their backend asks before each commit; the gate judges effect by effect, once it is known where links lead.
 
 import type { Authoriser } from "../../authz/authorise.js";
 import { type Ability, APPROVE } from "../../core/call/capability.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { conflict } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import type { At } from "../../core/ports/backend.js";
+import type { ApprovalRules } from "../../core/ports/approval.js";
+import type { At, Looks, PlannedChange } from "../../core/ports/backend.js";
+import type { EntryChange } from "../../core/ports/changes/change.js";
 import { type Effect, pathsOf } from "../../core/ports/effect.js";
 import type { Root } from "../../core/ports/operation.js";
-import type { ApprovalGate } from "./approval-gate.js";
-import { guardedBackend } from "./guarded-backend.js";
-import { namesOf, readWay } from "./target-state.js";
+import type { TreeSource } from "../../core/ports/tree-source.js";
+import type { CallAccess } from "../call/access.js";
+import { type ApprovalGate, type Intent, partOf } from "./approval-gate.js";
+import { CountedSource } from "./counted-source.js";
+import { actionsOf, intentOf, type Planned } from "./effects.js";
+import { namesOf } from "./target-state.js";
 
 /** Surfaces by which models call. Nothing that comes over them is made with the ability to approve. */
 const OF_MODELS: readonly (string | undefined)[] = ["mcp", "acp"];
@@ -18,11 +25,15 @@ const OF_MODELS: readonly (string | undefined)[] = ["mcp", "acp"];
 export const mayActAsApprover = ({ surface, tool, terms }: SurfaceContext): boolean =>
   !OF_MODELS.includes(surface) && tool === undefined && terms === undefined;
 
-/** A root as one call changes it. */
-export function askingRoot(
-  root: Root,
-  { authoriser, context, gate }: { authoriser: Authoriser; context: SurfaceContext; gate: ApprovalGate },
-): Root {
+/** The parts of a call that its places have in common. */
+interface Asking {
+  readonly authoriser: Authoriser;
+  readonly context: SurfaceContext;
+  readonly gate: ApprovalGate;
+}
+
+/** A root as one call changes it. @param access to the place of the call, which asks from now on */
+export function askingRoot(root: Root, access: CallAccess, { authoriser, context, gate }: Asking): Root {
   const { approve: rules, backend } = root;
   if (rules === undefined) return root;
   const { askedAs: name = root.name } = rules;
@@ -35,16 +46,80 @@ export function askingRoot(
     mayApprove: (effect) => isApprover && allows(APPROVE, effect),
     mayRead: (effect) => allows("crud/read", effect),
   });
+  const asked: Asked = { gate, rules, passed: new Map() };
+  const planned = (changes: readonly PlannedChange[], before: Looks = backend): Planned => ({
+    ...{ counted: gate.counted, backend: before, root: name, changes },
+  });
+  access.approve = (...made) => pass(asked, planned(...made), (intent) => gate.pass(rules, intent));
   // Without a getter of the root being run: some of its facts are looked up when they are asked for.
-  const askToRun = async (at: At): Promise<boolean> => {
-    await readWay(backend, at);
-    return gate.passRun(rules, { root: name, ...namesOf(at) });
-  };
-  const askToPurge = (paths: readonly string[]): void => gate.passPurge(rules, name, paths);
-  const guarded = guardedBackend(backend, { root: name, rules, gate });
   return Object.create(root, {
-    backend: { value: guarded },
-    askToRun: { value: askToRun },
-    askToPurge: { value: askToPurge },
+    askToRun: {
+      async value(at: At): Promise<boolean> {
+        await backend.stat(at.path, at.access);
+        // From then on the way must not change.
+        at.access.pin?.(at.access.realPath);
+        return gate.passRun(rules, { root: name, ...namesOf(at) });
+      },
+    },
+    askToPurge: { value: (paths: readonly string[]): void => gate.passPurge(rules, name, paths) },
+    askToTake: {
+      value: async (at: At): Promise<void> =>
+        pass(asked, planned([{ at, change: TAKEN }]), (intent) => gate.passOrHold(rules, intent)),
+    },
+    countSource: { value: (source: TreeSource, to: At): TreeSource => countSource(asked, source, to) },
   }) as Root;
 }
+
+/** One place of a call that asks. */
+interface Asked {
+  readonly gate: ApprovalGate;
+  readonly rules: ApprovalRules;
+  /** By kind: what somebody has allowed here, as one text. */
+  readonly passed: Map<"move" | "remove" | "put", string>;
+}
+
+/** Taken to another root: its kind and state are those that a look finds. */
+const TAKEN: EntryChange = { action: "deleted", kind: "other", path: [], before: null, after: null };
+
+/**
+ * Lets changes pass the gate. A backend that has to try a commit again asks again: what was allowed before must be the same by then.
+ * @throws APPROVAL_REQUIRED, APPROVAL_DENIED, CONFLICT
+ */
+function pass(
+  { gate, rules, passed }: Asked,
+  planned: Planned,
+  allow: (intent: Intent) => boolean,
+): Promise<void> | undefined {
+  const [first] = planned.changes;
+  const isRemoval = planned.changes.length === 1 && first?.change.action === "deleted";
+  // A move that turns out to cross a mount goes on as a copy and a removal.
+  const kind = first?.from !== undefined ? "move" : isRemoval ? "remove" : "put";
+  const earlier = passed.get(kind);
+  const { over: _, ...whateverSize } = rules;
+  const mayAsk = gate.concerns({ rules: whateverSize, intent: { effects: actionsOf(planned) } });
+  if (first === undefined || (earlier === undefined && !mayAsk && !gate.holds)) return undefined;
+  const isAsked = (effects: readonly Effect[]): boolean =>
+    earlier !== undefined || gate.concerns({ rules, intent: { effects } });
+  return (async () => {
+    const intent = await intentOf(planned, isAsked).catch((error: unknown) => {
+      throw error instanceof FileAdapterError && error.code === "CONFLICT" ? gate.changed(error) : error;
+    });
+    const part = JSON.stringify(partOf(intent));
+    if (earlier === undefined) {
+      if (allow(intent)) passed.set(kind, part);
+    } else if (part !== earlier) {
+      const { place, verb } = first.at.access;
+      throw gate.changed(conflict(place, { verb, expected: "no change meanwhile" }));
+    }
+  })();
+}
+
+/** Where nobody can be asked about a copy, its contents pass by, so that the system can share or copy them. */
+function countSource({ gate, rules }: Asked, source: TreeSource, { access }: At): TreeSource {
+  if (!rules.for.some((action) => OF_COPIES.includes(action))) return source;
+  const seen = new CountedSource(source);
+  gate.counted.set(access, seen);
+  return seen.source;
+}
+
+const OF_COPIES: readonly string[] = ["all", "create", "overwrite"];

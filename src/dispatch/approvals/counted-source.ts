@@ -5,43 +5,34 @@ import { type EffectState, SHOWN_NAMES } from "../../core/ports/effect.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import { mapSource } from "../../ops/copying/copy-tree.js";
-import { contentDiff, joinDiffs, MAX_TEXT, type TargetState } from "./target-state.js";
+import { contentDiff, joinDiffs, MAX_TEXT } from "./difference.js";
+import { fileState, type TargetState } from "./target-state.js";
 import { shownName } from "./tree-state.js";
-
-/** A small file as it was read. */
-interface Kept {
-  readonly below: readonly string[];
-  readonly content: Buffer;
-}
 
 /** Counts, hashes and keeps what a copy reads of its source. */
 export class CountedSource {
   readonly source: TreeSource;
-  /** Bytes read so far. */
-  size = 0;
-  /** Whether somebody may be asked: otherwise contents pass by, so that the system can share or copy them. */
-  isRead = true;
+  /** Over names, kinds, modes and contents. */
   readonly #sum = createHash("sha256");
+  /** Of the top, where that is a file. */
+  #sha256 = "";
+  #size = 0;
   #entries = 0;
   readonly #names: string[] = [];
-  #kept: Kept[] = [];
+  /** Small files as they were read. */
+  readonly #kept: { readonly below: readonly string[]; readonly content: Buffer }[] = [];
   #room = MAX_TEXT;
 
   constructor(given: TreeSource) {
     this.source = mapSource(given, (entry) => this.#seen(entry));
   }
 
-  /** What is in a tree cannot be read again. */
-  get isSpent(): boolean {
-    return this.#entries > 0;
-  }
-
   get state(): EffectState {
     const { type } = this.source.top;
-    return { type, ...(type === "file" ? {} : { entries: this.#entries, names: this.#names }), size: this.size };
+    if (type === "file") return fileState(this.#sha256, this.#size);
+    return { type, entries: this.#entries, names: this.#names, size: this.#size };
   }
 
-  /** Hash over names, kinds, modes and contents; of a file the content is left to whoever copies it. */
   hash(): string {
     return this.#sum.copy().digest("hex");
   }
@@ -49,14 +40,14 @@ export class CountedSource {
   /** @param path of the target @param found what it replaces */
   diff(path: string, found: TargetState): string | undefined {
     const diffs = this.#kept.map(({ below, content }) =>
-      contentDiff([path, ...below].join("/"), below.length === 0 ? found : {}, content, false),
+      contentDiff([path, ...below].join("/"), below.length === 0 ? found : {}, content),
     );
     return joinDiffs(diffs);
   }
 
   #seen(entry: SourceEntry): SourceEntry {
-    const { below, type } = entry;
-    this.#add(entry);
+    const { below, raw, type, mode } = entry;
+    this.#sum.update(`${JSON.stringify([below, raw?.toString("hex"), type, mode])}\n`);
     if (below.length > 0) {
       this.#entries += 1;
       if (this.#names.length < SHOWN_NAMES) this.#names.push(shownName(below, type));
@@ -64,20 +55,11 @@ export class CountedSource {
     return { ...entry, open: () => this.#open(entry) };
   }
 
-  #add({ below, raw, type, mode }: SourceEntry): void {
-    this.#sum.update(`${JSON.stringify([below, raw?.toString("hex"), type, mode])}\n`);
-  }
-
   async #open(entry: SourceEntry): Promise<OpenFile> {
     const { below } = entry;
-    const isTop = below.length === 0;
     const file = await entry.open();
-    // The top is opened again where the copy is tried again.
-    this.size = isTop ? file.size : this.size + file.size;
-    if (!this.isRead) return file;
-    if (isTop) this.#kept = [];
-    const isKept = file.size <= (isTop ? MAX_TEXT : this.#room);
-    if (isKept && !isTop) this.#room -= file.size;
+    const isKept = file.size <= this.#room;
+    if (isKept) this.#room -= file.size;
     const pieces: Buffer[] = [];
     const sum = createHash("sha256");
     let size = 0;
@@ -85,10 +67,10 @@ export class CountedSource {
     return {
       // Without the descriptor: all that is copied is read here.
       ...{ size: file.size, modified: file.modified },
-      async read(offset, length, into) {
+      read: async (offset, length, into) => {
         if (offset !== size) throw new TypeError("A copy reads each file once, from its start");
         const bytes = await file.read(offset, length, into);
-        if (!isTop) sum.update(bytes);
+        sum.update(bytes);
         if (isKept) pieces.push(Buffer.from(bytes));
         size += bytes.length;
         return bytes;
@@ -97,7 +79,9 @@ export class CountedSource {
         file.close();
         if (!isOpen) return;
         isOpen = false;
-        if (!isTop) this.#sum.update(`${size} ${sum.digest("hex")}\n`);
+        this.#sha256 = sum.digest("hex");
+        this.#size += size;
+        this.#sum.update(`${size} ${this.#sha256}\n`);
         if (isKept) this.#kept.push({ below, content: Buffer.concat(pieces) });
       },
     };

@@ -7,7 +7,7 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
 import { runIo } from "../../core/io.js";
-import type { Access, At, Backend, WalkEntry } from "../../core/ports/backend.js";
+import type { Access, At, Looks, WalkEntry } from "../../core/ports/backend.js";
 import { type EffectState, SHOWN_NAMES } from "../../core/ports/effect.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import { parsePath } from "../../path/grammar.js";
@@ -22,7 +22,7 @@ const MAX_HASHED_FILES = 100_000;
 const SETTLED_MS = 2000;
 
 /** Counts a tree, with its first names. */
-export async function countTree(backend: Backend, { path, access }: At): Promise<EffectState> {
+export async function countTree(backend: Looks, { path, access }: At): Promise<EffectState> {
   let entries = 0;
   let size = 0;
   const names: string[] = [];
@@ -49,7 +49,7 @@ export const shownName = (below: readonly string[], type: string): string =>
  *
  * @throws CONFLICT where the way to it changes meanwhile
  */
-export async function hashTree(backend: Backend, at: At): Promise<Sha256> {
+export async function hashTree(backend: Looks, at: At): Promise<Sha256> {
   const first = new TreeHash(backend, at, false);
   const found = await first.run();
   if (!first.isUnsettled) return found;
@@ -63,7 +63,7 @@ export async function hashTree(backend: Backend, at: At): Promise<Sha256> {
 class TreeHash {
   /** A file beyond the bounds changed so recently that its times may come again. */
   isUnsettled = false;
-  readonly #backend: Backend;
+  readonly #backend: Looks;
   readonly #at: At;
   readonly #real: readonly string[];
   /** Beyond the bounds too, unsettled files count by their content. */
@@ -71,7 +71,7 @@ class TreeHash {
   #bytesLeft = MAX_HASHED_BYTES;
   #filesLeft = MAX_HASHED_FILES;
 
-  constructor(backend: Backend, at: At, isLast: boolean) {
+  constructor(backend: Looks, at: At, isLast: boolean) {
     this.#backend = backend;
     this.#at = at;
     this.#real = [...(at.access.realPath ?? at.path.segments)];

@@ -63,6 +63,7 @@ export class CallAccess implements Access {
   readonly links: "refuse" | undefined;
   readonly rules: PathRules | undefined;
   readonly changed: ((change: EntryChange) => void) | undefined;
+  approve: Access["approve"];
   readonly #path: RelPath;
   readonly #authoriser: Authoriser;
   readonly #abilities: readonly Ability[];
@@ -99,6 +100,7 @@ export class CallAccess implements Access {
     this.#isReal = options.isReal === true;
     this.#undoes = options.undoes;
     this.changed = changes.isUnheard ? undefined : (change) => changes.report(this.origin, change);
+    this.approve = undefined;
     this.rules = options.rules;
     this.#real = path.segments;
     this.#requireAllowed(path.segments);

@@ -90,9 +90,8 @@ export class DriveEdit implements DriveChange {
     return Number.isNaN(this.#addedBytes) ? undefined : this.#addedBytes;
   }
 
-  moment(): DriveMoment {
-    return { root: this.#root };
-  }
+  before = (): DriveChange => new DriveEdit(this.#options);
+  moment = (): DriveMoment => ({ root: this.#root });
 
   note(note: LogNote, { root: before }: DriveMoment, { root: after }: DriveMoment, reason?: NotUndoable): LogTicket {
     const ticket = {};

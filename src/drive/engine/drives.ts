@@ -73,6 +73,8 @@ export type DriveContent = Uint8Array | StagedContent;
  * also throw INVALID_PATH, NOT_FOUND and NOT_A_DIRECTORY for the parent directory, NAME_CLASH and QUOTA_EXCEEDED.
  */
 export interface DriveChange extends DriveSnapshot {
+  /** The drive as it was before the change, as long as that is under way. */
+  before(): DriveSnapshot;
   /**
    * Replaces the content.
    * @param modified time that the file gets, in milliseconds since the epoch. Absent: that of the change

@@ -17,6 +17,7 @@ export type {
   DriveEntry,
   DriveLimits,
   DriveMoment,
+  DriveReader,
   DriveSnapshot,
   DriveStat,
   StagedContent,

@@ -44,7 +44,8 @@ export async function copyTree(
   const how = { hash: expectedFrom !== undefined, verify: isWhole, approve, from: origin };
   const { report } = access.scope;
   const watched = report === undefined ? source : watchedSource(source, report);
-  return to.root.backend.place(to.path, watched, { ...options, ...how }, to.access);
+  const counted = to.root.countSource?.(watched, to) ?? watched;
+  return to.root.backend.place(to.path, counted, { ...options, ...how }, to.access);
 }
 
 // Reports the progress of a copy while its source is read.

@@ -14,7 +14,7 @@ import {
   parentMissing,
   rootDelete,
 } from "../../../src/core/errors/texts.js";
-import { type Awaitable, type Io, isPending, runIo, wait } from "../../../src/core/io.js";
+import { type Awaitable, after, type Io, isPending, runIo, wait } from "../../../src/core/io.js";
 import type {
   Access,
   AppendOptions,
@@ -31,6 +31,7 @@ import type {
   Listing,
   Moved,
   MoveOptions,
+  PlannedChange,
   ReadBytes,
   ReadRange,
   SourceOptions,
@@ -39,6 +40,7 @@ import type {
   WriteOptions,
   Written,
 } from "../../../src/core/ports/backend.js";
+import type { EntryChange } from "../../../src/core/ports/changes/change.js";
 import type { OpenFile } from "../../../src/core/ports/open-file.js";
 import type { TreeSource } from "../../../src/core/ports/tree-source.js";
 import { startAfter } from "../../../src/path/order.js";
@@ -92,6 +94,12 @@ export interface MemoryBackendOptions {
  */
 export function createMemoryBackend(options: MemoryBackendOptions): Backend {
   return new MemoryBackend(options);
+}
+
+/** The result of a change in which nothing waits. */
+function atOnce<T>(result: Awaitable<T>): T {
+  if (isPending(result)) throw new TypeError("The content has been loaded");
+  return result;
 }
 
 class MemoryBackend implements Backend {
@@ -166,7 +174,7 @@ class MemoryBackend implements Backend {
     return runIo(this.#store(path, body, { ...options, keep: true }, access), access.scope);
   }
 
-  mkdir(path: RelPath, options: WriteOptions, access: Access): { created: boolean } {
+  mkdir(path: RelPath, options: WriteOptions, access: Access): Awaitable<{ created: boolean }> {
     const spot = this.#resolve(path, access);
     this.#requireParent(spot, path, options.parents);
     if (spot.node?.type === "file") throw existsNotDirectory(access.place);
@@ -175,16 +183,25 @@ class MemoryBackend implements Backend {
     if (spot.node !== undefined) return { created: false };
     if (expected !== undefined) requireExpected(expected, undefined, access);
     authoriseParents(path, { from: spot.index, to: path.segments.length - 1 }, access);
-    access.scope.commit();
     const node = emptyDirectory(this.#clock.nowMs());
-    this.#put(spot, path, node);
     const made = madeFor(path, { from: spot.index, to: path.segments.length - 1 });
-    const after = stateOf(node);
-    access.changed?.({ action: "created", kind: "directory", path: path.segments, ...made, before: null, after });
-    return { created: true };
+    const change: EntryChange = {
+      ...{ action: "created", kind: "directory", path: path.segments },
+      ...{ ...made, before: null, after: stateOf(node) },
+    };
+    return after(access.approve?.([{ change, at: { path, access } }]), () => {
+      access.scope.commit();
+      this.#put(spot, path, node);
+      access.changed?.(change);
+      return { created: true };
+    });
   }
 
-  remove(path: RelPath, options: ChangeOptions & { recursive: boolean }, access: Access): { existed: boolean } {
+  remove(
+    path: RelPath,
+    options: ChangeOptions & { recursive: boolean },
+    access: Access,
+  ): Awaitable<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
     const spot = this.#resolve(path, access);
     const node = targetOf(spot, path);
@@ -198,12 +215,15 @@ class MemoryBackend implements Backend {
     if (node.type === "directory" && node.children.size > 0 && !options.recursive) throw notEmpty(access.place);
     const refusal = refusalBelow(node, access);
     if (refusal !== undefined) throw refusal;
-    access.scope.commit();
-    spot.directory.children.delete(spot.name);
-    spot.directory.modified = this.#clock.nowMs();
     const before = stateOf(node);
-    access.changed?.({ action: "deleted", kind: node.type, path: path.segments, before, after: null });
-    return { existed: true };
+    const change: EntryChange = { action: "deleted", kind: node.type, path: path.segments, before, after: null };
+    return after(access.approve?.([{ change, at: { path, access } }]), () => {
+      access.scope.commit();
+      spot.directory.children.delete(spot.name);
+      spot.directory.modified = this.#clock.nowMs();
+      access.changed?.(change);
+      return { existed: true };
+    });
   }
 
   touch(path: RelPath, { modified }: TouchOptions, access: Access): void {
@@ -212,7 +232,7 @@ class MemoryBackend implements Backend {
     if (modified !== undefined) node.modified = modified;
   }
 
-  move(from: At, to: At, options: MoveOptions): Moved {
+  move(from: At, to: At, options: MoveOptions): Awaitable<Moved> {
     return moveNode(this.#tree, from, to, options);
   }
 
@@ -235,20 +255,37 @@ class MemoryBackend implements Backend {
     }
     // Nothing waits from here on, so nobody sees a part of it.
     const before = copyOf(this.#top);
-    const reports: (() => void)[] = [];
-    const quiet = ({ path, access }: At): At => {
-      const changed: NonNullable<Access["changed"]> = (change) => reports.push(() => access.changed?.(change));
-      return { path, access: { ...access, changed } };
+    const plans: PlannedChange[] = [];
+    const restore = (): void => {
+      plans.length = 0;
+      this.#top.children.clear();
+      for (const [name, node] of copyOf(before).children) this.#top.children.set(name, node);
     };
+    const make = (): GroupEffect[] =>
+      loaded.map((change) => {
+        const quiet = ({ path, access }: At): At => {
+          const from = change.kind === "move" ? change.from : undefined;
+          const at = change.kind === "move" ? change.to : change.at;
+          const changed: NonNullable<Access["changed"]> = (made) => plans.push({ change: made, at, from });
+          return { path, access: { ...access, approve: undefined, changed } };
+        };
+        return this.#changeOne(change, quiet);
+      });
     try {
-      const effects = loaded.map((change) => this.#changeOne(change, quiet));
+      let effects = make();
       const [first] = loaded;
-      if (first !== undefined) (first.kind === "move" ? first.from : first.at).access.beginGroup?.();
-      for (const report of reports) report();
+      const { access } = first?.kind === "move" ? first.from : (first?.at ?? {});
+      if (access?.approve !== undefined && plans.length > 0) {
+        const asked = [...plans];
+        restore();
+        await access.approve(asked);
+        effects = make();
+      }
+      access?.beginGroup?.();
+      for (const { at, change } of plans) at.access.changed?.(change);
       return effects;
     } catch (error) {
-      this.#top.children.clear();
-      for (const [name, node] of before.children) this.#top.children.set(name, node);
+      restore();
       throw error;
     }
   }
@@ -256,16 +293,15 @@ class MemoryBackend implements Backend {
   #changeOne(change: GroupChange, quiet: (at: At) => At): GroupEffect {
     if (change.kind === "restore") throw notSupportedHere("kept entries");
     if (change.kind === "move") {
-      return { existed: this.move(quiet(change.from), quiet(change.to), change.options).overwritten };
+      return { existed: atOnce(this.move(quiet(change.from), quiet(change.to), change.options)).overwritten };
     }
     const { path, access } = quiet(change.at);
-    if (change.kind === "mkdir") return { existed: !this.mkdir(path, change.options, access).created };
+    if (change.kind === "mkdir") return { existed: !atOnce(this.mkdir(path, change.options, access)).created };
     if (change.kind === "remove") {
-      if (!this.remove(path, change.options, access).existed) throw notFound(access.place);
+      if (!atOnce(this.remove(path, change.options, access)).existed) throw notFound(access.place);
       return { existed: true };
     }
-    const written = this.write(path, change.body, change.options, access);
-    if (isPending(written)) throw new TypeError("The content has been loaded");
+    const written = atOnce(this.write(path, change.body, change.options, access));
     return { existed: !written.created, ...(written.sha256 === undefined ? {} : { sha256: written.sha256 }) };
   }
 
@@ -325,18 +361,20 @@ class MemoryBackend implements Backend {
     const bytes = (size < 2 ? undefined : body.addedTo?.(old?.content.subarray(0, 2) ?? loaded, size)) ?? loaded;
     const repeated = checkAppend(old, { ...options, data: bytes }, access);
     if (repeated !== undefined) return repeated;
-    access.scope.commit();
     const content = options.keep && old !== undefined ? Buffer.concat([old.content, bytes]) : bytes;
     const sha256 = sha256Of(content);
     const node: FileNode = { type: "file", content, sha256, modified: this.#clock.nowMs() };
-    this.#put(spot, path, node);
     const isAppended = options.keep && old !== undefined;
-    access.changed?.({
+    const change: EntryChange = {
       ...{ action: old === undefined ? "created" : "modified", kind: "file", path: path.segments },
       ...madeFor(path, { from: spot.index, to: path.segments.length - 1 }),
       ...{ before: old === undefined ? null : stateOf(old), after: stateOf(node) },
       ...(isAppended ? { addition: { offset: old.content.length, sha256: sha256Of(bytes) } } : {}),
-    });
+    };
+    yield* wait(access.approve?.([{ change, at: { path, access }, content: () => bytes }]));
+    access.scope.commit();
+    this.#put(spot, path, node);
+    access.changed?.(change);
     return { bytes: bytes.length, created: old === undefined, sha256, size: content.length };
   }
 

@@ -12,7 +12,7 @@ import {
   notFound,
   parentMissing,
 } from "../../../src/core/errors/texts.js";
-import { type Io, wait } from "../../../src/core/io.js";
+import { type Awaitable, after, type Io, wait } from "../../../src/core/io.js";
 import type {
   Access,
   At,
@@ -21,9 +21,10 @@ import type {
   Moved,
   MoveOptions,
   PlaceOptions,
+  PlannedChange,
   SourceOptions,
 } from "../../../src/core/ports/backend.js";
-import type { EntryState } from "../../../src/core/ports/changes/change.js";
+import type { EntryChange, EntryState } from "../../../src/core/ports/changes/change.js";
 import type { SourceEntry, TreeSource } from "../../../src/core/ports/tree-source.js";
 import { authoriseParents } from "./authorise-parents.js";
 import { sha256Of } from "./sha256.js";
@@ -137,15 +138,18 @@ export function* placeCopy(tree: MemoryTree, at: At, source: TreeSource, options
   const goal = goalAt(tree, at, options);
   requireFree(goal.old, { ...options, isFile }, access);
   authoriseParents(path, { from: goal.depth, to: first.depth }, access);
-  access.scope.commit();
-  const before = tellReplaced(at, { old: goal.old, coming: top });
-  put(tree, path, top);
-  access.changed?.({
+  const { replaced, before } = replacedBy(at, { old: goal.old, coming: top });
+  const change: EntryChange = {
     ...{ action: before === null ? "created" : "modified", kind: top.type, path: path.segments },
     ...madeFor(path, { from: goal.depth, to: path.segments.length - 1 }),
     ...(isFile ? {} : { files: counts.files }),
     ...{ before, after: stateOf(top) },
-  });
+  };
+  const planned = [...replaced, { change, at }];
+  yield* wait(access.approve?.(planned));
+  access.scope.commit();
+  put(tree, path, top);
+  tell(planned);
   return { ...counts, overwritten: goal.old !== undefined, ...(top.type === "file" ? { sha256: top.sha256 } : {}) };
 }
 
@@ -178,7 +182,7 @@ function* loadFile(entry: SourceEntry, modified: number): Io<FileNode> {
   }
 }
 
-export function moveNode(tree: MemoryTree, from: At, to: At, options: MoveOptions): Moved {
+export function moveNode(tree: MemoryTree, from: At, to: At, options: MoveOptions): Awaitable<Moved> {
   const { access } = from;
   access.scope.checkpoint();
   access.real(from.path.segments);
@@ -202,32 +206,42 @@ export function moveNode(tree: MemoryTree, from: At, to: At, options: MoveOption
   const goal = goalAt(tree, to, options);
   requireFree(goal.old, { ...options, isFile: node.type === "file" }, to.access);
   authoriseParents(to.path, { from: goal.depth, to: to.path.segments.length - 1 }, to.access);
-  access.scope.commit();
-  const parent = nodeAt(tree.top, from.path.segments.slice(0, -1));
-  if (parent?.type === "directory") {
-    parent.children.delete(from.path.segments.at(-1) ?? "");
-    parent.modified = tree.clock.nowMs();
-  }
-  const before = tellReplaced(to, { old: goal.old, coming: node });
-  put(tree, to.path, node);
-  to.access.changed?.({
+  const { replaced, before } = replacedBy(to, { old: goal.old, coming: node });
+  const change: EntryChange = {
     ...{ action: "moved", kind: node.type, path: to.path.segments, from: from.path.segments },
     ...madeFor(to.path, { from: goal.depth, to: to.path.segments.length - 1 }),
     ...{ before, after: stateOf(node) },
+  };
+  const planned = [...replaced, { change, at: to, from }];
+  const approve = access.approve ?? to.access.approve;
+  return after(approve?.(planned), () => {
+    access.scope.commit();
+    const parent = nodeAt(tree.top, from.path.segments.slice(0, -1));
+    if (parent?.type === "directory") {
+      parent.children.delete(from.path.segments.at(-1) ?? "");
+      parent.modified = tree.clock.nowMs();
+    }
+    put(tree, to.path, node);
+    tell(planned);
+    return { overwritten: goal.old !== undefined, ...seen };
   });
-  return { overwritten: goal.old !== undefined, ...seen };
 }
 
 /** A tree that is replaced, or gives way to a file, is deleted first. @returns what the new entry follows upon */
-function tellReplaced(
-  { path, access }: At,
+function replacedBy(
+  at: At,
   { old, coming }: { old: TreeNode | undefined; coming: TreeNode },
-): EntryState | null {
-  if (old === undefined) return null;
-  if (old.type === "file" && coming.type === "file") return stateOf(old);
-  access.beginGroup?.();
-  access.changed?.({ action: "deleted", kind: old.type, path: path.segments, before: stateOf(old), after: null });
-  return null;
+): { readonly replaced: readonly PlannedChange[]; readonly before: EntryState | null } {
+  if (old === undefined) return { replaced: [], before: null };
+  const before = stateOf(old);
+  if (old.type === "file" && coming.type === "file") return { replaced: [], before };
+  const change: EntryChange = { action: "deleted", kind: old.type, path: at.path.segments, before, after: null };
+  return { replaced: [{ change, at }], before: null };
+}
+
+function tell(planned: readonly PlannedChange[]): void {
+  if (planned.length > 1) planned[0]?.at.access.beginGroup?.();
+  for (const { at, change } of planned) at.access.changed?.(change);
 }
 
 function nodeAt(top: DirectoryNode, segments: readonly string[]): TreeNode | undefined {

@@ -18,7 +18,17 @@ import { type Change, flushDirectory } from "../target.js";
 import { keepRights } from "./put.js";
 import { takeAlone } from "./removal.js";
 import { report } from "./report.js";
-import { type Committed, type End, type Ground, type Plan, placeOf, type Step, together } from "./step.js";
+import {
+  type Committed,
+  type End,
+  type Ground,
+  type Plan,
+  placeOf,
+  plannedOf,
+  requireApproval,
+  type Step,
+  together,
+} from "./step.js";
 
 /** Size from which freeing a replaced file may take longer than handing its handle to the thread pool. */
 const LARGE_BYTES = 32_768;
@@ -107,6 +117,7 @@ export function* makeNow(step: Step, guard: Guard): Io<Committed> {
   const plan = yield* step.prepare();
   const held = reserve(change, plan.amount);
   try {
+    if (plan.change !== undefined) yield* requireApproval([plannedOf(step, plan.change)]);
     yield* makeParents(step);
     const keeping = yield* keep(change, plan, name);
     const committed = yield* commitKept(step.commit(guard), keeping);

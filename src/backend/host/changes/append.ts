@@ -9,7 +9,7 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import { closeNow, errnoOf } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
-import { noteAppend, reportAppended } from "../history/append-note.js";
+import { approveAppend, noteAppend, reportAppended } from "../history/append-note.js";
 import { commitKept } from "../history/note.js";
 import { readGrowing } from "../open.js";
 import { requireRoom, reserve, withReservation } from "../quota.js";
@@ -120,6 +120,7 @@ function* appendInPlace(
     const { size: before, nlink } = statBefore;
     if (nlink === 0 || (found !== undefined && found.size !== before)) return "raced";
     if (nlink > 1 && !change.rules.hardLinks) return "linked";
+    yield* approveAppend(change, { name, data, old: statBefore });
     yield* guard();
     const held = reserve(change, { bytes: data.length, files: 0 });
     change.access.scope.commit();

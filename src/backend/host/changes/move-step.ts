@@ -180,6 +180,7 @@ export class RestoreStep implements Step {
   readonly ends: readonly [End];
   readonly makesParents: boolean;
   readonly isConditional = true;
+  readonly isKept = true;
   readonly #ground: GroupGround;
   readonly #goal: Goal;
   readonly #restore: Restore;

@@ -84,9 +84,12 @@ function* isOnOtherDevice({ jail, walk }: Reporting): Io<boolean> {
   return jail !== undefined && walk !== undefined && walk.directory.stat.device !== jail.top.stat.device;
 }
 
-/** Whether anybody keeps or hears the change, or has to be told that it is not kept. */
+/** Whether anybody keeps, hears or is asked about the change, or has to be told that it is not kept. */
 export const isReported = ({ access, journal, rules }: Pick<Change, "access" | "journal" | "rules">): boolean =>
-  access.changed !== undefined || journal !== undefined || rules.whyNoJournal?.() !== undefined;
+  access.changed !== undefined ||
+  access.approve !== undefined ||
+  journal !== undefined ||
+  rules.whyNoJournal?.() !== undefined;
 
 /** Tells the caller that what is replaced is not kept, where the root has a journal that cannot be used. */
 export function noteUnkept({ access, rules }: Pick<Change, "access" | "rules">): void {

@@ -1,8 +1,8 @@
 // A step: one change of the host as a plan, then a commit; alone or in a group. See docs/design.md, "A change".
 
-import type { Io } from "../../../core/io.js";
-import type { At, GroupEffect } from "../../../core/ports/backend.js";
-import type { EntryChange } from "../../../core/ports/changes/change.js";
+import { type Awaitable, type Io, wait } from "../../../core/io.js";
+import type { At, GroupEffect, PlannedChange } from "../../../core/ports/backend.js";
+import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import { identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
@@ -53,6 +53,13 @@ export interface Committed {
   readonly keeping?: Keeping | undefined;
 }
 
+/** New content, as whoever is asked about it sees it. */
+export interface StagedContent {
+  readonly after: EntryState;
+  /** @returns `undefined`: it is longer */
+  read(most: number): Awaitable<Buffer | undefined>;
+}
+
 /** One change of the host. */
 export interface Step {
   /** Its places; the last one is where it is reported. */
@@ -65,6 +72,10 @@ export interface Step {
   readonly length?: number;
   /** Refuses what can be refused without a lock, before anything is staged. Not called if it depends on earlier steps. */
   check(): Io<void>;
+  /** New content, once it is staged. */
+  readonly staged?: StagedContent | undefined;
+  /** What comes was kept by the root: nobody looks at its content. */
+  readonly isKept?: true;
   /** Prepares content, without a lock. @param later bytes that later steps stage */
   stage?(later: number): Io<void>;
   /** Under all locks: checks what is there now, and makes the plan. */
@@ -246,6 +257,21 @@ export function together(requests: readonly LockRequest[]): LockRequest {
   const exclusive = new Set(requests.flatMap((request) => request.exclusive));
   const shared = new Set(requests.flatMap((request) => request.shared));
   return { shared: [...shared].filter((key) => !exclusive.has(key)), exclusive: [...exclusive] };
+}
+
+/** A step as whoever is asked about it sees it. @param change as planned */
+export function plannedOf(step: Step, change: EntryChange): PlannedChange {
+  const { staged, isKept = false, ends } = step;
+  const { at } = placeOf(step);
+  const from = ends.length > 1 ? ends[0].at : undefined;
+  return { change, at, from, isKept, content: (most) => staged?.read(most) };
+}
+
+/** Asks whether planned changes may be made. @throws APPROVAL_REQUIRED, APPROVAL_DENIED, CONFLICT; nothing has changed then */
+export function* requireApproval(changes: readonly PlannedChange[]): Io<void> {
+  const [first] = changes;
+  const approve = first?.from?.access.approve ?? first?.at.access.approve;
+  if (approve !== undefined) yield* wait(approve(changes));
 }
 
 /** The place at which a step is reported. */

@@ -2,24 +2,25 @@
 
 import type { Sha256 } from "../../../core/etag.js";
 import { withoutChangeTime } from "../../../core/identity.js";
-import { type Io, wait } from "../../../core/io.js";
-import type { At, Body, GroupWriteOptions, Standing, Written } from "../../../core/ports/backend.js";
+import { type Io, runIo, wait } from "../../../core/io.js";
+import type { At, Body, GroupChange, GroupWriteOptions, Standing, Written } from "../../../core/ports/backend.js";
 import type { Addition, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
-import { type Pinned, statBelow, WRITE_NEW } from "../../../jail/handles.js";
+import { type Pinned, READ_NEW, statBelow, WRITE_NEW } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
 import { inodeOf, type Stat } from "../../../jail/stat.js";
-import { quietly } from "../../../jail/sys.js";
+import { closeNow, quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import { imageOf, type StepRecord } from "../group/intent.js";
 import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js";
-import { ownTime, rememberOwn } from "../open.js";
+import { ownTime, readGrowing, rememberOwn } from "../open.js";
 import { freedBy, NONE } from "../quota.js";
 import { type Change, checkFile, type WriteRules } from "../target.js";
 import { makeAlone } from "./alone.js";
 import { type Content, fill } from "./content.js";
 import { PERMISSION_BITS, putInPlace, setRights } from "./put.js";
 import { isReported, plannedState, realPath, stateNow, stateOf } from "./report.js";
-import { type Committed, End, type Ground, madePaths, type Plan, type Step } from "./step.js";
+import { type Committed, End, type Ground, madePaths, type Plan, type StagedContent, type Step } from "./step.js";
 
 /** A write of whole content. */
 export interface Write {
@@ -31,6 +32,13 @@ export interface Write {
   /** Present if the content is that of the old file with something added. */
   readonly addition?: Addition | undefined;
 }
+
+/** Whether a change replaces a file that is there, as it was seen, and does nothing else. */
+export const isReplacement = (change: GroupChange): change is Extract<GroupChange, { kind: "write" }> => {
+  if (change.kind !== "write" || change.options.parents || change.options.executable !== undefined) return false;
+  const { version, expected } = change.options;
+  return version !== undefined || (expected !== undefined && expected !== "nothing");
+};
 
 export class WriteStep implements Step {
   readonly ends: readonly [End];
@@ -93,6 +101,18 @@ export class WriteStep implements Step {
   #mayBeStale(content: Content): boolean {
     const { rules, jail } = this.#end.change;
     return !Buffer.isBuffer(content) || rules.durable || jail.sys.pooled || this.isConditional;
+  }
+
+  get staged(): StagedContent | undefined {
+    const [file, content] = [this.#file, this.#content];
+    if (file === undefined || content === undefined) return undefined;
+    const { bytes: size, sha256 } = content;
+    const { jail } = this.#ground.siteOf(this.#end);
+    const from = this.#write.addition?.offset ?? 0;
+    return {
+      after: { size, modified: Date.now(), sha256 },
+      read: (most) => (size > most ? undefined : runIo(quietly(readStaged(jail, file.path, { size, from })))),
+    };
   }
 
   *prepare(): Io<Plan> {
@@ -200,6 +220,20 @@ export class WriteStep implements Step {
     const { bytes, sha256 } = this.#content;
     const written = { bytes, created: this.#old === undefined, sha256, size: bytes };
     return this.#stamp === undefined ? written : { ...written, stamp: this.#stamp };
+  }
+}
+
+/** The staged content, or what an append adds to the old one. */
+function* readStaged(
+  { sys }: Jail,
+  path: string,
+  { size, from }: { readonly size: number; readonly from: number },
+): Io<Buffer> {
+  const fd = yield* sys.open(path, READ_NEW);
+  try {
+    return yield* readGrowing(sys, fd, { offset: from, length: size - from, size });
+  } finally {
+    closeNow(fd);
   }
 }
 

@@ -18,6 +18,7 @@ import { WriteStep } from "../changes/write-step.js";
 import { type Guard, withLockFile } from "../guard.js";
 import { mapErrors } from "../root.js";
 import type { WriteRules } from "../target.js";
+import { askAboutGroup } from "./ask.js";
 import { Batch, keyOf } from "./batches.js";
 import { GroupGround, requireTopDevice } from "./ground.js";
 import { Intent, type StepRecord } from "./intent.js";
@@ -45,7 +46,7 @@ export function* checkGroup(enter: Enter, rules: WriteRules, changes: readonly G
 
 /** @returns `undefined` for no changes */
 function* withGroup<T>(
-  { enter, rules, changes }: Pick<GroupParts, "enter" | "rules"> & { readonly changes: readonly GroupChange[] },
+  { enter, rules, changes }: Pick<GroupParts, "enter" | "rules" | "changes">,
   work: (group: Group) => Io<T>,
 ): Io<T | undefined> {
   const [first] = changes;
@@ -54,7 +55,7 @@ function* withGroup<T>(
   const ground = new GroupGround(rules);
   const steps = changes.map((change) => stepOf(change, ground, rules));
   try {
-    return yield* work(new Group(steps, { ground, enter, rules, access }));
+    return yield* work(new Group(steps, { changes, ground, enter, rules, access }));
   } finally {
     for (const step of steps) if (step.end !== undefined) yield* step.end();
     steps.forEach(closeEnds);
@@ -76,22 +77,17 @@ function stepOf(change: GroupChange, ground: GroupGround, rules: WriteRules): St
   }
 }
 
-// A group of one change that replaces a file is a write: its rename is atomic without what a group needs.
-
-/** Whether a change replaces a file that is there, as it was seen, and does nothing else. */
-export const isReplacement = (change: GroupChange): change is Extract<GroupChange, { kind: "write" }> => {
-  if (change.kind !== "write" || change.options.parents || change.options.executable !== undefined) return false;
-  const { version, expected } = change.options;
-  return version !== undefined || (expected !== undefined && expected !== "nothing");
-};
-
-/** @throws NOT_SUPPORTED on another device, as any group */
+/**
+ * A group of one change that replaces a file is a write: its rename is atomic without what a group needs.
+ * @throws NOT_SUPPORTED on another device, as any group
+ */
 export function* replaceAlone(step: WriteStep): Io<readonly GroupEffect[]> {
   requireTopDevice(step.ends[0].change);
   return [(yield* makeAlone(step)).effect];
 }
 
 interface GroupParts {
+  readonly changes: readonly GroupChange[];
   readonly ground: GroupGround;
   readonly enter: Enter;
   readonly rules: WriteRules;
@@ -102,6 +98,7 @@ interface GroupParts {
 /** A group under way. */
 class Group {
   readonly #steps: readonly Step[];
+  readonly #changes: readonly GroupChange[];
   readonly #ground: GroupGround;
   readonly #enter: Enter;
   readonly #rules: WriteRules;
@@ -112,8 +109,9 @@ class Group {
   readonly #members: Member[] = [];
   #isSettled = true;
 
-  constructor(steps: readonly Step[], { ground, enter, rules, access }: GroupParts) {
+  constructor(steps: readonly Step[], { changes, ground, enter, rules, access }: GroupParts) {
     this.#steps = steps;
+    this.#changes = changes;
     this.#ground = ground;
     this.#enter = enter;
     this.#rules = rules;
@@ -226,6 +224,7 @@ class Group {
       sum.files += plan.amount.files;
     }
     if (this.#rules.usage !== undefined) this.#held.push(this.#rules.usage.reserve(sum, this.#access.place));
+    if (this.#members.length === 0) yield* askAboutGroup(this.#steps, this.#changes, members);
     this.#access.scope.checkpoint();
     this.#isSettled = false;
     const records = members.map(({ record }) => record);

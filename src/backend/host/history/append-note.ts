@@ -4,7 +4,9 @@ import type { Sha256 } from "../../../core/etag.js";
 import { type Awaitable, type Io, isPending, wait } from "../../../core/io.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
+import { sha256Of } from "../../digest.js";
 import { isReported, realPath, report, stateOf } from "../changes/report.js";
+import { requireApproval } from "../changes/step.js";
 import type { Change } from "../target.js";
 import { type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
 
@@ -24,6 +26,15 @@ export function noteAppend(change: Change, { name, data, sum, old }: Appended): 
   // The sum of large content comes later than the note: without it the size tells.
   const known = sum === undefined || isPending(sum) ? {} : { sha256: sum };
   return noteChange(change, { ...appended(change, name, old), after, addition: { offset: old.size, ...known } });
+}
+
+/** Asks whether an append may be made, where somebody is asked. @throws as {@link requireApproval} */
+export function* approveAppend(change: Change, { name, data, old }: Omit<Appended, "sum">): Io<void> {
+  if (change.access.approve === undefined) return;
+  const after = { size: old.size + data.length, modified: Date.now() };
+  const addition = { offset: old.size, sha256: yield* wait(sha256Of(data)) };
+  const content = (most: number): Buffer | undefined => (data.length > most ? undefined : data);
+  yield* requireApproval([{ change: { ...appended(change, name, old), after, addition }, at: change, content }]);
 }
 
 const appended = (change: Change, name: string, old: Stat) =>

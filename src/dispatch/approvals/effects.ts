@@ -1,0 +1,170 @@
+// The effects of changes that are about to be committed, as an approval is bound to them and a person is shown them.
+
+import type { Access, At, Looks, PlannedChange } from "../../core/ports/backend.js";
+import type { ApprovedAction, Effect, EffectState } from "../../core/ports/effect.js";
+import type { Intent } from "./approval-gate.js";
+import type { CountedSource } from "./counted-source.js";
+import { contentDiff, joinDiffs, MAX_TEXT } from "./difference.js";
+import { fileState, namesOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
+
+/** One change with what is at its places. */
+interface Seen {
+  readonly effects: readonly Effect[];
+  /** Looked at as a whole. */
+  readonly bound: readonly (TargetState | undefined)[];
+  /** What a copied tree holds. */
+  readonly state?: string | undefined;
+  diff?(): Promise<string | undefined>;
+}
+
+/** Changes of one call that are committed together in one root. */
+export interface Planned {
+  readonly backend: Looks;
+  /** Name of the root. */
+  readonly root: string;
+  readonly changes: readonly PlannedChange[];
+  /** Sources of copies, by the access to their targets. */
+  readonly counted: ReadonlyMap<Access, CountedSource>;
+}
+
+/** What the changes do, as far as it is known without a look. */
+export const actionsOf = ({ root, changes }: Planned): readonly Effect[] =>
+  changes.flatMap((one) => {
+    const { at, from } = one;
+    const own = (action: ApprovedAction, place = at): Effect => ({ root, ...namesOf(place), action });
+    if (from !== undefined) return [{ ...own("move", from), ...targetNamesOf(at) }, own("overwrite")];
+    if (one.change.action === "deleted") return [own(removalIn(at))];
+    return [own("create"), own("overwrite"), own("edit"), ...(at.path.segments.length === 0 ? [own("delete")] : [])];
+  });
+
+/** Looks at every place. @param isAsked whether the states are needed by which an approval is bound, and a difference */
+export async function intentOf(planned: Planned, isAsked: (effects: readonly Effect[]) => boolean): Promise<Intent> {
+  const places = new Places(planned.backend);
+  const all: Seen[] = [];
+  for (const [index, change] of planned.changes.entries()) {
+    // What is deleted for another entry is part of that one.
+    const isDisplaced = planned.changes[index + 1]?.at.access === change.at.access;
+    if (change.change.action === "deleted" && isDisplaced) continue;
+    all.push(await (change.from === undefined ? see(planned, change, places) : seeMove(planned, change, places)));
+  }
+  const effects = all.flatMap((one) => one.effects);
+  if (!isAsked(effects)) return { effects };
+  const states: (string | undefined)[] = [];
+  const diffs: (string | undefined)[] = [];
+  for (const { bound, state, diff } of all) {
+    for (const place of bound) states.push(await place?.bound?.());
+    states.push(state);
+    diffs.push(await diff?.());
+  }
+  return { effects, state: JSON.stringify(states), diff: joinDiffs(diffs) };
+}
+
+/** What changes find at their places: what is there now, or what earlier changes of the group move there. */
+class Places {
+  readonly #backend: Looks;
+  readonly #touched = new Set<string>();
+  /** By target. */
+  readonly #moved = new Map<string, TargetState | undefined>();
+
+  constructor(backend: Looks) {
+    this.#backend = backend;
+  }
+
+  /** @returns `undefined` where an earlier change of the group decides what is there */
+  async look(at: At, how: Parameters<typeof readTarget>[2]): Promise<TargetState | undefined> {
+    const { text } = at.path;
+    if (this.#touched.has(text) || this.#isInMovedTree(text)) return undefined;
+    this.#touched.add(text);
+    return readTarget(this.#backend, at, how);
+  }
+
+  move(from: At, to: At, source: TargetState | undefined): void {
+    const moved = source ?? this.movedTo(from);
+    this.#moved.delete(from.path.text);
+    if (moved?.state !== undefined) this.#moved.set(to.path.text, moved);
+  }
+
+  remove({ path }: At): void {
+    this.#moved.delete(path.text);
+  }
+
+  /** Content of others that an earlier change has moved to this place. */
+  movedTo({ path: { text } }: At): TargetState | undefined {
+    const moved = this.#moved.get(text);
+    // What a moved tree has there is not looked at, so it counts as content.
+    return moved === undefined && this.#isInMovedTree(text) ? { state: { type: "file" } } : moved;
+  }
+
+  #isInMovedTree(text: string): boolean {
+    return [...this.#moved].some(([tree, moved]) => moved?.state?.type === "directory" && text.startsWith(`${tree}/`));
+  }
+}
+
+const removalIn = ({ access }: At): ApprovedAction => (access.verb === "move" ? "move" : "delete");
+
+async function see({ root, counted }: Planned, planned: PlannedChange, places: Places): Promise<Seen> {
+  const { change, at, isKept } = planned;
+  const { path, access } = at;
+  const copied = counted.get(access);
+  const isRemoval = change.action === "deleted";
+  // A change that is the entry's own follows no link at the end.
+  const itself = isRemoval || copied !== undefined || isKept === true;
+  const now = await places.look(at, { itself, before: change.before });
+  const bound = [now];
+  // Renaming a file first makes replacing its content no less.
+  const known = now ?? places.movedTo(at) ?? {};
+  const { state: before } = known;
+  const effect = (action: ApprovedAction, after?: EffectState): Effect => ({
+    ...{ root, ...namesOf(at), action },
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+  });
+  // A drive that gets its former content back loses what it has now.
+  if (path.segments.length === 0) return { effects: [effect("overwrite"), effect("delete")], bound };
+  if (isRemoval) {
+    places.remove(at);
+    return { effects: [effect(removalIn(at))], bound };
+  }
+  const isEdit = change.addition !== undefined || access.verb === "edit";
+  const action = before === undefined ? "create" : isEdit ? "edit" : "overwrite";
+  const mayRead = access.holds("crud/read");
+  return {
+    effects: [effect(action, copied?.state ?? comingState(planned))],
+    bound,
+    state: copied?.hash(),
+    async diff() {
+      if (!mayRead) return undefined;
+      if (copied !== undefined) return copied.diff(path.text, known);
+      const content = await planned.content?.(MAX_TEXT);
+      return content && contentDiff(path.text, known, content, change.addition !== undefined);
+    },
+  };
+}
+
+/** State of what comes; of what is added to a file, that alone. `undefined`: nobody knows. */
+function comingState({ change, isKept }: PlannedChange): EffectState | undefined {
+  const { kind, after, addition } = change;
+  if (isKept === true) return undefined;
+  if (kind === "directory") return { type: "directory" };
+  if (after === null) return undefined;
+  const { sha256 } = addition ?? after;
+  return sha256 === undefined ? { type: "file" } : fileState(sha256, after.size - (addition?.offset ?? 0));
+}
+
+async function seeMove({ root }: Planned, { change, at: to, from = to }: PlannedChange, places: Places): Promise<Seen> {
+  const source = await places.look(from, { itself: true });
+  const target = await places.look(to, { itself: true, before: change.before });
+  const replaced = target ?? places.movedTo(to);
+  const before = source?.state;
+  const effects: Effect[] = [
+    { root, ...namesOf(from), action: "move", ...targetNamesOf(to), ...(before === undefined ? {} : { before }) },
+  ];
+  if (replaced?.state !== undefined) {
+    const after = before === undefined ? {} : { after: before };
+    effects.push({ root, ...namesOf(to), action: "overwrite", before: replaced.state, ...after });
+  }
+  places.move(from, to, source);
+  const content = to.access.holds("crud/read") && target?.state !== undefined ? source?.content : undefined;
+  const diff = async () => content && contentDiff(to.path.text, target ?? {}, content);
+  return { effects, bound: [source, target], diff };
+}
