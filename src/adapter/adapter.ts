@@ -71,7 +71,7 @@ export interface FileAdapter extends Adapter {
 /** The file adapter with what only the venue that hosts it needs. */
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly RootFacts[];
-  /** Adds to {@link warnings} which roots keep nothing of what is replaced or deleted. */
+  /** Adds to {@link warnings} the roots that keep no replaced or deleted content. */
   lookForLacks(): Promise<void>;
   /** Creates the adapters for the callers' drives. The caller of this method closes them. */
   driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
@@ -255,7 +255,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   };
 }
 
-/** Roots in which nobody can take back what is replaced or deleted, though they should keep it. */
+/** Warnings about roots that should keep replaced or deleted content and cannot. */
 async function warningsOfLacks(roots: readonly RootFacts[]): Promise<readonly string[]> {
   const found = await Promise.all(roots.map(async ({ name, lack }) => ({ name, lack: await lack?.() })));
   return found.flatMap(({ name, lack }) => {

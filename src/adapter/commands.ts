@@ -52,7 +52,7 @@ export class Commands {
 
   /** @returns once it runs @throws FileAdapterError */
   run(request: ExecRequest, caller: SurfaceContext): Promise<SandboxProcess> {
-    // A command makes what it names where it stands.
+    // Paths of a command are exact: none is read as one that names its root.
     const context = { ...caller, exactPaths: true as const };
     return new Promise((resolve, reject) => {
       const started = (process: SandboxProcess) => resolve(this.#follow(process, call));

@@ -33,7 +33,7 @@ export async function* follow(
     for (;;) {
       const end = log.position;
       if (reader.hasLost(position)) yield { type: "overflow" };
-      // As a whole: whoever is told may take its time.
+      // Copied at once, since the consumer may be slow.
       else for (const { data } of [...reader.read(position)]) yield data;
       position = end;
       if (log.position > position) continue;

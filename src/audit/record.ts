@@ -1,10 +1,10 @@
-// The record of a call, and where records go.
+// The record of a call, and the port of the sinks that take records.
 
 import type { Capability } from "../core/call/capability.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import { isObject } from "../core/unknown.js";
 
-/** The right that was missing from a denied call, and what was held. */
+/** The right that was missing from a denied call, and the rights held. */
 export interface DeniedRight {
   readonly required: Capability;
   /** The first few. */

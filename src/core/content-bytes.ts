@@ -1,4 +1,4 @@
-// Content of an answer as bytes, for surfaces that write bytes: nothing is decoded to a string and encoded again.
+// Content of an answer as bytes, for surfaces that write bytes, without decoding to a string and encoding again.
 
 /** Bytes that an answer shows as a text: as the UTF-8 they are, or in base64. */
 export class ContentBytes {

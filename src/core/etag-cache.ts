@@ -49,7 +49,7 @@ export class RecentContents {
     this.#newHash = newHash;
   }
 
-  /** The hash of what a file holds, if that is what was kept. */
+  /** The hash of the content of a file, if it equals the content kept. */
   hashOf(key: string, bytes: Buffer): Sha256 | undefined {
     const known = this.#contents.get(key);
     return known?.bytes.equals(bytes) === true ? known.sha256 : undefined;
@@ -84,7 +84,7 @@ export class RecentContents {
     return whole.subarray(0, length);
   }
 
-  /** @param content its bytes are from {@link room}; nobody else uses them any more */
+  /** @param content its bytes are from {@link room}, and are not used elsewhere any more */
   keep(key: string, content: HashedContent): void {
     this.#forget(key);
     if (!isKept(content.bytes.length)) return;

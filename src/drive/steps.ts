@@ -1,4 +1,4 @@
-// Long computations over cells that pause: to let others run, and for cells that are not here yet.
+// Long computations over cells that pause to let other work run, and until missing cells are loaded.
 
 import { codeOf } from "../core/unknown.js";
 

@@ -10,10 +10,10 @@ import type { PathPolicy } from "../core/ports/path-policy.js";
 import { BEFORE_ALL, EventLog, type Topic } from "./event-log.js";
 import { eventsOf, type FileEvent, isSamePath, isWithin, KnownStates, Merging } from "./file-event.js";
 
-/** Watching goes on for so long when nobody reads, so that a client that polls misses nothing between two polls. */
+/** Watching goes on this long without readers, so that a polling client misses no change between two polls. */
 const LINGER_MS = 60_000;
 
-/** Backends without an observer: nobody else changes them, or nobody can see it. */
+/** Observation of a backend that cannot observe: others do not change it, or cannot be seen. */
 const NOTHING_TO_SEE: Observation = { ready: undefined, isComplete: true, isPolled: false, close: () => {} };
 
 export interface ChangeFeedOptions {
@@ -22,7 +22,7 @@ export interface ChangeFeedOptions {
   readonly log?: EventLog | undefined;
   /** Name of the drive behind a root; `undefined`: it is no drive. */
   readonly driveOf: (root: string) => string | undefined;
-  /** Called once, when somebody first reads: from then on the feed has to hear of changes. */
+  /** Called once, for the first reader: from then on the feed must be told of changes. */
   readonly onFirstReader: (sink: ChangeSink) => void;
 }
 
@@ -130,7 +130,7 @@ export class RootFeed {
     return made.hold();
   }
 
-  /** The root is another one now: what was watched is not it. */
+  /** Ends all watching, since the root is another one now. */
   restart(): void {
     for (const one of this.#covered) one.close();
     this.#known.clear();

@@ -31,14 +31,14 @@ export class EventLog {
     return this.#isEnded;
   }
 
-  /** A topic, which is kept from the first time on that somebody asks for it. */
+  /** A topic, which is kept from its first request on. */
   topic<Event>(key: string): Topic<Event> {
     const known = this.#topics.get(key) ?? new Topic<unknown>(this, key);
     this.#topics.set(key, known);
     return known as Topic<Event>;
   }
 
-  /** Whether anybody has ever asked for a topic. */
+  /** Whether a topic was ever requested. */
   wants(key: string): boolean {
     return this.#topics.has(key);
   }
@@ -115,7 +115,7 @@ export class Topic<Event> {
     this.#tell();
   }
 
-  /** Something happened that nobody saw: every reader has to look for itself. */
+  /** Changes may have gone unseen: every reader has to look for itself. */
   markLost(): void {
     this.#lostUntil = this.#log.step();
     this.#tell();

@@ -1,4 +1,4 @@
-// Entry of the process that reads a journal which may be damaged: a damaged page can end whoever reads it.
+// Entry of the process that reads a journal which may be damaged: a damaged page can end the process that reads it.
 
 import type { Table } from "../database/shared-database.js";
 import { countedBytes, type EntryRow, type KeptRow, putEntry, putKept } from "./rows.js";
@@ -43,7 +43,7 @@ function salvageEntries(from: Tables, to: Tables): void {
   });
 }
 
-/** Copies what was kept for entries that are there. An entry without it counts as one whose content was given up. */
+/** Copies kept content of the salvaged entries. An entry without it counts as one whose content was given up. */
 function salvageContents(from: Tables, to: Tables): void {
   inBatches(to, rowsOf<KeptRow>(from.kept, to.kept), ([id, row]) => {
     const image = row.in === "value" ? from.images.get(id) : undefined;

@@ -46,7 +46,7 @@ export interface RootJournalOptions {
   readonly isMoved?: boolean;
   readonly nowMs: () => number;
   readonly onFault: (error: unknown) => void;
-  /** Runs work that nobody waits for. */
+  /** Runs work that no call waits for. */
   readonly inBackground: (work: Promise<unknown>) => void;
 }
 

@@ -8,7 +8,7 @@ export type Found = Present | "missing" | "was missing" | "unknown";
 
 type Path = readonly string[];
 
-/** A later change. Whether it was made or not: what was there before it, it has seen. */
+/** A later change, made or not: its record holds the state of the place before it. */
 interface Later {
   readonly record: IdentifiedRecord;
   readonly isMade: boolean;

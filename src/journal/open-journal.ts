@@ -30,7 +30,7 @@ export interface LazyJournalOptions {
   readonly root: string;
   /** Canonical path of the root. */
   readonly realPath: string;
-  /** Somebody has asked for it: it is not there by default alone. */
+  /** The configuration names the journal: it is not on by default alone. */
   readonly isChosen: boolean;
   readonly mode: "metadata" | "on";
   readonly trash: TrashMode;
@@ -135,7 +135,7 @@ export class LazyJournal {
       const hasNoLibrary = reason === "no_lmdb";
       const atMs = hasNoLibrary ? Number.POSITIVE_INFINITY : performance.now();
       this.#failure = { reason, why: hasNoLibrary ? NO_LIBRARY : reasonOf(error), atMs };
-      // Where nobody has asked for it, the start and each answer say enough.
+      // For a journal by default, the warning at the start and each answer are enough.
       tell(hasNoLibrary && !isChosen ? "debug" : "error", error);
       return undefined;
     }

@@ -165,7 +165,7 @@ export class PendingLog {
     else closeSync(file.fd);
   }
 
-  /** Takes over the notes of dead processes, so that nobody else settles them too. `undefined`: there are none. */
+  /** Takes over the notes of dead processes, so that no other process settles them too. `undefined`: there are none. */
   takeOver(): LeftNotes | undefined {
     const notes: LeftNote[] = [];
     const taken: string[] = [];
@@ -184,7 +184,7 @@ export class PendingLog {
     return { notes, isLacking, settle: () => taken.forEach((path) => void this.#settled.add(path)) };
   }
 
-  /** All entries are written, those too that notes of others have told of. */
+  /** Removes the settled notes of dead processes, whose entries are written now. */
   dropSettled(): void {
     for (const path of this.#settled) attempt(() => unlinkSync(path));
     this.#settled.clear();

@@ -19,7 +19,7 @@ export interface PruneRules {
 /** Ids that are given up in one transaction. */
 const TURN = 64;
 const WAKE_MS = 500;
-/** How often it looks for what has become too old. */
+/** How often it looks for expired content and entries. */
 const LOOK_MS = 3_600_000;
 
 export interface PrunerOptions {
@@ -144,7 +144,7 @@ export class Pruner {
     });
   }
 
-  /** Content that is too old, then of those who keep most, until the rest fits. */
+  /** Gives up expired content, then content of the actors that keep most, until the rest fits. */
   async #giveUpContent(): Promise<void> {
     const giveUp = (ids: readonly string[]): Promise<void> => this.#giveUp(ids);
     await this.#inTurns(this.#apartToGive(), giveUp);
@@ -181,7 +181,7 @@ export class Pruner {
     return this.#ofLargest("o", { shares: sizes, excess }, (id) => store.kept(id)?.size ?? 0);
   }
 
-  /** Ids of those who have most, the oldest of each first, until the excess is gone. @param sizeOf `undefined`: it stays */
+  /** Ids of the largest actors, the oldest of each first, until the excess is gone. @param sizeOf `undefined`: it stays */
   *#ofLargest(
     by: "o" | "a",
     { shares, excess }: { readonly shares: ReadonlyMap<string, number>; readonly excess: number },

@@ -1,4 +1,4 @@
-// Completes the entries of changes that dead processes were about to make: what is on the disk now tells which were made.
+// Completes the entries of changes that dead processes had noted: the present state of the disk tells which were made.
 
 import { inodeInVersion } from "../core/identity.js";
 import type { EntryChange, EntryState } from "../core/ports/changes/change.js";
@@ -69,7 +69,7 @@ async function settleNotes({ notes }: LeftNotes, parts: SettleParts): Promise<st
   const items = new Map((await bin.list(trashPrefix, (name) => names.has(name))).map((item) => [item.name, item]));
   const lost: string[] = [];
   const past = new LookBack(bin, trashPrefix);
-  // The newest first: what came later tells what was there before it.
+  // Newest first: the record of a later change tells the state before it.
   for (const note of withEntries(left, store)) {
     if (!("planned" in note)) {
       past.goBehind({ record: note, isMade: true });
@@ -109,7 +109,7 @@ function noteUndone({ undoes, group, id }: IdentifiedRecord, store: JournalStore
   );
 }
 
-/** A note with what tells of it. */
+/** A note with the evidence of its outcome. */
 interface Judged extends LeftNote {
   /** In the trash, under its name. */
   readonly item: TrashItem | undefined;
@@ -238,7 +238,7 @@ const inodeOf = (state: EntryState | null): string | undefined =>
 const hasInode = (now: Found, inode: string | undefined): now is Present =>
   typeof now !== "string" && inode !== undefined && inodeOf(now.state) === inode;
 
-/** Whether what was there before the change still is. */
+/** Whether the entry from before the change is still there. */
 function isSameEntry(before: EntryState | null, now: Found): boolean {
   if (before === null || typeof now === "string" || inodeOf(now.state) !== inodeOf(before)) return false;
   return now.state.size === before.size && now.state.modified === before.modified;

@@ -10,7 +10,7 @@ import { addTotals, decode, encode, type Indexed, indexKey, key, type Tables } f
 
 /** An entry as it is stored. */
 export interface EntryRow extends IdentifiedRecord {
-  /** Why it cannot be undone; absent: what is needed was kept, or nothing is. */
+  /** Why it cannot be undone; absent: the content needed was kept, or none is needed. */
   readonly reason?: NotUndoable;
   /** The content before the change has a row in `kept`; without that row it was given up. */
   readonly isKept?: true;
@@ -143,7 +143,7 @@ export function resizeKept(tables: Tables, { id, actor }: EntryRow, old: KeptRow
   addTotals(tables, { entries: 0, bytes: countedBytes(next) - countedBytes(old) }, actor);
 }
 
-/** Replaces what is noted on an entry, if it is still there. */
+/** Replaces the note on an entry, if the entry is still there. */
 export function noteOn({ entries }: Tables, id: string, note: EntryNote): void {
   const row = rowIn<EntryRow>(entries, id);
   if (row !== undefined) entries.putSync(key(id), encode(withNote(row, note)));
@@ -151,7 +151,7 @@ export function noteOn({ entries }: Tables, id: string, note: EntryNote): void {
 
 export const withNote = ({ undoneBy: _, ...rest }: EntryRow, note: EntryNote): EntryRow => ({ ...rest, ...note });
 
-/** Removes what is kept of an entry, and with `isEntry` the entry too. */
+/** Removes the kept content of an entry, and with `isEntry` the entry too. */
 export function removeOne(tables: Tables, id: string, isEntry: boolean): void {
   const { entries, index, kept, images } = tables;
   const [row, entry] = [rowIn<KeptRow>(kept, id), rowIn<EntryRow>(entries, id)];

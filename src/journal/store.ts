@@ -45,7 +45,7 @@ export class JournalStore {
   readonly #pending: PendingLog;
   readonly #users = new Set<StoreUser>();
   readonly trashKey: string;
-  /** Whether its file is still in its folder: nobody finds what is written to one that was removed. */
+  /** Whether the file of the tables is still in its folder: writes to a removed file would be lost. */
   readonly isThere: () => boolean;
   readonly #waiting = new WaitingEntries();
   #timer: NodeJS.Timeout | undefined;

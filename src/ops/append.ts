@@ -37,10 +37,10 @@ export const append: Operation<AppendInput, AppendOutput> = {
   bytes: ({ appended }) => appended,
 };
 
-/** Text beyond ASCII is not put behind text of which nobody knows the encoding. @throws NOT_TEXT */
+/** Refuses text beyond ASCII behind text of unknown encoding. @throws NOT_TEXT */
 async function requireSameEncoding(input: AppendInput, call: PathCall): Promise<void> {
   if (!givesText(input) || (input.encoding ?? encodingOf(call)) !== undefined) return;
-  // Text that is none is refused later: first comes what is wrong with the place.
+  // Invalid text is refused later: faults of the place come first.
   if (isAscii(input.content ?? textOf(input))) return;
   if ((await knownEncoding(call)) === "other") throw otherEncoding(call.access.place);
 }

@@ -47,7 +47,7 @@ export const patch: Operation<PatchInput, PatchOutput> = {
   async run(input, call) {
     // Every place is authorised before the disk is touched.
     const once = await collect(sectionsOf(input), (section) => placeSection(section, { input, mayTell: false }, call));
-    // Sections of one file may take back each other's changes, so that nothing shows what was there.
+    // Sections of one file may take back each other's changes, and so test the content without changing it.
     const mayTell = ofRepeatedPaths(once);
     const placed = await collect(once, (one) =>
       mayTell(one) ? placeSection(one.section, { input, mayTell: true }, call) : one,
@@ -96,7 +96,7 @@ async function apply(placed: readonly Placed[], first: PathCall, isDry: boolean)
   return answer(planned, { effects, isDry });
 }
 
-/** A section that is planned by what is read from one state of its root. */
+/** A section whose reads all come from one state of its root. */
 function placedOn(backend: ReadBackend, placed: Placed): PlacedSection {
   const on = (place: FileCall): FileCall => ({ ...place, root: { ...place.root, backend } });
   const { call, to, from } = placed;

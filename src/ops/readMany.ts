@@ -78,7 +78,7 @@ interface Wanted {
   readonly bytes: number;
 }
 
-/** The files by what they want at most, in the given order where that is the same. */
+/** The files by the bytes they want at most; files of equal size stay in the given order. */
 async function bySize(input: ReadManyInput, places: readonly Wanted["place"][]): Promise<Wanted[]> {
   const wanted: Wanted[] = [];
   for (const [index, file] of input.files.entries()) {
@@ -90,7 +90,7 @@ async function bySize(input: ReadManyInput, places: readonly Wanted["place"][]):
   return wanted.sort((a, b) => a.bytes - b.bytes);
 }
 
-/** 0 for a file of which a read will say what is wrong with it. */
+/** Size of a file; 0 where the read will fail. */
 async function sizeAt({ root, path, access }: PathCall): Promise<number> {
   try {
     return (await root.backend.stat(path, access))?.size ?? 0;

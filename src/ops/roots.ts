@@ -39,7 +39,7 @@ function patternsOf({ patterns }: RootFacts, disclosesAll: boolean): { deny?: st
   return { ...(deny.length === 0 ? {} : { deny }), ...(protect.length === 0 ? {} : { protect }) };
 }
 
-/** A temp root keeps nothing unless it is asked to, and nobody expects more. */
+/** Reports a root that keeps no replaced content. A temp root whose journal is off is as expected, and not reported. */
 async function keptOf(root: RootFacts): Promise<{ kept?: false; reason?: string }> {
   const lack = await root.lack?.();
   if (lack === undefined || (lack.reason === "off" && root.kind !== "host")) return {};

@@ -28,7 +28,7 @@ export class CallScope implements WaitScope {
   readonly #timeoutMs: number;
   #deadline: number;
   readonly #cancellation: Cancellation | undefined;
-  /** Absent: nobody wants to know of progress. */
+  /** Absent: progress is not reported. */
   readonly report: ReportProgress | undefined;
   #breathedAt: number;
   #renewals = 0;

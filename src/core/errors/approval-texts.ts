@@ -7,14 +7,14 @@ import { pathText } from "./texts.js";
 
 export interface RequiredApproval {
   readonly effects: readonly Effect[];
-  /** Absent: nobody can be asked here. */
+  /** Absent: no person can be asked here. */
   readonly pending?: { readonly id: string; readonly expires: number };
-  /** Why nobody can be asked. */
+  /** Why no person can be asked. */
   readonly hint?: string;
   readonly diff?: string;
 }
 
-/** The root is told once for all effects in it, and beside those in another one. */
+/** Names the root only beside effects in another root than the given one. */
 const shownIn =
   (root: string | undefined) =>
   ({ root: own, ...effect }: Effect) =>

@@ -62,7 +62,7 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Operations whose conflicts are with what is there, whatever the request counted on. */
+/** Operations whose conflicts concern the present state, not a precondition of the request. */
 const TAKING_BACK: ReadonlySet<string | undefined> = new Set(["file:undo", "file:restore"]);
 
 /**

@@ -36,7 +36,7 @@ export const unkeptText = ({
   readonly reason?: string;
 }): string | undefined => (kept === false ? `what was there is not kept: ${reason}` : undefined);
 
-/** Behind a commit: what the disk did not confirm. */
+/** Fault behind a commit: the disk did not confirm the write. */
 export const UNFLUSHED = "It is made, but could not be flushed to the disk: a power failure may take it back";
 export const PARENTS_STAY = "Directories that were made for it stay";
 export const IN_PART = "A part of it was made and stays";

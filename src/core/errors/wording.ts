@@ -1,4 +1,4 @@
-// The words of a surface for what an error names as its next step, and numbers with their nouns.
+// Wording of the next step of an error for each surface, and counts with their nouns.
 
 import type { FileAdapterError } from "./errors.js";
 

@@ -97,7 +97,7 @@ export interface Access {
   holds(ability: Ability): boolean;
   /** Authorises another ability, on both the requested and the real path. @throws CAPABILITY_DENIED */
   require(ability: Ability): void;
-  /** Whether the caller may give up what is kept of an entry, so that new content has room. Absent: it may not. */
+  /** Whether the caller may give up kept content of an entry to make room for new content. Absent: it may not. */
   mayGiveUp?(path: readonly string[]): boolean;
   /** Any symbolic link in a path is SYMLINK_ESCAPE. Absent: links that stay inside the root are followed. */
   readonly links?: "refuse" | undefined;
@@ -108,11 +108,11 @@ export interface Access {
    * nothing reports nothing. Never throws. Absent: nobody listens.
    */
   readonly changed?: ((change: EntryChange) => void) | undefined;
-  /** Notes that what a change has replaced is not kept, though the root keeps what it can. Absent: nobody is told. */
+  /** Notes that the content a change replaced is not kept, though the root has a journal. Absent: not reported. */
   lost?(reason: NotUndoable): void;
   /**
-   * Tells of what failed behind a commit. The change is made, so the call does not fail for it: its answer has this sentence, and so
-   * has its error where a later step fails. Absent: nobody is told.
+   * Reports a fault behind a commit. The change is made, so the call does not fail: its answer contains this sentence, as
+   * does its error where a later step fails. Absent: not reported.
    */
   behind?(fault: string): void;
   /** Makes all changes that this call reports from now on members of one group. Absent: nobody listens. */

@@ -1,4 +1,4 @@
-// Port of approvals: what a call asks a person for, and how an answer is used.
+// Port of approvals: the request that a call makes to a person, and the use of the decision.
 
 import type { SurfaceContext } from "./adapter.js";
 import type { ApprovedAction, Effect } from "./effect.js";
@@ -32,9 +32,9 @@ export interface ApprovalRequest {
   /** SHA-256 of operation and input. */
   readonly digest: string;
   readonly context: SurfaceContext;
-  /** All of them: whoever decides needs the ability on each. The first twenty are shown. */
+  /** All effects: the person that decides needs the ability on each. The first twenty are shown. */
   readonly effects: readonly Effect[];
-  /** How many of the effects, from the first on, somebody has allowed this call before. Default: none. */
+  /** How many of the effects, from the first on, were allowed for this call before. Default: none. */
   readonly allowed?: number;
   /** By root. A call that more than one root asks about needs one approval with a part for each. */
   readonly parts: readonly ApprovalPart[];
@@ -48,7 +48,7 @@ export type ApprovalFault = "denied" | "expired" | "used" | "other_input" | "cha
 /** A call that brings an approval, at one root. */
 export type ApprovalUse = Pick<ApprovalRequest, "digest" | "context"> & { readonly part: ApprovalPart };
 
-/** Recorded as the one who decided, where the user of a client did. */
+/** Recorded as the decider, where the user of a client decided. */
 export const BY_CLIENT = "client";
 
 /** Keeps requests until a person has decided. */

@@ -58,7 +58,7 @@ export interface WriteOptions extends ChangeOptions {
 export interface AppendOptions extends WriteOptions {
   /** Required size of the file in bytes; makes a repeated append idempotent. @throws CONFLICT */
   readonly expectedSize?: number | undefined;
-  /** Bytes that the file will have when all of its parts are added; Infinity: nobody knows. Absent: these are all. */
+  /** Bytes of the file once all of its parts are added; Infinity: unknown. Absent: this append is the only part. */
   readonly whole?: number | undefined;
 }
 
@@ -139,7 +139,7 @@ export interface Copied {
 
 /** A file of a group; `modified`, and `mode` (permission bits), where they are restored; `newMode`: if nothing is there. */
 export type GroupWriteOptions = WriteOptions & {
-  /** Whether whoever may read it may run it. Absent: as before. Drives have no such bits. */
+  /** Whether all that may read the file may run it. Absent: as before. Drives have no such bits. */
   readonly executable?: boolean;
 } & {
   readonly [bits in "mode" | "newMode"]?: number | undefined;
@@ -190,7 +190,7 @@ export interface Body {
   load(): Awaitable<Buffer | AsyncIterable<Uint8Array>>;
   /** Like `load`, but the buffer is lent: its owner uses it again once the operation has ended. */
   borrow?(): Awaitable<Buffer>;
-  /** Bytes, if announced: for a stream of which nobody knows how long it is, nothing kept is given up. */
+  /** Bytes, if announced: kept content is not given up for a stream of unknown length. */
   readonly length?: number | undefined;
   /** The hash of what was lent, if its owner knows it. */
   hash?(): Sha256 | undefined;
@@ -255,7 +255,7 @@ export interface Backend extends Looks {
    * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY if too many entries would have to be hidden, QUOTA_EXCEEDED
    */
   mount?(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory>;
-  /** Watches a place for changes that others make. Absent: nobody else makes any, or nobody can see them. */
+  /** Watches a place for changes by others. Absent: others make none, or they cannot be seen. */
   observe?(place: ObservedPlace, observer: Observer): Observation;
   close(): Awaitable<void>;
 }

@@ -39,11 +39,11 @@ export interface Effect {
   readonly after?: EffectState;
 }
 
-/** All paths that an effect concerns: whoever decides needs the ability on each. */
+/** All paths that an effect concerns: the person that decides needs the ability on each. */
 export const pathsOf = ({ path, real = path, to = path, toReal = to }: Effect): readonly (readonly string[])[] =>
   [...new Set([path, real, to, toReal])].map((one) => one.split("/").filter((name) => name !== ""));
 
-/** An effect as it is shown to whoever may not read there: neither content, by its etag or size, nor where links lead. */
+/** An effect as shown without the right to read: neither etag and size, which tell the content, nor targets of links. */
 export const withoutContent = ({ before, after, real: _, toReal: __, ...effect }: Effect): Effect => ({
   ...effect,
   ...(before === undefined ? {} : { before: { type: before.type } }),
@@ -56,7 +56,7 @@ export const SHOWN_NAMES = 20;
 /** Most effects of a request that are shown. */
 const SHOWN_EFFECTS = 20;
 
-/** The effects of a request that are shown, and how many more there are: whoever decides has to know. */
+/** The shown effects of a request, and the number of further ones. */
 export function shownPart(effects: readonly Effect[]): { readonly effects: readonly Effect[]; readonly more?: number } {
   const more = effects.length - SHOWN_EFFECTS;
   return more > 0 ? { effects: effects.slice(0, SHOWN_EFFECTS), more } : { effects };
@@ -79,7 +79,7 @@ export interface ClientQuestion {
   /** Dispatch name. */
   readonly operation: string;
   readonly effects: readonly Effect[];
-  /** Effects beyond those. */
+  /** Number of further effects. */
   readonly more?: number;
   readonly diff?: string;
 }

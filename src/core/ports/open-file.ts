@@ -19,7 +19,7 @@ export interface OpenFile {
   readonly descriptor?: number;
   /**
    * Fewer bytes than `length` only at the end. The caller owns the buffer.
-   * @param into memory that may be used for the answer, at least `length` bytes, for who reads on and on
+   * @param into memory that may be used for the answer, at least `length` bytes, for callers that read in a loop
    * @throws ABORTED, TIMEOUT, IO_ERROR
    */
   read(offset: number, length: number, into?: Buffer): Awaitable<Buffer>;

@@ -56,7 +56,7 @@ export interface RootFacts {
   usage?(): Promise<{ readonly sizeBytes: number; readonly freeBytes: number }>;
   /** Quota and current usage; absent: no quota. */
   readonly quota?: (() => QuotaFacts) | undefined;
-  /** Why nothing of what is changed is kept. Opens nothing. Absent: nothing can be changed, or it is a drive. */
+  /** Why replaced content is not kept; opens no journal. Absent: a read-only root or a drive. */
   readonly lack?: (() => Awaitable<Lack | undefined>) | undefined;
   /** Name of the drive behind a personal root. */
   readonly drive?: string | undefined;
@@ -106,9 +106,9 @@ export interface Call {
   readonly resolveAsset: ResolveAsset | undefined;
   readonly cancellation: Cancellation | undefined;
   readonly versions: VersionCache;
-  /** Writes stamps as tags. Absent: nobody is told of them. */
+  /** Writes stamps as tags. Absent: answers contain none. */
   readonly tagOf: TagOf | undefined;
-  /** In which changes that depend on what a file holds are made. */
+  /** Serialises changes that depend on the content of a file. */
   readonly turns: Turns;
   /** DID of the caller; `undefined`: the operator. */
   readonly caller: string | undefined;
@@ -131,7 +131,7 @@ export interface PlaceRequest {
   readonly changes: boolean;
   /** Refuses protected paths although the operation itself changes nothing. Default: as `changes`. */
   readonly guarded?: boolean;
-  /** The path was made of segments of entries, so it means what it says. */
+  /** The path was made of names of entries: it is not interpreted. */
   readonly isExact?: true;
   /** As `isExact`, and the record of the call tells nothing of the place. */
   readonly isAside?: boolean;

@@ -5,10 +5,10 @@
 export interface PathPolicy {
   /** Whether a path, or a directory above it, is denied. @param segments from the root, which itself is never denied */
   denies(segments: readonly string[]): boolean;
-  /** The pattern that denies a path, and the set it is of: `"*.pem" of "@secrets"`. For who wrote it. */
+  /** The pattern that denies a path, and the set it is of: `"*.pem" of "@secrets"`. For the operator. */
   patternOf?(segments: readonly string[]): string | undefined;
   /**
-   * Whether a path that is allowed would be denied in a directory that folds case: whoever resolves it has to look. Absent: never.
+   * Whether an allowed path would be denied in a directory that folds case, so that the resolver has to look. Absent: never.
    */
   isDoubtful?(segments: readonly string[]): boolean;
   /** Whether an entry is denied, given that its directory is allowed. */

@@ -1,4 +1,4 @@
-// UTF-8 text in which some bytes are none: each of them is one character that no well-formed text contains.
+// UTF-8 text with invalid bytes: each such byte is one character that no well-formed text contains.
 
 /** A bad byte is this plus its value: U+DC80 to U+DCFF, halves of a surrogate pair. */
 const BASE = 0xdc00;

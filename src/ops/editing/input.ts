@@ -34,7 +34,7 @@ export const editsIn = (edits: NonNullable<EditInput["edits"]>, pointer: string)
 
 /**
  * Whether edits may leave a text as it is, whatever is in it: line ends and byte order marks aside, they take away and add
- * the same characters. To whoever may not read they would tell, without a trace, what is there.
+ * the same characters. To a caller that may not read they would tell the content, without a trace.
  */
 export function mayCancelOut(edits: readonly Edit[]): boolean {
   // An edit of all occurrences has an unknown count: only a single edit surely changes something.

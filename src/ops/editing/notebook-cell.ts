@@ -1,4 +1,4 @@
-// Edits the source of one cell of a notebook, in its JSON text: whatever else is in there stays as it is.
+// Edits the source of one cell of a notebook in its JSON text, and leaves the rest of the text as it is.
 
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { briefPath, type Place, at as placeAt } from "../../core/errors/texts.js";

@@ -120,7 +120,7 @@ export function textAfter(original: Texted, plan: readonly Replacement[], call: 
 
 /**
  * Checks new texts before they are encoded. Every encoding takes at least one byte for each character.
- * @throws TOO_LARGE; NOT_TEXT where nobody knows in which encoding they would have to be
+ * @throws TOO_LARGE; NOT_TEXT where the encoding they would need is unknown
  */
 export function checkAdded({ text, form }: Texted, plan: readonly Replacement[], call: FileCall): void {
   const added = plan.reduce((sum, one) => sum + one.text.length, 0);
@@ -172,7 +172,7 @@ async function decodeFile(
   return { text: bom ? text.slice(BOM.length) : text, ...form };
 }
 
-/** Pieces end behind a line: what a byte is may depend on those before it in its line. */
+/** Pieces end behind a line: the meaning of a byte may depend on earlier bytes of its line. */
 async function decodePieces(
   bytes: Buffer,
   decode: (piece: Buffer) => string | undefined,

@@ -1,4 +1,4 @@
-// Matches the edits of one file, and says what does not match.
+// Matches the edits of one file, and makes the error for an edit that does not match.
 
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { at, briefPath } from "../../core/errors/texts.js";

@@ -1,4 +1,4 @@
-// Content that files of one root had before and after recorded changes, as far as it was kept or is still there.
+// Content of files of one root before and after recorded changes, as far as it was kept or is still there.
 
 import { createHash } from "node:crypto";
 import { isSamePath } from "../../core/call/path.js";

@@ -38,7 +38,7 @@ const VIEWS: Readonly<Record<Way, (line: string) => string>> = {
 /** The lines of a text, as each way of comparing sees them. */
 class Lines {
   readonly lines: readonly string[];
-  /** With what stands for bytes that are no text. */
+  /** The lines with U+FFFD for bytes that are no text. */
   readonly shown: readonly string[];
   /** Behind the last line that is not blank. */
   readonly filled: number;
@@ -76,7 +76,7 @@ class Lines {
   }
 }
 
-/** As whoever decodes the bytes sees it. */
+/** A line as a lenient decoder shows it: U+FFFD for bytes that are no text. */
 const shownLine = (line: string): string => (line.isWellFormed() ? line : brokenBytes(line).toString("utf8"));
 
 /** The prefix function: for each prefix, the length of its longest proper border. */
@@ -166,7 +166,7 @@ function placeOfAdded(
   return { at: lines.length, way: "exact" };
 }
 
-/** Whether what the hunk says of the end of the file is so. */
+/** Whether the place fits the facts of the hunk about the end of the file. */
 function mayLieAt({ lines, filled }: Lines, { before, atEnd, bare }: Hunk, at: number): boolean {
   const end = at + before.length;
   if (bare?.before === true || bare?.after === true) return end === lines.length;

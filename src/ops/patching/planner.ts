@@ -1,4 +1,4 @@
-// Works out what the sections of a patch make of its root, one after the other: each finds what those before have left.
+// Plans the sections of a patch in order: each works on the result of the ones before.
 
 import { adapterError } from "../../core/errors/errors.js";
 import {
@@ -106,7 +106,7 @@ export class Planner {
     return [...this.#nodes].filter(([other]) => other.startsWith(`${path}/`));
   }
 
-  /** Enters what a place will be. @param old what a section before has made of it: both become one change */
+  /** Enters the future entry of a place. @param old entry of an earlier section there: both become one change */
   #put(entry: FileEntry | MoveEntry | RemoveEntry, old?: Node): void {
     const at = typeof old === "object" ? this.#entries.indexOf(old) : -1;
     const isThere = typeof old === "object" && old.at.path.text === entry.at.path.text;
@@ -226,7 +226,7 @@ export class Planner {
     const { call, from } = placed;
     if (from === undefined) throw new TypeError("A copy has a source");
     await this.#requireFree(call);
-    // A diff names the source as it was before all of it.
+    // The source of a copy in a diff is the file as it was before the whole diff.
     const node = this.#look(from);
     const isOnDisk = node === undefined || typeof node === "string" || node.kind !== "file" || node.disk !== undefined;
     const source = isOnDisk ? await fileOnDisk(onlyEncoding(placed), from) : node;

@@ -1,4 +1,4 @@
-// Reads files that models get in a form of their own: notebooks as cells. Everybody else gets them as they are.
+// Reads files that models get in another form, such as notebooks as cells. Other callers get the files as they are.
 
 import { createHash } from "node:crypto";
 import type { PdfText } from "../../core/call/pdf.js";
@@ -15,9 +15,9 @@ import { holdAnswer, mimeAt, type Reading, rangeOf } from "../content/reading.js
 import { textIn } from "../content/text.js";
 import { notebookText } from "./notebook.js";
 
-/** Larger notebooks are read as the text that they are, and so are those of more parts than are parsed quickly. */
+/** Larger notebooks are read as plain text, as are notebooks with too many parts to parse quickly. */
 const MAX_NOTEBOOK_BYTES = 67_108_864;
-/** Each `maxBytes` that a hint names is so many times the last one, where nobody knows how much is needed. */
+/** Factor from one `maxBytes` in a hint to the next, where the size needed is unknown. */
 const GROWTH = 4;
 
 /** Whether a read by a model asks for no particular form of a file. */
@@ -61,11 +61,11 @@ function parseOrUndefined(text = ""): unknown {
 
 interface RenderedText {
   readonly text: string;
-  /** Bytes of all of it. Absent: nobody knows, if the text is longer than the budget. */
+  /** Bytes of the whole text. Absent: unknown, if the text is longer than the budget. */
   readonly wholeBytes?: number;
 }
 
-/** A rendered text within the budget, and what call gives more of it. */
+/** A rendered text within the budget, with the call that gives more of it. */
 function renderedOutput<Kind extends "notebook" | "pdf">(
   rendered: Kind,
   { text, wholeBytes }: RenderedText,

@@ -1,4 +1,4 @@
-// Walks that go on behind links, where the caller may read what they lead to.
+// Walks that follow links, where the caller may read their targets.
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { type Awaitable, after } from "../../core/io.js";

@@ -1,4 +1,4 @@
-// Globs that name their root themselves: each is taken as the glob in it, by the rules that paths are.
+// Globs that begin with the name of their root: each is read as a glob in that root, by the same rules as paths.
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
@@ -8,7 +8,7 @@ type Patterns = string | string[];
 
 const MAGIC = /[\\?*+@!()[\]{}]/g;
 
-/** The globs of an input as they are meant. Below its start nothing is found but what the caller may read. */
+/** The globs of an input as they are meant. */
 export function meantGlobs(patterns: Patterns, base: PathCall, call: PlacesCall): Patterns {
   const meant = (one: string): string => meantGlob(one, base, call);
   return typeof patterns === "string" ? meant(patterns) : patterns.map(meant);

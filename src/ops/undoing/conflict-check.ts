@@ -1,4 +1,4 @@
-// Decides whether what a change has left behind still stands, so that undoing it destroys nothing of others.
+// Decides whether the result of a change is still in place, so that undoing it destroys no change of others.
 
 import { isSamePath } from "../../core/call/path.js";
 import { changedMsIn, identityInVersion, modifiedMsIn, withoutChangeTime } from "../../core/identity.js";
@@ -30,7 +30,7 @@ export interface StandingParts {
   readonly reads: (path: readonly string[]) => PathCall | undefined;
 }
 
-/** `tail`: only what an append has added still stands. */
+/** `tail`: only the bytes that an append added still stand. */
 export async function standsAt(
   parts: StandingParts,
   entry: JournalEntry,
@@ -89,7 +89,7 @@ async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now:
   return now.kept === undefined || (await areAllDone(parts, entry, now.kept));
 }
 
-/** Whether what a change has put there is a whole tree: a copy, something moved, or brought back from the trash. */
+/** Whether a change put a whole tree in place: a copy, a move, or a tree brought back from the trash. */
 export const isOfTree = ({ files, action, undoes }: JournalEntry): boolean =>
   files !== undefined || action === "moved" || undoes !== undefined;
 

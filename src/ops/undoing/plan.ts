@@ -1,4 +1,4 @@
-// Plans the undo of entries of one root, newest first: the steps of one atomic group, or what stands in the way.
+// Plans the undo of entries of one root, newest first: the steps of one atomic group, or the entries that block it.
 
 import type { Ability } from "../../core/call/capability.js";
 import { yieldToLoop } from "../../core/io.js";
@@ -105,7 +105,7 @@ class Planner {
     this.#planned.add(entry.id);
   }
 
-  /** @returns what is there, if it is what the entry has left; otherwise the entry is blocked */
+  /** @returns the present state, if it is the one that the entry left; otherwise the entry is blocked */
   async #standing(entry: JournalEntry): Promise<(Outlook & { readonly isTail: boolean }) | undefined> {
     const found = await this.#outlook.at(entry.path);
     if (found === "unseen") {
@@ -121,7 +121,7 @@ class Planner {
     return undefined;
   }
 
-  /** Undoes what has made an entry: it is deleted. */
+  /** Undoes a creation: the created entry is deleted. */
   async #takeAway(entry: JournalEntry): Promise<void> {
     const { path, kind } = entry;
     const now = await this.#standing(entry);
@@ -134,7 +134,7 @@ class Planner {
     this.#outlook.remove(path);
   }
 
-  /** Undoes what has replaced a content. */
+  /** Undoes a replacement of content. */
   async #putContent(entry: JournalEntry, now: (Outlook & { readonly isTail: boolean }) | undefined): Promise<void> {
     if (now === undefined) return;
     const { path } = entry;
@@ -187,7 +187,7 @@ class Planner {
     this.#outlook.put(path, { state: before ?? past, kind: "file", content: past });
   }
 
-  /** Undoes a move, and brings back what it has replaced. */
+  /** Undoes a move, and brings back the entry it replaced. */
   async #moveBack(entry: JournalEntry): Promise<void> {
     const { path, from } = entry;
     if (from === undefined) throw notUndoable(entry.id, "not_kept");
@@ -267,7 +267,7 @@ class Planner {
     this.#turns.set(key, { path, now: first, next, isPlain: isPlain && (known?.isPlain ?? true) });
   }
 
-  /** Names who has changed it since, as far as the caller may know. */
+  /** Names the actor of a later change, as far as the caller may know. */
   async #block(entry: JournalEntry, path: readonly string[]): Promise<void> {
     this.#blockedCount += 1;
     if (this.#blocked.length === MAX_BLOCKED) return;

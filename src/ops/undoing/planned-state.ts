@@ -1,4 +1,4 @@
-// The planned state of a root during an undo: what is there now, with the steps planned so far applied.
+// The planned state of a root during an undo: its present state, with the steps planned so far applied.
 
 import { isBelow } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
@@ -23,7 +23,7 @@ export interface Outlook {
   readonly disk?: readonly string[];
   /** Content that an earlier step writes there. */
   readonly content?: PastContent;
-  /** Where it lies among what was kept, from where it comes back. */
+  /** Place among kept content from which it comes back. */
   readonly kept?: KeptPlace;
   /** The entry comes back in a folder, so it cannot be looked at yet. */
   readonly isUnseen?: true;
@@ -66,7 +66,7 @@ export class OutlookOfRoot {
     return this.#isReplaced ? "unseen" : this.#onDisk(path);
   }
 
-  /** All of the root gets another content. */
+  /** The whole root gets another content. */
   replaceAll(): void {
     this.#planned.clear();
     this.#isReplaced = true;

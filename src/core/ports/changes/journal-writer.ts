@@ -105,7 +105,7 @@ export interface TrashFolder {
   look(name: string, below: readonly string[]): Awaitable<KeptState | undefined>;
   /** Counts a file, or all files in a tree. @param onlyFreed only those that removing it gives back to the disk */
   measure(name: string, onlyFreed?: boolean): Awaitable<{ readonly bytes: number; readonly files: number }>;
-  /** Ends what dead processes have left half done in the root: only then tells {@link present} what they have done. */
+  /** Completes changes that dead processes left half done in the root, as {@link present} needs. */
   recover(): Awaitable<void>;
   /** The entry at a real path. @param part of a file, to be hashed @returns `unknown`: it cannot be looked at */
   present(path: readonly string[], part?: Part): Awaitable<Present | "missing" | "unknown">;

@@ -1,4 +1,4 @@
-// Port of the journal of one root: its entries, what was there before each change, and the trash.
+// Port of the journal of one root: its entries, the content before each change, and the trash.
 
 import type { Awaitable } from "../../io.js";
 import type { OpenFile } from "../open-file.js";
@@ -24,12 +24,12 @@ export type NotUndoable =
   | "no_trash"
   | "not_kept";
 
-/** Reasons that somebody has chosen: what is not kept then was not to be kept. */
+/** Reasons that are a choice of the operator or the caller rather than a fault. */
 const CHOSEN: ReadonlySet<NotUndoable> = new Set(["off", "permanent", "purged", "denied"]);
 
 export const isChosen = (reason: NotUndoable): boolean => CHOSEN.has(reason);
 
-/** Why a root keeps nothing of what is replaced or deleted; `no_trash`: it keeps small replaced files only. */
+/** Why a root keeps no replaced or deleted content; `no_trash`: it keeps small replaced files only. */
 export interface Lack {
   /** `off`: by the configuration. The others: though it should. */
   readonly reason: Extract<NotUndoable, "off" | "no_state_dir" | "no_lmdb" | "no_trash">;
@@ -41,7 +41,7 @@ export interface Lack {
 export interface JournalEntry extends ChangeRecord {
   /** Unique over all roots; sorts by time. */
   readonly id: string;
-  /** Whether what is needed to undo it was kept. Whether its state still stands is for the undo to find out. */
+  /** Whether the content needed to undo it was kept. The undo itself finds out whether its state still stands. */
   readonly undoable: boolean;
   readonly reason?: NotUndoable;
   /** Id of the entry that has undone it. */
@@ -167,7 +167,7 @@ export interface Journal {
    * @param names below the tree, without links
    */
   stateBelow?(entry: JournalEntry, names: readonly string[]): Awaitable<KeptState | undefined>;
-  /** An entry as what is kept of it is now: others may have altered that, or taken it away. Absent: they cannot. */
+  /** The entry, with the present state of its kept content, which others may have altered or removed. Absent: they cannot. */
   asKept?(entry: JournalEntry): Awaitable<JournalEntry>;
   /**
    * Where the deleted entry or replaced file itself lies, for a {@link GroupChange} "restore": names below the staging

@@ -2,7 +2,7 @@
 
 import type { Awaitable } from "../../io.js";
 
-/** A change that was seen from outside: what is there now is known, who did it is not. */
+/** A change seen from outside: the present state is known, its author is not. */
 export interface SeenChange {
   readonly type: "created" | "modified" | "deleted";
   /** Real segments below the root. */

@@ -1,4 +1,4 @@
-// Sets times that lie ahead of the clock to now: what a wrong clock has left would win every merge, and no import takes it.
+// Sets times ahead of the clock to now: nodes with such times would win every merge, and no import accepts them.
 
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";

@@ -72,8 +72,8 @@ export interface Intake {
 }
 
 /**
- * Cells in any order. One is stored once the value, or a stored cell, refers to it; until then it waits. Where too many
- * wait, the oldest is stored unasked, and what it refers to: what then belongs to nothing is garbage-collected later.
+ * Takes cells in any order. A cell waits until the value or a stored cell refers to it, and is then stored. If too many
+ * wait, the oldest is stored unasked, with the cells it refers to: unused ones are garbage-collected later.
  */
 export function createIntake(put: PutBytes, maxCells: number, maxWaitingBytes = MAX_WAITING_BYTES): Intake {
   const arrived = new Map<HashText, number>();

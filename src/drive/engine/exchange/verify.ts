@@ -1,4 +1,4 @@
-// Verifies that a drive, its log, and the content that this keeps can be read completely.
+// Verifies that a drive, its log, and the content kept by the log can be read completely.
 
 import type { DriveCheck } from "../../../core/ports/drive-shelf.js";
 import { cellOf } from "../../cad3/encoding/cell.js";

@@ -37,8 +37,7 @@ export const putNew = (drives: CadMap, { scope, writes }: DraftBase): Promise<vo
   writes.putTree(newCells(drives, (hash) => scope.has(hash) || writes.has(hash)));
 
 /**
- * Stores the parts of a merge as they are complete, so that what is in memory does not grow with the directories that are
- * merged.
+ * Stores the parts of a merge as they are complete, so that memory does not grow with the size of the merged directories.
  */
 export const settleIn = ({ scope, writes }: Pick<DraftBase, "scope" | "writes">) =>
   function* (node: IndexNode): Steps<IndexChild> {

@@ -95,7 +95,7 @@ export function createContention({ client, now, random = Math.random, wait = del
       if (!isOurs) {
         // The other venue won, so its attempts take at most the wait. If that was luck, its next mark corrects this.
         if (isContested) contest.theirMs *= 0.75;
-        // Both write: until a mark says how long others need, a guess.
+        // Both write: a guess counts until a mark says how long the other's attempts take.
         if (isContested || now() - contest.wonAt < BURST_MS) count(contest, isContested ? 0 : GUESSED_MS);
         return false;
       }
