@@ -4,9 +4,9 @@ const DAY_MS = 86_400_000;
 
 /** The looks so far, stored beside the entries they are about. Times are milliseconds since the epoch. */
 export interface AgeLooks {
-  /** The last one at a time that was believed. */
+  /** Time of the last look that was believed. */
   readonly believed: number;
-  /** The first one at a time that nothing so far speaks for. */
+  /** Time of the first look that no other look confirms yet. */
   readonly doubted?: number | undefined;
 }
 

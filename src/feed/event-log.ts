@@ -52,7 +52,7 @@ export class EventLog {
     return ++this.#position;
   }
 
-  /** All readers end: those that wait are told, and later ones do not wait. */
+  /** Ends all readers: waiting ones wake, and later ones do not wait. */
   end(): void {
     this.#isEnded = true;
     this.#ending.markLost();

@@ -138,7 +138,7 @@ export class Merging {
   }
 }
 
-/** The change from what was told to what is there. `undefined`: there is none. */
+/** The change from the state last told to the present one. `undefined`: there is none. */
 function finalOf(pending: FileEvent, { exists }: Window): FileEvent | undefined {
   if (pending.type === "deleted") return exists ? pending : undefined;
   const type = exists ? "modified" : "created";

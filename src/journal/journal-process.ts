@@ -56,7 +56,7 @@ function salvageContents(from: Tables, to: Tables): void {
   });
 }
 
-/** Rows from one end to where the other run has come, or to the end of this process. */
+/** Rows from one end, up to those that the run from the other end has copied, or until this process dies. */
 function* rowsOf<T>(from: Table, to: Table): Generator<[id: Buffer, row: T]> {
   for (const { key: id, value } of from.getRange({ reverse: end === "newest", snapshot: false })) {
     if (to.get(id) !== undefined) return;

@@ -75,7 +75,7 @@ export class LazyJournal {
     return this.#failure?.reason;
   }
 
-  /** Why nothing can be kept now. Opens and makes nothing. */
+  /** Why no content can be kept now. Opens and makes no journal. */
   async lack(): Promise<Lack | undefined> {
     if (this.#journal?.isThere !== true) {
       const found = await this.#look();

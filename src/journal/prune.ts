@@ -106,7 +106,7 @@ export class Pruner {
     return false;
   }
 
-  /** Spares a look at all that is kept where it cannot be enough. */
+  /** Whether all kept content together may be large enough, so that measuring it is worth it. */
   #mayHold(bytes: number): boolean {
     const { store } = this.#options;
     let most = store.totals.bytes;
@@ -137,7 +137,7 @@ export class Pruner {
     this.#lookedMs = nowMs();
     const at = { nowMs: this.#lookedMs, days: rules.days };
     const before = this.#looks;
-    // Where nothing can be written, this process alone counts.
+    // If the write below fails, the looks of this process alone count.
     this.#looks = lookAgain(before, at.nowMs, at.days);
     store.transact((tables) => {
       this.#looks = lookInto(tables, before, at);
@@ -285,7 +285,7 @@ function looksIn({ meta }: Tables): AgeLooks | undefined {
   return looks === "damaged" ? undefined : looks;
 }
 
-/** Where nobody has looked yet. Only inside a transaction, like the next one. */
+/** Stores the looks of a new journal. Only inside a transaction, like {@link lookInto}. */
 function beginLooks(tables: Tables, looks: AgeLooks): void {
   if (looksIn(tables) === undefined) tables.meta.putSync(LOOKS, encode(looks));
 }

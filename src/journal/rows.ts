@@ -32,7 +32,7 @@ export interface KeptRow {
 /** An entry that was noted before its change. */
 export interface PendingRow extends Omit<Planned, "kept"> {
   readonly id: string;
-  /** Where the content is that was there before; a value follows its note. */
+  /** Where the content from before the change is kept; a value follows its note. */
   readonly kept?: Kept["in"] | undefined;
   /** Why nothing is kept. */
   readonly reason?: NotUndoable | undefined;

@@ -46,7 +46,7 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     checkArguments(request);
     const { available, reason } = await request.sandbox.probe();
     if (!available) throw noSandbox(reason);
-    // Undone together.
+    // One group, so that the changes in all mounts are undone together.
     places[0]?.at.access.beginGroup?.();
     const shown: Shown[] = [];
     let mayHaveRun = false;

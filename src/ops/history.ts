@@ -17,7 +17,7 @@ import {
 
 const USUAL_LIMIT = 50;
 
-/** Why entries are missing, and what is said of it. */
+/** Hints by the reason why entries are missing. */
 const MISSING: Readonly<Record<string, string>> = {
   damaged: "Entries are missing: the history was damaged",
   lost: "Entries are missing: they could not be written to the state directory",
@@ -67,7 +67,7 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
   },
 };
 
-/** Why there is nothing of a root that was moved. */
+/** The part of an answer about a moved root, whose older entries are in the journal of its former path. */
 function movedPart(journals: readonly JournalView[]): Pick<HistoryOutput, "complete" | "reason" | "hint"> | undefined {
   const moved = journals.find(({ journal }) => journal.isMoved === true);
   if (moved === undefined) return undefined;

@@ -50,7 +50,7 @@ export const list: Operation<ListInput, ListOutput> = {
 };
 
 function hintFor({ hidden }: Pick<ListOutput, "hidden">): { hint?: string } {
-  // Here it counts entries, not folders as in searches.
+  // `unreadable` counts entries in a list, and folders in searches.
   if (hidden?.unreadable === undefined || hidden.policy !== undefined)
     return hintOf(hidden === undefined ? {} : { hidden }, {});
   return { hint: `Left out: ${hidden.unreadable} that cannot be examined` };
@@ -71,7 +71,7 @@ const formatOf = (input: ListInput & { readonly format?: unknown }): unknown => 
 
 function renderJson(output: ListOutput): Rendering {
   if (!output.truncated) return { kind: "json", value: output, rest: {} };
-  // The note says what the hint says.
+  // The note contains the hint.
   const { hint: _, ...value } = output;
   return { kind: "json", value, rest: {}, ...noteOf(output) };
 }

@@ -33,7 +33,7 @@ const statNow = ({ hash }: StatInput, call: FileCall): Awaitable<StatOutput> =>
     return after(version, (parts) => Object.assign(output, parts, tag === undefined ? {} : { tag }));
   });
 
-/** There is nothing, or only what looks the same. */
+/** The answer for a missing path, with the existing path that looks the same. */
 async function withAlike(call: PathCall): Promise<StatOutput> {
   const alike = await findAlike(call);
   if (alike === undefined) return { exists: false };

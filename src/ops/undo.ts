@@ -16,7 +16,7 @@ const DIFF_CHARS_MODEL = 4000;
 const DIFF_CHARS = 16_000;
 const MAX_FILES = 1000;
 const MAX_BLOCKED = 100;
-/** Plans that are made anew when others change something between plan and commit. */
+/** Most plans of one call: a plan is made anew if others change its entries before the commit. */
 const ATTEMPTS = 3;
 const PATIENCE_MS = 300_000;
 /** Error codes of a commit that others' changes after the plan prevent. */

@@ -36,7 +36,7 @@ export const write: Operation<WriteInput, WriteOutput> = {
   bytes: ({ written }) => written,
 };
 
-/** A name as nearly all are, whose folder is not read for it. */
+/** Plain names: their folder is not searched for names that look the same. */
 const USUAL_NAME = /^[\w.+@-]+$/;
 
 /** Hint for a new file beside one whose name looks the same. Assets come in numbers: their folders are not searched. */

@@ -42,7 +42,7 @@ export const PARENTS_STAY = "Directories that were made for it stay";
 export const IN_PART = "A part of it was made and stays";
 export const SOURCE_STAYS = "The copy is made, and the source is still there";
 export const COMMAND_RAN = "The command has run, but what it changed could not be looked at";
-/** A step behind it failed. */
+/** For the error of a later step. */
 export const MADE = "The change itself was made before this failed: look before you repeat it";
 
 /** The root keeps everything that is deleted, and this cannot be kept. */

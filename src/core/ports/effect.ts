@@ -68,7 +68,7 @@ export interface ClientApproval {
   readonly isLocal: boolean;
   /** The user has seen and allowed exactly what this call does. */
   readonly hasAllowed?: true;
-  /** Takes what the user is asked. Absent: not now. */
+  /** Asks the user. Absent: the user cannot be asked now. */
   ask?(question: ClientQuestion): void;
 }
 

@@ -66,7 +66,7 @@ export interface CommandTransfer {
 
 /** Terms of all operations that a command calls. */
 export interface CommandTerms {
-  /** A person has allowed the command, and with it what it changes there. */
+  /** A person has allowed the command, and with it its changes there. */
   readonly isAllowed: boolean;
   /** Id of the group of its changes. */
   readonly group: string | undefined;

@@ -50,7 +50,7 @@ export function checkOneSource(input: TextSource): void {
 export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "cancellation"> {
   /** Named in errors. */
   readonly place: Place;
-  /** In which text is written. Absent: UTF-8. */
+  /** Encoding in which text is written. Absent: UTF-8. */
   readonly encoding?: string | undefined;
 }
 
@@ -68,7 +68,7 @@ function contentCall({ encoding }: TextSource, call: PathCall): ContentCall {
   return { limits, resolveAsset, cancellation, place: access.place, encoding: encoding ?? encodingOf(call) };
 }
 
-/** In which text is written where the call does not say. */
+/** Encoding in which text is written where the call names none. */
 export const encodingOf = ({ root, terms }: PathCall): string | undefined =>
   terms?.isUtf8 === true ? undefined : root.encoding;
 

@@ -139,7 +139,7 @@ export function encodeNew(text: string, encoding = "utf-8"): Buffer | undefined 
   return UTF16LE.encode(text.startsWith(BOM) ? text : BOM + text);
 }
 
-/** A name without what does not tell it from others. */
+/** A name for comparison: letters in lower case and digits only. */
 export const bareName = (name: string): string => name.toLowerCase().replace(/[^0-9a-z]/g, "");
 
 function byMark(head: Buffer): TextCodec | undefined {

@@ -31,7 +31,7 @@ export async function hashWhole(whole: Buffer, scope: CallScope): Promise<Sha256
   return digest.digest("hex");
 }
 
-/** Under which the content of a file is remembered. */
+/** Key of a file in the cache of recent edits, and in the turns of edits. */
 export const placeKey = ({ root, path }: FileCall): string => `${root.name}/${path.text}`;
 
 /**

@@ -23,7 +23,7 @@ export async function knownEncoding({ root, path, access }: PathCall): Promise<K
   let file: OpenFile | undefined;
   try {
     file = await root.backend.open(path, access);
-    // Now that links have been followed.
+    // Judged again, since links have been followed now.
     if (!access.holds("crud/read")) return undefined;
     const { size } = file;
     const head = await file.read(0, Math.min(size, LOOK));
@@ -35,7 +35,7 @@ export async function knownEncoding({ root, path, access }: PathCall): Promise<K
     const whole = size > head.length ? head.subarray(0, characterEnd(head, 0, { at: head.length, codec })) : head;
     return kindOf(whole, tail.subarray(characterStart(tail, 0, codec)));
   } catch {
-    // The change itself says why, or mends a file of which the content is lost.
+    // The change itself reports the fault, or replaces a file whose content is lost.
     return undefined;
   } finally {
     file?.close();

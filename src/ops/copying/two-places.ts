@@ -78,7 +78,7 @@ export function placesOf(
   return { from, to, isOneTree };
 }
 
-/** The same in all roots on the host, which may lie in each other; links on the way are looked at by the backend. */
+/** Path on the host, comparable between roots that may lie in each other; the backend resolves links on the way. */
 function hostPathOf({ root, path }: PathCall): readonly string[] {
   const names = [...(root.hostPath?.split(sep) ?? [root.name]), ...path.segments];
   return root.backend.foldsCase === true ? names.map(foldName) : names;

@@ -54,7 +54,7 @@ export async function journalsOf(some: readonly RootView[], all: readonly RootVi
   return found.filter((one) => one !== undefined);
 }
 
-/** Why there is no history of a root to read; `undefined`: there is one, or nothing in it changes. */
+/** Why a root has no readable history; `undefined`: it has one, or its content never changes. */
 async function lackIn({ root }: Pick<RootView, "root">): Promise<Lack | undefined> {
   if ((await root.journal?.open()) !== undefined) return undefined;
   return root.lack?.();
@@ -67,7 +67,7 @@ export async function lackPart(
 ): Promise<{ readonly complete: false; readonly reason: Lack["reason"]; readonly hint: string } | undefined> {
   const found = await Promise.all(views.map(async (view) => ({ name: view.root.name, lack: await lackIn(view) })));
   const lacking = found.flatMap(({ name, lack }) => (lack === undefined ? [] : [{ name, lack }]));
-  // Where others have one, that a root has none by its configuration is no news.
+  // A root without a history by configuration is named only if no root has one, or the caller asks for it.
   const isNews = isNamed || lacking.length === views.length;
   const told = lacking.filter(({ lack }) => isNews || lack.reason !== "off");
   const [first] = told;

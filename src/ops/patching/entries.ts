@@ -23,7 +23,7 @@ export interface FileEntry {
   readonly text: string;
   /** Absent: that of new files in its root. */
   readonly form?: TextForm;
-  /** That the call names for files that are not UTF-8. */
+  /** Encoding that the call names for files that are not UTF-8. */
   readonly encoding?: string;
   readonly executable?: boolean;
   /** Replacements in the original's text; absent: all of it is replaced. */
@@ -117,7 +117,7 @@ function planFile(entry: FileEntry): PlannedEntry {
   const original = disk?.original;
   const isMoved = disk !== undefined && disk.at.path.text !== at.path.text;
   const expected = disk?.expected;
-  // The record of a move has the hash of what was moved: that is read.
+  // Without the stamp the backend hashes the file, as the record of a move needs.
   const expectedFrom = typeof expected === "object" ? { content: expected.content } : expected;
   const isSame = form !== undefined && text === original?.text && executable === undefined;
   const options: GroupWriteOptions = {
@@ -142,7 +142,7 @@ function planFile(entry: FileEntry): PlannedEntry {
   };
 }
 
-/** Said where the text of a file goes into another encoding, and the call does not name that. */
+/** Hint for text that changes the encoding of its file, where the call names none. */
 function hintOf({ at, disk, form, text, encoding }: FileEntry): { hint?: string } {
   const old = disk?.original?.form;
   if (old === undefined || form !== undefined || encoding !== undefined) return {};

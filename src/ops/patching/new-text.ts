@@ -57,7 +57,7 @@ function requireSayable(replacements: readonly Replacement[], { isBroken }: Text
     throw otherEncoding(access.place);
 }
 
-/** A patch may take away the byte order mark of UTF-8: of others it says what they are. */
+/** A patch may remove the byte order mark of UTF-8. That of UTF-16 stays, since it tells the encoding. */
 function markedAs({ form }: FileEntry, text: string): Pick<FileEntry, "text" | "form"> {
   if (form === undefined || form.bom === text.startsWith(BOM)) return { text, ...(form && { form }) };
   if (form.encoding.startsWith("utf-16")) return { text: `${BOM}${text}`, form };

@@ -55,7 +55,7 @@ export async function fileOnDisk(
   return { kind: "file", at: call, disk, text, form, applied: 0, way: "exact" };
 }
 
-/** A file whose bytes tell another encoding than the one named is in that. */
+/** Reads a file. The named encoding counts only where the bytes tell no other. */
 async function originalOf({ encoding, ...input }: OriginalRequest, call: FileCall): Promise<Original> {
   const found = await readOriginal(input, call);
   const isOpen = found.form.isBroken === true || isAscii(found.text);

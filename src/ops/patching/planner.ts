@@ -149,7 +149,7 @@ export class Planner {
     this.#put({ ...file, disk: { at: call, size, expected, ...(original && { original }) }, applied: 2 }, node);
   }
 
-  /** Whether a folder above is gone, which has to happen before anything is made below it. */
+  /** Whether a folder above is removed by the patch, which must happen before an entry is made below it. */
   #isFolderGone({ path: { segments } }: FileCall): boolean {
     return segments.some((_, at) => isGone(this.#nodes.get(segments.slice(0, at).join("/"))));
   }
@@ -260,7 +260,7 @@ export class Planner {
     this.#put({ kind: "move", from: call, at: to, isFolder, expected: expectedIn(placed) });
   }
 
-  /** A file that becomes a folder of its name, in which it is. */
+  /** Moves a file into a folder that takes its name. */
   async #moveBelowItself(placed: PlacedSection, to: FileCall): Promise<void> {
     const { call } = placed;
     const { disk, ...file } = await this.#fileAt(placed);
@@ -286,7 +286,7 @@ export class Planner {
   }
 }
 
-/** Whether a move may give a name nothing but another spelling: whether it does, the commit finds out. */
+/** Whether a move may only change the spelling of a name; the commit finds out whether it does. */
 function isRespelling(from: FileCall, to: FileCall): boolean {
   const fold = ({ path }: FileCall): string => path.text.normalize("NFC").toLowerCase();
   return to.root.backend.foldsCase === true && fold(from) === fold(to);

@@ -102,7 +102,7 @@ function walkJpeg(bytes: Buffer): Walked {
   return { ...sides, isWhole: false };
 }
 
-/** Behind a list of blocks, each with its length before it, that ends with an empty one. */
+/** Offset behind a list of length-prefixed blocks, which an empty block ends. */
 function behindBlocks(bytes: Buffer, start: number): number {
   let at = start;
   while (at < bytes.length && bytes.readUInt8(at) > 0) at += bytes.readUInt8(at) + 1;

@@ -257,7 +257,7 @@ export class GrepAnswer {
     const path = this.#tooLarge?.join("/") ?? "";
     const { multiline, maxFileBytes } = this.#input;
     const bound = multiline === true ? "multiline" : "maxFileBytes";
-    // To name a file again that is named already leads nowhere.
+    // A call that names the file already must not be told to name it.
     const isBound = (multiline === true || maxFileBytes !== undefined) && path === this.#parts.place.path;
     const tooLarge = isBound ? `too large: leave out ${bound}` : largeText(path);
     return { tooLarge, symlinks: linksText(this.#input.links, this.#total, this.#parts.sieve.hidden) };

@@ -33,7 +33,7 @@ export interface GrepCall {
   readonly base: PathCall;
   readonly call: PlacesCall;
   readonly patience: Patience;
-  /** Ends the search: no more is to be known. Absent: everything is. */
+  /** Ends the search once its caller knows enough. Absent: the search runs to its end. */
   readonly isEnough?: (answer: GrepAnswer) => boolean;
 }
 

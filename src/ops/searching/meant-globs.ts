@@ -35,7 +35,7 @@ function meantGlob(pattern: string, { root, path: { segments: top, text } }: Pat
     if (below === undefined || below === asWritten || (below === "" && rest === "")) return pattern;
     return ["./", below.replace(MAGIC, "\\$&"), below === "" ? "" : "/", rest].join("");
   } catch (error) {
-    // Compiling it tells what is wrong.
+    // The compiler of globs reports the fault.
     if (error instanceof FileAdapterError) return pattern;
     throw error;
   }

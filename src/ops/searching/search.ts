@@ -106,7 +106,7 @@ export function hintOf(
   texts: HiddenTexts = {},
 ): { hint?: string } {
   const next = nextCursor === undefined ? reason && advice[reason] : "Go on with cursor: nextCursor";
-  // The note says of these what to do.
+  // The advice for "error" tells of unreadable entries already.
   const { unreadable: _, ...others } = hidden ?? {};
   const hint = withHidden(next, reason === "error" ? others : hidden, texts);
   return hint === undefined ? {} : { hint };
@@ -194,7 +194,7 @@ export const noMatchText = (files: number, hint: string | undefined): string =>
 /** Most kinds of what was left out that a hint names: it has 30 tokens. */
 const MAX_KINDS = 3;
 
-/** First what another call can change. */
+/** Kinds that another call can include come first. */
 const SHOWN: readonly { readonly kind: HiddenKind; readonly text: HiddenText }[] = [
   { kind: "tooLarge", text: "too large" },
   { kind: "binary", text: "binary" },

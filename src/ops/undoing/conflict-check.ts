@@ -93,7 +93,7 @@ async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now:
 export const isOfTree = ({ files, action, undoes }: JournalEntry): boolean =>
   files !== undefined || action === "moved" || undoes !== undefined;
 
-/** Whether a root holds nothing but what a change of all of it has left. */
+/** Whether a root is as a change of the whole root left it. */
 export const standsAsRoot = (parts: StandingParts, entry: JournalEntry): Promise<boolean> =>
   isTreeUnchanged(parts, entry, []);
 
@@ -156,7 +156,7 @@ async function oldestAt(journal: Journal, ids: readonly string[], path: readonly
 
 type Path = readonly string[];
 
-/** Something in a tree that has changed since. */
+/** An entry of a tree that has changed since. */
 interface Later {
   readonly path: Path;
   readonly isDirectory: boolean;
@@ -249,7 +249,7 @@ function isLeftByDone(
 }
 
 /**
- * When an undo has last put there what is at a path, or a directory that it lies in.
+ * Time of the last undo that put the entry at a path, or a directory above it, in place.
  * @returns milliseconds since the epoch, by which all that came back was there; `undefined`: never
  */
 function broughtBackTime(changes: ChangesSince | undefined, path: readonly string[]): number | undefined {

@@ -41,7 +41,7 @@ export interface Blocked {
 /** The planned changes in one root. */
 export interface UndoPlan {
   readonly of: JournalView;
-  /** By which the changes are made; it may ask a person first. */
+  /** Backend that makes the changes; it may ask a person first. */
   readonly backend: Backend;
   readonly entries: readonly JournalEntry[];
   readonly changes: readonly GroupChange[];

@@ -44,7 +44,7 @@ export interface JournalWriter {
    * @returns `false` if there is no room for the entry
    */
   begin(id: string, planned: Planned): boolean;
-  /** Forgets what {@link begin} noted, since it was not done. */
+  /** Forgets a change noted by {@link begin} that was not made. */
   cancel(id: string): void;
   /**
    * Adds the entry of a committed change.

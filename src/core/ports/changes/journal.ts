@@ -62,7 +62,7 @@ export interface Image {
 /** An entry of a kept tree, as it will be once the tree is brought back. */
 export interface KeptState extends EntryState {
   readonly kind: ChangedKind;
-  /** Present for a directory: what it holds. */
+  /** Names in it; present for a directory. */
   readonly names?: readonly string[];
 }
 
@@ -96,7 +96,7 @@ export interface JournalPage {
   readonly reason?: "visited" | JournalFault;
 }
 
-/** Something deleted that can be brought back. */
+/** A deleted entry that can be brought back. */
 export interface TrashEntry {
   /** Id of the entry of its deletion; of one without an entry, its name in the trash. */
   readonly id: string;
