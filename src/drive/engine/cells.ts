@@ -50,14 +50,14 @@ export interface PoolOptions {
 /** Memory per kept cell beside its bytes. */
 const CELL_OVERHEAD_BYTES = 300;
 const MAX_SIZES = 100_000;
-/** A log has some a drive owner that are asked for. */
+/** Most first ids of log records that are remembered, for all owners together. */
 const MAX_FIRST_IDS = 20_000;
 
 export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions): CellPool {
   const kept = createLru<Uint8Array>(cacheBytes, ({ length }) => length + CELL_OVERHEAD_BYTES);
   const keep = (hash: string, bytes: Uint8Array, isContent: boolean): void => {
     if (isContent && bytes.length > MAX_KEPT_BLOB_BYTES) return;
-    // A copy: a view would keep what it is a part of.
+    // A copy, since a view would keep the whole buffer it is a part of.
     if (kept.get(hash) === undefined) kept.set(hash, new Uint8Array(bytes));
   };
   const verify = (hash: string, bytes: Uint8Array): void => {

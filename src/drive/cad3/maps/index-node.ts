@@ -51,7 +51,7 @@ export interface IndexStub {
   readonly ref: Uint8Array;
   /** @throws MISSING_CELL; BAD_FORMAT if the cell does not belong here */
   load(): IndexNode;
-  /** Lets go of what was loaded, which is loaded again where it is needed. */
+  /** Drops the loaded node, which is loaded again where it is needed. */
   forget(): void;
 }
 

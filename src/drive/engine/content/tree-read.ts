@@ -130,7 +130,7 @@ async function describe(slots: readonly Slot[], scope: CellScope, listed: DriveE
   }
 }
 
-/** Bytes of what is there, if nothing has to be read for it; NaN: they are not known. */
+/** Bytes of a file, as far as known without a read; NaN: unknown. */
 export function knownSize(view: LiveView | undefined, { sizes }: Pick<CellScope, "sizes">): number {
   if (view === undefined) return 0;
   if (view.kind === "directory") return Number.NaN;

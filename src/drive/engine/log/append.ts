@@ -36,7 +36,7 @@ export interface LogGround {
 export async function appendToLog({ notes, edits }: LogChange, ground: LogGround): Promise<Cell | undefined> {
   const { own, scope, quota, nowMs, writes } = ground;
   if (notes.length === 0 && edits.length === 0) return undefined;
-  // A log that cannot be read any more stops no change: a new one begins.
+  // A log that cannot be read any more must not stop changes: a new one begins.
   const book = (await undefinedIfDamaged(() => openBook(own?.log, scope))) ?? (await openBook(undefined, scope));
   const edit = new LogEdit(book, { scope, writes, quota });
   const before = edit.book;

@@ -43,7 +43,7 @@ const EMPTY: LogBook = { facts: { n: 0, b: 0, l: "", c: "" }, old: index([]), li
 const MAX_RECENT = 12;
 /** Records looked at for an entry: between those of this log there may be copies of entries of others. */
 const NEAR = 4;
-/** Records that go at once, so that no change waits long for it. */
+/** Most records that one change prunes, so that none takes long. */
 const MAX_PRUNED = 64;
 
 /** The value of a top cell. Its branches are read on demand. */

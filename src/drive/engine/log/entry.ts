@@ -33,7 +33,7 @@ export interface LogTicket {
   id?: string;
 }
 
-/** A noted change, with what was and what is at its path. */
+/** A noted change, with the nodes before and after it at its path. */
 export interface Noted {
   readonly drive: string;
   readonly note: LogNote;
@@ -42,7 +42,7 @@ export interface Noted {
   readonly after: Value | undefined;
   /** Bytes that only the log keeps. */
   readonly kept: number;
-  /** Why nothing of what was there is kept. */
+  /** Why the node before is not kept. */
   readonly reason?: NotUndoable | undefined;
   readonly ticket: LogTicket;
 }

@@ -50,7 +50,7 @@ export interface DriveLog {
     place: { readonly drive: string; readonly path: readonly string[] },
     most: number,
   ): Promise<readonly (readonly string[])[] | undefined>;
-  /** Removes what entries keep, and adds one that says so. @returns ids of those that kept something */
+  /** Removes the content that entries keep, and adds an entry of the purge. @returns ids of entries that kept content */
   purge(drive: string, ids: readonly string[], note: LogNote): Promise<readonly string[]>;
 }
 

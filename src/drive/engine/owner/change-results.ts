@@ -47,7 +47,7 @@ export const settleIn = ({ scope, writes }: Pick<DraftBase, "scope" | "writes">)
     return indexStub(ref, node, scope.source);
   };
 
-/** A deleted directory, or a drive that was changed as a whole, keeps what is gone. */
+/** The note of a deleted directory, or of a drive changed as a whole, gets the bytes that only the log keeps now. */
 export const withSizes = (notes: readonly Noted[], freed: number): readonly Noted[] =>
   notes.map((noted, place) =>
     place === 0 && noted.note.kind === "directory" && noted.before !== undefined ? { ...noted, kept: freed } : noted,
