@@ -53,7 +53,8 @@ export class PlaceFilter implements Filter<FileChange> {
   }
 
   hasLost(position: number): boolean {
-    if (this.#coverage.isOver) this.#coverage = this.#parts.feed.cover(this.#parts.place, this.#parts.root);
+    const { feed, place, root } = this.#parts;
+    if (this.#coverage.isOver && !feed.isClosed) this.#coverage = feed.cover(place, root);
     return !this.#coverage.holdsSince(position) || this.#lostTop(position);
   }
 

@@ -113,6 +113,11 @@ export class RootFeed {
     this.#known = new KnownStates(clock);
   }
 
+  /** Nothing is watched anew then. */
+  get isClosed(): boolean {
+    return this.#log.isEnded;
+  }
+
   /** Takes a change of this venue. */
   publish(record: ChangeRecord): void {
     if (this.#covered.size > 0) this.#known.note(record);

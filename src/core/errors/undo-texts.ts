@@ -77,7 +77,9 @@ export function notPutBack(error: unknown, paths: readonly (readonly string[])[]
   const shown = paths.slice(0, MAX_SHOWN).map((path) => path.join("/"));
   const names = shown.map((path) => `"${escapeText(path)}"`).join(", ");
   const text = `${error.message}. Not put back, since others changed it meanwhile: ${names}. Look at it`;
-  return adapterError(error.code, text, { ...error.data, notPutBack: shown });
+  // The next step is to look at them now; these names are none that a surface has words for.
+  const { next: _, ...data } = error.data;
+  return adapterError(error.code, text, { ...data, notPutBack: shown });
 }
 
 const MAX_SHOWN = 10;

@@ -19,9 +19,9 @@ export interface Next {
 export function worded({ message, data }: FileAdapterError, wordFor: (name: string) => string | undefined): string {
   const { tool, option }: Readonly<Record<string, unknown>> = Object(data["next"]);
   return [tool, option].reduce<string>((text, name) => {
-    // The name may come from another venue.
-    const word = typeof name === "string" && /^[\w:]+$/.test(name) ? wordFor(name) : undefined;
-    if (word === undefined) return text;
+    // The name may come from another venue: it can be long, or one that every object has.
+    const word: unknown = typeof name === "string" && /^[\w:]{1,64}$/.test(name) ? wordFor(name) : undefined;
+    if (typeof word !== "string") return text;
     return text.replace(new RegExp(`^(.*)\\b${name}\\b(: true)?`, "s"), (_, before) => before + word);
   }, message);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { adapterError, ERROR_CODES, FileAdapterError, httpStatusOf } from "../../../src/core/errors/errors.js";
 import { conflict } from "../../../src/core/errors/texts.js";
+import { notPutBack } from "../../../src/core/errors/undo-texts.js";
 import { worded } from "../../../src/core/errors/wording.js";
 
 /** The table of the specification: status at an endpoint that answers with the error itself, JSON-RPC code, retry. */
@@ -134,8 +135,22 @@ describe("the next step of an error", () => {
     ["what has no other word", "See file:list", ["file:list"], "See file:list"],
     ["what is not there", "See file:list", ["file:mkdir"], "See file:list"],
     ["no expression", "See file:mkdir", [".*", "("], "See file:mkdir"],
+    ["a name of all objects", "See constructor", ["constructor"], "See constructor"],
   ])("is told in the words of a surface: %s", (_, message, [tool, option], said) => {
     expect(say(message, { tool, option })).toBe(said);
+  });
+
+  test("is not looked for where its name is no name of ours", () => {
+    const name = "a:".repeat(50);
+    const error = adapterError("INTERNAL", `See ${name}b`, { next: { tool: `${name}b` } });
+    expect(worded(error, () => "MKCOL")).toBe(`See ${name}b`);
+  });
+
+  test("is not told of the names that a group which failed has left behind", () => {
+    const failed = adapterError("PARENT_MISSING", "Call file:mkdir", { next: { tool: "file:mkdir" } });
+    const error = notPutBack(failed, [["file:mkdir"]]) as FileAdapterError;
+    expect(worded(error, (name) => words[name])).toContain('meanwhile: "file:mkdir". Look at it');
+    expect(error.data).toEqual({ notPutBack: ["file:mkdir"] });
   });
 
   test.each([[undefined], [null], ["file:mkdir"], [{ tool: 1 }]])(
