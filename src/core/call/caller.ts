@@ -51,7 +51,7 @@ export interface Caller {
   readonly tokenCaps?: readonly Capability[];
   /** The UCANs it authenticated with. Their capabilities bound its own authority, and they may carry proofs. */
   readonly identityTokens?: readonly string[];
-  /** Set if UCANs restrict the caller: names its DID and them. It then sees only jobs and events of the same tokens. */
+  /** DID and ids of the UCANs that restrict the caller, if they do. Such a caller sees only jobs and events of the same tokens. */
   readonly narrowedTo?: string;
   /** Present for an access token: the rights of its bearer come from its maker. */
   readonly access?: AccessRights;

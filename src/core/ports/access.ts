@@ -18,14 +18,14 @@ export interface At {
 
 /** A change that is about to be made: its content is staged, and the locks of its places are held. */
 export interface PlannedChange {
-  /** Of an entry that earlier changes of a group decide about, `before` is not known and is `null`. */
+  /** `before` is also `null` where it is unknown, since earlier changes of the group decide about the entry. */
   readonly change: EntryChange;
   readonly at: At;
   /** Where a move starts. */
   readonly from?: At | undefined;
-  /** What comes was kept by the root: its content is not known. */
+  /** The entry comes back from content that the root kept, whose bytes are not known. */
   readonly isKept?: boolean;
-  /** The content that comes, or what is added to a file; `undefined`: it is longer than `most` bytes. */
+  /** The new content, or the bytes added to a file; `undefined`: longer than `most` bytes. */
   content?(most: number): Awaitable<Buffer | undefined>;
 }
 
