@@ -3,9 +3,10 @@
 
 import { createHash } from "node:crypto";
 import type { ValidateFunction } from "ajv";
-import { adapterError } from "../core/errors/errors.js";
+import { notLoaded } from "../core/errors/texts.js";
 import { packageFile } from "../core/package-files.js";
 import type { JsonObject } from "../core/ports/adapter.js";
+import { codeOf } from "../core/unknown.js";
 
 /** The name of the module that validates a schema: 32 hex digits. */
 export const schemaDigest = (schema: JsonObject): string =>
@@ -26,11 +27,8 @@ export async function loadGenerated(schema: JsonObject): Promise<ValidateFunctio
   try {
     return ((await import(module.href)) as { validate: ValidateFunction }).validate;
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (/MODULE_NOT_FOUND$/.test(String(code))) return undefined;
-    if (code === undefined || syscall === undefined) throw error;
+    if (/MODULE_NOT_FOUND$/.test(String(codeOf(error)))) return undefined;
     failures.set(digest, failed + 1);
-    const told = `I/O error ${code}: the operation could not be loaded. Try again`;
-    throw adapterError("IO_ERROR", told, { systemCode: code });
+    throw notLoaded(error);
   }
 }

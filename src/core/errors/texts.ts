@@ -275,5 +275,14 @@ export const ioError = (place: Place, systemCode: string): FileAdapterError =>
     { ...at(place), systemCode },
   );
 
+/** A part of the program that cannot be read now. @throws `error` itself if the system has not said it */
+export function notLoaded(error: unknown): FileAdapterError {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) throw error;
+  return adapterError("IO_ERROR", `I/O error ${code}: the operation could not be loaded. Try again`, {
+    systemCode: code,
+  });
+}
+
 export const internalError = (requestId: string): FileAdapterError =>
   adapterError("INTERNAL", `Internal error (${requestId})`);
