@@ -130,12 +130,13 @@ function checkPresence(
 ): void {
   const { document, problems } = place.check;
   const isUnlike = excused.length === 0 && Object.keys(value).some((key) => schema.properties?.[key] === undefined);
+  const [purpose] = isUnlike ? (schema.description?.split(". ") ?? []) : [];
+  let meaning = purpose === undefined ? "" : `. ${quotedPath(place)} means: ${purpose}`;
   for (const key of schema.required ?? []) {
     if (isSet(value, key) || excused.includes(key)) continue;
     const expected = expectation(document, schema.properties?.[key] ?? {});
-    const [purpose] = isUnlike ? (schema.description?.split(". ") ?? []) : [];
-    const meaning = purpose === undefined ? "" : `. ${quotedPath(place)} means: ${purpose}`;
     problems.push(`${quotedPath(placeBelow(place, key))} is missing: expected ${expected}${meaning}`);
+    meaning = "";
   }
   for (const [key, needed] of Object.entries(schema.dependentRequired ?? {})) {
     if (!isSet(value, key) || needed.every((other) => isSet(value, other))) continue;
