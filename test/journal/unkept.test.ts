@@ -1,5 +1,14 @@
 // What is said where a root keeps nothing: by its configuration, or though it should.
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -119,6 +128,27 @@ test("required deletes nothing where nothing can be kept, and says why", async (
   expect(adapter.warnings).toEqual([
     "Root 'r' does not keep what is replaced or deleted, so that nobody can take it back: /host/path cannot be used",
   ]);
+});
+
+test("required deletes nothing where the trash cannot be used: not in a group, nor by what takes its place", async () => {
+  const path = join(home, "no-trash");
+  const { run, adapter } = await open({ r: { path, trash: "required" } });
+  mkdirSync(join(path, ".venue-files"), { mode: 0o700 });
+  mkdirSync(join(home, "elsewhere"));
+  symlinkSync(join(home, "elsewhere"), join(path, ".venue-files", "trash"));
+  for (const name of ["old", "new"]) mkdirSync(join(path, name));
+  const names = ["a", "b", "new/file", "old/file"];
+  for (const name of names) writeFileSync(join(path, name), name);
+  const refusal = ["QUOTA_EXCEEDED", expect.stringContaining("trash: required")];
+  for (const deleted of [["a"], ["a", "b"]]) {
+    const changes = deleted.map((one) => ({ op: "delete", path: one }));
+    expect(await failureOf(run("patch", { root: "r", changes }))).toEqual(refusal);
+  }
+  for (const [operation, more] of [["file:move", {}] as const, ["file:copy", { recursive: true }] as const]) {
+    const input = { root: "r", path: "new", to: "old", overwrite: true, ...more };
+    expect(await failureOf(adapter.invoke(operation, input, { terms: { replaces: true } }))).toEqual(refusal);
+  }
+  expect(names.map((name) => readFileSync(join(path, name), "utf8"))).toEqual(names);
 });
 
 test("the history of a root that was moved says why it is empty, until there is something, or it is back", async () => {

@@ -253,6 +253,8 @@ describe("a root whose journal cannot be written", () => {
     const refusal = await run("delete", { path: "b" }).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(FileAdapterError);
     expect(refusal).toMatchObject({ code: "QUOTA_EXCEEDED" });
-    expect(await run("read", { path: "b" })).toMatchObject({ content: "content of b" });
+    const changes = ["a", "b"].map((path) => ({ op: "delete", path }));
+    await expect(run("patch", { changes })).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+    for (const path of ["a", "b"]) expect(await run("read", { path })).toMatchObject({ content: `content of ${path}` });
   });
 });

@@ -83,6 +83,9 @@ describe("file:move", () => {
       });
     }
     expect(await ground.fail("move", { path: "a", to: "link", overwrite: true })).toMatchObject({ code: "NOT_A_FILE" });
+    expect(await ground.fail("move", { path: "link", to: "b", overwrite: true })).toMatchObject({
+      code: "ALREADY_EXISTS",
+    });
     expect(await ground.run("move", { path: "a", to: "b", overwrite: true })).toMatchObject({
       overwritten: true,
       atomic: true,

@@ -109,7 +109,7 @@ export class CopyStep implements Step {
   }
 
   #coming(stat: Stat | undefined): Coming {
-    return { stat, isDirectory: !this.#isFile, identity: this.#source.identity };
+    return { stat, isDirectory: !this.#isFile, isFile: this.#isFile, identity: this.#source.identity };
   }
 
   get #begun(): Begun {

@@ -24,6 +24,8 @@ export interface Coming {
   /** Absent: nobody asks for it. */
   readonly stat: Stat | undefined;
   readonly isDirectory: boolean;
+  /** Only a file replaces a file: no link, and nothing special. */
+  readonly isFile: boolean;
   /** Of an entry that has a place already, or is a copy of one that has. */
   readonly identity: string | undefined;
 }
@@ -65,13 +67,13 @@ export class Goal {
   }
 
   /** @param from of an entry that has a name already */
-  *check({ isDirectory, identity: source }: Coming, from?: End): Io<void> {
+  *check({ isFile, identity: source }: Coming, from?: End): Io<void> {
     const { change } = this.place;
     const { old, name } = this.target;
     refuseInside(change, source);
     if (this.#options.replaces === true && from !== undefined) refuseAround(from.change, old);
     if (from !== undefined && (yield* this.#respells(from, name))) return;
-    yield* checkTarget(change, old, { ...this.#options, isFile: !isDirectory });
+    yield* checkTarget(change, old, { ...this.#options, isFile });
   }
 
   /** @param added what the entry takes of the quota @param from of an entry that has a name already */
@@ -107,7 +109,7 @@ export class Goal {
     if (this.#spelling !== undefined) return "put";
     const isSame = old !== undefined && identity(old) === coming.identity;
     if (isSame && this.#ground.isGroup) throw alreadyExists(change.access.place);
-    yield* checkTarget(change, old, { ...this.#options, isFile: !coming.isDirectory });
+    yield* checkTarget(change, old, { ...this.#options, isFile: coming.isFile });
     if (isSame && hasName) return "same";
     if (old === undefined || !needsExchange(old, coming.isDirectory)) return "put";
     if (this.#ground.isGroup) throw alreadyExists(change.access.place);

@@ -29,6 +29,7 @@ const OF_THE_NAME = { followLast: false, onlyTarget: false } as const;
 const comingOf = (object: Pinned): Coming => ({
   stat: object.stat,
   isDirectory: object.stat.isDirectory(),
+  isFile: object.stat.isFile(),
   identity: identity(object),
 });
 
@@ -197,7 +198,7 @@ export class RestoreStep implements Step {
   }
 
   check(): Io<void> {
-    return this.#goal.check({ stat: undefined, isDirectory: true, identity: undefined });
+    return this.#goal.check({ stat: undefined, isDirectory: true, isFile: false, identity: undefined });
   }
 
   *prepare(): Io<Plan> {

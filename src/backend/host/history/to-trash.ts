@@ -5,7 +5,7 @@ import type { Io } from "../../../core/io.js";
 import type { Access, RemoveOptions } from "../../../core/ports/backend.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
-import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
+import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, type NameIn, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { TRASH } from "../../../jail/staging/folder.js";
@@ -19,7 +19,7 @@ import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
 import { COPY_BYTES, copyToTrash, describeKept, TO_TRASH } from "./keep.js";
 import { requireNoOtherRoot } from "./nested.js";
-import { beginNote, idOf, type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
+import { beginNote, dropNote, idOf, type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
 import { isUnkeepable, putInTrash, unlessUnkeepable } from "./trash.js";
 
 /** Without those that give rights of the owner: the copy of somebody else's file is ours. */
@@ -186,19 +186,29 @@ export interface Displaced extends Hidden {
 /**
  * Notes that an entry goes, and opens the place it goes to: if this process dies, it is in the trash by then.
  * @param spare opens the place of what does not go to the trash @returns its stage, to be released
+ * @throws QUOTA_EXCEEDED where everything must be kept, and this cannot be
  */
 export function* displace(change: Change, planned: EntryChange, spare: () => Io<Hidden>): Io<Displaced> {
-  const { jail, journal, walk } = change;
+  const { jail, journal, walk, rules, access } = change;
   const isOff = journal?.mode === "metadata" || journal?.trashMode === "off";
-  if (journal !== undefined && !isOff && walk.directory.stat.device === jail.top.stat.device) {
+  const isRequired = rules.keepsDeleted === true;
+  const isNear = walk.directory.stat.device === jail.top.stat.device;
+  let reason: NotUndoable = isNear ? "no_trash" : "other_device";
+  if (journal !== undefined && !isOff && isNear) {
     const trash = yield* unlessUnkeepable(jail.staging.heldFolder(TRASH, true));
     if (trash !== undefined && trash !== "unkeepable") {
-      const name = journal.trashName(idOf(change, journal));
-      const noted = noteChange(change, planned, { kept: TO_TRASH });
-      const keeping = noted && { ...noted, done: () => describeKept(trash.directory, change, { name }) };
-      return { keeping, stage: { ...trash, prefix: "" }, name, isBinned: true };
+      const id = idOf(change, journal);
+      const name = journal.trashName(id);
+      const isNoted = beginNote(change, journal, { change: planned, kept: TO_TRASH });
+      const done = (): Io<Kept> => describeKept(trash.directory, change, { name });
+      const keeping = { id, done, undo: () => dropNote(change) };
+      if (isNoted || !isRequired) return { keeping, stage: { ...trash, prefix: "" }, name, isBinned: true };
+      trash.release();
+      yield* dropNote(change);
+      reason = "not_kept";
     }
   }
+  if (isRequired && !isOff) throw cannotBeTrashed(access.place, reason);
   const place = yield* spare();
   if (journal === undefined) noteUnkept(change);
   const keeping = noteChange(change, planned, { kept: keepsNothing(isOff ? "off" : "no_trash") });
