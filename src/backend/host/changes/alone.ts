@@ -14,7 +14,7 @@ import { requireNoOtherRoot } from "../history/nested.js";
 import { commitKept, type Keeping } from "../history/note.js";
 import { copyBytes } from "../open.js";
 import { reserve } from "../quota.js";
-import { type Change, flushDirectory } from "../target.js";
+import { type Change, flushDirectory, removeParents } from "../target.js";
 import { keepRights } from "./put.js";
 import { takeAlone } from "./removal.js";
 import { report } from "./report.js";
@@ -84,28 +84,30 @@ const TURNED: ReadonlySet<string> = new Set(["EISDIR", "ENOTDIR", "EPERM"]);
 /** Begins anew where another call or process has come in between. */
 function* makeStaged(step: Step): Io<Committed> {
   for (let attempt = 1; ; attempt++) {
-    const wereMissing = isBelowMissing(step);
-    try {
-      return yield* makeLocked(step);
-    } catch (error) {
-      // The lock was that of the first missing directory; now it is that of the name.
-      const isReached = wereMissing && !isBelowMissing(step);
-      const isTaken = isReached && error instanceof FileAdapterError && TAKEN.has(error.code);
-      if (attempt === RACES || !(isTaken || TURNED.has(errnoOf(error) ?? ""))) throw error;
-      for (const end of step.ends) end.isStale = true;
-    }
+    const made = yield* makeLocked(step, attempt === RACES);
+    if (made !== "raced") return made;
+    for (const end of step.ends) end.isStale = true;
   }
 }
 
 const isBelowMissing = ({ ends }: Step): boolean => ends.some((end) => end.isBelowMissing);
 
-function* makeLocked(step: Step): Io<Committed> {
+function* makeLocked(step: Step, isLast: boolean): Io<Committed | "raced"> {
   const { change } = placeOf(step);
+  const wereMissing = isBelowMissing(step);
   const { locks } = change.jail;
   const lock = yield* locks.hold(together(step.ends.map(({ keys }) => keys)));
   for (const end of step.ends) end.isStale ||= locks.turn !== end.change.walk.since;
   try {
     return yield* runExclusively(change, step.isConditional, (guard) => makeNow(step, guard));
+  } catch (error) {
+    // The lock was that of the first missing directory; now it is that of the name.
+    const isReached = wereMissing && !isBelowMissing(step);
+    const isTaken = isReached && error instanceof FileAdapterError && TAKEN.has(error.code);
+    if (!isLast && (isTaken || TURNED.has(errnoOf(error) ?? ""))) return "raced";
+    // Whoever waits to make the same directories must find them gone, or used.
+    yield* quietly(removeParents(change));
+    throw error;
   } finally {
     lock.release();
   }

@@ -15,12 +15,12 @@ import { imageOf, type PlacedEntry, type StepRecord } from "../group/intent.js";
 import { checkVersion, type Guard, hashFile } from "../guard.js";
 import { stampPart } from "../open.js";
 import { countTree, freedBy, NONE } from "../quota.js";
-import { type Change, removeParents, type WriteRules } from "../target.js";
+import type { Change, WriteRules } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
 import { makeAlone } from "./alone.js";
 import { type Coming, type Describe, Goal, requestedName } from "./goal.js";
 import { kindOf, plannedState, stateAfter } from "./report.js";
-import { type Committed, End, type Ground, type Plan, placeOf, type Step } from "./step.js";
+import { type Committed, End, type Ground, type Plan, type Step } from "./step.js";
 
 type Restore = Extract<GroupChange, { kind: "restore" }>;
 
@@ -141,7 +141,6 @@ export function* moveAlone(step: MoveStep): Io<Moved | undefined> {
     return step.moved;
   } catch (error) {
     if (errnoOf(error) !== "EXDEV") throw error;
-    yield* removeParents(placeOf(step).change);
     for (const { at } of step.ends) at.access.scope.retract();
     return undefined;
   }
