@@ -2,6 +2,7 @@
 
 import type { Page } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
+import { Oldest } from "../../drive/oldest.js";
 import type { Job } from "./job.js";
 import { recordBytes } from "./record.js";
 
@@ -31,8 +32,7 @@ export class JobRecords {
   readonly #owned = new Map<string, Set<string>>();
   /** Finished jobs by id, in the order in which they expire. */
   readonly #finished = new Map<string, Finished>();
-  #later = this.#finished.entries();
-  #oldest: [string, Finished] | undefined;
+  readonly #oldest = new Oldest(this.#finished);
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -110,8 +110,8 @@ export class JobRecords {
   sweep(): void {
     const { max, maxBytes } = this.#limits;
     const nowMs = this.#clock.monotonicMs();
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const [id, { expiresAtMs }] = next;
+    for (let id = this.#oldest.key; id !== undefined; id = this.#oldest.key) {
+      const { expiresAtMs = 0 } = this.#finished.get(id) ?? {};
       if (expiresAtMs > nowMs && this.#jobs.size <= max && this.#bytes <= maxBytes) {
         this.#sweepLater(expiresAtMs - nowMs);
         return;
@@ -124,16 +124,6 @@ export class JobRecords {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const id of this.#jobs.keys()) this.remove(id);
-  }
-
-  /** The finished record to be dropped first. A new iterator each time would walk over all that were deleted before it. */
-  #next(): [string, Finished] | undefined {
-    while (this.#finished.size > 0) {
-      if (this.#oldest !== undefined && this.#finished.has(this.#oldest[0])) return this.#oldest;
-      this.#oldest = this.#later.next().value;
-      if (this.#oldest === undefined) this.#later = this.#finished.entries();
-    }
-    return undefined;
   }
 
   /** Schedules a sweep: an idle venue must drop expired records too, since they may hold file contents. */

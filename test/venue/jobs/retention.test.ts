@@ -51,6 +51,17 @@ describe("records are dropped", () => {
     }
   });
 
+  test("with what the iterator over them would hold of those that were deleted behind an older one", async () => {
+    const { jobs } = store({ read: () => 1 }, { max: 1000, maxBytes: 10_000_000 });
+    await run(jobs, 1, call("file:read"));
+    const iterators = [jest.spyOn(Map.prototype, "keys"), jest.spyOn(Map.prototype, "entries")];
+    for (const id of await run(jobs, 600, call("file:read"))) jobs.delete(id, OPERATOR);
+    const made = iterators.reduce((count, { mock }) => count + mock.calls.length, 0);
+    for (const iterator of iterators) iterator.mockRestore();
+    expect(jobs.size).toBe(1);
+    expect(made).toBeGreaterThan(2);
+  });
+
   test("oldest first when there are more than max", async () => {
     const { jobs } = store({ read: () => 1 }, { max: 3 });
     const ids = await run(jobs, 5, call("file:read"));

@@ -6,6 +6,7 @@ import { parseCell, takeCell } from "../../cad3/encoding/parse-cell.js";
 import { readerOf } from "../../cad3/encoding/reader.js";
 import { checkLimit } from "../../cad3/limits.js";
 import { hashOfRef, isBranch, refOf, sha3 } from "../../cad3/ref.js";
+import { Oldest } from "../../oldest.js";
 import { type HashText, hashOfText, textOfHash } from "../../store/mark.js";
 import { createTurn } from "../cells.js";
 import type { PutBytes } from "../write-set.js";
@@ -79,6 +80,7 @@ export function createIntake(put: PutBytes, maxCells: number, maxWaitingBytes = 
   const arrived = new Map<HashText, number>();
   const wanted = new Set<HashText>();
   const waiting = new Map<HashText, Uint8Array>();
+  const oldest = new Oldest(waiting);
   let waitingBytes = 0;
   const turn = createTurn();
   const takeWaiting = (text: HashText): Uint8Array | undefined => {
@@ -123,10 +125,8 @@ export function createIntake(put: PutBytes, maxCells: number, maxWaitingBytes = 
       if (wanted.delete(text)) return store(text, bytes);
       waiting.set(text, new Uint8Array(bytes));
       waitingBytes += bytes.length + CELL_OVERHEAD_BYTES;
-      for (const oldest of waiting.keys()) {
-        if (waitingBytes <= maxWaitingBytes) break;
-        await store(oldest, takeWaiting(oldest) ?? bytes);
-      }
+      for (let first = oldest.key; first !== undefined && waitingBytes > maxWaitingBytes; first = oldest.key)
+        await store(first, takeWaiting(first) ?? bytes);
     },
   };
 }

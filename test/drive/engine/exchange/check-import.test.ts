@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { assemble, wholeOf } from "../../../../src/drive/cad3/encoding/assemble.js";
 import { cellOf, hashOf } from "../../../../src/drive/cad3/encoding/cell.js";
@@ -217,6 +217,16 @@ describe("the intake of cells", () => {
     const enough = createIntake(() => undefined, cells.length);
     expect(await rejection(enough.begin(top).then(() => addAll(enough)))).toBeUndefined();
     expect(enough.arrived.size).toBe(cells.length);
+  });
+
+  test("does not look at all that was stored before for each cell that is stored unasked", async () => {
+    const intake = createIntake(() => undefined, 2000, 0);
+    const keys = jest.spyOn(Map.prototype, "keys");
+    for (let at = 0; at < 1000; at++) await intake.add(cellOf(new Uint8Array(200).fill(at).fill(at >> 8, 100)).bytes);
+    const looks = keys.mock.calls.length;
+    keys.mockRestore();
+    expect(intake.arrived.size).toBe(1000);
+    expect(looks).toBeLessThan(50);
   });
 
   async function addAll(intake: Intake): Promise<void> {
