@@ -210,7 +210,7 @@ export interface Venue {
   readonly warnings: readonly string[];
   /**
    * Hosts a custom adapter: its operations get jobs, authentication, input validation and audit, and appear in the
-   * catalogue, the values and over MCP. It is closed with the venue.
+   * catalogue, the values and over MCP. The adapter is closed with the venue.
    * @throws Error if a name is taken or malformed
    */
   register(adapter: PlugIn): void;

@@ -75,7 +75,7 @@ export interface OpenedBackend {
 }
 
 /**
- * Declares the tests that every {@link Backend} must pass. They create no symlinks and do not inspect the host;
+ * Declares the tests that every {@link Backend} must pass. The tests create no symlinks and do not inspect the host;
  * differences between backends are tested elsewhere. Runs in Jest, or in Vitest with globals. File names are assumed to
  * be case-sensitive and stored as given.
  *

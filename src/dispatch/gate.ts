@@ -117,7 +117,7 @@ interface Turn {
 
 /**
  * Runs a call once the gate admits it. A call without memory for its answer (NeedsMemory) runs again once there is
- * enough, as often as needed. It waits outside the gate, so that clients that read slowly block no other call.
+ * enough, as often as needed. The call waits outside the gate, so that clients that read slowly block no other call.
  *
  * @returns without a promise where nothing had to be waited for
  * @throws ABORTED, TIMEOUT while waiting; whatever `work` throws

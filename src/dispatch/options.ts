@@ -57,7 +57,7 @@ export interface DispatchOptions {
   readonly authorityOf: (context: SurfaceContext) => Authority;
   /** DID of the owner of the drives that a caller uses. `undefined`: nobody's. Absent: there are no drives. */
   readonly driveOwner?: (context: SurfaceContext) => string | undefined;
-  /** Who a caller is now, for what outlives its request; `undefined`: it would be refused. Absent: as it was. */
+  /** Judges a caller anew, for work that outlives its request; `undefined`: refused now. Absent: callers stay as they were. */
   readonly rejudge?: ((context: SurfaceContext) => SurfaceContext | undefined) | undefined;
   /** The feed of changes. Absent: nothing can be watched. */
   readonly feed?: ChangeFeed | undefined;

@@ -13,13 +13,13 @@ interface PlaceParts {
   readonly feed: RootFeed;
   readonly place: ObservedPlace;
   readonly root: WatchedRoot;
-  /** What cursors of the place are bound to, where it is read alone. */
+  /** The value that cursors are bound to when the place is read alone. */
   readonly binding: string;
   /** Judges anew: called for each reading. */
   readonly judge: () => Judge;
 }
 
-/** Changes by others are watched while it is open. Whoever opened it closes it, once. */
+/** Changes by others are watched while it is open. The opener closes it, once. */
 export class PlaceFilter implements Filter<FileChange> {
   readonly #parts: PlaceParts;
   #coverage: Coverage;

@@ -16,7 +16,7 @@ export async function withSuggestions(error: unknown, surroundings: Surroundings
     const hint = `Did you mean ${suggestions.map((one) => suggestionText(one, root)).join(" or ")}?`;
     return adapterError(error.code, error.message, { ...error.data, hint, suggestions });
   } catch {
-    // Whatever goes wrong with a suggestion, its time included, the answer to the call stands.
+    // A failed or late suggestion never changes the answer to the call.
     return error;
   }
 }

@@ -107,7 +107,7 @@ export interface VenueHost {
 /** DID shared by callers without credentials. */
 const publicDid = (venueDid: string): string => `${venueDid}:public`;
 
-/** Creates a venue. It opens nothing and loads no HTTP code before {@link VenueHost.listen}. */
+/** Creates a venue. Nothing is opened and no HTTP code loaded before {@link VenueHost.listen}. */
 export function createVenueHost(options: VenueHostOptions): VenueHost {
   const { name, did, assets, logInternal, clock = systemClock } = options;
   const catalogue = createCatalogue({

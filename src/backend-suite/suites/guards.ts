@@ -12,7 +12,7 @@ const deny = (): never => {
   throw denial();
 };
 
-/** Nothing happens and nothing is disclosed before every required permission has been asked for. */
+/** A call has no effect and discloses nothing before every required permission has been asked for. */
 export function guardsSuite(scenario: Scenario): void {
   describe("real place", () => {
     askingScenarios(scenario);

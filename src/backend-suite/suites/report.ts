@@ -164,7 +164,7 @@ export function reportSuite(scenario: Scenario): void {
         const failure = await (async () => run(backend, at))().catch((error: unknown) => error);
         expect(await files.snapshot()).toEqual(before);
         expect(changes).toEqual([]);
-        // Of a directory the system may tell only as it is removed that there is something in it.
+        // The system may report only at the removal that a directory is not empty.
         if (expected === undefined && title === "refused remove") return;
         expect(asked).toHaveLength(expected === undefined ? 0 : 1);
         if (expected === undefined) return;

@@ -34,7 +34,7 @@ export interface Step<T> {
   readonly at: At;
   /** Where a move starts. */
   readonly from?: At | undefined;
-  /** What comes was kept in the log: nobody looks at its content. */
+  /** The new entry comes from the log, so its content is not checked. */
   readonly isKept?: true | undefined;
   /** Refuses on a snapshot what needs no content; asked of a step that is alone. A plan without parts is the answer. */
   first?(tree: DriveSnapshot): Promise<Plan<T> | Ahead>;
@@ -44,7 +44,7 @@ export interface Step<T> {
   plan(tree: DriveChange): Promise<Plan<T>>;
 }
 
-/** What is known before content is there. */
+/** The facts of a change that are known before its content has arrived. */
 interface Ahead {
   /** Segments of the path that exist; the directories between them and the entry are made. */
   readonly depth: number;
@@ -56,7 +56,7 @@ export interface Plan<T> extends Omit<Ahead, "parts"> {
   readonly parts: readonly Part[];
   /** Something is at the place already. */
   readonly existed: boolean;
-  /** Of the content written. */
+  /** Hash of the content written. */
   readonly sha256?: Sha256 | undefined;
   /** Asked once the change is committed. */
   answer(): T;

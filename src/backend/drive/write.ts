@@ -110,7 +110,7 @@ function replacementOf(
 
 const sizeOf = (content: Buffer | StagedContent): number => (Buffer.isBuffer(content) ? content.length : content.size);
 
-/** What an append adds to a file that is there. */
+/** The content that an append adds to an existing file. */
 async function contentFor(
   loaded: Content,
   { tree, segments, body }: { tree: DriveSnapshot; segments: readonly string[]; body: Body },

@@ -32,7 +32,7 @@ const noGuard: Guard = function* () {};
  */
 export function* runExclusively<T>(change: Change, isConditional: boolean, work: (guard: Guard) => Io<T>): Io<T> {
   const { jail, walk, access } = change;
-  // What somebody is asked about is a condition too.
+  // An approval is bound to a state, so it is a condition too.
   if (!isConditional && access.approve === undefined) return yield* work(noGuard);
   return yield* withLockFile(jail, { parent: walk.directory, scope: access.scope }, work);
 }

@@ -275,7 +275,7 @@ export class HostBackend implements Backend {
     return runIo(mapErrors(place, this.#afterRecovery(done)), scope);
   }
 
-  /** Nothing changes while the root has what a dead process left half done: its lock file then is still there. */
+  /** No change begins before the work that a dead process left half done is recovered: its lock file is then still there. */
   *#afterRecovery<T>(work: Io<T>): Io<T> {
     const { jail } = this.#root;
     if (!jail.isClosing && (yield* jail.staging.isLocked())) yield* jail.recover(false);

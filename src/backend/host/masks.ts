@@ -34,7 +34,7 @@ const MAX_RESERVED = 256;
 /** Maximum masks in total. */
 const MAX_MASKS = 5_000;
 /**
- * Maximum bytes of a path below the mount that can be mounted over; the system allows 4,096 for the whole path. What lies
+ * Maximum bytes of a path below the mount that can be mounted over; the system allows 4,096 for the whole path. Anything
  * deeper is not searched.
  */
 const MAX_PATH = 3_072;
@@ -142,7 +142,7 @@ class MaskSearch {
     if (this.#denied > MAX_ENTRIES) throw tooManyDenied(place, this.#denied, MAX_ENTRIES);
     // In a read-only directory nothing can be renamed or changed.
     if (this.#protected > MAX_ENTRIES) return { masks: this.#hidden, tooManyProtected: this.#protected };
-    // Of two masks on one directory, the read-only one must come last.
+    // If one directory has two masks, the read-only one must come last.
     const visible = [...this.#pins.values(), ...this.#shields].sort((a, b) => a.path.length - b.path.length);
     return { masks: [...visible, ...this.#hidden] };
   }

@@ -145,7 +145,7 @@ export function* hashOpen(sys: Sys, fd: number, range?: ReadRange): Io<Sha256> {
 
 /** A part of a file that may grow meanwhile. */
 interface GrowingPart extends ReadRange {
-  /** Of the file, when it was looked at. */
+  /** Size of the file when it was looked at. */
   readonly size: number;
 }
 

@@ -169,7 +169,7 @@ const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
   EROFS: readOnlyFileSystem,
   ENOSPC: noSpace,
   EDQUOT: noSpace,
-  // What was opened is not where the walk was: see `PlacedSys`.
+  // The opened entry is not at the place of the walk: see `PlacedSys`.
   ELOOP: symlinkEscape,
   ENAMETOOLONG: (place) => invalidPath(place, "too long"),
 };

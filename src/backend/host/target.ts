@@ -39,7 +39,7 @@ export interface WriteRules {
   readonly intents?: IntentRegister;
   /** Told of the real paths that a group which failed has changed, and that could not be put back. */
   readonly onRaced?: (paths: readonly (readonly string[])[]) => void;
-  /** Nothing is deleted that the trash cannot keep. */
+  /** Deletions that the trash cannot keep are refused. */
   readonly keepsDeleted?: boolean;
   /** Opens the journal of the root. Absent: it has none. */
   readonly openJournal?: () => Awaitable<JournalWriter | undefined>;
@@ -183,7 +183,7 @@ export function* lockTarget({ jail, walk }: Change, name: string): Io<Turn> {
   return { stale: jail.locks.turn !== walk.since, release: () => lock.release() };
 }
 
-/** Makes directory changes survive a power failure, if the root requires that. They are made: a failure is told with the answer. */
+/** Makes committed directory changes survive a power failure, if the root requires that. A failure is told with the answer. */
 export function* flushDirectory({ rules, jail, access }: Change, directory: Pinned): Io<void> {
   if (!rules.durable) return;
   const isFlushed = yield* succeeds(finishWithReserve(flushDirectories(jail, [directory])));

@@ -66,7 +66,7 @@ export class TempHome {
   }
 
   /**
-   * Lets other system users pass to directories that they own. They cannot list the path, so the instance name is a
+   * Lets other system users pass to directories that they own. Such users cannot list the path, so the instance name is a
    * secret.
    */
   lend(): void {

@@ -14,7 +14,7 @@ export class CountedSource {
   readonly source: TreeSource;
   /** Over names, kinds, modes and contents. */
   readonly #sum = createHash("sha256");
-  /** Of the top, where that is a file. */
+  /** Hash of the top entry, if that is a file. */
   #sha256 = "";
   #size = 0;
   #entries = 0;

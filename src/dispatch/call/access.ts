@@ -19,7 +19,7 @@ import type { CallChanges } from "./changes.js";
 export interface CallAccessOptions {
   readonly verb: string;
   readonly abilities: readonly Ability[];
-  /** Of the whole call. */
+  /** State shared by the whole call. */
   readonly state: { readonly authoriser: Authoriser; readonly scope: CallScope; readonly changes: CallChanges };
   readonly caller: string;
   /** Whether what the root protects is refused. */
@@ -194,7 +194,7 @@ export class CallAccess implements Access {
     if (this.#isProtected?.(segments, this.verb) === true) throw permissionDenied(this.place);
   }
 
-  /** Whoever decides for the root is told which pattern it is: the operator and the owner. */
+  /** Only callers who may approve in the whole root, the operator and the owner, are told the pattern. */
   #denied(segments: readonly string[]): FileAdapterError {
     const isTold = this.#authoriser.allows([this.place.root], APPROVE);
     return deniedByPolicy(this.place, this.verb, isTold ? this.#denials?.patternOf?.(segments) : undefined);

@@ -75,7 +75,7 @@ export class CallChanges {
     return origin;
   }
 
-  /** Nobody need tell it of changes. */
+  /** No sink listens, so changes need not be reported. */
   get isUnheard(): boolean {
     return this.#parts.sinks.length === 0;
   }

@@ -49,7 +49,7 @@ export function meantPath(request: PlaceRequest, state: Preparing, around: Surro
   if (facts === undefined || isPersonal(facts) || isExact || state.context.exactPaths === true)
     return parse(joinedTo(base, request.path));
   const known = knownTo(facts, around);
-  // Who knows the host path writes paths as the host does.
+  // A caller that knows the host path writes paths as the host does.
   const path = known.hostPath === undefined ? request.path : withSlashes(request.path);
   const joined = joinedTo(base, path);
   const absolute = base !== "" && /^(?:[/~]|file:|[a-z]:\/)/i.test(path) ? spellingOf(path, known) : undefined;
@@ -127,7 +127,7 @@ function notOfRoot({ root, path }: PlaceRequest, meant: ReturnType<typeof rootNa
 interface Sought {
   readonly root: string;
   readonly prefix: readonly string[];
-  /** It counts too if it was there. */
+  /** A path that existed in the past counts too. */
   readonly isPast: boolean;
   readonly state: Preparing;
 }
@@ -141,7 +141,7 @@ async function lookAt({ root, prefix, isPast, state }: Sought, at: Resolve): Pro
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code === "ABORTED" || error.code === "TIMEOUT") throw error;
     if (error.code === "CAPABILITY_DENIED" || error.code === "DENIED_BY_POLICY") return "unseen";
-    // Whatever else is wrong with it, it is there.
+    // These two errors mean that no entry exists; after any other one, the entry exists.
     return error.code === "NOT_A_DIRECTORY" || error.code === "INVALID_PATH" ? "none" : "directory";
   }
 }

@@ -47,7 +47,7 @@ export interface JudgedPlace {
   readonly access: CallAccess;
 }
 
-/** What all calls of a dispatcher share. */
+/** Parts that all calls of a dispatcher share. */
 export interface SharedState extends Pick<Call, "versions" | "turns"> {}
 
 /** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */

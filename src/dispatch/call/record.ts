@@ -1,4 +1,4 @@
-// Builds the audit record of a call. Of a command it keeps a hash and the first 200 characters only.
+// Builds the audit record of a call. A command is recorded as a hash and its first 200 characters only.
 
 import { createHash } from "node:crypto";
 import { type AuditRecord, deniedBy } from "../../audit/record.js";
@@ -20,7 +20,7 @@ export interface Progress {
   readonly others: (readonly string[])[];
   bytes: number;
   exit?: SandboxExit;
-  /** Who allowed what the root asks a person about. */
+  /** The person who approved the call, where the root asks for approval. */
   approvedBy?: string;
   authoriser?: Authoriser;
 }

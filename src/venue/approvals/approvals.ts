@@ -124,7 +124,7 @@ export class Approvals implements ApprovalDesk {
     if (approval === undefined) return "expired";
     const { request } = approval;
     const isSameCall = approval.caller === this.#options.callerOf(context) && request.digest === digest;
-    // Whoever has another's id learns nothing of what became of it.
+    // A caller with the id of another's approval learns nothing about its outcome.
     if (!isSameCall) return "other_input";
     if (approval.state !== "once" && !(goesOn && approval.state === "used")) return approval.state;
     const given = request.parts.find(({ root }) => root === part.root);
@@ -240,7 +240,7 @@ export class Approvals implements ApprovalDesk {
   }
 }
 
-/** What a question is about, so that its answer holds for nothing else. */
+/** The facts that an answer is bound to, so that it holds for no other question. */
 const factsIn = ({ caller, request: { operation, digest, parts } }: Approval): Buffer =>
   factsOf([caller, operation, digest, ...parts.map(({ root, before, after }) => [root, before, after])]);
 

@@ -27,7 +27,7 @@ export interface AssetsOptions {
   readonly did: string;
   /** Closed with the assets. */
   readonly store: AssetStore;
-  /** Who may register and upload. */
+  /** The callers that may register and upload. */
   readonly write: "public" | "operator";
   /** Maximum bytes of metadata and content together, uploads in progress included. */
   readonly maxTotalBytes: number;
@@ -174,7 +174,7 @@ export class VenueAssets implements Assets {
       taken += bytes;
     };
     try {
-      // Of concurrent uploads of the same content one is kept, and it is counted once.
+      // Concurrent uploads of the same content are kept and counted once.
       if (await this.#store.put(expected, this.#verified(expected, body, take))) taken = 0;
     } catch (error) {
       throw toAssetError(error);

@@ -39,7 +39,7 @@ export interface AssetFilesOptions {
 /**
  * Keeps assets in a directory: `content/ab/<sha256>` and `metadata/ab/<id>.json`, each written to `incoming/` first and
  * then renamed into place. Files are readable by the owner only, symbolic links are not followed, and one process uses
- * the directory at a time. It does not protect against other processes of the same user, or against those that may
+ * the directory at a time. There is no protection against other processes of the same user, or against those that may
  * write to a parent directory.
  *
  * @throws AssetStorageError when another venue uses the directory, or other users could; otherwise the system's error

@@ -54,7 +54,7 @@ export class AssetRegistry {
   }
 
   /**
-   * Adds the asset of an operation. It replaces a registered asset with the same metadata.
+   * Adds the asset of an operation, in place of a registered asset with the same metadata.
    * @returns bytes the replaced asset had counted
    */
   addOperation(id: string, json: Buffer): number {

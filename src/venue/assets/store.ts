@@ -7,7 +7,7 @@ export class AssetStorageError extends Error {
   override readonly name = "AssetStorageError";
 }
 
-/** Who registered an asset, and when: times increase strictly over all registrations. */
+/** The caller that registered an asset, and when: times increase strictly over all registrations. */
 export interface AssetOwner {
   readonly did: string;
   readonly at: number;

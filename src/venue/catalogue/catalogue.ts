@@ -149,7 +149,7 @@ function host(adapter: Adapter, metadata: OperationMetadata, options: CatalogueO
 }
 
 /**
- * The metadata of the asset that describes an operation. It is deterministic, so the id is stable and known up front.
+ * The metadata of the asset that describes an operation: deterministic, so the id is stable and known up front.
  */
 export function operationAsset(operation: OperationMetadata): JsonObject {
   const { name, toolName, title, description, input, output } = operation;

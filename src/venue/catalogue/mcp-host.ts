@@ -64,7 +64,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
       parts.approvals?.answer(token, answer, "did" in who ? attribute(who, ucans, parts.nameCaller).context : who),
     submit({ operation, input, ucans, memory, takesBytes, report, onQuestion, approval }, signal) {
       const client = onQuestion && { isLocal, ask: onQuestion };
-      // What is copied comes last: to add names to a copy takes microseconds, and this runs at every call.
+      // The spread comes last: adding names to a copy takes microseconds, and this runs at every call.
       if (!("did" in who)) {
         // No record: on stdio nobody could ask for it later.
         const context = { memory, takesBytes, report, approval, client, ucans: joinTokens(ownUcans, ucans), ...own };
@@ -82,7 +82,7 @@ const asksUsers = ({ files }: McpParts, isLocal: boolean): boolean =>
 
 type Offer = Pick<McpHost, "instructions" | "tools" | "advertised" | "maxWaitMs" | "inputOf">;
 
-/** What a venue offers to all of its callers, and what that depends on. */
+/** The offer of a venue to all of its callers, and the state that it depends on. */
 interface KeptOffer {
   readonly revision: number;
   readonly roots: McpParts["files"]["roots"];

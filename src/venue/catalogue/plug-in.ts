@@ -57,7 +57,7 @@ const CAUTIOUS: Annotations = {
   openWorldHint: true,
 };
 
-/** Turns a plug-in into an adapter. It is not given the parts of the context that only surfaces and the venue use. */
+/** Turns a plug-in into an adapter, without the parts of the context that only surfaces and the venue use. */
 export function plugIn(plug: PlugIn, hosting: AdapterHosting): Adapter {
   return hostAdapter(
     {
@@ -87,13 +87,13 @@ function plainJson(value: unknown): unknown {
   try {
     return parseExact(text);
   } catch (error) {
-    // It can be written, but holds integers that are too long to be read.
+    // The value can be written as JSON, but holds integers that are too long to be read.
     if (error instanceof RefusedJson) return value;
     throw error;
   }
 }
 
-/** What a plug-in threw, as an error that can be looked at and written: it may be a proxy, or its data cyclic. */
+/** Turns a value that a plug-in threw into a safe error: the value may be a proxy, or its data cyclic. */
 function plainFault(thrown: unknown): Error {
   try {
     const isWhole = thrown instanceof FileAdapterError && !types.isProxy(thrown) && thrown.message !== "";

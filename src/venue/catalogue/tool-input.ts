@@ -51,7 +51,7 @@ function withDefaults(given: Readonly<Record<string, unknown>>, defaults: JsonOb
 
 const properties = ({ properties: fields }: JsonObject): JsonObject => (fields as JsonObject | undefined) ?? {};
 
-// Some hosts send lists and numbers as strings of JSON. They are read as such where the schema allows no string.
+// Some hosts send lists and numbers as strings of JSON; these are parsed where the schema allows no string.
 
 /** Fields whose strings are what they are, whatever a schema says. */
 const NEVER: ReadonlySet<string> = new Set([
@@ -61,8 +61,8 @@ const NEVER: ReadonlySet<string> = new Set([
 const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/;
 
 /**
- * An object with strings read as JSON where its schema asks for an integer, an object or a list of objects. What cannot
- * be read so stays as it is, to be refused. Booleans are not read: a wrong one would change what a call does.
+ * An object with strings read as JSON where its schema asks for an integer, an object or a list of objects. A string
+ * that cannot be parsed stays as it is, to be refused. Booleans are not read: a wrong one would change what a call does.
  */
 function readStrings(given: Readonly<Record<string, unknown>>, schema: JsonObject): Readonly<Record<string, unknown>> {
   const fields = (schema["properties"] as Readonly<Record<string, JsonObject>> | undefined) ?? {};

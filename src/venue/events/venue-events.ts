@@ -57,7 +57,7 @@ export const jobEvents =
 export interface VenueEventsParts {
   readonly servesAnonymous: boolean;
   readonly files: Pick<HostedFileAdapter, "watchPlace">;
-  /** Who a caller is now; `undefined`: it would be refused. */
+  /** Judges a caller anew; `undefined`: it would be refused now. */
   readonly rejudge: (context: SurfaceContext) => SurfaceContext | undefined;
 }
 
@@ -127,7 +127,7 @@ class CallerReader extends LogReader<JsonObject> implements EventReader {
   }
 }
 
-/** Of a topic besides files a caller sees what the lists of the same things would show it. */
+/** A caller sees the events of those things that the matching list operation would show it. */
 function topicFilter(kind: VenueTopic, { log, caller, context, rejudge }: ReaderParts): Filter<JsonObject> {
   return {
     topic: log.topic<VenueEvent>(kind),

@@ -4,7 +4,7 @@ import type { Credential } from "../../core/call/caller.js";
 import type { Capability } from "../../core/call/capability.js";
 
 /**
- * Who an access token acts for: the operator, or whoever has this DID or static token. Sessions are resolved when the
+ * The caller that an access token acts for: the operator, or the holder of this DID or static token. Sessions are resolved when the
  * token is made, so a maker never is one.
  */
 export type TokenMaker =
@@ -28,9 +28,9 @@ export interface AccessEntry {
   readonly via: readonly string[];
   readonly created: number;
   readonly expires: number;
-  /** It began with a link: a person opened it. */
+  /** The session began with a link that a person opened. */
   readonly login?: true;
-  /** Of a link: how long the token lives that its code is exchanged for, and the latest end of it. */
+  /** For a link: lifetime and latest end of the token that its code is exchanged for. */
   readonly lifetimeMs?: number;
   readonly latest?: number;
 }

@@ -271,7 +271,7 @@ export class AccessStore {
       if (errnoOf(error) === "ENOENT") return undefined;
       if (errnoOf(error) === undefined && !(error instanceof SyntaxError)) throw error;
     }
-    // It is tried again: descriptors may have run out.
+    // Read again next time: descriptors may have run out.
     this.#version = "";
     const text =
       "a file of access tokens in the state directory cannot be read, and gives nobody anything. Mend or delete it";

@@ -77,7 +77,7 @@ export interface AccessTokensOptions {
   /** DID of the venue. Entries of other venues are neither accepted nor shown. */
   readonly venue: string;
   readonly clock: Clock;
-  /** Those made up to then are revoked; seconds since the epoch. */
+  /** Tokens made up to this time are revoked; seconds since the epoch. */
   readonly notBefore?: () => number | undefined;
 }
 
@@ -117,7 +117,7 @@ class Tokens implements AccessTokens {
     const secret = PREFIX + newSecret();
     const expires = Math.min(now + lifetimeMs, latest);
     const entry = { ...kept, sha256: hashOf(secret), created: now, expires, login: true } as const;
-    // Whoever writes the token first has used the link, in whatever process.
+    // The first process to write the token has used the link.
     const isFirst = this.#store.put("token", entry);
     this.#store.remove("link", link.id);
     return isFirst ? { secret, entry } : this.#refuse(now);

@@ -16,7 +16,7 @@ export interface Guarded {
   readonly count: number;
   /** {@link digestOf} of a list that may lack what was in force: somebody has said so. */
   readonly accepted?: string | undefined;
-  /** What is revoked, and not in the list. */
+  /** Revoked entries that are not in the list. */
   readonly entries: readonly string[];
 }
 

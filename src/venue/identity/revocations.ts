@@ -79,7 +79,7 @@ class RevocationFile implements RevocationList {
   readonly #openState: () => void;
   #reserves: boolean;
   #entries: ReadonlySet<string>;
-  /** What holds in this process alone. */
+  /** Revocations that hold in this process alone. */
   readonly #unkept = new Set<string>();
   /** How many entries were gone already when it was opened. */
   #lost: number;
@@ -164,7 +164,7 @@ class RevocationFile implements RevocationList {
     return guard === undefined ? versionOf(path) : `${versionOf(path)}, ${versionOf(guard)}`;
   }
 
-  /** Puts into force what stands in the list. What does not any more leaves only if that was accepted. */
+  /** Puts the entries of the list into force. Entries that are gone from it lapse only if that was accepted. */
   #take(listed: ReadonlySet<string>): void {
     const guarded = guardedAt(this.#place);
     const next = new Set([...listed, ...(guarded?.entries ?? []), ...this.#unkept]);

@@ -129,7 +129,7 @@ export function createLogin({ accessTokens, bearerOf }: Pick<Access, "accessToke
     const made = accessTokens.login(code);
     if ("fault" in made) return made.fault === "wrong" ? undefined : { retryMs: made.retryMs };
     const { entry, secret } = made;
-    // Whoever made the link may have been revoked since; then the token is worth nothing.
+    // The maker of the link may have been revoked since; then the token is worth nothing.
     const did = bearerOf(entry)?.did;
     return did === undefined ? undefined : { id: entry.id, did, expires: entry.expires, token: secret };
   };

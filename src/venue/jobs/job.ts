@@ -66,10 +66,10 @@ export class Run implements Cancellation {
   }
 }
 
-/** Hears of each job that begins and ends, but for private ones. It must not throw. @param owners as of {@link Job} */
+/** Hears of each job that begins and ends, but for private ones. The function must not throw. @param owners as of {@link Job} */
 export type HearJob = (record: JobRecord, owners: readonly string[]) => void;
 
-/** What goes with the end of a job. */
+/** How a job ends: its hooks and rules. */
 export interface JobSettling {
   readonly hear: HearJob | undefined;
   readonly hidesInput: boolean;
@@ -81,7 +81,10 @@ export interface JobSettling {
 /** A run with its record and the listeners waiting for its end. */
 export class Job extends Run implements RecordedJob {
   readonly isPrivate: boolean;
-  /** Who may see it: DIDs, and `narrowedTo` of a caller. With the caller the maker of the access token that it was called with, or the UCANs that narrow it. */
+  /**
+   * Callers that may see the job: DIDs, and `narrowedTo` of a caller. Besides the caller, the maker of its access token, or the
+   * UCANs that narrow it.
+   */
   readonly owners: readonly string[];
   readonly #settling: JobSettling;
   #awaiting = 0;
@@ -180,7 +183,7 @@ export class Job extends Run implements RecordedJob {
     for (let turn = 0; turn < MAX_TURNS && !this.finished; turn += 1) await undefined;
     const record = this.finished ? this.#record : await this.ended(ms, gone);
     this.#awaiting -= 1;
-    // It may have ended in the instant since the wait did.
+    // The job may have ended just after the wait did.
     if (this.finished) this.#settling.onSettled(this, isTerminal(record.status) && gone?.aborted !== true);
     if (!this.#settling.hidesOutput || record.status !== "COMPLETE") return record;
     return { ...record, output: (await result) ?? record.output };

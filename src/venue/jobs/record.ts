@@ -34,7 +34,7 @@ export function startRecord(options: {
   };
 }
 
-/** A failure, whatever was thrown: a proxy may throw at every look at it. Those that no caller may see are logged. */
+/** A failure, whatever was thrown: a proxy may throw at every look at it. Failures that no caller may see are logged. */
 export function failureOf(
   error: unknown,
   id: string,

@@ -6,12 +6,12 @@ import { Job, MAX_INPUT_BYTES, type Run } from "./job.js";
 
 /** Minimum limit on running jobs, where fewer records than this are kept, and on those of one caller. */
 const LEAST_RUNNING = 64;
-/** Of one caller; a single job may exceed it if it runs alone. */
+/** Limit for one caller; a single job may exceed it if it runs alone. */
 const MAX_CALLER_INPUT_BYTES = MAX_INPUT_BYTES * CALLER_SHARE;
 /** Suggested delay before retrying, in milliseconds: jobs are short. */
 const RETRY_MS = 1000;
 
-/** What runs of one caller. */
+/** The running jobs of one caller. */
 interface Load {
   runs: number;
   inputBytes: number;

@@ -1,4 +1,4 @@
-// Who the caller of an operation is, and whether it acts with its full authority.
+// Tells the caller of an operation, and whether it acts with its full authority.
 
 import { readCaps } from "../../authz/caps-list.js";
 import { covers, EVERYTHING } from "../../authz/grant.js";

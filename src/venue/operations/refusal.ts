@@ -29,7 +29,7 @@ export function refusedOperation({
   return adapterError("CAPABILITY_DENIED", text, data);
 }
 
-/** What to throw of a revocation that is in force, but was not written. */
+/** The error for a revocation that is in force, but was not written. */
 export const notKept = (error: unknown): unknown =>
   isFull(error)
     ? adapterError(

@@ -51,7 +51,7 @@ export function rulesOf(config: () => VenueConfig): Pick<OperationParts, "auth" 
   };
 }
 
-/** Creates the venue's own adapters, `ucan`, `auth` and `audit`. They receive the whole context of a call. */
+/** Creates the venue's own adapters, `ucan`, `auth` and `audit`, which receive the whole context of a call. */
 export function createVenueAdapters(
   parts: Omit<OperationParts, "issued" | "keys">,
   hosting: AdapterHosting,

@@ -7,7 +7,7 @@ export interface Closable {
   close(): Promise<unknown>;
 }
 
-/** What has been opened, to be closed in reverse order. `keep` adds to it. */
+/** The parts opened so far, to be closed in reverse order. `keep` adds one. */
 export class Opened {
   readonly #parts: Closable[] = [];
 

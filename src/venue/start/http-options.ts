@@ -1,4 +1,4 @@
-// What the HTTP surface of a venue is given: options from its configuration, and the overview in its status.
+// Inputs of the HTTP surface of a venue: options from its configuration, and the overview in its status.
 
 import { bareHost, isLoopbackListener } from "../../config/loopback.js";
 import type { RateLimitConfig, VenueConfig } from "../../config/types.js";

@@ -129,7 +129,7 @@ interface Parts extends Pick<OpenVenue, "config" | "access" | "adapter" | "host"
   /** Takes the records of all calls. */
   readonly sink: AuditSink | undefined;
   readonly logInternal: (error: unknown, requestId: string) => void;
-  /** What its MCP is made of. */
+  /** Parts of its MCP server. */
   readonly ofMcp: Omit<McpParts, "config" | "host">;
 }
 

@@ -132,7 +132,7 @@ function addStores(register: Register, sources: () => MetricsSources): void {
   addCounter(register, { name: "venue_files_audit_lost_total", help, labels: [], values });
 }
 
-/** Of journals that are open. */
+/** Metrics of open journals. */
 function addJournals(register: Register, sources: () => MetricsSources): void {
   const metrics: [add: typeof addGauge, name: string, help: string, key: Exclude<keyof JournalFacts, "fault">][] = [
     [addGauge, "venue_files_journal_entries", "Entries in the journal of a root", "entries"],

@@ -18,7 +18,7 @@ export interface Wanted {
   readonly data: Buffer;
 }
 
-/** What is added to this file, where that depends on how it begins; a file that cannot be read is not asked for it. */
+/** The data to add, where that depends on how the file begins; not computed for a file that cannot be read. */
 export function* dataFor({ jail }: Change, old: Pinned, addedTo: Body["addedTo"]): Io<Buffer | undefined> {
   const { size } = old.stat;
   if (addedTo === undefined || size < 2) return undefined;

@@ -19,7 +19,7 @@ const CLONED_BYTES = 65_536;
 /** Bytes that the kernel copies per call: some milliseconds, after which a cancellation is seen. */
 const KERNEL_BYTES = 16_777_216;
 
-/** The files of one copy. What their file systems cannot do is tried once. */
+/** Copies the files of one copy. A method that their file systems do not support is tried once. */
 export class ContentCopy {
   /** Copied so far. */
   files = 0;

@@ -10,7 +10,7 @@ import type { Change } from "../target.js";
 
 export type Content = Buffer | AsyncIterable<Uint8Array>;
 
-/** What is known of content before it is written. */
+/** The facts of content that are known before it is written. */
 interface Known {
   readonly hash?: Sha256 | undefined;
   /** Bytes of a stream, as announced. */
@@ -75,7 +75,7 @@ function* forEachChunk(
 /** Content to add to an open file. */
 interface Added {
   readonly fd: number;
-  /** Of the file before. */
+  /** Size of the file before. */
   readonly size: number;
   readonly data: Buffer;
   readonly writeBytes: number;
@@ -100,7 +100,7 @@ export function* writeAdded(change: Change, added: Added): Io<number> {
     } catch (error) {
       const { written } = progress;
       const now = yield* quietly(sys.fstat(fd));
-      // What others have added since stays, and so does a part of this.
+      // Data that others have added since must stay, so part of this append stays too.
       const isTakenBack = now?.size === size + written && (yield* succeeds(sys.ftruncate(fd, size)));
       if (!isTakenBack && written > 0) change.access.behind?.(written === data.length ? UNFLUSHED : IN_PART);
       if (!isTakenBack && written === data.length) return now?.size ?? size + written;
@@ -149,7 +149,7 @@ export class Room {
   *make(error: unknown, rest: number): Io<void> {
     const { jail, walk, journal, access } = this.#change;
     const isNear = walk === undefined || walk.directory.stat.device === jail.top.stat.device;
-    // What was given up the last time has not given the room that it should: no more goes the same way.
+    // The content given up last time has not freed the room that it should have: give up no more.
     const isUseless = rest > this.#missing / 2;
     if (!FULL.has(errnoOf(error) ?? "") || !isNear || isUseless || !Number.isFinite(rest)) throw error;
     this.#missing = rest;

@@ -76,7 +76,7 @@ export class CopyStep implements Step {
     const committed = yield* this.#goal.commit(entry, guard, {
       describe: (told) => this.#describe(told, undefined),
       after: (name) => this.#stateNow(name),
-      // It gets its permissions last: what is told of is how it stays.
+      // The copy gets its permissions last, so the reported state is the final one.
       finish: () => copying.finish(),
     });
     this.#isOverwritten = committed.effect.existed;

@@ -23,7 +23,7 @@ export interface Begun {
   readonly stage: Stage;
   readonly name: string;
   readonly path: string;
-  /** Of a file; -1 once closed. */
+  /** Descriptor of a file; -1 once closed. */
   fd: number;
 }
 
@@ -82,7 +82,7 @@ export class Copying {
     try {
       yield* jail.sys.rename(path, beside);
     } catch (error) {
-      // Whatever else prevents it prevents the copy too, and is told when it is placed.
+      // Any other failure fails the copy too, and is reported when the copy is put in place.
       if (errnoOf(error) !== "EXDEV") return;
       yield* quietly(jail.sys.rmdir(path));
       throw error;

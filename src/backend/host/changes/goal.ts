@@ -26,7 +26,7 @@ export interface Coming {
   readonly isDirectory: boolean;
   /** Only a file replaces a file: no link, and nothing special. */
   readonly isFile: boolean;
-  /** Of an entry that has a place already, or is a copy of one that has. */
+  /** Identity of an entry that has a place already, or is a copy of one that has. */
   readonly identity: string | undefined;
 }
 

@@ -232,7 +232,7 @@ const SET_GID = 0o2000;
 export interface Rights {
   /** Permission bits. */
   readonly mode: number | undefined;
-  /** Whoever may read it may run it, or nobody may. */
+  /** `true`: all who may read the file may run it. `false`: nobody may. */
   readonly executable: boolean | undefined;
 }
 

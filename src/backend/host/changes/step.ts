@@ -34,7 +34,7 @@ export type Enter = (at: At, way: Way, jail: Jail | undefined) => Io<Arrival>;
 export interface Plan {
   /** Absent: nothing changes, or nobody is told. */
   readonly change?: EntryChange | undefined;
-  /** Of the entry that gets the name. */
+  /** Inode of the entry that gets the name. */
   readonly inode?: string | undefined;
   /** Quota that it takes. */
   readonly amount: Amount;
@@ -49,7 +49,7 @@ export interface Committed {
   readonly effect: GroupEffect;
   /** Absent: nothing changed, or nobody is told. */
   readonly change?: EntryChange | undefined;
-  /** Of a commit that noted what it does itself. */
+  /** The note, if the commit made it itself. */
   readonly keeping?: Keeping | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface Step {
   check(): Io<void>;
   /** New content, once it is staged. */
   readonly staged?: StagedContent | undefined;
-  /** What comes was kept by the root: nobody looks at its content. */
+  /** The new entry was kept by the root, so its content is not checked. */
   readonly isKept?: true;
   /** Prepares content, without a lock. @param later bytes that later steps stage */
   stage?(later: number): Io<void>;
@@ -104,7 +104,7 @@ export interface Ground {
   readonly isGroup: boolean;
   /** @throws NOT_SUPPORTED for a place that it cannot serve */
   requireNear(change: Change): void;
-  /** What content is written for. A step of a group may not have its place yet. */
+  /** The site that content is written for. A step of a group may not have its place yet. */
   siteOf(end: End): Filled;
   /** Creates an empty file for content. @param mode permissions while it is prepared */
   create(end: End, mode: number | undefined): Io<StagedFile>;
@@ -212,7 +212,7 @@ export class End {
     this.isStale = true;
   }
 
-  /** What has the name now; released with the next look, or by {@link drop}. */
+  /** The entry that has the name now; released with the next look, or by {@link drop}. */
   *current(): Io<Pinned | undefined> {
     this.drop();
     const { found, change } = this;

@@ -10,7 +10,7 @@ import { setTime } from "../../../jail/times.js";
 import { type Change, lockTarget, placeOfPrefix, type Reached } from "../target.js";
 import { kindOf, report, stateOf } from "./report.js";
 
-/** Watchers are told. It is no entry of the journal: times alone are nothing to take back, and would hide what is. */
+/** Tells watchers only: times alone are not worth an undo, and journal entries for them would hide real changes. */
 function reportTouch(
   { access }: Change,
   { object, now, real }: { readonly object: Pinned; readonly now: Stat; readonly real: readonly string[] },

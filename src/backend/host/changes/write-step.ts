@@ -27,7 +27,7 @@ export interface Write {
   readonly at: At;
   readonly body: Body;
   readonly options: GroupWriteOptions & Standing;
-  /** Nothing may be replaced, not even what another process puts there in the last moment. */
+  /** No entry may be replaced, not even one that another process creates in the last moment. */
   readonly isNew?: boolean;
   /** Present if the content is that of the old file with something added. */
   readonly addition?: Addition | undefined;
@@ -55,7 +55,7 @@ export class WriteStep implements Step {
   #placed: Stat | undefined;
   #stamp: string | undefined;
   #isPut = false;
-  /** Nothing may be replaced that was not there, and kept, before. */
+  /** Only the entry that was there before, and is kept, may be replaced. */
   #isStrict = false;
 
   constructor(write: Write, ground: Ground, rules: WriteRules) {
@@ -87,7 +87,7 @@ export class WriteStep implements Step {
     if (!this.#ground.isGroup) this.#end.isStale = this.#mayBeStale(content);
     const site = this.#ground.siteOf(this.#end);
     const { sys } = site.jail;
-    // Whoever may not read the old file must not be able to read the new one meanwhile.
+    // A user who may not read the old file must not be able to read the new one meanwhile.
     const old = this.#end.isOpen ? this.#end.target(options).old : undefined;
     const file = yield* this.#ground.create(this.#end, old && old.stat.mode & PERMISSION_BITS);
     this.#file = file;

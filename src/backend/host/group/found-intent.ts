@@ -43,7 +43,7 @@ export function* readIntent(
     if (!isOurs) return "foreign";
     const isKnown = hashes?.includes(createHash("sha256").update(bytes).digest("hex")) ?? true;
     const read = isKnown ? parseRecord(bytes) : undefined;
-    // It was not written to its end, so its steps were not begun.
+    // The record is incomplete, so its steps were not begun.
     if (read === undefined) return steps;
     steps.push(...read);
   }

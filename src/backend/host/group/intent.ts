@@ -146,7 +146,7 @@ export class Intent {
     }
   }
 
-  /** An entry below the staging directory of the root, by its names. Whoever gets it closes it. */
+  /** An entry below the staging directory of the root, by its names. The caller closes it. */
   findKept(names: readonly string[]): Io<PlacedEntry | undefined> {
     return findBelow(this.#ground.jail, this.#stage.directory, names);
   }

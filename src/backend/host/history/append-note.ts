@@ -10,11 +10,11 @@ import { requireApproval } from "../changes/step.js";
 import type { Change } from "../target.js";
 import { type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
 
-/** What is appended. */
+/** An append: its data, and the file before. */
 export interface Appended {
   readonly name: string;
   readonly data: Buffer;
-  /** Of the data. */
+  /** Hash of the data. */
   readonly sum: Awaitable<Sha256> | undefined;
   /** The file before. */
   readonly old: Stat;

@@ -17,7 +17,7 @@ import { putInTrash, unlessUnkeepable } from "./trash.js";
 const VALUE_BYTES = 65_536;
 /** Files up to this size (bytes) are copied where they can be neither linked nor cloned. */
 export const COPY_BYTES = 16_777_216;
-/** What is noted of content that is about to go into the trash. */
+/** The note for content that is about to go into the trash. */
 export const TO_TRASH: Kept = { in: "trash", size: 0 };
 const READABLE = 0o400;
 const ALL_BITS = 0o7777;
@@ -59,7 +59,7 @@ export function* keepReplaced(
   if (old.stat.size <= VALUE_BYTES) {
     const bytes = yield* quietly(contentOf(change, old));
     if (bytes !== undefined) return note({ in: "value", bytes });
-    // It cannot be read, but it may lie in the trash by a second name.
+    // The file cannot be read, but may lie in the trash by a second name.
   }
   if (journal.room(old.stat.size) === "no") return note(keepsNothing("quota"));
   const id = idOf(change, journal);
@@ -129,7 +129,7 @@ function* removeBinned(change: Keeper, { trash, name, how }: Binned): Io<void> {
   yield* dropNote(change);
 }
 
-/** A replaced file that its owner may not read could not be brought back. What it may is in the entry. */
+/** Lets the owner read a kept file, else an undo could not bring it back. The journal entry has its own permissions. */
 function* letRead(
   { jail }: Pick<Change, "jail">,
   trash: Pinned,
@@ -141,7 +141,7 @@ function* letRead(
 }
 
 /**
- * What lies in the trash now, with its version: every change of it is noticed from here on.
+ * Describes a kept entry in the trash, with its version: every later change of it is noticed.
  * @param object a handle to it, if there is one: that is quicker than its name
  */
 export function* describeKept(

@@ -23,7 +23,7 @@ type Recorded = Pick<Access, "place" | "verb" | "origin">;
 export interface Noted {
   /** Absent: the root has none, or it cannot be opened. */
   readonly journal: JournalWriter | undefined;
-  /** Of the entry, once the change is noted. */
+  /** Id of the entry, once the change is noted. */
   id?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ interface Noting extends Noted {
 /** The origin of a call that tells of none. */
 const UNKNOWN_ORIGIN = { scheme: "file", actor: "operator", via: "", surface: "library" } as const;
 
-/** Who makes the changes of a call. */
+/** The maker of the changes of a call. */
 const originOf = ({ place, verb, origin }: Recorded): ChangeOrigin =>
   origin ?? { ...UNKNOWN_ORIGIN, root: place.root, op: verb };
 
@@ -61,7 +61,7 @@ export function idOf(change: Pick<Noted, "id">, journal: JournalWriter): string 
   return change.id;
 }
 
-/** What is known of a change besides. */
+/** Further facts of a planned change. */
 type Foreseen = Pick<Planned, "inode" | "kept">;
 
 /** Notes a change right before its commit. @returns `undefined`: the root has no journal */

@@ -1,4 +1,4 @@
-// What is at a path of a root now: by it the journal completes the entries of processes that died.
+// Describes the entry at a path of a root now; the journal completes the entries of dead processes from this.
 
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { Sha256 } from "../../../core/etag.js";

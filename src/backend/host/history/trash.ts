@@ -129,7 +129,7 @@ function* removeItems(jail: Jail, names: readonly string[]): Io<void> {
 }
 
 function* removeEach(jail: Jail, folder: Pinned, names: readonly string[]): Io<void> {
-  // What is not there, or cannot be removed, keeps none of the others.
+  // An item that is gone or cannot be removed does not stop the others.
   for (const name of names) yield* quietly(removeItem(jail, folder, name));
 }
 

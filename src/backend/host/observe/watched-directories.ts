@@ -138,7 +138,7 @@ export class WatchedDirectories {
 /** Last known state of an entry. */
 export interface KnownEntry {
   readonly type: "file" | "directory";
-  /** Of a file in a polled directory: `Stat.version`. */
+  /** `Stat.version` of a file in a polled directory. */
   readonly version?: string | undefined;
 }
 

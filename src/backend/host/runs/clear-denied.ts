@@ -42,7 +42,7 @@ export interface ClearGround {
 export interface ClearTimes {
   /** When the first of the commands began, in milliseconds since the epoch. */
   readonly since: number;
-  /** What was there before each of them. The earliest comes first. */
+  /** The state before each of the commands, earliest first. */
   readonly looks: readonly Look[];
   /** Identities of directories in which other commands still run. */
   readonly busy: ReadonlySet<string>;

@@ -39,7 +39,7 @@ export function* cloneTree(parts: CloneParts): Io<ReadonlySet<string> | "too lar
 
 /** Clones the entries of a scan in its order: each directory stands before what is in it. */
 class Clone {
-  /** They changed meanwhile, or are neither files, links nor directories. */
+  /** Paths that changed meanwhile, or are neither files, links nor directories. */
   readonly missing = new Set<string>();
   readonly #parts: CloneParts;
   readonly #source: Descent;

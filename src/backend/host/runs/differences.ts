@@ -110,7 +110,7 @@ class Comparison {
     return missing;
   }
 
-  /** What was in a directory that is something else now went before the other came. */
+  /** Whether a directory above has become another kind of entry; the entries in it were removed before that. */
   #isBelowOther(path: string): boolean {
     for (let above = parentOf(path); above !== ""; above = parentOf(above)) {
       const now = this.#after.entries.get(above);
@@ -177,7 +177,7 @@ function joinTrees(made: readonly Difference[], isApart: (path: string) => boole
   return trees.map(({ top, size, files }) => (size === 0 ? top : { ...top, files }));
 }
 
-/** What changes in a directory changes its times, but not the directory itself. */
+/** Changes inside a directory alter its times; only a new mode is a change of the directory itself. */
 function isChanged(one: SeenEntry, other: SeenEntry): boolean {
   return one.kind === "directory" ? one.mode !== other.mode : one.version !== other.version;
 }

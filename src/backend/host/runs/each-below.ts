@@ -12,7 +12,7 @@ import { joinPath } from "./scan.js";
 const BREATH_STEPS = 256;
 const OWN_ALL = 0o700;
 
-/** What is done with an entry; `undefined`: nothing. */
+/** Handles one entry; `undefined`: nothing to do. */
 export type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void> | undefined;
 
 /** Whether an entry is visited: with all that is below it, or with what is meant of that. @param path from the top */

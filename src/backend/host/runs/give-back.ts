@@ -22,7 +22,7 @@ export interface PlacedEntry {
   readonly name: string;
 }
 
-/** What a mount held before a command. */
+/** The content of a mount before a command. */
 export class Look {
   readonly #scan: Scan;
   readonly #real: readonly string[];

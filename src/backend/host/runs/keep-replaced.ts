@@ -23,7 +23,7 @@ export interface KeeperParts {
 /** @returns what is kept of each change, or why nothing is, by id; absent: nothing is needed to undo it */
 export function* keepChanges(found: readonly FoundChange[], parts: KeeperParts): Io<ReadonlyMap<string, Kept>> {
   const kept = new Map<string, Kept>();
-  // What is inside goes first: a tree that is kept must not hold what has got another place.
+  // Deepest first: a tree that is kept must not hold entries that are kept elsewhere.
   for (const { one, id } of found.toSorted((a, b) => depthOf(b) - depthOf(a))) {
     const result = yield* keepOne(one, id, parts);
     if (result !== undefined) kept.set(id, result);
@@ -41,7 +41,7 @@ function* keepOne(one: Difference, id: string, { journal, snapshot, known }: Kee
   if (typeof snapshot === "string") return nothing(snapshot);
   if (isChangedByCall || was === undefined) return nothing("concurrent");
   if (action === "deleted" && journal.trashMode === "off") return nothing("off");
-  // Of what is changed in its place, only the content of files can be put back.
+  // An entry changed in place can be put back only if it is a file.
   if (action === "modified" && before?.kind !== "file") return nothing("not_kept");
   return (yield* snapshot.take(was, journal.trashName(id))) ?? nothing("not_kept");
 }

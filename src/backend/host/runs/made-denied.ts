@@ -17,14 +17,14 @@ import type { Scan } from "./scan.js";
 export interface RunGround extends ClearGround {
   readonly access: Access;
   readonly mark: RunMark;
-  /** What the directory held before. */
+  /** The content of the directory before. */
   readonly look: Look;
 }
 
 /** The commands that may write in a root, until their mounts are closed. */
 const runsIn = new WeakMap<Jail, Set<MadeDenied>>();
 
-/** What has become of entries that were too many to hide. */
+/** The outcome for entries that were too many to hide. */
 export interface Cleared {
   /** Number of entries removed, which commands had made. */
   readonly removed: number;
@@ -35,7 +35,7 @@ export interface Cleared {
 export const NOTHING_CLEARED: Cleared = { removed: 0, returned: new Set() };
 
 /**
- * What one command leaves under denied names. Too much of it would keep all further commands from being run, and no
+ * The entries that one command leaves under denied names. Too many of them would keep all further commands from being run, and no
  * operation can delete it. So after the command what its user has made while it ran is removed, as the file system
  * itself recorded, and what it saw under another name gets that name back.
  */
@@ -73,12 +73,12 @@ export class MadeDenied {
   *settle(seen: Scan | undefined): Io<Cleared> {
     this.#isRunning = false;
     const { access, mark } = this.#ground;
-    // Whatever has become of the call: the command was run.
+    // The command was run, even if the call has ended: this needs a scope of its own.
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
     const { place, verb, policy } = access;
     if (seen?.isThorough === true && seen.denied.size <= MAX_ENTRIES) return NOTHING_CLEARED;
     if (!(yield* isTooMuch(this.#ground, { place, scope, policy }))) return NOTHING_CLEARED;
-    // What concurrent commands have left cannot be told apart, so the last of them clears it all.
+    // Entries that concurrent commands have left cannot be told apart, so the last command clears them all.
     const others = [...this.#runs].filter((one) => one.#isRunning);
     const wider = others.find((one) => isPrefix(one.#ground.real, this.#ground.real));
     if (wider !== undefined) {

@@ -6,11 +6,11 @@ import type { Scan } from "./scan.js";
 
 export interface MaskOptions {
   readonly isWritable: boolean;
-  /** What the directory held just before: nothing is looked for where that has seen that nothing needs a mask. */
+  /** The content of the directory just before: places where that scan saw nothing to mask are not searched. */
   readonly scan?: Scan | undefined;
 }
 
-/** What is mounted over in a directory. */
+/** The masks to mount over entries of a directory. */
 export interface FoundMasks {
   readonly masks: readonly Mask[];
   /** Present if the whole directory must be read-only: the number of protected entries, which are too many. */
@@ -23,7 +23,7 @@ export interface Frame {
   readonly path: Buffer;
   readonly names: readonly Name[];
   next: number;
-  /** It is mounted read-only, or inside such a directory. */
+  /** The directory is mounted read-only, or lies inside one that is. */
   isReadOnly: boolean;
 }
 

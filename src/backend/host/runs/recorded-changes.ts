@@ -18,7 +18,7 @@ export interface KnownChanges {
 /** State that a change has left; `tree`: everything below came or went with it. */
 type Left = { readonly version: string | null | undefined; readonly isTree: boolean };
 
-/** What the journal holds at one moment. */
+/** The state of the journal at one moment. */
 export interface JournalMark {
   /** Milliseconds since the epoch. */
   readonly time: number;

@@ -32,7 +32,7 @@ export interface RunPlace {
 }
 
 export interface RunStart {
-  /** What the command sees, as far as was looked. */
+  /** The tree before the command, as far as it was scanned. */
   readonly before: Scan;
   /** Taken before the tree was looked at: what is in the journal by then is in the tree too. */
   readonly since: JournalMark;
@@ -45,7 +45,7 @@ export class RunChanges {
   readonly #place: RunPlace;
   readonly #before: Scan;
   readonly #since: JournalMark;
-  /** What the tree held; a reason: why that was not kept. */
+  /** The content of the tree before, or the reason why it was not kept. */
   readonly #snapshot: TreeSnapshot | NotUndoable;
   readonly #noted: Keeping | undefined;
 
@@ -72,9 +72,9 @@ export class RunChanges {
     if (typeof this.#snapshot !== "string") yield* this.#snapshot.drop();
   }
 
-  /** What the command has left. */
+  /** Scans the tree as the command has left it. */
   look(): Io<Scan> {
-    // Whatever has become of the call: the command was run.
+    // The command was run, even if the call has ended: this needs a scope of its own.
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
     return scanMount(this.#place, { policy: this.#place.access.policy, scope });
   }

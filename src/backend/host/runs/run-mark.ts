@@ -24,7 +24,7 @@ const ROUNDS = 3;
 export const CLOCK_GRAIN_MS = 2_000;
 
 /**
- * A file in the staging directory that says that commands may be changing a directory. It survives a killed process.
+ * A file in the staging directory that says that commands may be changing a directory. The file survives a killed process.
  */
 export interface RunMark {
   readonly name: string;

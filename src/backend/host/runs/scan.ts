@@ -47,11 +47,11 @@ export interface Scan extends SeenTree {
   readonly unreachable: ReadonlySet<string>;
   /** Denied entries, by {@link placeKey}, without those in denied directories. */
   readonly denied: ReadonlySet<string>;
-  /** It was not ended early, and nothing moved away under it. */
+  /** The scan was not ended early, and nothing moved away under it. */
   readonly isComplete: boolean;
-  /** It saw all there is, but what is in {@link closed}. */
+  /** The scan saw every entry except those in {@link closed}. */
   readonly isThorough: boolean;
-  /** Denied and reserved directories, which it did not look into. */
+  /** Denied and reserved directories, which the scan did not enter. */
   readonly closed: ReadonlySet<string>;
   /** A file has bits that give rights of its owner or group. */
   readonly hasSetId: boolean;
@@ -193,7 +193,7 @@ class TreeScan implements Scan {
     return "enter";
   }
 
-  /** Whatever is in a denied directory is neither seen nor moved by a command. */
+  /** Entries in a denied directory are neither seen nor moved by a command. */
   visitDenied({ name, type, depth, mode, unreachable }: WalkEntry): WalkStep {
     this.#arrive(depth);
     if (this.#isFull()) return "stop";

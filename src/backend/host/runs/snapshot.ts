@@ -1,6 +1,6 @@
 // A clone of a mounted tree in the trash of its root, from which what a command replaces or deletes is kept.
 //
-// It is made from what a scan has seen, so nothing denied is in it. After the command each file or tree that is to be
+// The clone is made from what a scan has seen, so nothing denied is in it. After the command each file or tree that is to be
 // kept is renamed out of it, under the name that the journal gives it; the rest is removed.
 
 import type { CallScope } from "../../../core/call/scope.js";
@@ -17,7 +17,7 @@ import { putInTrash, removeItem } from "../history/trash.js";
 import { cloneTree } from "./clone-tree.js";
 import { isIn, nameOf, parentOf, type Scan } from "./scan.js";
 
-/** What a snapshot may hold where blocks of files can be shared (reflink), and where they have to be copied. */
+/** Limits of a snapshot where blocks of files can be shared (reflink), and where they have to be copied. */
 const SNAPSHOT_LIMITS = { sharedFiles: 20_000, copiedFiles: 2_000, copiedBytes: 67_108_864 } as const;
 
 const ALL_BITS = 0o7777;

@@ -1,4 +1,4 @@
-// Who may see and decide an approval, and what they are shown.
+// Decides who may see and decide an approval, and what they are shown.
 
 import { isDeepStrictEqual } from "node:util";
 import { type Effect, pathsOf, shownPart, withoutContent } from "../../../core/ports/effect.js";
@@ -74,7 +74,7 @@ export function approvalView(approval: Approval, asking: Asking, whole: boolean)
   const rights = venue.files.rights("approval:get", context);
   const isReadable = (one: Effect): boolean =>
     pathsOf(one).every((path) => rights.allows([one.root, ...path], "crud/read"));
-  // Of others' requests only those effects are shown that the caller may approve.
+  // A request of another caller shows only the effects that this caller may approve.
   const effects = isOwn(approval, asking)
     ? all.map((one) => (isReadable(one) ? one : withoutContent(one)))
     : all.filter(mayApprove(asking));

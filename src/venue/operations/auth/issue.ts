@@ -25,8 +25,8 @@ const HOUR_SECONDS = 3600;
 const MAX_SECONDS = 366 * 24 * HOUR_SECONDS;
 
 /**
- * Issues an access token with capabilities, or without them a session of the caller. What the token lets its bearer do
- * is decided at each use, by what its maker holds then. The secret is in this answer and nowhere else.
+ * Issues an access token with capabilities, or without them a session of the caller. The rights of the bearer are
+ * decided at each use, by the rights that the maker holds then. The secret is in this answer and nowhere else.
  */
 export const authIssue: VenueOperation<IssueInput> = {
   name: NAME,
@@ -84,7 +84,7 @@ function parseCaps(caps: readonly unknown[]): readonly Capability[] {
   });
 }
 
-/** What the operator would want to know; nobody else learns from it which roots there are. */
+/** A warning for the operator; no other caller may learn which roots exist. */
 function noteOf(caps: readonly Capability[], { kind }: TokenMaker, { keyLasts, files }: OperationParts): string {
   const missing = caps.find((capability) => {
     const grant = parseGrant(capability);

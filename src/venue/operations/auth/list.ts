@@ -74,7 +74,7 @@ export const authList: VenueOperation<ListInput> = {
 
 function sight({ context, venue }: Pick<OperationCall, "context" | "venue">): (one: Placed) => boolean {
   const caller = callerOf(context, venue);
-  // Whoever is narrowed sees its own access token, and not what its DID has.
+  // A narrowed caller sees its own access token, and nothing else that its DID has.
   if (!actsInFull(context, venue)) return ({ entry }) => entry.kind === "access" && entry.did === caller;
   if (isOperator(context, venue)) return () => true;
   return ({ entry, visibleTo }) => entry.kind === "public" || visibleTo.includes(caller);

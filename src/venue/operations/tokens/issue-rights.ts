@@ -1,4 +1,4 @@
-// Who may issue access tokens, and for whom these act.
+// Decides which callers may issue access tokens, and for whom these act.
 
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";

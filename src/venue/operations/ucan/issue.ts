@@ -31,7 +31,7 @@ const MAX_GRANTS = 32;
 
 /**
  * Delegates grants that the caller holds in roots of the venue to another DID, signed with the venue's key. The token
- * needs no proofs, since the owner signs it. It expires with the authority it rests on, and its facts name that
+ * needs no proofs, since the owner signs it. The token expires with the authority it rests on, and its facts name that
  * authority, so that revoking the authority revokes the token.
  */
 export const ucanIssue: VenueOperation<IssueInput> = {
@@ -45,7 +45,7 @@ export const ucanIssue: VenueOperation<IssueInput> = {
       throw refusedOperation({ operation: NAME, requires: "an authenticated caller", reasons: ["not_covered"] });
     }
     if (context.access !== undefined) {
-      // It would outlive the token, and its revocation.
+      // The UCAN would outlive the access token, and its revocation.
       throw refusedOperation({
         operation: NAME,
         requires: "a caller other than an access token",
