@@ -1,4 +1,4 @@
-// What a command has around it: the process environment, exit codes, and output.
+// The context of a command: the process environment, exit codes, and output.
 
 import { fieldsOf } from "../core/unknown.js";
 
@@ -39,7 +39,7 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** Whoever reads the output has closed it, as `head` does when it has enough (exit status 141). */
+/** The reader of the output has closed it, as `head` does when it has enough (exit status 141). */
 export class OutputClosed extends Error {
   override readonly name = "OutputClosed";
 }

@@ -62,7 +62,7 @@ const READ_FAILURES: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
 };
 
-/** Reads a caps list (`--caps`). What grants nothing would deny without a word, so it is a ConfigError instead. */
+/** Reads a caps list (`--caps`). A list that grants nothing would silently deny all, so it is a ConfigError. */
 export function loadCaps(file: string | undefined): readonly unknown[] | undefined {
   if (file === undefined) return undefined;
   const name = `"${escapeText(basename(file))}"`;

@@ -1,4 +1,4 @@
-// One command line, from its arguments to its exit status. It uses nothing of the process but what the context has.
+// Runs one command line, from its arguments to its exit status. The context is all it uses of the process.
 
 import { ConfigError } from "../config/errors.js";
 import { describeError } from "../core/errors/describe-error.js";

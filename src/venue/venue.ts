@@ -42,7 +42,7 @@ export interface VenueHttpOptions
 export interface VenueHostOptions {
   readonly name: string;
   readonly did: string;
-  /** Not owned: whoever created them closes them. */
+  /** Not owned: their creator closes them. */
   readonly adapters: readonly Adapter[];
   /** Not owned. Operations are registered as assets too. */
   readonly assets: VenueAssets;

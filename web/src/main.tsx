@@ -15,5 +15,5 @@ followVersion();
 const place = document.getElementById("app");
 if (place !== null) render(<App />, place);
 await begin();
-// A link that no longer works leaves whoever may look around without one; it is said all the same.
+// After a link that no longer works, public access may still open the page: show the failure all the same.
 if (signInProblem.value !== "" && session.value === "ready") signInOver();

@@ -36,7 +36,7 @@ export function SignIn({ isOver = false }: { readonly isOver?: boolean }): JSX.E
   );
 }
 
-/** Signs in as somebody, or somebody else. */
+/** Signs in, or switches to another caller. */
 export function signInOver(): void {
   void showDialog<void>((close) => (
     <Dialog title={texts.signIn} onClose={() => close()}>

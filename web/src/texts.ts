@@ -337,7 +337,7 @@ export const texts = {
   paused: "Paused",
   deniedTitle: "You have no right to this",
   signInNeeded: "Sign in to see this",
-  /** What a right that is missing is, what is held, and whom to ask. Empty where the failure does not name a right. */
+  /** The missing right, the rights held, and whom to ask. Empty where the failure does not name a right. */
   denied: ({ required, have }: Readonly<Record<string, unknown>>) => {
     if (!isGrant(required)) return "";
     const all = Array.isArray(have) ? have.filter(isGrant).map(grantText) : [];

@@ -1,4 +1,4 @@
-// How a drive is changed: each step is a plan, and all of them are committed with one swap of the drive's root.
+// Changes a drive: each step is a plan, and all of them are committed with one swap of the drive's root.
 
 import type { RelPath } from "../../core/call/path.js";
 import type { Sha256 } from "../../core/etag.js";
@@ -180,7 +180,7 @@ async function commitAll(tree: DriveChange, made: readonly Made[], drive: DriveD
   }
 }
 
-/** Asks whoever has to allow it, as the drive was before. @throws APPROVAL_REQUIRED, APPROVAL_DENIED, CONFLICT */
+/** Asks for approval, against the drive as it was before. @throws APPROVAL_REQUIRED, APPROVAL_DENIED, CONFLICT */
 async function ask(tree: DriveChange, made: readonly Made[], drive: DriveDoor): Promise<void> {
   const [first] = made;
   const approve = first?.from?.access.approve ?? first?.access.approve;

@@ -263,7 +263,7 @@ export class DriveBackend implements Backend {
     };
   }
 
-  /** The drive as a tree has it, which somebody else releases. */
+  /** The drive as a tree has it; the owner of the tree releases it. */
   #on(tree: DriveSnapshot): DriveBackend {
     const open = async () => ({ ...(await this.#open()), read: async () => readerOf(tree) });
     return new DriveBackend({ open, drive: this.#drive, rootName: this.#rootName, isBounded: true });

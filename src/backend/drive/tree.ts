@@ -86,7 +86,7 @@ export function describe(entry: DriveStat & { readonly name: string }, directory
   return { name: entry.name, ...sizePart(entry), ...(isReachable ? {} : { unreachable: true }) };
 }
 
-/** A tree to be read, which somebody else releases. */
+/** A tree to be read; its owner releases it. */
 export const readerOf = (tree: DriveSnapshot): DriveReader => ({
   stat: (path) => tree.stat(path),
   entries: (path) => tree.entries(path),

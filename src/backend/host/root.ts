@@ -39,7 +39,7 @@ export interface Way {
 export interface Arrival {
   /** The jail of the walk; the call must do everything else in the same one. */
   readonly jail: Jail;
-  /** Closed by whoever requested it. */
+  /** Closed by the caller that requested it. */
   readonly walk: Walk;
   readonly found: Reached;
 }

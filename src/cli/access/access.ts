@@ -34,7 +34,7 @@ export async function atDesk(
   }
 }
 
-/** What a link or token may do. */
+/** The access that a link or token is to give. */
 export interface WantedAccess {
   readonly label: string | undefined;
   readonly capabilities: readonly Capability[];
@@ -235,7 +235,7 @@ async function ask(
 ): Promise<void> {
   const one = (await calls.run("approval:get", { id })) as Shown;
   const diff = one.diff === undefined ? "" : `${one.diff.split("\n").map(visible).join("\n")}\n`;
-  // What is asked about stands right above the question, too.
+  // After a long difference, the summary is repeated right above the question.
   const again = rowsOf(diff) > LONG_ROWS ? `\n${lineOf(one, nameOf)}\n` : "";
   await print(context, `\n${lineOf(one, nameOf)}\n${diff}${again}`);
   const yes = one.code === undefined ? "y" : one.code;
@@ -261,7 +261,7 @@ function lineOf({ operation, caller, effect, more }: Shown, nameOf: NameOf): str
   return visible(`${what.join(", ")}  (${operation} by ${nameOf(caller)})`);
 }
 
-/** What is in a folder, as far as its names are told. */
+/** The names in a folder, as far as they are told. */
 function namesIn({ entries = 0, names = [] }: Pick<EffectState, "entries" | "names"> = {}): string {
   if (names.length === 0) return "";
   const more = entries > names.length ? ` and ${entries - names.length} more` : "";

@@ -57,7 +57,7 @@ function find(
   }
   const [folder, { url }] = running;
   if (url === undefined) throw new Unavailable("The venue listens on a socket. Give --url of a proxy before it");
-  // Of several venues in one process each has its own folder.
+  // Each of several venues in one process has its own folder.
   for (const stateDir of [`${base}/${folder}`, base]) {
     const file = readSecretFile(localTokenFile({ stateDir }, env), TOKEN_FILE);
     if (!("fault" in file)) return { url, token: file.text.trim() };

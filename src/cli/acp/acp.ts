@@ -80,7 +80,7 @@ export async function acp(command: AcpCommand, context: CommandContext): Promise
   });
 }
 
-/** What an agent may reach. */
+/** The files and rights of an agent. */
 interface Reachable {
   readonly files: OpenFiles;
   readonly caps: readonly unknown[] | undefined;

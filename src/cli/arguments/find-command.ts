@@ -11,7 +11,7 @@ import { type Reading, takesValue } from "./read.js";
 /** A command, and how to read the rest of its line. */
 export interface Found extends Reading {
   readonly args: readonly string[];
-  /** What help is about, if that is asked for. */
+  /** The topic of help, if help is asked for. */
   readonly topic: readonly string[];
   /** Absent: there is none, or `help`. */
   readonly command?: Command;

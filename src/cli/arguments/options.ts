@@ -1,4 +1,4 @@
-// What no command line may hold, and what is wrong with one.
+// Errors of command lines, and a check that an argument is not a secret.
 
 /** An invalid command line (exit status 64). */
 export class UsageError extends Error {

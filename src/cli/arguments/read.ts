@@ -1,4 +1,4 @@
-// Reads the command line of one command by its options in the table. Not in strict mode of `parseArgs`, whose messages are for
+// Reads the command line of one command by its options in the table; not in strict mode of `parseArgs`, whose messages are for
 // programmers.
 
 import { parseArgs } from "node:util";

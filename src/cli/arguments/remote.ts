@@ -36,7 +36,7 @@ export interface ReachOptions {
   readonly token: string | undefined;
   readonly key: string | undefined;
   readonly proofs: readonly string[];
-  /** Those given that only make sense for a venue in this process. */
+  /** Options given that only make sense for a venue in this process. */
   readonly local: readonly string[];
 }
 

@@ -24,9 +24,9 @@ interface RootArgument {
 }
 
 /**
- * Parses one `--root` option: `NAME=PATH` or just `PATH`, followed by `:ro` for a read-only root. What stands before the
- * first `=` is a name unless it holds a slash, on Windows also a backslash or a colon. Only the last `:ro` is an option, so a directory whose name ends in
- * `:ro` is written `NAME=PATH:ro:ro`, or read-write `NAME=PATH:ro/`.
+ * Parses one `--root` option: `NAME=PATH` or just `PATH`, followed by `:ro` for a read-only root. Text before the
+ * first `=` is a name unless it holds a slash, on Windows also a backslash or a colon. Only the last `:ro` is an option,
+ * so a directory whose name ends in `:ro` is written `NAME=PATH:ro:ro`, or read-write `NAME=PATH:ro/`.
  *
  * @param cwd absolute base directory of relative paths
  * @throws ConfigError

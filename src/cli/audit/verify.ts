@@ -100,7 +100,7 @@ function throwUnreadable(error: unknown): never {
 }
 
 interface Signer {
-  /** Who must have signed; absent: anybody may. */
+  /** The required signer; absent: any signer will do. */
   readonly did: string | undefined;
   /** The configuration's own key. */
   readonly own: string | undefined;

@@ -107,7 +107,7 @@ export class BackupFault extends Error {
 
 const typeOf = (path: string): "directory" | "file" => (path.endsWith("/") ? "directory" : "file");
 
-/** An entry that is being read. What is not taken of its content is read to verify it. */
+/** An entry that is being read. Content that is not taken is read all the same, to verify it. */
 export interface ReadEntry {
   readonly path: string;
   readonly size: number;

@@ -1,4 +1,4 @@
-// What goes into a backup: files of the state, consistent copies of databases that are in use, packs of drives.
+// Collects the contents of a backup: files of the state, consistent copies of databases that are in use, packs of drives.
 
 import { type Dirent, readdirSync } from "node:fs";
 import { cp, type FileHandle, mkdtemp, open, readdir, rm } from "node:fs/promises";
@@ -19,7 +19,7 @@ import type { Source } from "./archive.js";
 
 /** Folders in the state that are not its own: drives come with `--drives`, caches not at all. */
 const NOT_STATE = ["drives", "drive-cache"];
-/** What processes leave each other, and what is being made. */
+/** Files by which processes find each other, and unfinished files. */
 const NOT_KEPT = /^running\.json$|\.(?:new|tmp|sock)$/;
 /** File names of a database. */
 const DATA = "data.mdb";
@@ -70,7 +70,7 @@ interface Walk {
 async function* filesBelow(folder: string, prefix: string, { spool, skip }: Walk): AsyncGenerator<Source> {
   const entries = entriesOf(folder);
   if (entries.some(({ name }) => name === DATA)) {
-    // Whoever opens a damaged one salvages what can be read of it.
+    // A damaged database is backed up as it is: opening it after a restore salvages what can be read.
     const copy = await databaseFile(folder, spool).catch((error: unknown) => {
       if (isDamage(error)) return join(folder, DATA);
       throw error;

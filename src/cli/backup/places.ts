@@ -1,4 +1,4 @@
-// Where the parts of a backup go: each is staged beside its place under another name, and gets its name at the end.
+// The places of the parts of a backup: each part is staged beside its place under another name, and gets its name at the end.
 
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { mkdir, open, rename, utimes } from "node:fs/promises";
@@ -79,7 +79,7 @@ export class RestorePlaces {
   prepare(): void {
     for (const marker of Object.values(this.#markers ?? {}).filter((one) => existsSync(one))) {
       const begun: unknown = JSON.parse(readFileSync(marker, "utf8"));
-      // They were free when that restore began.
+      // These places were free when that restore began, so all in them is its own.
       for (const unit of this.#units) if (Array.isArray(begun) && begun.includes(unit.path)) empty(unit);
     }
     this.discard();
@@ -148,7 +148,7 @@ export class RestorePlaces {
   }
 }
 
-/** What is in a folder, but for what is of a restore. */
+/** The names in a folder, except files of a restore. */
 const contentOf = (folder: string): readonly string[] => readdirSync(folder).filter((name) => !isOfRestore(name));
 
 /** Removes what a killed restore has put at a place. */

@@ -11,7 +11,7 @@ export type NextEntry = () => Promise<ReadEntry | undefined>;
 export class ArchivedTree implements TreeSource {
   readonly top: SourceEntry;
   readonly left = { symlinks: 0, policy: 0, unreadable: 0 };
-  /** What stands behind the tree, once that was read. */
+  /** The archive entry after the tree, once that was read. */
   rest: ReadEntry | undefined;
   readonly #prefix: string;
   readonly #next: NextEntry;

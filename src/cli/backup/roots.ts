@@ -83,7 +83,7 @@ const accessTo = (root: string, { path, verb }: { path: string; verb: string }, 
   require() {},
 });
 
-/** Everything in the roots, in order. What a backup cannot hold is said on standard error. */
+/** Everything in the roots, in order. Entries that a backup cannot hold are reported on standard error. */
 export async function* rootSources(
   roots: readonly Opened[],
   { stderr }: Pick<CommandContext, "stderr">,
@@ -133,7 +133,7 @@ async function* sourceOf(entry: SourceEntry, root: string): AsyncGenerator<Sourc
   const file = await entry.open();
   const { size, modified } = file;
   try {
-    // What is appended meanwhile is left out.
+    // Data appended meanwhile is left out.
     const read = async function* () {
       for (let at = 0; at < size; ) {
         const bytes = await file.read(at, Math.min(PIECE_BYTES, size - at));

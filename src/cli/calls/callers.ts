@@ -1,4 +1,4 @@
-// Names of those who make changes: the label of a token where there is one, in place of its DID.
+// Names the makers of changes: by the label of a token where there is one, in place of its DID.
 
 import type { VenueConfig } from "../../config/types.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
@@ -17,7 +17,7 @@ export interface LabelledToken {
   readonly id?: string;
 }
 
-/** What an entry of a history says of its maker. */
+/** The maker of a change, as a history entry tells it. */
 interface Maker {
   readonly actor: string;
   readonly via: string;
@@ -34,7 +34,7 @@ const MOST_CHOICES = 10;
 /** DIDs that a venue makes: of access tokens by their id, of configured tokens by their name. */
 const ACCESS = /:access:([0-9a-f]{32})$/;
 const CONFIGURED = /:token:([^:]+)$/;
-/** DID of whoever called a venue without credentials. That of a did:web may be somebody's own. */
+/** DID of callers without credentials. The same ending in a did:web may be the DID of a real caller. */
 const PUBLIC = /^did:key:[^:]+:public$/;
 
 /** Tokens of the configuration and of the state directory. Neither secrets nor keys are read. */
@@ -92,7 +92,7 @@ export class Callers {
     const token = this.#tokens.find((one) => one.did === actor || (id !== undefined && one.id === id));
     const label = token?.label ?? CONFIGURED.exec(actor)?.[1];
     if (label === undefined) return escapeText(id === undefined ? shortDid(actor) : `access:${id.slice(0, ID_CHARS)}`);
-    // Nobody may pass for the operator, or for nobody, by the label of a token.
+    // The label of a token must not pass for the operator, an anonymous caller or another token.
     const isTaken =
       label === OPERATOR || label === ANONYMOUS || this.#tokens.some((one) => one !== token && one.label === label);
     return escapeText(isTaken && id !== undefined ? `${label} (${id.slice(0, ID_CHARS)})` : label);

@@ -1,4 +1,4 @@
-// A venue that runs elsewhere, over its HTTP API. What it answers is not trusted: texts are escaped, sizes are bounded.
+// A venue that runs elsewhere, over its HTTP API. Its answers are not trusted: texts are escaped, sizes are bounded.
 
 import { isLoopbackHost } from "../../config/loopback.js";
 import {
@@ -43,7 +43,7 @@ export function travelsOpenly({ url, token }: Pick<HttpCallsOptions, "url" | "to
   return token !== undefined && protocol === "http:" && !isLoopbackHost(hostname);
 }
 
-/** Calls a venue over HTTP. Nothing is sent before the first call. */
+/** Calls a venue over HTTP; sends no request before the first call. */
 export const createHttpCalls = (options: HttpCallsOptions): FileCalls => new HttpCalls(options);
 
 type Json = Readonly<Record<string, unknown>>;
@@ -63,7 +63,7 @@ class HttpCalls implements FileCalls {
     const response = await this.#send("/api/v1/invoke", { method: "POST", headers, body });
     const { status } = response;
     const answer = await this.#json(response);
-    // Whatever else is wrong with the request would be a fault of this client.
+    // An unknown operation is the user's error; any other refusal with 400 would be a fault of this client.
     if (status === 400 && /^Cannot resolve operation/.test(textOf(answer["error"]))) throw unknownOperation(operation);
     if (status !== 201) throw this.#refused(status, answer);
     return this.#outcome(answer);

@@ -270,7 +270,7 @@ function journalPart({ file, drives, stateDir }: VenueConfig, name: string, fold
   if (!isLoadable("lmdb")) return { journal: "no journal: its library 'lmdb' cannot be loaded" };
   const { bytes, days } = journalQuota;
   const kept = journal === "on" ? `, ${Math.round(bytes / 2 ** 20)} MiB, trash ${trash}` : " (metadata)";
-  // It goes on, without what could not be read.
+  // The journal goes on, without the entries that could not be read.
   const damage =
     folder !== "" && hasDamaged(folder) ? `; it was damaged, its old tables are beside it in ${folder}` : "";
   return { journal: `journal${kept}, ${days} days${damage}` };

@@ -1,4 +1,4 @@
-// What the table says of a command. Reading of command lines, help pages, completion and the types of values come from it.
+// The type of a command table entry, the source of command line parsing, help pages, completion and the types of values.
 
 import type { CommandContext } from "../context.js";
 
@@ -48,7 +48,7 @@ export interface Line<O extends Options> {
   readonly order: readonly string[];
 }
 
-/** What help, completion and the reader need of a command. */
+/** The facts of a command that help, completion and the parser need. */
 export interface Page {
   /** Without the name of the program. */
   readonly usage: string;
@@ -59,7 +59,7 @@ export interface Page {
     readonly most: number;
     /** Names what must be there. Absent: there may be none. */
     readonly needs?: string;
-    /** They may hold what looks like a secret. */
+    /** The words may look like a secret. */
     readonly raw?: true;
     /** A line of help. */
     readonly heading?: string;

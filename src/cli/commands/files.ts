@@ -270,7 +270,7 @@ export const fileOptions = (name: FileCommandName): Options => ({ ...FILE_COMMAN
 
 const EXITS = "64 usage, 66 file not readable, 69 no venue at --url, 78 invalid configuration";
 
-/** What help says of one of them. */
+/** The help page of a file command. */
 export function filePage(name: FileCommandName): Page {
   const page: FilePage = FILE_COMMANDS[name];
   const example = `venue-files ${page.example} --config venue.json5`;

@@ -55,7 +55,7 @@ export const FOR = { type: "string", heading: "--for 1h", example: "1h" } as con
 export const PROFILE = { type: "string", value: "NAME", example: "covia" } as const;
 export const JSON_OUT = { ...FLAG, text: "one line of JSON for each" } as const;
 
-/** Who calls, in this process. */
+/** Options that tell the caller, for a venue in this process. */
 export const CALLER = {
   caps: CAPS,
   key: { ...KEY, text: "call as who holds this key, in place of the operator: a name, a path or env:NAME" },

@@ -30,7 +30,7 @@ interface DriveTarget {
   readonly json?: boolean;
 }
 
-/** Opens the drives of a configuration; whoever can read its key has full access. @param verb told in failures */
+/** Opens the drives of a configuration; a process that can read its key has full access. @param verb told in failures */
 export async function withDrives(
   verb: string,
   { target, context }: { readonly target: DriveTarget; readonly context: CommandContext },

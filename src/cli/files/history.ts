@@ -80,7 +80,7 @@ async function textAt(place: FilePlace, version: string, session: FileSession): 
   const entry = await entryOf(place, id, session);
   const isThere = entry?.path === place.path;
   if (entry !== undefined && isThere && (side === "before" ? entry.before : entry.after) === null) return "";
-  // It was moved away.
+  // A move left no file at this path.
   if (entry !== undefined && !isThere && side === "after" && entry.op === "move") return "";
   const { content = "" } = await session.invoke("file:read", {
     ...{ ...place, version, mode: "text" },

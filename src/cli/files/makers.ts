@@ -1,4 +1,4 @@
-// Changes by who made them: `--actor`, `--via` and `--since` of `history` and `undo`.
+// Selects changes by their makers: `--actor`, `--via` and `--since` of `history` and `undo`.
 
 import type { FileInputs } from "../../schema/types.js";
 import { parseDuration } from "../arguments/duration.js";

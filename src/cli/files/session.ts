@@ -1,4 +1,4 @@
-// What a file command works with: its calls, output, colours, progress and failures.
+// The session of a file command: its calls, output, colours, progress and failures.
 
 import { DEFAULT_ROOT } from "../../config/parse-file.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
@@ -108,7 +108,7 @@ export async function withFileSession<N extends FileCommandName>(
 function told<T extends object>(output: T, input: object, { name, values }: FileRun, { stderr }: CommandContext): T {
   const { trashed, kept, reason, hint } = fieldsOf(output);
   if (!values.json && String(hint).includes(UNFLUSHED)) stderr.write(`venue-files: ${UNFLUSHED}\n`);
-  // What `put` removes again is its own.
+  // A file that `put` removes again is its own.
   const isOwn = trashed === false && name === "put";
   if (values.json || isOwn || (trashed !== false && kept !== false)) return output;
   const end = trashed === false ? "is deleted for good" : "was overwritten for good";

@@ -83,7 +83,7 @@ export async function tree(session: FileSession<"tree">): Promise<number> {
   else await session.out(treeLines(escapeLines(output.tree), session.paint));
   const { stderr } = session.context;
   if (output.truncated) stderr.write(`venue-files: cut at ${output.entries} entries; name a deeper path\n`);
-  // Whoever asks for fewer levels knows that there may be more.
+  // A caller that asks for fewer levels knows that there may be more.
   else if (output.depthLimited && (level ?? DEEPEST) === DEEPEST) {
     stderr.write(
       `venue-files: there is more below; ${level === undefined ? "pass -L 10, or" : "name"} a deeper path\n`,

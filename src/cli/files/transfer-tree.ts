@@ -1,4 +1,4 @@
-// Whole directories, in and out: `put -r` and `get -r`. What there is to copy is listed before the first byte of it is written, so that
+// Whole directories, in and out: `put -r` and `get -r`. The whole source is listed before the first byte is written, so that
 // a copy ends whatever it adds to its own source, and a copy into itself is refused: the target gets a folder that the list
 // of the source must not show, whatever links, mounts or venues lead to it.
 
@@ -112,7 +112,7 @@ export async function getTree(
       folder.drop(marker);
     }
     if (holds(listed.entries, marker)) {
-      // It was made for this copy alone.
+      // The folder was made for this copy alone.
       if (before === undefined) attempt(() => parent.drop(name));
       throw intoItself(placeText(place), folder.shown);
     }
@@ -155,7 +155,7 @@ interface Listing {
   readonly status: number;
 }
 
-/** Lists a directory with all that is in it. What cannot be listed is told, and counts as empty. */
+/** Lists a directory with all that is in it. A directory that cannot be listed is reported, and counts as empty. */
 async function listAll<Place>(place: Place, session: FileSession, source: Source<Place>, depth = 0): Promise<Listing> {
   if (depth > DEEPEST) throw source.tooDeep(place);
   const entries: Listed[] = [];
@@ -178,7 +178,7 @@ async function markRemote(place: FilePlace, session: FileSession): Promise<strin
   const name = markerName();
   const marker = placeBelow(place, name);
   try {
-    // Nothing is there yet: whoever may not remove it makes none.
+    // The folder does not exist yet: this delete only tests that the caller could remove it.
     await session.invoke("file:delete", marker);
     await session.invoke("file:mkdir", marker);
     return name;

@@ -82,7 +82,7 @@ function unitInputs(standing: readonly Change[], last: number): readonly UndoInp
   return inputsByRoot(standing.filter((one) => units.has(unitOf(one))));
 }
 
-/** What is undone as one: a group of changes, or a single one. */
+/** The unit of undo: a group of changes, or a single one. */
 const unitOf = ({ group, id }: Change): string => group ?? id;
 
 /** The newest session, of whom a name means or of all: changes of one actor through one credential, without a long pause. */
@@ -203,7 +203,7 @@ export async function trash(session: FileSession<"trash">): Promise<number> {
     try {
       status = Math.max(status, await work({ root, ...(path === "" ? {} : { path }) }, session));
     } catch (error) {
-      // Whoever has no drive has no trash there; only a root that was named has to be one of theirs.
+      // A caller without a drive has no trash in a root of drives; that is an error only if the root was named.
       if (word !== undefined || codeOf(error) !== "DRIVE_REQUIRES_AUTH") throw error;
     }
   }

@@ -11,7 +11,7 @@ import { writeNewFile } from "../output/new-file.js";
 /** Longest file of a client that is read. */
 const MAX_BYTES = 4_194_304;
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-/** What it contained when it was read. */
+/** The file as it was read. */
 interface Old {
   readonly text: string;
   readonly mode: number;

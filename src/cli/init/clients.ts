@@ -1,4 +1,4 @@
-// Where each MCP client keeps its servers, and what the entry for venue-files looks like there.
+// The configuration file of each MCP client, and the form of the entry for venue-files in it.
 
 import { posix, win32 } from "node:path";
 

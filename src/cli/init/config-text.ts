@@ -1,4 +1,4 @@
-// The text of a new configuration: what was chosen, and as comments what people change next.
+// The text of a new configuration: the choices of the user, and as comments the settings that people change next.
 
 import { FOLDER_SETS } from "../../path/pattern-sets.js";
 

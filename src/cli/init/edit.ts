@@ -52,7 +52,7 @@ export async function addEntry(text: string, addition: Addition): Promise<string
 const isTable = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What a file says. @throws NotEditable where it is not valid */
+/** Parses the text of a file. @throws NotEditable where it is not valid */
 type Parse = (text: string) => unknown;
 
 async function parserOf(format: Client["format"]): Promise<Parse> {

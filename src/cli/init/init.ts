@@ -87,7 +87,7 @@ async function run(command: InitCommand, session: Session): Promise<number> {
   return status;
 }
 
-/** What an existing configuration opens: somebody else may have written it. @throws ConfigError if it is not valid */
+/** Lists the roots that an existing configuration opens, since somebody else may have written it. @throws ConfigError if it is not valid */
 function opens(file: string): string {
   const rows = loadConfigs({ file, roots: [] }, "/").flatMap(({ file: { roots }, profiles }) => [
     ...Object.entries(roots).map(([name, root]) => [

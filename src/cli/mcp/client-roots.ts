@@ -32,7 +32,7 @@ export async function realFolders(given: readonly string[], cwd: string): Promis
 }
 
 /**
- * The folders that a client may have as roots, as real paths, each once. What it may not have is left out without a
+ * The folders that a client may have as roots, as real paths, each once. Other folders are left out without a
  * reason, or a client could learn from it what there is on the host.
  *
  * @param uris as the client sent them

@@ -112,7 +112,7 @@ class McpRun {
   }
 
   async close(): Promise<void> {
-    // Who opened it has the error.
+    // The call that opened the venue has reported the error.
     const venue = await this.#venue?.catch(() => undefined);
     await venue?.close();
     this.#log?.close();

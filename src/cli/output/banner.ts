@@ -141,7 +141,7 @@ export const quote = (text: string): string => (/^[\w./:-]+$/.test(text) ? text 
 
 const PLACEHOLDER = "TOKEN";
 
-/** What clients send: a token; {@link PLACEHOLDER} for one that is not shown but needed. Absent: they need none. */
+/** The token that clients send; {@link PLACEHOLDER} for one that is needed but not shown. Absent: clients need none. */
 function clientToken(facts: BannerFacts, grants: readonly Grant[]): string | undefined {
   const shown = facts.clientToken ?? facts.localToken?.text;
   if (shown !== undefined || facts.localToken === undefined) return shown;

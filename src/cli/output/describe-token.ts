@@ -30,7 +30,7 @@ export interface TokenFacts {
   readonly idle: readonly Capability[];
   /** Issuers at the root of the chain: the token grants something only where they own the root. */
   readonly signers: readonly string[];
-  /** Its audience is the venue: whoever sends it acts as its issuer. */
+  /** Its audience is the venue: a sender of the token acts as its issuer. */
   readonly isInvocation: boolean;
 }
 

@@ -30,7 +30,7 @@ export interface VenueFacts {
   readonly grants: readonly DidGrant[];
   readonly revocations: RevocationFacts;
   readonly roots: readonly RootFacts[];
-  /** Of each profile with a shell: its name, and what keeps its commands in. */
+  /** One row for each profile with a shell: its name, and the sandbox of its commands. */
   readonly commands: readonly (readonly string[])[];
   /** The state directory, whether or not it is needed. Absent: there is none. */
   readonly state: string | undefined;
@@ -105,7 +105,7 @@ export function describeVenue(facts: VenueFacts): string {
   ].join("\n");
 }
 
-/** What nobody sees, and what nobody changes. */
+/** The deny and protect patterns of a root. */
 function guardsText({ deny, protect }: NonNullable<RootFacts["patterns"]> = { deny: [], protect: [] }): string {
   const parts = [
     ...(deny.length === 0 ? [] : [`hides ${deny.join(", ")}`]),

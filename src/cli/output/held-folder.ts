@@ -1,4 +1,4 @@
-// A folder that a command writes into, reached from one that the user named without following a link: what is swapped meanwhile leads
+// A folder that a command writes into, reached from one that the user named without following a link: a part swapped meanwhile leads
 // nowhere else (on Linux; elsewhere it is looked at right before).
 
 import { mkdirSync, readlinkSync, rmdirSync } from "node:fs";

@@ -10,7 +10,7 @@ import { timeText } from "./time.js";
 
 export type Change = FileOutputs["file:history"]["entries"][number];
 
-/** Who an actor is to people; escaped. */
+/** The name of an actor, for people; escaped. */
 export type NameOf = (actor: string) => string;
 
 /** How lines of a history are shown. */

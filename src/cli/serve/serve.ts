@@ -60,7 +60,7 @@ export async function serve(source: ConfigSource, context: CommandContext): Prom
     await Promise.all(venues.map((venue) => venue.close()));
     for (const log of logs) log.close();
   }
-  // Nobody needs to read it.
+  // A closed output is no failure of the stop.
   await print(context, "Stopped.\n").catch(() => {});
   return EXIT.ok;
 }
@@ -113,7 +113,7 @@ function announce({ config, host, access }: OpenVenue, port: number | undefined,
   return announceRunning(runningFile(base, config.name), { pid: process.pid, ...where, did: host.did });
 }
 
-/** A link that signs in whoever sits at the terminal. Output that is kept must not hold one, and has the command that makes one. */
+/** A link that signs in the user at the terminal. Output that is kept must not hold one, and has the command that makes one. */
 function linkOf(venue: OpenVenue, port: number | undefined, { stdout, env }: CommandContext): string {
   const { config, access, host } = venue;
   if (!servesWorkspace(config)) return "";
@@ -125,7 +125,7 @@ function linkOf(venue: OpenVenue, port: number | undefined, { stdout, env }: Com
   return link === undefined ? "" : `${page}#login=${link.secret} (once, within 15 minutes)\n\n`;
 }
 
-/** What makes a link, for whoever reads kept output: maybe in another folder, and outside of the service. */
+/** The command that makes a link, for a reader of kept output, who may be in another folder and outside of the service. */
 function linkCommand(config: VenueConfig, port: number, env: CommandContext["env"]): string {
   const { STATE_DIRECTORY: _, ...own } = env;
   const isFound = config.stateBase === undefined && stateDirOf(config, env) === ownStateDir(own);
@@ -219,14 +219,14 @@ function placesIn(error: unknown, { file = "" }: ConfigSource): readonly string[
   return places.flatMap((text) => /^:\d+:\d+/.exec(text)?.[0] ?? []).map((at) => escapeText(basename(file)) + at);
 }
 
-/** Tells whoever sits at the terminal why a reload failed; the log may go elsewhere, and leaves out paths. */
+/** Tells the user at the terminal why a reload failed; the log may go elsewhere, and leaves out paths. */
 function printReloadFailure(error: unknown, source: ConfigSource, { stderr }: CommandContext): void {
   if (stderr.isTTY !== true || !(error instanceof ConfigError)) return;
   const file = source.file === undefined ? "" : ` of ${escapeText(source.file)}`;
   stderr.write(`The configuration${file} was not reloaded, the old one stays in force:\n${error.message}\n`);
 }
 
-/** A service manager that is told of each step. Nothing happens, and nothing fails, where there is none. */
+/** Tells a service manager of each step; does nothing where there is none. */
 export interface Supervisor {
   ready(status: string): Promise<void>;
   /** To be followed by {@link ready}. */

@@ -21,7 +21,7 @@ import { keyPlace, openSigningKey } from "./signing-key.js";
 import { readTokens } from "./token-files.js";
 import { checkTokenOutput, putToken } from "./token-output.js";
 
-/** What is given, to whom, and by whom; keys and tokens are not read yet. */
+/** A parsed `grant` command; keys and tokens are not read yet. */
 interface GrantCommand {
   readonly to: string;
   readonly capabilities: readonly Capability[];

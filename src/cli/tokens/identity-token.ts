@@ -10,7 +10,7 @@ import { checkTo } from "./grant.js";
 import { keyPlace, openSigningKey } from "./signing-key.js";
 import { checkTokenOutput, putToken } from "./token-output.js";
 
-/** Default lifetime, as of Covia clients; short, since whoever holds the token is that caller. */
+/** Default lifetime, as of Covia clients; short, since a holder of the token acts as that caller. */
 const LIFETIME_SECONDS = 300;
 /** Maximum lifetime that a venue accepts by default. */
 const DEFAULT_MAX_SECONDS = 3600;

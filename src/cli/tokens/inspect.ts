@@ -149,7 +149,7 @@ export function inspectIdentity(text: string, token: DecodedToken, inspection: I
     reasons: fault === undefined ? [] : [fault],
   };
   const reasons = [...link.reasons];
-  // It covers no capability, and no other caller can use it.
+  // An identity token covers no capability, and no other caller can use it.
   if (inspection.wanted !== undefined) reasons.push("not_covered");
   if (inspection.caller !== undefined && inspection.caller !== issuer) reasons.push("wrong_audience");
   const valid = reasons.length === 0;

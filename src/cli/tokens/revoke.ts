@@ -43,7 +43,7 @@ export async function revoke(
   const lines = entries.map((entry) => `${entry} ${known.includes(entry) ? "was revoked already" : "is revoked"}\n`);
   await print(context, lines.join(""));
   if (command.acceptList) {
-    // What was added is accepted with the rest.
+    // The new entries are accepted with the rest.
     const count = acceptRevocations(place);
     await print(context, `The list is taken as it is, with ${counted(count, "entry", "entries")}\n`);
   }

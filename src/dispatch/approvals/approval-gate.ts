@@ -21,7 +21,7 @@ import { joinDiffs } from "./difference.js";
 /** Effects of one commit of a call. */
 export interface Intent {
   readonly effects: readonly Effect[];
-  /** What an approval is bound to beyond the effects: what is in a tree. */
+  /** Hash of a tree, which an approval is bound to besides the effects. */
   readonly state?: string;
   readonly diff?: string | undefined;
 }
@@ -56,7 +56,7 @@ export interface AskingRoot {
   mayRead(effect: Effect): boolean;
 }
 
-/** What a root is about to be asked. */
+/** A question about to be asked for one root. */
 interface Question {
   readonly rules: ApprovalRules;
   readonly intent: Intent;
@@ -70,7 +70,7 @@ export class ApprovalGate {
   readonly #options: GateOptions;
   /** By root. */
   readonly #allowed = new Map<string, Allowed>();
-  /** What copies read, by the access to their targets. */
+  /** Sources of copies, by the access to their targets. */
   readonly counted = new Map<Access, CountedSource>();
   /** Roots that ask about this call. */
   readonly #roots = new Map<string, AskingRoot>();
@@ -164,7 +164,7 @@ export class ApprovalGate {
     this.pass(rules, { effects: paths.map((path) => ({ root, path, action: "delete" })) });
   }
 
-  /** The error of a change that finds something else than was approved, or looked at. @param conflict where nothing was approved */
+  /** The error of a change whose place no longer is as it was approved, or looked at. @param conflict where nothing was approved */
   changed(conflict: FileAdapterError): FileAdapterError {
     const { approval } = this.#options;
     return approval === undefined ? conflict : approvalDenied(approval, "changed");
@@ -217,7 +217,7 @@ export class ApprovalGate {
     return approvalRequired(desk.isForClients ? { ...details, hint: NOBODY } : { ...details, pending });
   }
 
-  /** What is asked: all that an approval allowed this call before, and what it is about to do. */
+  /** The request: all effects that an approval allowed this call before, and those that it is about to have. */
   #request(questions: readonly Question[]): ApprovalRequest {
     const intents = questions.map(({ intent }) => intent);
     const minutes = Math.min(...questions.map(({ rules }) => rules.minutes));
@@ -243,7 +243,7 @@ export class ApprovalGate {
   }
 }
 
-/** What an approval of this holds for. All effects of one intent are in one root. */
+/** The part of an approval for one intent. All effects of an intent are in one root. */
 export function partOf({ effects, state = "" }: Intent): ApprovalPart {
   return {
     root: effects[0]?.root ?? "",
@@ -252,7 +252,7 @@ export function partOf({ effects, state = "" }: Intent): ApprovalPart {
   };
 }
 
-/** How much an effect concerns: the larger of what goes and what comes. What is not known may be any amount. */
+/** The amount that an effect concerns: the larger of the state before and the state after. An unknown amount is infinite. */
 function amountOf({ action, before, after }: Effect): { readonly entries: number; readonly bytes: number } {
   const unknown = Number.POSITIVE_INFINITY;
   const isKnown = action === "delete" || action === "move" ? before : after;

@@ -18,7 +18,7 @@ import { CountedSource } from "./counted-source.js";
 import { actionsOf, intentOf, type Planned } from "./effects.js";
 import { namesOf } from "./target-state.js";
 
-/** Surfaces by which models call. Nothing that comes over them is made with the ability to approve. */
+/** Surfaces by which models call. Calls over them never have the ability to approve. */
 const OF_MODELS: readonly (string | undefined)[] = ["mcp", "acp"];
 
 /** Whether a call may be made with the ability to approve, whoever its credential is. */
@@ -74,7 +74,7 @@ export function askingRoot(root: Root, access: CallAccess, { authoriser, context
 interface Asked {
   readonly gate: ApprovalGate;
   readonly rules: ApprovalRules;
-  /** By kind: what somebody has allowed here, as one text. */
+  /** Allowed changes here by kind, as one text. */
   readonly passed: Map<"move" | "remove" | "put", string>;
 }
 

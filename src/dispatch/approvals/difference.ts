@@ -1,4 +1,4 @@
-// What changes in text files, as a person is shown it.
+// Differences of text files, as a person is shown them.
 
 import { unifiedDiff } from "../../ops/editing/unified-diff.js";
 

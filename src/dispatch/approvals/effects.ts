@@ -12,7 +12,7 @@ interface Seen {
   readonly effects: readonly Effect[];
   /** Looked at as a whole. */
   readonly bound: readonly (TargetState | undefined)[];
-  /** What a copied tree holds. */
+  /** Content of a copied tree. */
   readonly state?: string | undefined;
   diff?(): Promise<string | undefined>;
 }
@@ -27,7 +27,7 @@ export interface Planned {
   readonly counted: ReadonlyMap<Access, CountedSource>;
 }
 
-/** What the changes do, as far as it is known without a look. */
+/** The effects of changes, as far as they are known without a look. */
 export const actionsOf = ({ root, changes }: Planned): readonly Effect[] =>
   changes.flatMap((one) => {
     const { at, from } = one;
@@ -42,7 +42,7 @@ export async function intentOf(planned: Planned, isAsked: (effects: readonly Eff
   const places = new Places(planned.backend);
   const all: Seen[] = [];
   for (const [index, change] of planned.changes.entries()) {
-    // What is deleted for another entry is part of that one.
+    // The deletion of an entry that another one replaces is part of the effect of the other.
     const isDisplaced = planned.changes[index + 1]?.at.access === change.at.access;
     if (change.change.action === "deleted" && isDisplaced) continue;
     all.push(await (change.from === undefined ? see(planned, change, places) : seeMove(planned, change, places)));
@@ -59,7 +59,7 @@ export async function intentOf(planned: Planned, isAsked: (effects: readonly Eff
   return { effects, state: JSON.stringify(states), diff: joinDiffs(diffs) };
 }
 
-/** What changes find at their places: what is there now, or what earlier changes of the group move there. */
+/** Entries that changes find at their places: those there now, or those that earlier changes of the group move there. */
 class Places {
   readonly #backend: Looks;
   readonly #touched = new Set<string>();
@@ -91,7 +91,7 @@ class Places {
   /** Content of others that an earlier change has moved to this place. */
   movedTo({ path: { text } }: At): TargetState | undefined {
     const moved = this.#moved.get(text);
-    // What a moved tree has there is not looked at, so it counts as content.
+    // Entries of a moved tree are not looked at, so they count as content.
     return moved === undefined && this.#isInMovedTree(text) ? { state: { type: "file" } } : moved;
   }
 
@@ -141,7 +141,7 @@ async function see({ root, counted }: Planned, planned: PlannedChange, places: P
   };
 }
 
-/** State of what comes; of what is added to a file, that alone. `undefined`: nobody knows. */
+/** State of the new entry; for an append, of the data alone. `undefined`: not known. */
 function comingState({ change, isKept }: PlannedChange): EffectState | undefined {
   const { kind, after, addition } = change;
   if (isKept === true) return undefined;

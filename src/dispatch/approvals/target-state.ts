@@ -12,7 +12,7 @@ import { countTree, hashOpen, hashTree } from "./tree-state.js";
 
 /** State of a place. */
 export interface TargetState {
-  /** Absent: nothing is there. */
+  /** Absent: the place is empty. */
   readonly state?: EffectState;
   /** Content of a small file. */
   readonly content?: Buffer;

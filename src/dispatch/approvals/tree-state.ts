@@ -1,4 +1,4 @@
-// What is in a tree that a call would take away, move or replace: counts for a person, and a hash that an approval is bound to.
+// Describes a tree that a call would take away, move or replace: counts for a person, and a hash that an approval is bound to.
 
 import { createHash } from "node:crypto";
 import { isSamePath } from "../../core/call/path.js";
@@ -122,7 +122,7 @@ class TreeHash {
       const path = parsePath(place.root, [...this.#real, ...below].join("/"));
       file = await this.#backend.open(path, insideOf(this.#at.access, path.segments));
     } catch (error) {
-      // What cannot be read can still be moved, and what is gone is no part of it.
+      // An unreadable entry can still be moved, and one that is gone is no part of the tree.
       if (error instanceof FileAdapterError && LEFT_OUT.has(error.code)) return `${error.code} ${version}`;
       throw error;
     }

@@ -1,4 +1,4 @@
-// Which path a request means: one that names its root itself, as `file:roots` or a tree shows it, is taken as the path in
+// Finds the path that a request means: a path that names its root itself, as `file:roots` or a tree shows it, is taken as the path in
 // that root, unless something of that name is there. Rights are judged on the path that is then meant.
 
 import { homedir } from "node:os";

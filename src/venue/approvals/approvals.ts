@@ -36,7 +36,7 @@ export interface Approval {
   readonly request: Omit<ApprovalRequest, "context">;
   /** Canonical DID of who made the call. */
   readonly caller: string;
-  /** Whose drives the call was on, where it was on any: as `caller`, but of an access token its maker. */
+  /** Owner of the drives that the call was on, if any: as `caller`, but for an access token its maker. */
   readonly driveOwner: string;
   readonly credentials: CredentialChain;
   /** The code that a person types at the operator's terminal. */
@@ -66,7 +66,7 @@ export interface ApprovalsOptions {
   readonly isForClients?: boolean;
 }
 
-/** Whose drives a caller uses. */
+/** The owner of the drives that a caller uses. */
 export const driveOwnerOf = (
   { callerDID, access: token }: SurfaceContext,
   { canonicalDid, operator }: Pick<Access, "canonicalDid" | "operator">,
@@ -165,7 +165,7 @@ export class Approvals implements ApprovalDesk {
     return pending.id;
   }
 
-  /** One that is kept, with its state as of now. */
+  /** A kept approval, with its state as of now. */
   find(id: string): Approval | undefined {
     const approval = this.#all.get(id);
     const isOpen = approval?.state === "pending" || approval?.state === "once";
@@ -224,7 +224,7 @@ export class Approvals implements ApprovalDesk {
     if (events?.wants("approval") !== true) return;
     const { id, state, request, caller, created, expires } = approval;
     const { operation, effects, allowed } = request;
-    // One event for whoever asks, and whoever decides.
+    // One event for the asking caller and for those who decide.
     const { effects: effect, ...more } = shownPart(effects.slice(allowed).map(withoutContent));
     const data = { id, state, operation, caller, created, expires, effect, ...more };
     events.publish("approval", { data, audience: [caller], maySee: (context) => maySee(approval, context) });

@@ -1,4 +1,4 @@
-// Which credential a call was made with, and what that was made by: nobody decides for itself.
+// Finds the credential of a call and those that it was made by, so that no caller approves its own call.
 
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Access } from "../identity/access.js";

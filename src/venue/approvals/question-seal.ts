@@ -1,4 +1,4 @@
-// Seals what a question to the user of a client was about, so that its answer can be believed: it comes back by the client.
+// Seals the facts of a question to the user of a client, so that the answer, which comes back by the client, can be trusted.
 
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 import { stringifyExact } from "../../schema/exact-json.js";

@@ -105,7 +105,7 @@ function plainFault(thrown: unknown): Error {
   return isOther ? thrown : new Error("An adapter threw what is no error", { cause: thrown });
 }
 
-/** Integers as doubles: whoever writes errors takes no others. */
+/** Integers as doubles: writers of errors take no others. */
 function plainData(data: unknown): JsonObject {
   try {
     const plain: unknown = JSON.parse(stringifyExact(data));

@@ -40,7 +40,7 @@ export interface SignedUcan extends Pick<AccessEntry, "id" | "venue" | "via" | "
   /** Its audience. */
   readonly did: string;
   readonly grants: readonly Capability[];
-  /** Canonical DID of whoever asked for it. */
+  /** Canonical DID of the caller that asked for it. */
   readonly by: string;
 }
 

@@ -47,7 +47,7 @@ const newSecret = (): string => randomBytes(32).toString("base64url");
 
 export const isAccessToken = (text: string): boolean => text.startsWith(PREFIX);
 
-/** Opens those of a venue. Nothing is read or made yet. @returns `undefined` without a state directory */
+/** Opens the access tokens of a venue; reads and creates no file yet. @returns `undefined` without a state directory */
 export function openAccessTokens(
   config: Pick<VenueConfig, "stateDir" | "stateBase">,
   {

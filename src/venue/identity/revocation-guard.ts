@@ -1,4 +1,4 @@
-// Beside a revocation list, in the state directory: how many entries are in force, and those that the list had no room for.
+// The guard file of a revocation list, in the state directory: the number of entries in force, and those that did not fit the list.
 // The file keeps its size, so that it can be written on a full disk.
 
 import { createHash } from "node:crypto";

@@ -53,7 +53,7 @@ const RETRY_MS = 1000;
 /** Time that closing waits for cancelled jobs, in milliseconds: a commit in progress may need a flush. */
 const STOP_MS = 1000;
 
-/** Whose jobs a caller sees. */
+/** The callers whose jobs a caller sees. */
 const ownerOf = ({ did, narrowedTo = did }: Caller): string => narrowedTo;
 
 /** The jobs of a venue: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */

@@ -55,7 +55,7 @@ export interface VenueOperation<Input> {
   readonly annotations: Annotations;
   /** Input fields left out of job records. */
   readonly hidden?: readonly string[];
-  /** Output fields left out of job records; only whoever waits for the answer gets them. */
+  /** Output fields left out of job records; only a caller that waits for the answer gets them. */
   readonly hiddenOutput?: readonly string[];
   /** @param input valid against its schema @throws FileAdapterError for a failure the caller should see */
   run(input: Input, call: OperationCall): Awaitable<unknown>;

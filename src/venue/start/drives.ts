@@ -50,7 +50,7 @@ interface Opened {
 const GRACE_MS = 86_400_000;
 const COLLECT_EVERY_MS = 21_600_000;
 
-/** @param config checked: with a persistent store the key is persistent too. Nothing is opened or loaded yet */
+/** @param config checked: with a persistent store the key is persistent too. The drives are opened later */
 export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptions): VenueDrives {
   const { log } = options;
   return openLazily(log, async () => {

@@ -1,4 +1,4 @@
-// Who can do what on one path, and by which grant.
+// Lists who can do what on one path, and by which grant.
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// Giving access: to one folder, for one hour unless changed. What comes out is shown once.
+// Giving access: to one folder, for one hour unless changed. The new token or link is shown once.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -15,7 +15,7 @@ export async function loadWaiting(): Promise<void> {
     const { approvals } = await read("approval:list", {});
     waiting.value = approvals.filter(({ state = "pending" }) => state === "pending");
   } catch {
-    // Whoever may decide nothing sees nothing.
+    // A caller without the right to decide sees no approvals.
     waiting.value = [];
   }
 }

@@ -1,11 +1,11 @@
-// Who holds which right on a path, and who may pass rights on.
+// Works out who holds which right on a path, and who may pass rights on.
 
 import { offers, who } from "../api/catalogue.js";
 import { personOf } from "../api/labels.js";
 import type { AccessEntry, Grant } from "../api/operations.js";
 import { texts } from "../texts.js";
 
-/** A session has a label of its own; whoever else is there has one name. */
+/** A session has a label of its own; every other holder has one name. */
 export const holderOf = ({ label, did, kind, id }: AccessEntry): string =>
   kind === "session" && label !== undefined
     ? label

@@ -1,4 +1,4 @@
-// What a denied call required, and what its caller held.
+// Shows the right that a denied call required, and the rights that its caller held.
 
 import type { JSX } from "preact";
 import { offers } from "../api/catalogue.js";

@@ -41,7 +41,7 @@ async function loadNewest(): Promise<readonly AuditRecord[]> {
 const keyOf = ({ time, caller, operation, resource, job = "" }: AuditRecord): string =>
   [time, caller, operation, resource, job].join(" ");
 
-/** What was loaded, below what has happened since it was asked for. */
+/** The loaded records, below those that arrived since the request. */
 function withLater(loaded: readonly AuditRecord[], before: readonly AuditRecord[] = []): readonly AuditRecord[] {
   const [newest] = loaded;
   const known = new Set(loaded.map(keyOf));

@@ -1,4 +1,4 @@
-// Which calls are look-ups of a page like this one: they would fill the list of what agents do.
+// Recognises look-ups of pages like this one, which would crowd out what agents do.
 
 import type { AuditRecord } from "../api/operations.js";
 

@@ -216,7 +216,7 @@ function Outcome({ record }: { readonly record: AuditRecord }): JSX.Element {
   );
 }
 
-/** By what a call was allowed, or what it lacked. */
+/** The credential that allowed a call, or the right that it lacked. */
 function Right({ record: { denied, caller, via = "" } }: { readonly record: AuditRecord }): JSX.Element {
   if (denied !== undefined)
     return <span title={plain(grantText(denied.required))}>{texts.needs(denied.required.can)}</span>;
@@ -233,7 +233,7 @@ function Right({ record: { denied, caller, via = "" } }: { readonly record: Audi
   );
 }
 
-/** What a caller without a credential of its own comes by. */
+/** The kind of access of a caller without a credential of its own. */
 function kindOf(caller: string): string {
   if (personOf(caller) === texts.operator) return "owner";
   const [, kind = "own"] = /:(token|public)(?::|$)/.exec(caller) ?? [];

@@ -1,4 +1,4 @@
-// Where the page and its venue are, as the document says.
+// The addresses of the page and its venue, from the document.
 
 const root = document.documentElement;
 

@@ -33,7 +33,7 @@ export async function loadCatalogue(): Promise<void> {
   operations.value = new Set(named.map(([name]) => name));
 }
 
-/** Who is signed in. `undefined`: nobody yet. */
+/** The signed-in caller. `undefined`: none yet. */
 export const who = signal<WhoAmI | undefined>(undefined);
 export const isAnonymous = computed(() => who.value?.authentication === "public");
 

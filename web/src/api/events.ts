@@ -1,4 +1,4 @@
-// Events of the venue for whoever follows topics in this tab. Hidden tabs have no stream; visible ones of one session share one.
+// Events of the venue for followers of topics in this tab. Hidden tabs have no stream; visible ones of one session share one.
 
 import { signal } from "@preact/signals";
 import type { VenueEvent } from "./event-stream.js";
@@ -41,7 +41,7 @@ export function follow(topics: readonly string[], listener: Listener): () => voi
 }
 
 offersEvents.subscribe(() => renew());
-// What one token may see is told to no tab of another.
+// Events that one token may see must not reach tabs with another.
 token.subscribe((now) => {
   if (joined !== undefined && joined.token !== now) leave();
   renew();

@@ -12,7 +12,7 @@ const entries = signal<readonly AccessEntry[]>([]);
 const byId = computed(
   () => new Map(entries.value.flatMap((entry) => (entry.id === undefined ? [] : [[entry.id, entry]]))),
 );
-/** Sessions have the DID of whoever made them. */
+/** Sessions have the DID of their makers. */
 const names = computed(
   () =>
     new Map(
@@ -41,7 +41,7 @@ async function loadLabels(): Promise<void> {
 export const credentialOf = (via: string | undefined): AccessEntry | undefined =>
   via === undefined ? undefined : (byId.value.get(via) as AccessEntry | undefined);
 
-/** Who somebody is, for people. */
+/** The name of a caller, for people. */
 export function personOf(did: string): string {
   const me = who.value;
   if (did === "operator" || did === me?.venue || (me?.operator === true && did === me.did)) return texts.operator;

@@ -60,7 +60,7 @@ export interface Page {
   readonly hint?: string;
 }
 
-/** What is or will be at a place, as far as it is shown. */
+/** The entry at a place before or after a change, as far as it is shown. */
 export interface ApprovedState {
   /** Entries below a folder. */
   readonly entries?: number;

@@ -1,4 +1,4 @@
-// Who is signed in: the token of this tab, how it came here, and how it goes. No cookie is set or read.
+// The session of this tab: its token, how it came here, and how it goes. No cookie is set or read.
 
 import { signal } from "@preact/signals";
 import { texts } from "../texts.js";
@@ -131,7 +131,7 @@ export function signOut(everywhere = true): void {
   if (given !== undefined && me?.authentication === "session" && me.via !== undefined) void endSession(me.via, given);
 }
 
-/** What was made by the session goes on. */
+/** Ends the session. Tokens made by it stay valid. */
 async function endSession(id: string, given: string): Promise<void> {
   const body = JSON.stringify({ operation: "auth:revoke", input: { id, keep: true }, private: true });
   const headers = { "content-type": "application/json", authorization: `Bearer ${given}` };

@@ -18,7 +18,7 @@ export interface SharedStream {
   leave(): void;
 }
 
-/** What tabs of a session tell each other. */
+/** Messages between the tabs of a session. */
 type Message =
   /** A tab wants these topics; none when it leaves. */
   | { readonly from: string; readonly want: readonly string[] }
@@ -176,7 +176,7 @@ class Tab implements SharedStream {
       stream.isOpen = false;
       this.#stand([], "");
       this.#say({ topics: [], id: "" });
-      // It ends with the session.
+      // A 401 means that the session has ended; the stream ends with it.
       if (!goesOn) this.#stream = undefined;
       if (!goesOn) return;
       if (Date.now() - began > LONGEST_WAIT_MS) waitMs = FIRST_WAIT_MS;
@@ -192,7 +192,7 @@ class Tab implements SharedStream {
     this.#isLive = topics.length > 0 && this.#topics.every((topic) => topics.includes(topic));
     this.#receiver.onLive(this.#isLive);
     if (id === "" || id === this.#stands.id || !(this.#isLive || this.#leads)) return;
-    // What happened after a place asked, and before there was a stream, is in no stream.
+    // Events between the first request of a place and the start of the stream are lost, so the place loads again.
     this.#stands.id = id;
     this.#receiver.onEvent({ name: "overflow", data: {} });
   }

@@ -1,4 +1,4 @@
-// Whether the venue serves another version of this page by now: its document then names other scripts.
+// Detects that the venue serves another version of this page by now: its document then names other scripts.
 
 import { signal } from "@preact/signals";
 import { base } from "./base.js";

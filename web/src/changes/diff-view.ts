@@ -81,7 +81,7 @@ export function showDiff(
   return { counts, destroy: () => view.destroy() };
 }
 
-/** Of a file that is new or gone, all is different: nothing in it needs a mark. */
+/** A new or removed file differs as a whole, so it needs no marks. */
 const isPart = ({ before, after }: DiffOptions): boolean => before !== "" && after !== "";
 
 function unified(options: DiffOptions): Extension {

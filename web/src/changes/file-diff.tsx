@@ -36,7 +36,7 @@ function useNear(element: { readonly current: Element | null }): boolean {
         setNear(true);
         observer.disconnect();
       },
-      // Of the list that scrolls, so that it reaches beyond what that cuts off.
+      // The margin must be that of the scrolling list, or the list clips it.
       { root: element.current?.closest(".diffs") ?? null, rootMargin: AHEAD },
     );
     if (element.current !== null) observer.observe(element.current);
@@ -82,7 +82,7 @@ export function FileDiff({ file, isSplit, reload }: DiffProps): JSX.Element {
   );
 }
 
-/** What became of a file that is new or gone, and its colour. */
+/** The label of a new or removed file, and its colour. */
 function kindOf({ before, after }: FileChange): [string, string] {
   if (before === undefined) return after === undefined ? [texts.addedAndRemoved, ""] : [texts.added, "good"];
   return after === undefined ? [texts.removed, "danger"] : ["", ""];

@@ -47,7 +47,7 @@ export function ChangesPlace(): JSX.Element {
     setChosen(new Set());
     load();
   }, [root, path, who.value?.did]);
-  // Apart from the first: what is shown stays when the roots become known. What changed before that was not heard of.
+  // Apart from the first: the list stays when the roots become known. Earlier changes were not followed, so load them.
   useEffect(() => {
     if (root === "" && loaded !== undefined) load();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -142,7 +142,7 @@ function Body({ loaded, chosen, onChosen, older, reload }: BodyProps): JSX.Eleme
   );
 }
 
-/** Nothing was changed, or nothing is kept of what was. */
+/** Placeholder where no change was made, or no history is kept. */
 function None({ hint }: { readonly hint: string | undefined }): JSX.Element {
   const root = roots.value?.find(({ name }) => name === route.value.root);
   const why = hint ?? (root?.readOnly === true ? texts.noHistoryOfReadOnly : undefined);

@@ -1,4 +1,4 @@
-// Undo: first what will happen, then one atomic call. What was changed since is left out, never overwritten.
+// Undo: first what will happen, then one atomic call. Files changed since are left out, never overwritten.
 
 import { change } from "../api/call.js";
 import { type ApiError, asApiError } from "../api/errors.js";

@@ -1,4 +1,4 @@
-// What happened to a file while it is open. Nothing that was typed is replaced by it.
+// Notices about an open file that others have changed. Typed text is never replaced.
 
 import type { JSX } from "preact";
 import { mayChange } from "../files/roots.js";

@@ -1,4 +1,4 @@
-// Open files: what was read, what was typed, and which version it is based on. They outlive the view of them.
+// Open files: what was read, what was typed, and which version it is based on. Buffers outlive their views.
 
 import { signal } from "@preact/signals";
 import { keepsDrafts } from "../api/base.js";
@@ -41,7 +41,7 @@ export class Buffer {
   mime = "";
   /** The editor's own state, kept while another file is on screen. */
   editorState: unknown;
-  /** Where one was in the text, when another version of it is shown: in what text, at which position, and what was on top. */
+  /** The view before another version is shown: its text, the position of the cursor, and the line on top. */
   place:
     | {
         readonly text: string;
@@ -54,7 +54,7 @@ export class Buffer {
     | undefined;
   /** The text as it is now. */
   text: () => string = () => this.base;
-  /** Where one is in it. */
+  /** The position of the cursor in the file. */
   position: () => number = () => 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ready: Promise<void> | undefined;
@@ -71,7 +71,7 @@ export class Buffer {
     return this.#ready;
   }
 
-  /** Reads the file. What was typed stays, if anything was. @throws ApiError `NOT_TEXT`, `TOO_LARGE`, … */
+  /** Reads the file. Text that was typed stays. @throws ApiError `NOT_TEXT`, `TOO_LARGE`, … */
   async load(): Promise<void> {
     const [version, draft] = await Promise.all([readText(this), findDraft(this)]);
     this.take(version);
@@ -185,7 +185,7 @@ function write(buffer: Buffer, text: string): Promise<{ readonly etag?: string }
 const buffers = new Map<string, Buffer>();
 const keyOf = (did: string, root: string, path: string): string => JSON.stringify([did, root, path]);
 
-/** The buffer of a file for whoever is signed in; another caller gets another one. */
+/** The buffer of a file for the signed-in caller; each caller has its own. */
 export function bufferOf(root: string, path: string): Buffer {
   const did = who.value?.did ?? "";
   const key = keyOf(did, root, path);

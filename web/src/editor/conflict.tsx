@@ -32,7 +32,7 @@ interface ConflictProps {
   readonly close: () => void;
 }
 
-/** What the merged text is by now, and what is to be decided in it. */
+/** The merged text so far, and the places left to decide. */
 interface Result {
   readonly text: () => string;
   readonly undecided: () => number;
@@ -188,7 +188,7 @@ const inLines = (text: string): string => text.split(separatorOf(text)).join("\n
 const withoutEnd = (text: string, end: string): string =>
   end !== "" && text.endsWith(end) ? text.slice(0, -end.length) : text;
 
-/** Saves; a conflict is shown, any other failure is told. What was typed stays in both cases. */
+/** Saves; a conflict is shown, any other failure is told. The typed text stays in both cases. */
 export async function saveBuffer(buffer: Buffer): Promise<void> {
   if (buffer.isSaving.value) return;
   const isGone = buffer.notice.value?.kind === "deleted" || buffer.notice.value?.kind === "moved";

@@ -3,7 +3,7 @@
 import { keepsDrafts } from "../api/base.js";
 
 export interface Draft {
-  /** Whose it is: nobody else sees it. */
+  /** DID of the owner; no other caller sees the draft. */
   readonly did: string;
   readonly root: string;
   readonly path: string;

@@ -1,10 +1,10 @@
-// Who changed an open file, and what became of it, as the history tells where there is one.
+// Looks up in the history who changed an open file, and what became of it.
 
 import { read } from "../api/call.js";
 import { offers } from "../api/catalogue.js";
 import type { HistoryEntry } from "../api/operations.js";
 
-/** The newest entry of a path. Nothing fails for the want of it. */
+/** The newest entry of a path; `undefined` on any failure. */
 export async function lastChange({
   root,
   path,

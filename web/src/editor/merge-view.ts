@@ -23,7 +23,7 @@ interface Spot {
 const linesOf = ({ mine, theirs }: Place, choice: Choice): readonly string[] =>
   choice === "both" ? [...mine, ...theirs] : choice === "mine" ? mine : theirs;
 
-/** What both changed stays as it was typed until somebody decides. */
+/** A place that both changed stays as it was typed until the user decides. */
 const firstChoice = ({ by }: Place): Choice | undefined => (by === "both" ? undefined : by);
 
 /** Each part with a line break at its end, so that a place without lines is one too. */
@@ -93,7 +93,7 @@ function changedIn(text: string, other: string): readonly { readonly from: numbe
   return presentableDiff(text, other).map(({ fromB, toB }) => ({ from: fromB, to: toB }));
 }
 
-/** What stands above a place: who changed it, the choice, and what is not in the text. */
+/** The head above a place: who changed it, the choice, and the versions that are not in the text. */
 class Head extends WidgetType {
   constructor(
     readonly spot: Spot,
@@ -141,7 +141,7 @@ class Head extends WidgetType {
     const lines = this.spot.place[version];
     const isIn = version === this.spot.choice || (this.spot.choice === "both" && version !== "before");
     const whole = lines.map((line) => `${line}\n`).join("");
-    // Who changed nothing has what was before.
+    // The side that changed nothing equals the version before, so that is not shown again.
     const isTold = version === "before" && (lines.length === 0 || this.spot.place.by !== "both");
     if (isIn || isTold || whole === this.text) return [];
     const box = element("div", `place-other ${version}`);
@@ -171,7 +171,7 @@ class Head extends WidgetType {
   }
 }
 
-/** Nothing in what somebody decides by is hidden. */
+/** Makes hidden characters visible, since the user decides by this text. */
 const plainLines = (text: string): string => text.split("\n").map(plain).join("\n");
 
 function element(tag: string, className: string, text = ""): HTMLElement {

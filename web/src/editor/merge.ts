@@ -7,7 +7,7 @@ export interface Place {
   readonly mine: readonly string[];
   readonly theirs: readonly string[];
   readonly before: readonly string[];
-  /** Who changed them. Where `both` did, somebody has to decide. */
+  /** The side that changed the lines. For `both` the user has to decide. */
   readonly by: "mine" | "theirs" | "both";
 }
 
@@ -30,7 +30,7 @@ interface Hunk {
 /** Beyond, lines in between are not compared: it takes the product of their numbers where many are alike. */
 const MAX_COMPARED = 20_000;
 
-/** What differs, in order. The ends that are equal are left out first. */
+/** The differences, in order. Equal lines at both ends are skipped first. */
 function hunksOf(lines: readonly string[], other: readonly string[]): readonly Hunk[] {
   const most = Math.min(lines.length, other.length);
   let start = 0;

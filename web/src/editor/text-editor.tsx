@@ -42,7 +42,7 @@ export function loadEditor(): Promise<Parts> {
 export function TextEditor({ buffer, isReadOnly, line, onSave }: EditorProps): JSX.Element {
   const [isLoaded, setLoaded] = useState(parts !== undefined);
   useEffect(() => {
-    // It may have come since this was drawn: what was drawn counts.
+    // The editor may have loaded since this was drawn, so test the state that was drawn.
     if (!isLoaded) loadEditor().then(() => setLoaded(true), notifyFailure);
   }, []);
   if (!isLoaded || parts === undefined) return <Skeleton rows={12} />;

@@ -1,4 +1,4 @@
-// Where one is: each part of the path leads to its folder.
+// Breadcrumbs: each part of the path leads to its folder.
 
 import { ChevronRight } from "lucide";
 import type { JSX } from "preact";

@@ -41,7 +41,7 @@ export function FolderView({ root, path }: Place): JSX.Element {
     const folders = shown.entries.filter(({ type }) => type === "directory").map(({ name }) => name);
     learnFolders(root, path, folders);
   }, [shown, isThis]);
-  // Nothing can be done in a folder that cannot be listed.
+  // A folder that cannot be listed offers no actions.
   if (isThis && shown.error !== undefined) return <Failure error={shown.error} retry={() => void list(root, path)} />;
   return (
     <DropArea root={root} path={path}>

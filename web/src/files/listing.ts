@@ -34,7 +34,7 @@ let firstPage: Promise<unknown> = Promise.resolve();
 /** Resolves when the folder on screen has shown its first page, so that what matters less does not hold it up. */
 export const whenListed = (): Promise<unknown> => firstPage;
 
-/** Lists a directory. What was shown of the same one stays until the new first page is there. */
+/** Lists a directory. An earlier listing of the same directory is shown until the new first page arrives. */
 export async function list(root: string, path: string): Promise<void> {
   running?.abort();
   const own = new AbortController();

@@ -1,4 +1,4 @@
-// Which rows of the list are chosen, and which one has the focus.
+// The chosen rows of the list, and the row with the focus.
 
 import { signal } from "@preact/signals";
 

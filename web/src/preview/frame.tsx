@@ -9,7 +9,7 @@ import { texts } from "../texts.js";
 import { nameOf } from "../ui/format.js";
 import { followPreviewLink, resolveIn } from "./links.js";
 
-/** Messages of the frame. It shows content of a root, so nothing in them is trusted. */
+/** Messages of the frame, not trusted since the frame shows content of a root. */
 interface FromFrame {
   readonly type?: unknown;
   readonly href?: unknown;

@@ -1,4 +1,4 @@
-// Where links of a preview lead: to files of the same root, or elsewhere, which one confirms.
+// Opens links of a preview: files of the same root, or addresses elsewhere once the user confirms.
 
 import type { Buffer } from "../editor/buffers.js";
 import { texts } from "../texts.js";

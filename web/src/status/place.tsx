@@ -49,7 +49,7 @@ export function StatusPlace(): JSX.Element {
   if (error !== undefined) return <Failure error={error} />;
   if (status === undefined) return <Skeleton />;
   return (
-    // It may hold nothing else that takes the focus, and is scrolled by keys all the same.
+    // The section may hold nothing else focusable, and must still scroll by keys.
     <section class="page" tabIndex={0} aria-label={texts.places["status"]}>
       <h1>{texts.places["status"]}</h1>
       <Numbers status={status} metrics={metrics} />
@@ -126,7 +126,7 @@ function Facts({ status }: { readonly status: Status }): JSX.Element {
   );
 }
 
-/** What each root has used of its quota, and for the operator what is free below it. */
+/** The usage of each root against its quota, and for the operator the free space below it. */
 function Roots({ metrics }: { readonly metrics: ReadonlyMap<string, number> | undefined }): JSX.Element | null {
   useEffect(() => void loadRoots(), [who.value?.did]);
   const all = roots.value ?? [];

@@ -68,7 +68,7 @@ export function Failure({ error, retry }: { readonly error: unknown; readonly re
   );
 }
 
-/** Nobody is signed in, and everybody may not do this. The button is above, at the edge of the page. */
+/** Shown when no user is signed in and public access is not enough. The button is above, at the edge of the page. */
 function SignInNeeded(): JSX.Element {
   return (
     <Empty icon={LogIn} title={texts.signInNeeded}>

@@ -9,7 +9,7 @@ const MARKS = /\p{M}/gu;
 const fold = (text: string): string =>
   ASCII.test(text) ? text.toLowerCase() : text.normalize("NFD").replace(MARKS, "").toLowerCase();
 
-/** Of a `KeyboardEvent`. */
+/** The fields used of a `KeyboardEvent`. */
 export interface Key {
   readonly key: string;
   readonly ctrlKey: boolean;

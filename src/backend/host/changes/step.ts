@@ -53,7 +53,7 @@ export interface Committed {
   readonly keeping?: Keeping | undefined;
 }
 
-/** New content, as whoever is asked about it sees it. */
+/** New content, as a request for approval shows it. */
 export interface StagedContent {
   readonly after: EntryState;
   /** @returns `undefined`: it is longer */
@@ -259,7 +259,7 @@ export function together(requests: readonly LockRequest[]): LockRequest {
   return { shared: [...shared].filter((key) => !exclusive.has(key)), exclusive: [...exclusive] };
 }
 
-/** A step as whoever is asked about it sees it. @param change as planned */
+/** A step, as a request for approval shows it. @param change as planned */
 export function plannedOf(step: Step, change: EntryChange): PlannedChange {
   const { staged, isKept = false, ends } = step;
   const { at } = placeOf(step);

@@ -91,7 +91,7 @@ interface GroupParts {
   readonly ground: GroupGround;
   readonly enter: Enter;
   readonly rules: WriteRules;
-  /** Of the first place. */
+  /** Access to the first place. */
   readonly access: Access;
 }
 

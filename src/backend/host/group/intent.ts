@@ -155,7 +155,7 @@ export class Intent {
     return below(this.folder, name);
   }
 
-  /** Makes the next steps known to whoever has to undo them; nothing may change before. */
+  /** Persists how to undo the next steps. Call before any of them runs. */
   *record(steps: readonly StepRecord[]): Io<void> {
     const { jail, durable, register } = this.#ground;
     const text = Buffer.from(JSON.stringify({ format: 1, steps }));

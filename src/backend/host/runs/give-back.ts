@@ -135,7 +135,7 @@ export class NameReturn {
     if ((yield* quietly(renameNoReplace(jail.sys, ready, target))) !== true) return false;
     const now = yield* quietly(jail.sys.lstat(target));
     if (now === undefined || now.identity === identity(object)) return true;
-    // A program of the host has put something else under the denied name, which nobody may see.
+    // A program of the host has put another entry under the denied name, which callers may not see.
     if (typeof raw === "string")
       yield* quietly(renameNoReplace(jail.sys, { ...ready, path: target }, below(from, raw)));
     return false;

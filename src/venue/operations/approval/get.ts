@@ -6,7 +6,7 @@ import { approvalView, requireApproval } from "./view.js";
 
 const NAME = "approval:get";
 
-/** Shows what a call would do, to whoever asked for it or may decide. */
+/** Shows what a call would do, to the caller that asked for it and to those who may decide. */
 export const approvalGet: VenueOperation<{ readonly id: string }> = {
   name: NAME,
   annotations: LOOKS,

@@ -1,4 +1,4 @@
-// approval:list: what waits for a person, and what became of it.
+// approval:list: requests that wait for a person, and their outcomes.
 
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { VenueOperation } from "../operation.js";

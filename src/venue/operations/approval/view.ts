@@ -101,7 +101,7 @@ export function requireApproval(
   return approval;
 }
 
-/** The same for one that is somebody else's and one that there is not. */
+/** The same error for an approval of another caller and for an unknown id. */
 export const noApproval = (operation: string) =>
   refusedOperation({
     operation,

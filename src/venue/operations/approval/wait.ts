@@ -1,4 +1,4 @@
-// approval:wait: waits until somebody has decided.
+// approval:wait: waits for the decision on an approval.
 
 import { LOOKS } from "../../../core/ports/operation.js";
 import type { VenueOperation } from "../operation.js";

@@ -24,7 +24,7 @@ export interface HolderEntry {
   readonly id?: string;
   readonly label?: string;
   readonly did?: string;
-  /** DID of whoever made it. */
+  /** DID of its maker. */
   readonly by?: string;
   /** Empty for a session, which has what its `did` has. */
   readonly grants: readonly Capability[];

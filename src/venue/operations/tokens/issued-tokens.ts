@@ -1,4 +1,4 @@
-// On whose authority the venue signed its tokens.
+// Keeps on whose authority the venue signed its tokens.
 
 import { putLatest } from "../../../core/put-latest.js";
 

@@ -16,7 +16,7 @@ interface RootsStateOptions {
   readonly log: Log;
 }
 
-/** For whoever opens roots and records nothing: no journal is opened, even where one is configured. */
+/** For a process that opens roots and records nothing: no journal is opened, even where one is configured. */
 export const NOT_OPENED: JournalPlace = {
   openState() {
     throw new Error("Nothing is recorded here");

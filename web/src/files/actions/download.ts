@@ -8,7 +8,7 @@ import { notifyFailure } from "../../ui/notices.js";
 export async function ticketFor(root: string, path: string): Promise<string> {
   const { href } = await read("file:transfer", { root, path, direction: "download" });
   const { pathname, search } = new URL(href, location.href);
-  // Whatever name the venue has for itself: the page asks where it came from.
+  // The venue may know itself by another host name, so the page uses its own origin.
   return `${venuePath}${pathname.slice(pathname.indexOf("/api/v1/files/"))}${search}`;
 }
 

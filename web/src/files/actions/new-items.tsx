@@ -1,4 +1,4 @@
-// New files and folders, and new names. Nothing that exists is replaced.
+// New files and folders, and new names. An existing entry is never replaced.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

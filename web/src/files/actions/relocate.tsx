@@ -1,4 +1,4 @@
-// Moving and copying, within a root and between roots. What has the name already is never replaced unasked.
+// Moving and copying, within a root and between roots. An existing entry is never replaced unasked.
 
 import { change } from "../../api/call.js";
 import { codeOf } from "../../api/errors.js";

@@ -32,7 +32,7 @@ export function partPathOf(path: string, { name, size, lastModified }: File): st
   return `${path}.${(key >>> 0).toString(36)}.part`;
 }
 
-/** Sends what is not there yet. What has come when the connection breaks stays. @throws ApiError */
+/** Sends the missing bytes. Bytes that arrived before the connection broke stay. @throws ApiError */
 export async function sendParts(one: Unfinished, file: File, { signal, onSent }: Sending): Promise<void> {
   let breaks = 0;
   for (let offset = await begunOf(one, file); offset < file.size; offset = await sizeOf(one)) {
@@ -61,7 +61,7 @@ const sizeOf = async ({ root, part }: Unfinished): Promise<number> => {
   return exists ? size : 0;
 };
 
-/** Bytes of the file that are there. What is there and is not of the file is removed. */
+/** Bytes of the file that have arrived. Other content at that name is removed. */
 async function begunOf(one: Unfinished, file: File): Promise<number> {
   const size = await sizeOf(one);
   if (size === 0) return 0;

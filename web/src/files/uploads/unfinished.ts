@@ -12,7 +12,7 @@ export interface Unfinished {
 }
 
 interface Kept extends Unfinished {
-  /** Whose it is: nobody else sees it. */
+  /** DID of the owner; no other caller sees the upload. */
   readonly did: string;
   readonly size: number;
 }
@@ -39,7 +39,7 @@ export const dropUnfinished = ({ root, part }: Pick<Unfinished, "root" | "part">
 export const isUnfinished = (root: string, path: string | undefined): boolean =>
   all().some((one) => one.root === root && one.part === path);
 
-/** Those of whoever is signed in. */
+/** The unfinished uploads of the signed-in caller. */
 export const unfinished = (): readonly Kept[] => all().filter(({ did }) => did === didNow());
 
 const didNow = (): string => who.value?.did ?? "";

@@ -53,7 +53,7 @@ export function FileView({ root, path }: Place): JSX.Element {
 function readAhead(root: string, path: string): () => void {
   const buffer = bufferOf(root, path);
   void loadEditor().catch(() => {});
-  // Whoever shows the text is told of the failure.
+  // The view that shows the text reports the failure.
   void buffer.ready().catch(() => release(buffer));
   return () => release(buffer);
 }
