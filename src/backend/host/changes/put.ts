@@ -8,14 +8,13 @@ import { exchange } from "../../../jail/exchange.js";
 import { below, identity, type NameIn, type Pinned, release, renameBelow } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
-import type { Stage } from "../../../jail/staging/lock-file.js";
 import { type PreparedEntry, renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { expectationError } from "../../preconditions.js";
 import { checkExpected, type Guard } from "../guard.js";
 import type { Keeping } from "../history/note.js";
-import { displace, requireDeletable } from "../history/to-trash.js";
+import { displace, type Hidden, requireDeletable } from "../history/to-trash.js";
 import { type Change, checkFile, isForOwner } from "../target.js";
 import { requireAllAllowed } from "../tree-policy.js";
 import { removalOf, report } from "./report.js";
@@ -118,12 +117,6 @@ function* rename({ jail, walk }: Change, coming: Coming, { name, options }: Name
 
 /** Whether something is replaced that a rename would not replace. */
 export const needsExchange = (old: Pinned, isDirectory: boolean): boolean => isDirectory || old.stat.isDirectory();
-
-/** An entry moved out of sight, to be emptied. */
-export interface Hidden {
-  readonly stage: Stage;
-  readonly name: string;
-}
 
 interface Swap {
   /** Path of the new entry. */

@@ -103,7 +103,6 @@ class Group {
   readonly #enter: Enter;
   readonly #rules: WriteRules;
   readonly #access: Access;
-  readonly #recorded: StepRecord[] = [];
   readonly #held: Held[] = [];
   readonly #effects: GroupEffect[] = [];
   readonly #members: Member[] = [];
@@ -229,7 +228,6 @@ class Group {
     this.#isSettled = false;
     const records = members.map(({ record }) => record);
     if (!this.#isOneRename(records)) yield* intent.record(records);
-    this.#recorded.push(...records);
     this.#members.push(...members);
     for (const member of members) yield* withStepErrors(member.step, member.note(intent));
     for (const member of members) {
@@ -261,9 +259,10 @@ class Group {
           return yield* byWalk(path);
         },
       },
-      this.#recorded,
+      this.#members.map(({ done }) => done),
     );
-    const left = (yield* quietly(rolling)) ?? this.#recorded.flatMap(pathsOf);
+    const records = this.#members.map(({ record }) => record);
+    const left = (yield* quietly(rolling)) ?? records.flatMap(pathsOf);
     this.#isSettled = left.length === 0;
     if (left.length === 0) {
       for (const member of this.#members) yield* member.forget();
@@ -272,7 +271,7 @@ class Group {
     }
     // Entries that others have changed meanwhile are not restored; their former content stays for the operator. The next
     // start must not go on: by then they may have been deleted for good reason.
-    if (!intent.isRecorded) yield* quietly(intent.record(this.#recorded));
+    if (!intent.isRecorded) yield* quietly(intent.record(records));
     yield* intent.setAside();
     this.#rules.onRaced?.(left);
     return notPutBack(error, left);

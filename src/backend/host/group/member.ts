@@ -7,7 +7,8 @@ import { type Committed, type Plan, placeOf, type Step } from "../changes/step.j
 import { keepReplaced } from "../history/keep.js";
 import { dropNote, type Keeping } from "../history/note.js";
 import type { Change } from "../target.js";
-import type { Intent, StepRecord } from "./intent.js";
+import { keyOf } from "./batches.js";
+import type { Intent, RealPath, StepRecord } from "./intent.js";
 
 export class Member {
   readonly step: Step;
@@ -25,6 +26,15 @@ export class Member {
     this.record = step.record;
     const { jail, access, journal, made, id, rules } = placeOf(step).change;
     this.#change = { jail, access, journal, made, id, rules };
+  }
+
+  /** How to undo it as it was really made: a directory that others have made in the meantime is theirs. */
+  get done(): StepRecord {
+    const { made = [], put, moved } = this.record;
+    const isLastMade = put === undefined && moved === undefined && this.#committed?.effect.existed === false;
+    const onTheWay = this.#change.made.map(keyOf);
+    const isOwn = (path: RealPath): boolean => onTheWay.includes(keyOf(path)) || (isLastMade && path === made.at(-1));
+    return { ...this.record, made: made.filter(isOwn) };
   }
 
   /** Notes the change, with the content of the file that is replaced, which the intent keeps. */

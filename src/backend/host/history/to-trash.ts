@@ -193,22 +193,21 @@ export function* displace(change: Change, planned: EntryChange, spare: () => Io<
   const isOff = journal?.mode === "metadata" || journal?.trashMode === "off";
   const isRequired = rules.keepsDeleted === true;
   const isNear = walk.directory.stat.device === jail.top.stat.device;
-  let reason: NotUndoable = isNear ? "no_trash" : "other_device";
   if (journal !== undefined && !isOff && isNear) {
     const trash = yield* unlessUnkeepable(jail.staging.heldFolder(TRASH, true));
     if (trash !== undefined && trash !== "unkeepable") {
       const id = idOf(change, journal);
       const name = journal.trashName(id);
-      const isNoted = beginNote(change, journal, { change: planned, kept: TO_TRASH });
+      if (!beginNote(change, journal, { change: planned, kept: TO_TRASH }) && isRequired) {
+        trash.release();
+        throw cannotBeTrashed(access.place, "not_kept");
+      }
       const done = (): Io<Kept> => describeKept(trash.directory, change, { name });
       const keeping = { id, done, undo: () => dropNote(change) };
-      if (isNoted || !isRequired) return { keeping, stage: { ...trash, prefix: "" }, name, isBinned: true };
-      trash.release();
-      yield* dropNote(change);
-      reason = "not_kept";
+      return { keeping, stage: { ...trash, prefix: "" }, name, isBinned: true };
     }
   }
-  if (isRequired && !isOff) throw cannotBeTrashed(access.place, reason);
+  if (isRequired && !isOff) throw cannotBeTrashed(access.place, isNear ? "no_trash" : "other_device");
   const place = yield* spare();
   if (journal === undefined) noteUnkept(change);
   const keeping = noteChange(change, planned, { kept: keepsNothing(isOff ? "off" : "no_trash") });
