@@ -10,8 +10,8 @@ export interface CommandContext {
   readonly stderr: NodeJS.WriteStream;
   readonly cwd: string;
   /**
-   * Resolves at the first SIGINT or SIGTERM, on Windows also when the console is closed; a second one ends the process at once. Call it before opening anything: an
-   * unhandled signal would leave temp roots behind.
+   * Resolves at the first SIGINT or SIGTERM, on Windows also when the console is closed; a second one ends the process at
+   * once. Call it before opening anything: an unhandled signal would leave temp roots behind.
    */
   untilStopped(): Promise<void>;
   /** Registers a callback for SIGHUP, on systems that have it. */

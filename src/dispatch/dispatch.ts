@@ -219,7 +219,7 @@ export class Dispatcher {
     });
   }
 
-  /** Makes places for looks; the record of the call names neither what is looked up nor by which token. */
+  /** Makes places for look-ups; the record of the call names neither the paths looked up nor the token used. */
   #aside(operation: AnyOperation, state: Preparing): Resolve {
     const progress = { resource: [], others: [], bytes: 0 };
     const context = { ...state.context, exactPaths: true as const };
@@ -243,7 +243,7 @@ export class Dispatcher {
       const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });
       const meant = (request: PlaceRequest) => meantPath(request, state, this.#around(operation, state));
       const roots = () => viewsOf(this.#roots.values(), state, this.#options);
-      // In this order: to add names to a copy takes microseconds.
+      // The spread comes last: adding names to a copy takes microseconds.
       return () => operation.run(given, { at, meant, roots, origin: state.changes.maker, ...call });
     }
     const { ability, changes, anyName } = operation;

@@ -39,7 +39,7 @@ export interface DispatchOptions {
   readonly streamGate?: Gate | undefined;
   /** Results of calls with an `operationId`; may be shared by adapters. */
   readonly repeats?: Repeats | undefined;
-  /** Where a person is asked. Absent: nobody can be asked, so what needs approval is refused. */
+  /** The desk that asks a person. Absent: calls that need an approval are refused. */
   readonly approvals?: ApprovalDesk | undefined;
   /** Issues tickets for transfers. Absent: there are none. */
   readonly tickets?: TicketOffice | undefined;
@@ -55,7 +55,7 @@ export interface DispatchOptions {
   readonly discloseHostPaths: boolean;
   /** The caller's authority, before caps lists narrow it. */
   readonly authorityOf: (context: SurfaceContext) => Authority;
-  /** DID of the owner of the drives that a caller uses. `undefined`: nobody's. Absent: there are no drives. */
+  /** DID of the owner of the drives that a caller uses. `undefined`: the caller has none. Absent: there are no drives. */
   readonly driveOwner?: (context: SurfaceContext) => string | undefined;
   /** Judges a caller anew, for work that outlives its request; `undefined`: refused now. Absent: callers stay as they were. */
   readonly rejudge?: ((context: SurfaceContext) => SurfaceContext | undefined) | undefined;

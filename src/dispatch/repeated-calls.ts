@@ -172,7 +172,7 @@ function digestOf(name: string, input: Readonly<Record<string, unknown>>): strin
   }
 }
 
-/** The answer to a repeated call: what the first one was answered. */
+/** The answer to a repeated call: the answer to the first one. */
 async function answerRepeat(known: Entry, attempt: Attempt, steps: Steps): Promise<unknown> {
   const { outcome, places, body: first } = known;
   if (outcome === undefined || places === undefined) throw new Error("A call that has ended has an outcome");

@@ -34,9 +34,9 @@ export interface Step<T> {
   readonly at: At;
   /** Where a move starts. */
   readonly from?: At | undefined;
-  /** The new entry comes from the log, so its content is not checked. */
+  /** The new entry comes from the log: an approval does not look at its content. */
   readonly isKept?: true | undefined;
-  /** Refuses on a snapshot what needs no content; asked of a step that is alone. A plan without parts is the answer. */
+  /** Makes the checks that need no content, on a snapshot; called for a single step. A plan without parts is the answer. */
   first?(tree: DriveSnapshot): Promise<Plan<T> | Ahead>;
   /** Loads what the change needs, since content that is still arriving must not block other changes. */
   stage?(): Promise<void>;
@@ -63,12 +63,12 @@ export interface Plan<T> extends Omit<Ahead, "parts"> {
 }
 
 export interface Part {
-  /** Absent: nobody is told. */
+  /** Absent: the change is not reported. */
   readonly change?: EntryChange;
-  /** Why nothing of what was there is kept. */
+  /** Why the former content is not kept. */
   readonly reason?: NotUndoable | undefined;
   make(tree: DriveChange): Promise<unknown>;
-  /** Names the entry of the log; absent where nobody keeps records of the call. */
+  /** Names the entry of the log; absent if no records of the call are kept. */
   ticket?: LogTicket | undefined;
 }
 
@@ -92,7 +92,7 @@ export const nothingToDo = <T>(existed: boolean, answer: T): Plan<T> => ({
 /** Ends a change that is not to be made. */
 class Discarded extends Error {}
 
-/** Refuses what {@link changeInDrive} would refuse: makes every change on a tree that is not put in place. */
+/** Throws as {@link changeInDrive} would: makes every change on a tree that is not put in place. */
 export async function checkInDrive(drive: DriveDoor, steps: readonly Step<unknown>[]): Promise<void> {
   try {
     await changeInDrive(drive, steps, () => {

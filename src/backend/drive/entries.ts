@@ -123,7 +123,7 @@ export function restoreStep(
   };
 }
 
-/** Undoes what has created, deleted or changed the drive as a whole. */
+/** Undoes a change that has created, deleted or changed the drive as a whole. */
 async function putBackPlan(tree: DriveChange, { access }: At, kept: LogEntry | undefined): Promise<Plan<void>> {
   if (kept === undefined || !isKept(kept)) throw notFound(access.place);
   const { before, after } = kept;

@@ -140,7 +140,7 @@ class MaskSearch {
   found(): FoundMasks {
     const { place } = this.#access;
     if (this.#denied > MAX_ENTRIES) throw tooManyDenied(place, this.#denied, MAX_ENTRIES);
-    // In a read-only directory nothing can be renamed or changed.
+    // A directory that is read-only as a whole needs only the masks of hidden entries.
     if (this.#protected > MAX_ENTRIES) return { masks: this.#hidden, tooManyProtected: this.#protected };
     // If one directory has two masks, the read-only one must come last.
     const visible = [...this.#pins.values(), ...this.#shields].sort((a, b) => a.path.length - b.path.length);

@@ -96,7 +96,7 @@ export class HostRoot {
 
   /** @returns the jail of the current root directory; `deleted` itself if none can be accepted */
   *#replace(deleted: Jail): Io<Jail> {
-    // In the thread pool where the file system may be slow; what follows happens once, as after a restart.
+    // This call uses the thread pool where the file system may be slow; the rest happens once, as after a restart.
     if ((yield* quietly(deleted.sys.lstat(deleted.realPath))) === undefined) return deleted;
     if (this.#jail !== deleted || this.#closing !== undefined) return this.#jail;
     const jail = deleted.replacement();
@@ -132,7 +132,7 @@ function* arrive(walk: Walk, path: RelPath, access: Access): Io<Reached> {
 
 function authoriseEnd(walk: Walk, path: RelPath, access: Access): void {
   const { reached } = walk;
-  // On the requested path itself, nothing beyond the request is disclosed.
+  // An end on the requested path discloses nothing beyond the request.
   const requested = reached.every((name, index) => name === path.segments[index]);
   if (walk.crossedLink && !requested) access.real(reached);
 }

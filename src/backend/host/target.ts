@@ -124,7 +124,7 @@ export function* createParents(change: Change, parents: readonly string[]): Io<v
   }
 }
 
-/** Removes what {@link createParents} has made and nobody uses. @returns whether some of it stays */
+/** Removes unused directories that {@link createParents} has made. @returns whether some of it stays */
 export function* removeParents({ jail, walk, made }: Change): Io<boolean> {
   for (let path = made.at(-1); path !== undefined; path = made.at(-1)) {
     while (walk.names.length >= path.length) if (!(yield* walk.leave())) return true;

@@ -103,7 +103,7 @@ function makePrivate(path: string): void {
   }
   const stat = lstatSync(path);
   const foreign = stat.uid !== (process.geteuid?.() ?? stat.uid);
-  // As root, others may have been let through.
+  // A directory made by root may let other users pass.
   const refused = process.geteuid?.() === 0 ? 0o066 : 0o077;
   if (!stat.isDirectory() || foreign || (!isWindows() && (stat.mode & refused) !== 0)) {
     throw new Error(`cannot be made: ${path} is in the way. Remove it, or set TMPDIR to a directory of your own`);

@@ -63,8 +63,9 @@ interface Question {
 }
 
 /**
- * One call at the gate. Two roots of one owner are asked about together. Once an approval is used, all may happen that the same input makes it do in these roots. Where
- * another root asks then, a new approval covers what both were asked about, so that the call needs no more than that.
+ * One call at the gate. Two roots of one owner are asked about together. A used approval allows everything that the same
+ * input makes the call do in these roots. If another root asks after that, the new approval covers both questions, so
+ * that one approval is enough for the call.
  */
 export class ApprovalGate {
   readonly #options: GateOptions;

@@ -51,12 +51,12 @@ export function askingRoot(root: Root, access: CallAccess, { authoriser, context
     ...{ counted: gate.counted, backend: before, root: name, changes },
   });
   access.approve = (...made) => pass(asked, planned(...made), (intent) => gate.pass(rules, intent));
-  // Without a getter of the root being run: some of its facts are looked up when they are asked for.
+  // A prototype instead of a spread: a spread would run the getters of the root, some of which look facts up.
   return Object.create(root, {
     askToRun: {
       async value(at: At): Promise<boolean> {
         await backend.stat(at.path, at.access);
-        // From then on the way must not change.
+        // The path to the place must not change from here on.
         at.access.pin?.(at.access.realPath);
         return gate.passRun(rules, { root: name, ...namesOf(at) });
       },
@@ -78,7 +78,7 @@ interface Asked {
   readonly passed: Map<"move" | "remove" | "put", string>;
 }
 
-/** Taken to another root: its kind and state are those that a look finds. */
+/** The change of an entry that goes to another root; its kind and state are looked up. */
 const TAKEN: EntryChange = { action: "deleted", kind: "other", path: [], before: null, after: null };
 
 /**
@@ -114,7 +114,7 @@ function pass(
   })();
 }
 
-/** Where nobody can be asked about a copy, its contents pass by, so that the system can share or copy them. */
+/** Counts the source of a copy, unless no rule asks about copies: then the system may share or copy the contents. */
 function countSource({ gate, rules }: Asked, source: TreeSource, { access }: At): TreeSource {
   if (!rules.for.some((action) => OF_COPIES.includes(action))) return source;
   const seen = new CountedSource(source);

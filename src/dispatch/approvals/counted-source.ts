@@ -65,7 +65,7 @@ export class CountedSource {
     let size = 0;
     let isOpen = true;
     return {
-      // Without the descriptor: all that is copied is read here.
+      // The descriptor is left out, so that every byte is read here.
       ...{ size: file.size, modified: file.modified },
       read: async (offset, length, into) => {
         if (offset !== size) throw new TypeError("A copy reads each file once, from its start");

@@ -1,4 +1,4 @@
-// The Access of one call: checks deny and protect patterns, grants and the paths a facade protects, for the requested path and the real one.
+// The Access of one call: checks deny and protect patterns, grants and paths protected by a facade, on the requested and the real path.
 
 import type { Authoriser } from "../../authz/authorise.js";
 import { type Ability, APPROVE } from "../../core/call/capability.js";
@@ -22,7 +22,7 @@ export interface CallAccessOptions {
   /** State shared by the whole call. */
   readonly state: { readonly authoriser: Authoriser; readonly scope: CallScope; readonly changes: CallChanges };
   readonly caller: string;
-  /** Whether what the root protects is refused. */
+  /** Whether changes of protected paths are refused. */
   readonly guarded: boolean;
   readonly links?: "refuse" | undefined;
   /** See {@link CallTerms}; absent for operations that change nothing. */
@@ -181,7 +181,7 @@ export class CallAccess implements Access {
     );
   }
 
-  /** As a purge of it would be: where a person is asked about that, nobody gives up anything unasked. */
+  /** Whether the call could purge the path without an approval. */
   mayGiveUp(segments: readonly string[]): boolean {
     if (this.#root.approve !== undefined || this.#protections?.denies(segments) === true) return false;
     if (this.#isProtected?.(segments, this.verb) === true) return false;

@@ -1,4 +1,4 @@
-// Reports the changes of one call: adds who made them and by what, and passes them to the sinks.
+// Reports the changes of one call: adds their origin (caller, credential, operation), and passes them to the sinks.
 
 import { randomBytes } from "node:crypto";
 import type { CallScope } from "../../core/call/scope.js";
@@ -90,7 +90,7 @@ export class CallChanges {
     this.#behind.add(fault);
   }
 
-  /** The output of the call, with what was noted; what is not kept a deletion tells itself. */
+  /** The output of the call, with the noted remarks. A deletion itself tells that its content is not kept. */
   tell(output: unknown): unknown {
     const told = this.#behind.size === 0 ? output : addRemark(output, [...this.#behind].join(". "));
     if (this.#lost === undefined || !isObject(told) || "trashed" in told) return told;
@@ -99,7 +99,7 @@ export class CallChanges {
 
   /** The error of a call that has changed something before it failed says so: to repeat it may do that twice. */
   tellMade(error: unknown, { isMade }: Pick<CallScope, "isMade">): unknown {
-    // Where it is not made, that is of a folder on the way, or of a copy that was taken back.
+    // A lost flush of a change that was not made is that of a parent folder, or of a copy that was taken back.
     const behind = [...this.#behind].filter((fault) => isMade || fault !== UNFLUSHED);
     if (!isMade && behind.length === 0) return error;
     const { code, message, data } = error instanceof FileAdapterError ? error : this.#parts.onFault(error);

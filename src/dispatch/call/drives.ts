@@ -39,7 +39,7 @@ export function prepareOnDrives(
   };
 }
 
-/** Tells of changes of whole drives as of those in them. */
+/** Reports changes of whole drives in the way of changes inside them. */
 function makerOf(owner: string, { changes }: Preparing): DriveMaker {
   const originIn = (drive: string): ChangeOrigin => changes.originIn({ name: drive, drive, owner });
   return {

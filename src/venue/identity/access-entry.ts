@@ -61,7 +61,7 @@ export interface AccessRequest {
   readonly through?: AccessEntry | undefined;
 }
 
-/** A secret that is told once, and what is kept of it. */
+/** A secret, told once, and the entry that is kept. */
 export interface MadeAccess {
   /** The token, or the code of a link. */
   readonly secret: string;

@@ -285,7 +285,7 @@ function dropOthers(entries: Map<string, unknown>, present: ReadonlySet<string>)
   for (const id of entries.keys()) if (!present.has(id)) entries.delete(id);
 }
 
-/** Without what the system refuses: a file that another process took away meanwhile is one that is not there. */
+/** Ignores errors of the system: a file that another process removed meanwhile counts as absent. */
 function quietly<T>(act: () => T): T | undefined {
   try {
     return act();

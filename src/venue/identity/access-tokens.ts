@@ -30,7 +30,7 @@ const DAY_MS = 24 * HOUR_MS;
 const IDLE_MS = 12 * HOUR_MS;
 export const SESSION_MS = 7 * DAY_MS;
 const LINK_MS = 15 * MINUTE_MS;
-/** How long what has ended is kept, for lists. */
+/** How long ended entries are kept, for lists. */
 const KEPT_MS = 7 * DAY_MS;
 const SWEEP_MS = HOUR_MS;
 const MOST = 10_000;
@@ -41,7 +41,7 @@ const MAX_FAILURES = 10;
 const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");
 const isSameHash = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
-/** Names the mark of a static token; its own hash is told to nobody. */
+/** Names the mark of a static token; the hash of the token is never disclosed. */
 const staticId = (sha256: string): string => hashOf(`static token ${sha256}`).slice(0, 32);
 const newSecret = (): string => randomBytes(32).toString("base64url");
 
@@ -201,7 +201,7 @@ class Tokens implements AccessTokens {
     return { secret, entry: whole };
   }
 
-  /** Found by its hash, which nobody can choose, so timing tells nothing. */
+  /** Finds an entry by the hash of its secret. A caller cannot choose the hash, so timing tells nothing. */
   #ofSecret(kind: "token" | "link", secret: string): AccessEntry | undefined {
     const sha256 = hashOf(secret);
     const entry = this.#own(this.#store.bySecret(kind, sha256));

@@ -16,7 +16,7 @@ const MAX_BYTES = 4_194_304;
 export type Reading = { readonly entries: ReadonlySet<string>; readonly stat?: Stats } | FileFault;
 
 /**
- * Writes what the list lacks of some entries.
+ * Adds those of some entries that the list lacks.
  * @param inForce all entries, for a list that was deleted
  * @throws ConfigError, with the `code` of the system's error
  */
@@ -77,7 +77,7 @@ export function readList(place: RevocationPlace): Reading {
 /** A configured list may be a symbolic link: files are mounted in containers as links. */
 const fileOptions = ({ isConfigured }: RevocationPlace) => ({ maxBytes: MAX_BYTES, follow: isConfigured });
 
-/** @throws what is no error of the system */
+/** @throws any error that is not one of the system */
 export function faultOfWriting(error: unknown): FileFault {
   const errno = errnoOf(error);
   if (errno === undefined) throw error;

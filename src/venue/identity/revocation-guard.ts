@@ -14,7 +14,7 @@ const HEAD = /^(\d{1,9}) ([0-9a-f]{64}|-)$/;
 export interface Guarded {
   /** Entries in force, with {@link entries}. */
   readonly count: number;
-  /** {@link digestOf} of a list that may lack what was in force: somebody has said so. */
+  /** {@link digestOf} of a list that was accepted although it lacks entries in force. */
   readonly accepted?: string | undefined;
   /** Revoked entries that are not in the list. */
   readonly entries: readonly string[];

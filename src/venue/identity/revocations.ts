@@ -40,9 +40,9 @@ export interface RevocationOptions {
   readonly mayBeMissing?: boolean;
   /** Creates the state directory for the list. Default: creates that directory only. */
   readonly openState?: () => void;
-  /** Whether to reserve room for a full disk, and note what is in force. Default: when something is added. */
+  /** Whether to reserve room for a full disk, and note the entries in force. Default: once an entry is added. */
   readonly reserves?: boolean;
-  /** Whether a list is taken that lacks what was in force. */
+  /** Whether a list that lacks entries in force is accepted. */
   readonly mayBeFewer?: boolean;
 }
 
@@ -180,7 +180,7 @@ class RevocationFile implements RevocationList {
     if (this.#reserves) this.#note(guarded, listed);
   }
 
-  /** Notes how much is kept, and what of it is not in the list. */
+  /** Notes the number of kept entries, and those that are not in the list. */
   #note({ count, entries }: Guarded = { count: -1, entries: [] }, listed: ReadonlySet<string>): void {
     const { guard } = this.#place;
     const left = entries.filter((entry) => !listed.has(entry));
@@ -199,7 +199,7 @@ class RevocationFile implements RevocationList {
     return this.#entries.size - this.#unkept.size + this.#lost;
   }
 
-  /** Writes entries into the list, or where that has no room, into what was kept for it. */
+  /** Writes entries into the list, or if the disk is full, into the room reserved in the guard file. */
   async #keep(wanted: readonly string[]): Promise<void> {
     this.#reserves = true;
     const all = [...new Set([...(guardedAt(this.#place)?.entries ?? []), ...wanted])];
@@ -210,7 +210,7 @@ class RevocationFile implements RevocationList {
       if (!isFull(error) || !this.#reserve(all)) throw error;
     }
     for (const entry of all) this.#unkept.delete(entry);
-    // Before it is read: what others add meanwhile is seen by the next look.
+    // Take the version before the read: entries that others add meanwhile are then seen by the next look.
     this.#version = this.#versions();
     const reading = readList(this.#place);
     if ("entries" in reading) this.#take(reading.entries);

@@ -104,8 +104,8 @@ const SCALAR_BYTES = 8;
 const MAX_VALUES = 5_000_000;
 
 /**
- * Estimates the bytes a value keeps alive; a character counts as one byte, and each key as a string of its own. Nothing is encoded, so long texts cost no
- * more time than short ones. Iterative, so deep values cannot overflow the stack.
+ * Estimates the bytes a value keeps alive; a character counts as one byte, and each key as a string of its own. Text is
+ * not encoded, so long texts cost no more time than short ones. Iterative, so deep values cannot overflow the stack.
  *
  * @returns bytes; `Infinity` for more than five million values
  */

@@ -74,7 +74,7 @@ export function openFileAdapter(config: VenueConfig, parts: FileAdapterParts): P
   });
 }
 
-/** The access of a process that serves nothing: code for keys and tokens is loaded only for another caller than the operator, or for operations on them. */
+/** The access of a process that does not serve. Code for keys and tokens is loaded only for other callers or operations on tokens. */
 export async function ownAccess(
   config: VenueConfig,
   options: Pick<OpenVenueOptions, "env" | "log" | "caller"> & { readonly isFiles: boolean },

@@ -105,7 +105,7 @@ function* makeLocked(step: Step, isLast: boolean): Io<Committed | "raced"> {
     const isReached = wereMissing && !isBelowMissing(step);
     const isTaken = isReached && error instanceof FileAdapterError && TAKEN.has(error.code);
     if (!isLast && (isTaken || TURNED.has(errnoOf(error) ?? ""))) return "raced";
-    // Whoever waits to make the same directories must find them gone, or used.
+    // Changes that wait to make the same directories must find them gone, or used.
     yield* quietly(removeParents(change));
     throw error;
   } finally {

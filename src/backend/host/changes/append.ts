@@ -22,7 +22,7 @@ import { WriteStep } from "./write-step.js";
 
 /**
  * Bytes of one write of a part of an upload. In larger ones the system looks for larger pages, which took it several times
- * as long. What an agent appends is written at once.
+ * as long. An append of an agent is one write.
  */
 const PART_WRITE_BYTES = 262_144;
 

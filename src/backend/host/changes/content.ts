@@ -15,7 +15,7 @@ interface Known {
   readonly hash?: Sha256 | undefined;
   /** Bytes of a stream, as announced. */
   readonly length?: number | undefined;
-  /** Bytes that the same call writes after it; Infinity: nobody knows. */
+  /** Bytes that the same call writes after it; Infinity: unknown. */
   readonly later?: number;
 }
 
@@ -79,7 +79,7 @@ interface Added {
   readonly size: number;
   readonly data: Buffer;
   readonly writeBytes: number;
-  /** Bytes that the file is to have in the end; Infinity: nobody knows. Absent: this is all. */
+  /** Bytes that the file is to have in the end; Infinity: unknown. Absent: this is all. */
   readonly whole?: number | undefined;
 }
 
@@ -144,7 +144,7 @@ export class Room {
   /**
    * Makes room for the rest of the content after a failed write, if the caller may and that is enough. The write has
    * taken what was free, so the rest is what is missing.
-   * @param rest bytes; Infinity: nobody knows @throws `error` otherwise
+   * @param rest bytes; Infinity: unknown @throws `error` otherwise
    */
   *make(error: unknown, rest: number): Io<void> {
     const { jail, walk, journal, access } = this.#change;
@@ -157,7 +157,7 @@ export class Room {
     if (journal === undefined || !(yield* wait(journal.freeSpace(rest + BLOCK_BYTES, mayGiveUp)))) throw error;
   }
 
-  /** Writes all bytes. @param later bytes of the content that are written after them; Infinity: nobody knows */
+  /** Writes all bytes. @param later bytes of the content that are written after them; Infinity: unknown */
   *write(fd: number, bytes: Uint8Array, later = 0): Io<void> {
     for (let done = 0; done < bytes.length; ) {
       try {

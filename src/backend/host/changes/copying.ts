@@ -30,7 +30,7 @@ export interface Begun {
 /** A copy under construction. */
 export class Copying {
   readonly #change: Change;
-  /** Of a directory: the top of the copy, and the descent to the directory being filled. */
+  /** For a directory: the top of the copy, and the descent to the directory being filled. */
   #top: Pinned | undefined;
   #descent: Descent | undefined;
   /** Modes of the top and of each directory down to the deepest. */

@@ -48,7 +48,7 @@ export class Goal {
   #how: "put" | "swap" | "same" = "put";
   /** New spelling of the name, where it is the one that the entry has. */
   #spelling: string | undefined;
-  /** Nothing may be replaced that was not there, and kept, before. */
+  /** Only the entry that was there before, and is kept, may be replaced. */
   #isStrict = false;
   #before: string | undefined;
   #planned: EntryChange | undefined;
@@ -129,7 +129,7 @@ export class Goal {
     tell: {
       readonly describe: Describe;
       readonly after: (name: string) => Io<EntryState>;
-      /** What is done to the entry once it has its name. */
+      /** Finishes the entry once it has its name. */
       readonly finish?: () => Io<void>;
     },
   ): Io<Committed> {
@@ -170,7 +170,7 @@ export class Goal {
     if (this.#hidden !== undefined) yield* purge(this.place.change, this.#hidden);
   }
 
-  /** For the record of a group. */
+  /** Part of a step's record in a group. */
   get record(): Pick<NonNullable<StepRecord["moved"]>, "to" | "before"> & Pick<StepRecord, "made"> {
     const { parents } = this.target;
     return {

@@ -50,7 +50,7 @@ export function* takeAlone(change: Change, doomed: Doomed): Io<Taken> {
   return { reason: binned, hidden, keeping };
 }
 
-/** An empty directory of somebody else, which cannot be moved, holds nothing to keep. */
+/** Moves an entry into the trash. An empty directory of another user that cannot be moved is removed: it holds nothing to keep. */
 function* toTrash(
   change: Change,
   doomed: Doomed,

@@ -139,7 +139,7 @@ export class HostSource implements TreeSource {
     return undefined;
   }
 
-  /** On another device, or the staging directory of another root inside this one. */
+  /** Whether an entry is on another device, or is the staging directory of another root inside this one. */
   #isForeign({ stat }: Pinned, { name }: Name): boolean {
     const { crossDevice, top } = this.#parts.jail;
     return name === RESERVED_NAME || (!crossDevice && stat.device !== top.stat.device);

@@ -32,7 +32,7 @@ export type Enter = (at: At, way: Way, jail: Jail | undefined) => Io<Arrival>;
 
 /** A step that is prepared: what its commit will do. */
 export interface Plan {
-  /** Absent: nothing changes, or nobody is told. */
+  /** Absent: nothing changes, or the change is not reported. */
   readonly change?: EntryChange | undefined;
   /** Inode of the entry that gets the name. */
   readonly inode?: string | undefined;
@@ -47,7 +47,7 @@ export interface Plan {
 /** Result of a committed step. */
 export interface Committed {
   readonly effect: GroupEffect;
-  /** Absent: nothing changed, or nobody is told. */
+  /** Absent: nothing changed, or the change is not reported. */
   readonly change?: EntryChange | undefined;
   /** The note, if the commit made it itself. */
   readonly keeping?: Keeping | undefined;
@@ -68,13 +68,13 @@ export interface Step {
   readonly makesParents: boolean;
   /** Alone, too, no other process may change the root between its check and its commit. */
   readonly isConditional: boolean;
-  /** Bytes that it stages; Infinity: nobody knows. Absent: none. */
+  /** Bytes that it stages; Infinity: unknown. Absent: none. */
   readonly length?: number;
   /** Refuses what can be refused without a lock, before anything is staged. Not called if it depends on earlier steps. */
   check(): Io<void>;
   /** New content, once it is staged. */
   readonly staged?: StagedContent | undefined;
-  /** The new entry was kept by the root, so its content is not checked. */
+  /** The new entry was kept by the root: an approval does not look at its content. */
   readonly isKept?: true;
   /** Prepares content, without a lock. @param later bytes that later steps stage */
   stage?(later: number): Io<void>;
@@ -84,7 +84,7 @@ export interface Step {
   readonly record: StepRecord;
   /** The change itself. @param guard called right before */
   commit(guard: Guard): Io<Committed>;
-  /** Without locks again, made or not: removes what it has left in the staging directory. */
+  /** Removes leftovers from the staging directory. Called without locks, whether the step was made or not. */
   end?(): Io<void>;
 }
 
@@ -98,7 +98,7 @@ export interface Taken {
   readonly reason?: NotUndoable | undefined;
 }
 
-/** Where steps prepare and keep: the staging directory for one alone, the folder of its intent for a group. */
+/** The directory in which steps prepare and keep: for a step alone the staging directory, for a group the folder of its intent. */
 export interface Ground {
   /** All of its steps are made, or none: nothing is replaced that was not planned to be. */
   readonly isGroup: boolean;

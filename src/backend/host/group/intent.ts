@@ -21,7 +21,7 @@ const MAX_UNFLUSHED = 32;
 /** Properties by which an entry is recognised. */
 export interface Image {
   readonly type: string;
-  /** Without its device, whose number may be another after a restart. */
+  /** Identity without the device, whose number may be another after a restart. */
   readonly inode: string;
   /** Bytes. */
   readonly size: number;

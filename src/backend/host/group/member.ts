@@ -14,7 +14,7 @@ export class Member {
   readonly step: Step;
   readonly plan: Plan;
   readonly record: StepRecord;
-  /** Without its walk, which ends with its batch. */
+  /** The change without its walk, which ends with the batch. */
   readonly #change: Pick<Change, "jail" | "access" | "journal" | "made" | "id" | "rules">;
   #committed: Committed | undefined;
   #keeping: Keeping | undefined;

@@ -172,7 +172,7 @@ function* keepInTrash(
       return "concurrent";
     } catch (error) {
       const code = errnoOf(error);
-      // Without the folder it is tried again in a new one.
+      // ENOENT: the folder is gone, and the caller tries again in a new one.
       if (code === undefined || code === "EEXIST" || code === "ENOENT") throw error;
       if (isSpare === true) return "later";
     }

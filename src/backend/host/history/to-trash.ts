@@ -22,7 +22,7 @@ import { requireNoOtherRoot } from "./nested.js";
 import { beginNote, dropNote, idOf, type Keeping, keepsNothing, noteChange, settledKeeping } from "./note.js";
 import { isUnkeepable, putInTrash, unlessUnkeepable } from "./trash.js";
 
-/** Without those that give rights of the owner: the copy of somebody else's file is ours. */
+/** Mode bits of copies: no set-user-id bits, since our copy of another user's file would run as us. */
 const SAFE_BITS = 0o777;
 
 /** An entry that is removed. */
@@ -161,7 +161,7 @@ export function* requireDeletable(change: Change, object: Pinned): Io<void> {
 }
 
 /**
- * For what goes to the trash behind its commit, when nothing can be refused any more.
+ * Checks the trash before a commit after which entries go there, since they cannot be refused then.
  * @throws system errors if there is a trash that takes nothing now
  */
 export function* requireWritableTrash({ jail, journal }: Change): Io<void> {

@@ -205,7 +205,7 @@ function* measureItem(
   }
 }
 
-/** By a rename into the staging directory: if this process dies meanwhile, a sweep removes the rest. */
+/** Removes an item by way of the staging directory: if this process dies meanwhile, a sweep removes the rest. */
 export function* removeItem(jail: Jail, folder: Pinned, name: string): Io<void> {
   const stage = yield* jail.staging.open(jail.top);
   try {

@@ -110,7 +110,7 @@ export class WatchedDirectories {
       if (name === ".") covered.isDoubtful = true;
       touched(covered, name);
     };
-    // On a network file system nothing tells of what other machines do.
+    // A network file system sends no events of changes by other machines.
     covered.watch = jail().sys.pooled ? undefined : watch(directory, onEvent);
     if (covered.watch === undefined) polling.add(covered);
   }
@@ -175,7 +175,7 @@ export function* inDirectory<T>(
     }
     return yield* work(directory);
   } catch (error) {
-    // Taken away, or closed to this process, while it was looked at.
+    // The directory was removed, or closed to this process, meanwhile.
     if (errnoOf(error) === undefined) throw error;
     return undefined;
   } finally {
@@ -223,6 +223,6 @@ export class Breath {
 export const isSameDirectory = (directory: Pinned, known: WatchedDirectory): boolean =>
   identity(directory) === known.identity;
 
-/** Key of a directory among those that an observation watches. The directory above the place is watched beside itself, where it is part of another place. */
+/** Key of a watched directory. The directory above a place has a key of its own, since it may be part of another place too. */
 export const keyOf = (path: readonly string[], only?: string): string =>
   only === undefined ? path.join("/") : `${path.join("/")}//${only}`;

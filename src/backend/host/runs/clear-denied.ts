@@ -25,7 +25,7 @@ const MAX_LEVELS = 512;
 
 export type ClearAccess = Pick<Access, "place" | "verb" | "policy" | "scope" | "origin">;
 
-/** Where commands have run. */
+/** The directory in which commands have run, and its parts. */
 export interface ClearGround {
   readonly jail: Jail;
   /** The mounted directory. */
@@ -145,7 +145,7 @@ export class ClearDenied {
     else if (isDenied && (yield* this.#take(frame, name))) this.removed++;
   }
 
-  /** Without a time of creation nothing is known to be made by a command. */
+  /** Whether a command made the entry; `false` if the file system keeps no time of creation. */
   #isMade({ bornMs, uid }: Stat): boolean {
     return bornMs !== undefined && bornMs >= this.#times.since && this.#users.has(uid);
   }

@@ -12,7 +12,7 @@ import { isIn, nameOf, parentOf, type Scan, type SeenEntry } from "./scan.js";
 
 const BREATH_STEPS = 64;
 const ALL_BITS = 0o7777;
-/** Without those that give rights of the owner: the copy of somebody else's file is ours. */
+/** Mode bits of copies: no set-user-id bits, since our copy of another user's file would run as us. */
 const SAFE_BITS = 0o777;
 const OWN_ALL = 0o700;
 

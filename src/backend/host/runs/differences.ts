@@ -11,7 +11,7 @@ export interface Difference {
   readonly action: "created" | "modified" | "deleted" | "moved";
   /** Relative to the mount. */
   readonly path: string;
-  /** Where a moved entry was. */
+  /** Former path of a moved entry. */
   readonly from?: string;
   /** Its path in the scan before, where it was there. */
   readonly was?: string;
@@ -41,7 +41,7 @@ interface Gone {
   readonly isReplaced: boolean;
 }
 
-/** Where a directory was before: `new`: nowhere; `unknown`: not everything was seen. */
+/** Former path of a directory. `new`: there was none; `unknown`: the scan was incomplete. */
 type Origin = { readonly was: string } | "new" | "unknown";
 
 class Comparison {
@@ -52,7 +52,7 @@ class Comparison {
   readonly #before: SeenTree;
   readonly #after: SeenTree;
   readonly #origins = new Map<string, Origin>([["", { was: "" }]]);
-  /** Where entries of before are now, if they are. */
+  /** Paths now, by the paths before, of entries that still exist. */
   readonly #now = new Map<string, string>([["", ""]]);
   /** Where entries were whose name another kind of entry has now. */
   readonly #replaced = new Map<string, string>();

@@ -13,7 +13,7 @@ import type { Look } from "./give-back.js";
 import { hasOtherMarks, type RunMark } from "./run-mark.js";
 import type { Scan } from "./scan.js";
 
-/** Where a command may write. */
+/** The directory in which a command may write, and its parts. */
 export interface RunGround extends ClearGround {
   readonly access: Access;
   readonly mark: RunMark;
