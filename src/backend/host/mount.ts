@@ -99,7 +99,7 @@ interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks" |
   /** Present until the directory is known to be free of leftovers of commands. */
   readonly mark?: RunMark | undefined;
   readonly directory?: Pinned;
-  /** Present if what commands change is recorded. */
+  /** Present if changes of commands are recorded. */
   readonly changes?: RunChanges | undefined;
   /** Present if commands can make entries that are denied. */
   readonly made?: MadeDenied | undefined;

@@ -35,8 +35,8 @@ const MOST_OWN = 10_000;
 export const ownTime = (): number => Date.now() + Math.random();
 
 /**
- * Remembers the version of a file that was just written, so that it has a stamp at once: whatever is written into it
- * from now on sets another time. Not where the file system keeps times too coarse to tell.
+ * Remembers the version of a file that was just written, so that it has a stamp at once: every later write sets
+ * another time. Not where the file system keeps times too coarse to tell.
  */
 export function rememberOwn(version: string): Stamp | undefined {
   const [modified, changed] = [modifiedMsIn(version), changedMsIn(version)];

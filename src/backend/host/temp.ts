@@ -41,7 +41,7 @@ export class TempHome {
   readonly #instance = randomBytes(8).toString("hex");
   #made = false;
   #isClosing = false;
-  /** Ends when what dead processes left is gone, or this home is closed. */
+  /** Ends when the leftovers of dead processes are gone, or this home is closed. */
   #sweeping: Awaitable<unknown>;
 
   /** @param parent absolute; of all homes of this user */
@@ -110,7 +110,7 @@ function makePrivate(path: string): void {
   }
 }
 
-/** Removes what dead processes left, yielding to other work; doubtful cases stay. */
+/** Removes leftovers of dead processes, yielding to other work; doubtful cases stay. */
 function* sweep(home: string, isOver: () => boolean): Io<void> {
   const own = ownIdentity();
   for (const file of readdirSync(home)) {

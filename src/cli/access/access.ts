@@ -185,7 +185,7 @@ const COLUMNS = 80;
 const rowsOf = (text: string): number =>
   text.split("\n").reduce((rows, line) => rows + Math.max(1, Math.ceil(line.length / COLUMNS)), 0);
 
-/** Escaped, with what takes no place on a screen: two texts that look alike would be told apart by nobody. */
+/** Escapes a text, invisible characters too: two texts that look alike could not be told apart. */
 const visible = (text: string): string =>
   escapeText(text).replace(/\p{Cf}|\p{Default_Ignorable_Code_Point}/gu, (char) => {
     const code = char.codePointAt(0) ?? 0;

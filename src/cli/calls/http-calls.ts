@@ -164,8 +164,8 @@ class HttpCalls implements FileCalls {
   }
 
   /**
-   * The failure of an operation. To a caller without credentials a denial says how to have some, unless a caps list may
-   * be what denies.
+   * The failure of an operation. A denial of a caller without credentials says how to get some, unless a caps list may be
+   * the cause.
    */
   #failed(answer: Json): FileAdapterError {
     const error = failureOf(answer);

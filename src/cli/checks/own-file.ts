@@ -6,8 +6,8 @@ import { compileDeny } from "../../path/deny.js";
 import { namesBelow, realPath } from "../../process/host-path.js";
 
 /**
- * Roots that hold the configuration file, may be written and do not protect it: what is in it holds from the next start
- * on. The state directory is in no root at all: that is refused.
+ * Roots that hold the configuration file, may be written and do not protect it: a change of the file is in force from
+ * the next start on. A state directory inside a root is refused elsewhere.
  *
  * @param file of the configuration, if there is one
  */

@@ -47,7 +47,7 @@ function placesIn(session: FileSession): readonly FilePlace[] {
   return wordsOf(session, "ROOT:PATH").map(placeOf);
 }
 
-/** `diff`: what a change made, what was changed between two, or what the last change made. */
+/** `diff`: the difference that one change made, that between two versions, or that of the last change. */
 export async function diff(session: FileSession<"diff">): Promise<number> {
   const [word, range = ""] = session.words.length === 2 ? session.words : wordsOf(session, "ROOT:PATH");
   const place = placeOf(word ?? "");

@@ -91,7 +91,7 @@ const valueAt = (value: unknown, [key, ...below]: readonly string[]): unknown =>
   return isTable(value) && Object.hasOwn(value, key) ? valueAt(value[key], below) : undefined;
 };
 
-/** The same without the entry, and without what holds nothing else. */
+/** The same value without the entry, and without tables that held only that entry. */
 function withoutEntry(value: unknown, [key = "", ...below]: readonly string[]): unknown {
   if (!isTable(value)) return value;
   const rest = Object.entries(value).filter(([name]) => name !== key);
@@ -135,7 +135,7 @@ function addToJson(text: string, { client, name, entry }: Addition): string {
   return insertProperty(start, parent, [key, value]);
 }
 
-/** Puts a property first into an object; what stands there keeps its bytes. */
+/** Puts a property first into an object; the other properties keep their bytes. */
 function insertProperty(text: string, parent: Node, [key, value]: readonly [string, unknown]): string {
   const at = parent.offset + 1;
   const isEmpty = (parent.children?.length ?? 0) === 0;

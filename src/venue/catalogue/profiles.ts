@@ -8,7 +8,7 @@ import type { Log } from "../../core/ports/log.js";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
 import type { ProfileShell } from "../../profiles/profile.js";
 
-/** Which profiles to open, and on what. */
+/** The profiles to open, and the parts that they need. */
 export interface ProfileParts {
   readonly files: HostedFileAdapter;
   /** Profiles by adapter name. */

@@ -53,7 +53,7 @@ const properties = ({ properties: fields }: JsonObject): JsonObject => (fields a
 
 // Some hosts send lists and numbers as strings of JSON; these are parsed where the schema allows no string.
 
-/** Fields whose strings are what they are, whatever a schema says. */
+/** Fields whose strings are never parsed, whatever a schema says. */
 const NEVER: ReadonlySet<string> = new Set([
   ...["content", "value", "oldText", "newText", "path", "pattern", "glob", "exclude", "caps", "ucans"],
 ]);

@@ -24,7 +24,7 @@ export const servesWorkspace = (config: VenueConfig): boolean =>
 /**
  * Reads the page, where the configuration wants it.
  *
- * @returns `undefined`: it is off, or was not built and nobody asked for it
+ * @returns `undefined`: it is off, or was not built and is not asked for
  * @throws ConfigError if it is asked for and was not built
  */
 export function openWorkspace(config: VenueConfig, log: Log): WorkspacePage | undefined {

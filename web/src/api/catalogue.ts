@@ -20,7 +20,7 @@ interface Listing {
   readonly input?: { readonly properties?: Readonly<Record<string, unknown>> };
 }
 
-/** Asks what there is. @throws ApiError */
+/** Loads the operations on offer. @throws ApiError */
 export async function loadCatalogue(): Promise<void> {
   const [status, listings] = await Promise.all([
     request("/api/v1/status").then((response) => response.json() as Promise<{ readonly name: string }>),

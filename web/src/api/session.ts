@@ -127,7 +127,7 @@ export function signOut(everywhere = true): void {
   const [given, me] = [token.value, who.value];
   if (everywhere) channel.postMessage({ left: given });
   forget();
-  // Other tokens were given by somebody, and work elsewhere too.
+  // Only a session is ended: other tokens were given to the user, and work elsewhere too.
   if (given !== undefined && me?.authentication === "session" && me.via !== undefined) void endSession(me.via, given);
 }
 

@@ -83,14 +83,14 @@ export class Buffer {
     this.isDirty.value = true;
   }
 
-  /** Takes a version as what the text is based on, and shows it. */
+  /** Makes a version the base of the text, and shows it. */
   take(version: ReadText): void {
     this.rebase(version);
     this.show(this.base);
     this.isDirty.value = false;
   }
 
-  /** Takes a version as what the text is based on; the text stays. */
+  /** Makes a version the base of the text; the text stays. */
   rebase({ content, etag, encoding, size, mime }: ReadText): void {
     this.hasMark = content.startsWith(MARK);
     this.base = this.hasMark ? content.slice(1) : content;
@@ -139,7 +139,7 @@ export class Buffer {
     }
   }
 
-  /** Forgets what was typed. */
+  /** Discards the typed text. */
   async discard(): Promise<void> {
     this.show(this.base);
     this.isDirty.value = false;
@@ -236,7 +236,7 @@ export async function refresh(buffer: Buffer): Promise<ApiError | undefined> {
   }
 }
 
-/** Another version: what was typed is never replaced by it. */
+/** Shows another version, or if text was typed, a notice of it. */
 async function showChange(buffer: Buffer, etag: string | undefined): Promise<void> {
   const last = await lastChange(buffer);
   const by = last?.after?.etag === etag && last !== undefined ? personOf(last.actor) : "";
@@ -259,7 +259,7 @@ async function showGone(buffer: Buffer): Promise<void> {
   else notice.value = { kind: "deleted", by: last?.op === "delete" ? by : "" };
 }
 
-/** Takes what was typed along to where the file is now. */
+/** Moves the typed text along to the new path of the file. */
 export async function carryTo(buffer: Buffer, root: string, path: string): Promise<void> {
   const { did, base, etag } = buffer;
   if (buffer.isDirty.value) await keepDraft({ did, root, path, base, etag, text: buffer.text(), time: Date.now() });

@@ -1,4 +1,4 @@
-// Notices that an open file was changed by somebody else: by events where there are any, else by looking.
+// Notices that another caller has changed an open file: by events where there are any, else by looking.
 
 import { type FileEvent, follow, isLive } from "../api/events.js";
 import { online } from "../api/http.js";

@@ -209,7 +209,7 @@ const decorations = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** @param spots of {@link startOf} @param onUndecided told how many places nobody has decided yet */
+/** @param spots of {@link startOf} @param onUndecided told the number of places without a decision */
 export const mergePlaces = (spots: readonly Spot[], onUndecided: (many: number) => void): Extension => [
   spotsField.init(() => spots),
   decorations,
@@ -220,12 +220,12 @@ export const mergePlaces = (spots: readonly Spot[], onUndecided: (many: number) 
   }),
 ];
 
-/** Places where nobody has decided yet. */
+/** Places without a decision. */
 export const undecidedIn = (state: EditorState): number =>
   state.field(spotsField).filter(({ choice }) => choice === undefined).length;
 export const placesIn = (state: EditorState): number => state.field(spotsField).length;
 
-/** Goes to the next place, or to the one before; behind the last comes the first. @param isOpen only where nobody has decided */
+/** Goes to the next place, or to the one before; behind the last comes the first. @param isOpen only places without a decision */
 export function goToPlace(view: EditorView, forward: boolean, isOpen = false): void {
   const spots = view.state.field(spotsField);
   const { head } = view.state.selection.main;

@@ -24,7 +24,7 @@ interface Place {
 export function FolderView({ root, path }: Place): JSX.Element {
   const [filter, setFilter] = useState("");
   const [sorting, setSorting] = useState<Sorting>({ by: "name", descending: false });
-  // Before the paint: the answer is what one waits for.
+  // Ask before the paint: the user waits for the answer.
   useLayoutEffect(() => {
     clearSelection();
     void list(root, path);

@@ -31,7 +31,7 @@ export const listing = signal<Listing | undefined>(undefined);
 let running: AbortController | undefined;
 let firstPage: Promise<unknown> = Promise.resolve();
 
-/** Resolves when the folder on screen has shown its first page, so that what matters less does not hold it up. */
+/** Resolves when the folder on screen has shown its first page, so that less urgent work does not delay it. */
 export const whenListed = (): Promise<unknown> => firstPage;
 
 /** Lists a directory. An earlier listing of the same directory is shown until the new first page arrives. */

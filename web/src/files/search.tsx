@@ -1,4 +1,4 @@
-// Search by name and content as one types; the earlier search is ended, and what was left out is said.
+// Search by name and content while the user types; an earlier search is ended, and omissions are shown.
 
 import { SearchX } from "lucide";
 import type { JSX } from "preact";

@@ -1,4 +1,4 @@
-// A name, path or other text of somebody else's: a text node in which nothing is hidden, in its own direction.
+// A name, path or other untrusted text: a text node in which nothing is hidden, in its own direction.
 
 import type { JSX } from "preact";
 import { plain } from "./format.js";

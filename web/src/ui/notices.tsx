@@ -38,10 +38,10 @@ function dismiss(id: number): void {
   notices.value = notices.value.filter((one) => one.id !== id);
 }
 
-/** Says what was done, with a way to take it back. */
+/** Reports a change, with a way to take it back. */
 export const notify = (text: string, action?: Action): void => add({ text, isFailure: false, requestId: "", action });
 
-/** Says what failed, and what to do next. */
+/** Reports a failure, and what to do next. */
 export function notifyFailure(error: unknown, action?: Action): void {
   const { title, next } = inWords(error);
   add({ text: inSentences(title, next), isFailure: true, requestId: asApiError(error).requestId, action });

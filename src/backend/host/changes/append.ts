@@ -200,7 +200,7 @@ function* writeWhole(
   }
 }
 
-/** Whether nobody else has replaced the file, whose content a copy would lose, or taken the name. */
+/** Whether the name still has the same file, or still none: a copy would lose the content of another one. */
 function* isUnchanged(change: Change, name: string, old: Pinned | undefined): Io<boolean> {
   const now = yield* change.jail.handles.pin(change.walk.directory, name);
   if (now === undefined) return old === undefined;

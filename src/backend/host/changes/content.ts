@@ -143,7 +143,7 @@ export class Room {
 
   /**
    * Makes room for the rest of the content after a failed write, if the caller may and that is enough. The write has
-   * taken what was free, so the rest is what is missing.
+   * used all free space, so the room missing is that of the rest.
    * @param rest bytes; Infinity: unknown @throws `error` otherwise
    */
   *make(error: unknown, rest: number): Io<void> {

@@ -52,7 +52,7 @@ export class RemoveStep implements Step {
     this.#checkType(change, found.object);
     this.#ground.requireNear(change);
     if (this.#mustBeEmpty) yield* requireEmpty(change, found.object);
-    // Alone, it removes what has the name.
+    // A step alone removes whichever entry has the name at the commit.
     this.#end.isStale = this.#ground.isGroup || this.isConditional;
   }
 
@@ -117,7 +117,7 @@ export class RemoveStep implements Step {
     if (this.isConditional && !stat.isFile()) throw notAFile(access.place);
   }
 
-  /** Alone, the system tells as it removes the directory, which may hold what dead processes left. */
+  /** For a step alone rmdir itself tells: the directory may hold only staging files of dead processes. */
   get #mustBeEmpty(): boolean {
     return this.#ground.isGroup && !this.#options.recursive;
   }
@@ -129,7 +129,7 @@ export class RemoveStep implements Step {
   }
 }
 
-/** Removes an entry alone; what is not there is removed already. */
+/** Removes an entry alone; a missing entry counts as removed. */
 export function* removeAlone(step: RemoveStep): Io<Removed> {
   try {
     yield* makeAlone(step);

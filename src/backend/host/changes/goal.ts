@@ -21,7 +21,7 @@ import { type Committed, type End, type Ground, madePaths, type Plan } from "./s
 
 /** The entry that gets the place. */
 export interface Coming {
-  /** Absent: nobody asks for it. */
+  /** Absent: not needed. */
   readonly stat: Stat | undefined;
   readonly isDirectory: boolean;
   /** Only a file replaces a file: no link, and nothing special. */
@@ -30,7 +30,7 @@ export interface Coming {
   readonly identity: string | undefined;
 }
 
-/** How the change is told, given what is known of it. */
+/** Describes the change for its report. */
 export type Describe = (told: {
   readonly path: readonly string[];
   readonly made: EntryChange["made"];
@@ -76,7 +76,7 @@ export class Goal {
     yield* checkTarget(change, old, { ...this.#options, isFile });
   }
 
-  /** @param added what the entry takes of the quota @param from of an entry that has a name already */
+  /** @param added quota that the entry takes @param from of an entry that has a name already */
   *prepare(coming: Coming, describe: Describe, { added = NONE, from }: { added?: Amount; from?: End }): Io<Plan> {
     const { change } = this.place;
     const { parents, name } = this.target;
@@ -103,7 +103,7 @@ export class Goal {
     };
   }
 
-  /** Checks what has the name now. */
+  /** Checks the entry that has the name now. */
   *#judge(coming: Coming, old: Pinned | undefined, hasName: boolean): Io<"put" | "swap" | "same"> {
     const { change } = this.place;
     if (this.#spelling !== undefined) return "put";
@@ -165,7 +165,7 @@ export class Goal {
     return this.#planned && noteChange(change, this.#planned, { inode: this.#inode });
   }
 
-  /** Empties what was replaced. */
+  /** Deletes the content of the replaced entry. */
   *end(): Io<void> {
     if (this.#hidden !== undefined) yield* purge(this.place.change, this.#hidden);
   }

@@ -140,7 +140,7 @@ export function* swapIn(change: Change, { ready, name, old, guard, note }: Swap)
   yield* requireDeletable(change, old);
   access.beginGroup?.();
   const removal = removalOf(change, name, old.stat);
-  // Its entry is another one than that of what takes its place.
+  // The removal has a journal entry of its own, apart from that of the new entry.
   const removing = { ...change, made: [], id: undefined };
   const displaced = yield* displace(removing, removal, () => stageOf(change));
   const { stage, keeping, isBinned } = displaced;

@@ -62,7 +62,7 @@ export function* stateAfter({ jail, walk }: Change, name: string, placed: Placed
   return stateNow(yield* quietly(statBelow(jail.sys, walk.directory, name)), placed);
 }
 
-/** @param now what has its name: another process may have replaced or changed it since */
+/** @param now the entry that has the name now: another process may have replaced or changed it since */
 export function stateNow(now: Stat | undefined, { placed, sha256 }: Placed): EntryState {
   const isSame = now?.identity === placed.identity && now.size === placed.size && now.modifiedMs === placed.modifiedMs;
   return isSame ? stateOf(now, sha256) : plannedState(placed, sha256);
@@ -84,14 +84,14 @@ function* isOnOtherDevice({ jail, walk }: Reporting): Io<boolean> {
   return jail !== undefined && walk !== undefined && walk.directory.stat.device !== jail.top.stat.device;
 }
 
-/** Whether anybody keeps, hears or is asked about the change, or has to be told that it is not kept. */
+/** Whether the change is recorded, watched or approved, or the caller has to be told that it is not kept. */
 export const isReported = ({ access, journal, rules }: Pick<Change, "access" | "journal" | "rules">): boolean =>
   access.changed !== undefined ||
   access.approve !== undefined ||
   journal !== undefined ||
   rules.whyNoJournal?.() !== undefined;
 
-/** Tells the caller that what is replaced is not kept, where the root has a journal that cannot be used. */
+/** Tells the caller that the replaced entry is not kept, if the root has a journal that cannot be used. */
 export function noteUnkept({ access, rules }: Pick<Change, "access" | "rules">): void {
   const reason = rules.whyNoJournal?.();
   if (reason !== undefined) access.lost?.(reason);
@@ -99,7 +99,7 @@ export function noteUnkept({ access, rules }: Pick<Change, "access" | "rules">):
 
 /**
  * Tells of a change, with the directories that were made for it.
- * @param keeping what was kept before it, if the root has a journal and something was there
+ * @param keeping the note of the former entry, if the root has a journal and there was one
  */
 export function* report(change: Reporting, made: EntryChange, keeping?: Keeping): Io<void> {
   const { access, journal } = change;

@@ -30,7 +30,7 @@ import type { Filled } from "./content.js";
 /** Walks to a path in one jail, which the first walk chooses. */
 export type Enter = (at: At, way: Way, jail: Jail | undefined) => Io<Arrival>;
 
-/** A step that is prepared: what its commit will do. */
+/** A prepared step: the effects that its commit will have. */
 export interface Plan {
   /** Absent: nothing changes, or the change is not reported. */
   readonly change?: EntryChange | undefined;
@@ -40,7 +40,7 @@ export interface Plan {
   readonly amount: Amount;
   /** The file that goes when another gets its name. */
   readonly replaced?: Pinned | undefined;
-  /** Present where the commit itself notes what it does, entry by entry: it decides there where what goes is kept. */
+  /** Present if the commit itself notes its effects entry by entry, since only then it knows where removed entries are kept. */
   readonly notes?: "in commit" | undefined;
 }
 
@@ -70,7 +70,7 @@ export interface Step {
   readonly isConditional: boolean;
   /** Bytes that it stages; Infinity: unknown. Absent: none. */
   readonly length?: number;
-  /** Refuses what can be refused without a lock, before anything is staged. Not called if it depends on earlier steps. */
+  /** Makes the checks that need no lock, before content is staged. Not called if it depends on earlier steps. */
   check(): Io<void>;
   /** New content, once it is staged. */
   readonly staged?: StagedContent | undefined;
@@ -78,7 +78,7 @@ export interface Step {
   readonly isKept?: true;
   /** Prepares content, without a lock. @param later bytes that later steps stage */
   stage?(later: number): Io<void>;
-  /** Under all locks: checks what is there now, and makes the plan. */
+  /** Checks the entries at its places and makes the plan; called under all locks. */
   prepare(): Io<Plan>;
   /** How to undo it, once it is prepared. */
   readonly record: StepRecord;
@@ -113,7 +113,7 @@ export interface Ground {
   /** Ends the use of a file. */
   discard(end: End, file: StagedFile, isPut: boolean): Io<void>;
   /**
-   * Refuses to remove what it could not keep, and opens the place that it will have. @returns `undefined`: that is decided as it goes
+   * Refuses a removal that could not be kept, and opens the place of the removed entry. @returns `undefined`: chosen at the removal
    * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY, PERMISSION_DENIED
    */
   placeFor(change: Change, doomed: Doomed): Io<Displaced | undefined>;

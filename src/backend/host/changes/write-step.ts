@@ -50,7 +50,7 @@ export class WriteStep implements Step {
   #file: StagedFile | undefined;
   #content: { readonly bytes: number; readonly sha256: Sha256 } | undefined;
   #old: Pinned["stat"] | undefined;
-  /** Name by which a group keeps what is replaced. */
+  /** Name by which a group keeps the replaced file. */
   #before: string | undefined;
   #placed: Stat | undefined;
   #stamp: string | undefined;

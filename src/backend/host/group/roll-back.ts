@@ -31,7 +31,7 @@ export interface RollBackGround {
 }
 
 /**
- * Undoes what has been done, the last step first. Only what is still as the group left it is put back.
+ * Undoes the steps that were done, the last one first. Only entries that are still as the group left them are put back.
  * @returns paths that were left as they are, since others have changed them meanwhile or they could not be reached
  * @throws system errors; calling it again goes on
  */
@@ -57,7 +57,7 @@ interface Place {
   readonly now: Pinned | undefined;
 }
 
-/** @returns what `work` does; without the directory `true`, if nothing of the step was done there */
+/** Runs `work` at a place; if the directory is gone, without an entry. @returns whether the step is undone */
 function* withPlace(ground: RollBackGround, path: RealPath, work: (place: Place) => Io<boolean>): Io<boolean> {
   const opened = yield* ground.directoryOf(path);
   if (opened === undefined) return yield* work({ ground, directory: ground.folder, path: "", now: undefined });

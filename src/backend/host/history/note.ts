@@ -102,7 +102,7 @@ export function* dropNote(change: Noted): Io<void> {
   if (id !== undefined) change.journal?.cancel(id);
 }
 
-/** Makes a commit; what was kept for it is given up if it fails. */
+/** Makes a commit; if it fails, the entries kept for it are given up. */
 export function* commitKept<T>(commit: Io<T>, keeping: Keeping | undefined): Io<T> {
   let isDone = false;
   try {

@@ -12,7 +12,7 @@ import { kindOf, stateOf } from "../changes/report.js";
 import { directoryFinder } from "../group/recovery.js";
 import { hashOpen } from "../open.js";
 
-/** A jail that closes knows nothing: what it was asked for is settled at the next start. @throws ABORTED then */
+/** Looks at a path. @throws ABORTED if the jail is closing: the next start then completes the journal entry */
 export function* lookAtPresent(
   jail: Jail,
   path: readonly string[],

@@ -185,7 +185,7 @@ export interface Displaced extends Hidden {
 
 /**
  * Notes that an entry goes, and opens the place it goes to: if this process dies, it is in the trash by then.
- * @param spare opens the place of what does not go to the trash @returns its stage, to be released
+ * @param spare opens the place of an entry that does not go to the trash @returns its stage, to be released
  * @throws QUOTA_EXCEEDED where everything must be kept, and this cannot be
  */
 export function* displace(change: Change, planned: EntryChange, spare: () => Io<Hidden>): Io<Displaced> {

@@ -126,7 +126,7 @@ export class TreeObservation implements Observation {
       jail.trackBackground(settled);
       return settled;
     } catch {
-      // An error that no look at a directory can have: whatever was missed, readers look for themselves.
+      // No look at a directory throws this: after such a failure readers look for themselves.
       fail();
       return undefined;
     }
@@ -135,7 +135,7 @@ export class TreeObservation implements Observation {
   *#coverPlace(): Io<void> {
     const path = yield* storedPath(this.#jail(), this.#place.path);
     const name = path.at(-1);
-    // A file, and what comes or goes at the place, is seen from the directory above.
+    // The directory above shows a file, and entries that come or go at the place itself.
     if (name !== undefined) yield* this.#directories.cover(path.slice(0, -1), false, name);
     yield* this.#cover(path, false);
   }

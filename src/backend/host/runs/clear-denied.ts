@@ -184,7 +184,7 @@ export class ClearDenied {
     }
   }
 
-  /** The first command that knew an entry says what it was called. */
+  /** Finds the former name of an entry, by the first command that knew it. */
   #find(stat: Stat, name: string): SeenAt | undefined {
     for (const look of this.#times.looks) {
       const seen = look.find({ stat, directory: this.#descent.directory, name });

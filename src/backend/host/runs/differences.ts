@@ -1,7 +1,7 @@
 // The differences between two scans of a tree, in an order in which they may have happened.
 //
-// Undoing goes backwards, so each step has to be possible on what the steps before it have left: directories are made
-// before what is in them, something is moved away before its directory is deleted, and a name is free before it is used
+// Undoing goes backwards, so each step has to be possible after the steps before it: directories are made
+// before their entries, an entry is moved away before its directory is deleted, and a name is free before it is used
 // again. A tree that was made or deleted as a whole is one step.
 
 import { withoutChangeTime } from "../../../core/identity.js";
@@ -155,7 +155,7 @@ class Comparison {
   }
 }
 
-/** Joins what was made below a directory that was made, unless something there is told of by itself. */
+/** Joins new entries with the new directory above them, unless one of them is reported by itself. */
 function joinTrees(made: readonly Difference[], isApart: (path: string) => boolean): readonly Difference[] {
   const mixed = new Set<string>();
   for (const { action, path } of made) {

@@ -1,4 +1,4 @@
-// Visits every entry below a directory, whatever its name, for what a command may have done to it.
+// Visits every entry below a directory, also those with names that no path can have.
 
 import { type Io, yieldToLoop } from "../../../core/io.js";
 import { examine, forEachPiece, rawName } from "../../../jail/directory.js";
@@ -15,19 +15,19 @@ const OWN_ALL = 0o700;
 /** Handles one entry; `undefined`: nothing to do. */
 export type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void> | undefined;
 
-/** Whether an entry is visited: with all that is below it, or with what is meant of that. @param path from the top */
+/** Selects entries to visit: `all` with everything below, `some` with the selected entries below. @param path from the top */
 export type Meant = (path: string) => "all" | "some" | "none";
 
 const EVERYTHING: Meant = () => "all";
 
 interface Frame {
-  /** `undefined`: everything in it is meant. */
+  /** `undefined`: everything in it is visited. */
   readonly path: string | undefined;
   readonly names: (string | Buffer)[];
 }
 
 /**
- * Visits every entry below a directory that is meant, whatever its name; unreachable ones are left out.
+ * Visits every selected entry below a directory, whatever its name; unreachable ones are left out.
  * @returns whether nothing was missed that another pass may reach, such as a tree moved meanwhile or a lack of
  * descriptors
  */

@@ -7,11 +7,11 @@ import { isIn, type SeenEntry } from "./scan.js";
 
 /** Paths are relative to the mount. */
 export interface KnownChanges {
-  /** Whether a call has changed what is at a path. */
+  /** Whether a call has changed the entry at a path. */
   readonly has: (path: string) => boolean;
   /** Whether a call has changed something at a path or below it. */
   hasBelow(path: string): boolean;
-  /** Whether what is there now is what the last such change has left. @param now `null`: nothing */
+  /** Whether the entry is still as the last such change left it. @param now `null`: no entry */
   isLast(path: string, now: SeenEntry | null): boolean;
 }
 

@@ -34,9 +34,9 @@ export interface RunPlace {
 export interface RunStart {
   /** The tree before the command, as far as it was scanned. */
   readonly before: Scan;
-  /** Taken before the tree was looked at: what is in the journal by then is in the tree too. */
+  /** Taken before the scan of the tree: changes in the journal by then are in the tree too. */
   readonly since: JournalMark;
-  /** Clone the tree, so that what the command replaces and deletes can be brought back. */
+  /** Clone the tree, so that entries that the command replaces or deletes can be brought back. */
   readonly keeps: boolean;
 }
 
@@ -66,7 +66,7 @@ export class RunChanges {
     return new RunChanges(place, before, { since, snapshot, noted });
   }
 
-  /** After all else: removes what is not needed any more. */
+  /** Removes the provisional note and the snapshot; called last. */
   *end(): Io<void> {
     if (this.#noted !== undefined) yield* this.#noted.undo();
     if (typeof this.#snapshot !== "string") yield* this.#snapshot.drop();

@@ -1,4 +1,4 @@
-// A clone of a mounted tree in the trash of its root, from which what a command replaces or deletes is kept.
+// A clone of a mounted tree in the trash of its root: the source of entries that a command replaces or deletes.
 //
 // The clone is made from what a scan has seen, so nothing denied is in it. After the command each file or tree that is to be
 // kept is renamed out of it, under the name that the journal gives it; the rest is removed.

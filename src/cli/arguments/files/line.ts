@@ -28,7 +28,7 @@ const RESPELL: Partial<Record<FileCommandName, (word: string) => string>> = {
   tail: (word) => word.replace(/^-(\d+)$/, "--lines=$1"),
 };
 
-/** The command on files that a line has, and what else is in it; `undefined`: it has another. */
+/** The file command of a line, and its arguments; `undefined`: the line has another command. */
 export async function findFileCommand(
   argv: readonly string[],
 ): Promise<{ readonly name: FileCommandName; readonly args: readonly string[] } | undefined> {

@@ -33,7 +33,7 @@ function mayApprove({ context, venue }: Asking): (effect: Effect) => boolean {
   return (effect) => pathsOf(effect).every((path) => rights.allows([effect.root, ...path], "approve"));
 }
 
-/** A drive root is another tree for each caller: rights in one's own say nothing of another's. */
+/** A drive root is another tree for each caller: rights in it are not rights in the same root of another caller. */
 const isOwnDrive = ({ request, driveOwner }: Approval, { context, venue }: Asking): boolean =>
   driveOwner === driveOwnerOf(context, venue.access) ||
   request.effects.every(({ root }) => venue.files.roots.find(({ name }) => name === root)?.drive === undefined);

@@ -14,7 +14,7 @@ interface ListInput {
 const NAME = "lock:list";
 const MOST = 1000;
 
-/** Lists locks, the oldest first. Their tokens, by which they are used, are told to nobody. */
+/** Lists locks, the oldest first. Their tokens, by which they are used, are never disclosed. */
 export const lockList: VenueOperation<ListInput> = {
   name: NAME,
   annotations: LOOKS,

@@ -82,7 +82,7 @@ interface Signed {
   readonly expiresAt: number;
 }
 
-/** Keeps for auth:list what was signed. The token stands without it, so a full disk is no failure. */
+/** Keeps the signed token for auth:list. The token stands without it, so a full disk is no failure. */
 function note({ id, input, grants, expiresAt }: Signed, { context, venue }: Pick<OperationCall, "context" | "venue">) {
   const via = accessIdOf(context);
   const through = via === undefined ? undefined : venue.access.accessTokens?.inForce(via);

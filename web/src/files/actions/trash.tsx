@@ -89,7 +89,7 @@ interface ToolbarProps extends Place {
   readonly reload: () => void;
 }
 
-/** Acts on what is chosen; without a choice on all that is listed, which the buttons then say. */
+/** Acts on the chosen entries; without a choice on all listed ones, which the buttons then say. */
 function TrashToolbar({ root, path, chosen, all, reload }: ToolbarProps): JSX.Element {
   const isAll = chosen.length === 0;
   const of = isAll ? all : chosen;

@@ -79,7 +79,7 @@ async function endsAs({ root, part }: Unfinished, file: File, size: number): Pro
   return there.length === own.length && own.every((byte, index) => byte === there[index]);
 }
 
-/** Puts what was sent in place. @throws ApiError `ALREADY_EXISTS` */
+/** Puts the sent file in place. @throws ApiError `ALREADY_EXISTS` */
 export async function moveIntoPlace(
   { root, path, part }: Unfinished,
   replaced: { hash?: string } | undefined,
@@ -89,7 +89,7 @@ export async function moveIntoPlace(
   await change("file:move", { root, path: part, to: path, ...condition });
 }
 
-/** Removes what was sent of an upload that is given up. */
+/** Removes the sent part of an upload that is given up. */
 export async function dropParts({ root, part }: Pick<Unfinished, "root" | "part">): Promise<void> {
   const forGood = takes("file:delete", "permanent") ? { permanent: true } : {};
   await change("file:delete", { root, path: part, ...forGood }).catch((error: unknown) => {

@@ -59,7 +59,7 @@ function add(root: string, path: string, file: File, asker: ClashAsker): void {
   uploads.value = [...others, { id: nextId, root, path, size: file.size, file, ...parts, state: "waiting", sent: 0 }];
 }
 
-/** Shows what was begun before the page was loaded anew. */
+/** Shows uploads begun before the page was loaded anew. */
 export async function findUnfinished(): Promise<void> {
   const known = new Set(uploads.value.map(({ part }) => part));
   for (const { root, path, part, size } of unfinished()) {
