@@ -4,8 +4,8 @@ import type { Credential } from "../../core/call/caller.js";
 import type { Capability } from "../../core/call/capability.js";
 
 /**
- * The caller that an access token acts for: the operator, or the holder of this DID or static token. Sessions are resolved when the
- * token is made, so a maker never is one.
+ * The caller that an access token acts for: the operator, or the holder of this DID or static token. Sessions are
+ * resolved when the token is made, so a maker never is one.
  */
 export type TokenMaker =
   | { readonly kind: "operator" }

@@ -35,9 +35,9 @@ export interface Cleared {
 export const NOTHING_CLEARED: Cleared = { removed: 0, returned: new Set() };
 
 /**
- * The entries that one command leaves under denied names. Too many of them would keep all further commands from being run, and no
- * operation can delete it. So after the command what its user has made while it ran is removed, as the file system
- * itself recorded, and what it saw under another name gets that name back.
+ * The entries that one command leaves under denied names. Too many of them would keep all further commands from being
+ * run, and no operation can delete them. So after the command, entries that its user has made while it ran (by the record
+ * of the file system) are removed, and entries that it saw under another name get that name back.
  */
 export class MadeDenied {
   readonly #ground: RunGround;

@@ -16,7 +16,7 @@ interface DecideInput {
 const NAME = "approval:decide";
 
 /**
- * Decides for one call, which the caller then repeats. A holder of `approve` on all that the call
+ * Decides for one call, which the caller then repeats. A holder of `approve` on all places that the call
  * touches may decide, but not with the credential that made the call, nor with one made by it or that made it.
  */
 export const approvalDecide: VenueOperation<DecideInput> = {
