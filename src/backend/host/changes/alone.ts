@@ -78,8 +78,8 @@ export function* makeAlone(step: Step): Io<Committed> {
 const RACES = 5;
 /** Codes of a name that others have taken, or of what they have put there. */
 const TAKEN: ReadonlySet<string> = new Set(["ALREADY_EXISTS", "CONFLICT"]);
-/** Errors of a directory that has become a file since it was looked at, and of a file that has become a directory (macOS: EPERM). */
-const TURNED: ReadonlySet<string> = new Set(["EISDIR", "ENOTDIR", "EPERM"]);
+/** Errors of a directory that has become a file since it was looked at, and of a file that has become a directory. */
+const TURNED: ReadonlySet<string> = new Set(["EISDIR", "ENOTDIR"]);
 
 /** Begins anew where another call or process has come in between. */
 function* makeStaged(step: Step): Io<Committed> {
