@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -17,6 +18,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { HostBackend } from "../../src/backend/host/host.js";
 import { etagOf } from "../../src/core/etag.js";
+import { ApprovalGate } from "../../src/dispatch/approvals/approval-gate.js";
 import { sha256Of } from "../../src/ops/content/file-etag.js";
 import { approvalsOf, asked } from "./operations/approval/approval-calls.js";
 import { type CallOptions, useGround } from "./operations/fixture.js";
@@ -349,6 +351,84 @@ describe("a writer that swaps a file while the gate looks at it", () => {
     });
     expect(answer).toMatchObject(CHANGED);
     expect([textAt(`docs/${path}`), textAt("docs/other")]).toEqual([EVIL, "other"]);
+  });
+});
+
+describe("a writer that swaps a file which somebody has allowed to go", () => {
+  const path = "f.sh";
+  const { open: openFile } = HostBackend.prototype;
+  const { pass } = ApprovalGate.prototype;
+  const swaps: Record<string, () => void> = {
+    "another file": () => {
+      put("docs/swap", EVIL);
+      renameSync(at("docs/swap"), at(`docs/${path}`));
+    },
+    "another content, with its time set back": () => put(`docs/${path}`, EVIL),
+  };
+  const patch = (...lines: string[]) => ({ patch: ["*** Begin Patch", ...lines, "*** End Patch", ""].join("\n") });
+  // The first file is moved, then changed: what follows is made when that is done.
+  const FIRST = ["*** Update File: other", "*** Move to: moved", "@@", "-other", "+another"];
+  const UPDATE = [`*** Update File: ${path}`, "@@", "-echo 00213937", "+echo"];
+  const MOVE = [`*** Update File: ${path}`, "*** Move to: g.sh"];
+  const ends = { deleted: [`*** Delete File: ${path}`], moved: MOVE, replaced: UPDATE };
+  const later = Object.entries(ends).map(
+    ([how, last]) => [`${how} by a later step`, patch(...FIRST, ...last)] as const,
+  );
+  const calls: readonly (readonly [string, object])[] = [
+    ...later,
+    ["moved by a group", patch(...MOVE, "*** Delete File: other")],
+    ["file:write", { path, content: "new" }],
+    ["file:append", { path, content: "new" }],
+    ["file:delete", { path }],
+    ["file:move", { path, to: "g.sh" }],
+    ["file:move", { path: "other", to: path, overwrite: true }],
+    ["file:copy", { path: "other", to: path, overwrite: true }],
+  ];
+  const cases = calls.flatMap(([what, input]) => Object.keys(swaps).map((swap) => [what, swap, input] as const));
+  const operationOf = (what: string): string => (what.startsWith("file:") ? what : "file:patch");
+
+  beforeEach(async () => {
+    await open();
+    put(`docs/${path}`, GOOD);
+    put("docs/other", "other\n");
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const state = () => [textAt(`docs/${path}`), textAt("docs/other"), ...readdirSync(at("docs")).sort()];
+  const UNDONE = [EVIL, "other\n", ".venue-files", path, "other", "sub"];
+
+  test.each(cases)("finds that it is not %s: %s", async (what, swap, input) => {
+    const answer = await repeat(operationOf(what), { root: "docs", ...input }, () => {
+      jest.spyOn(ApprovalGate.prototype, "pass").mockImplementation(function (this: ApprovalGate, ...given) {
+        const isAllowed = pass.apply(this, given);
+        swaps[swap]?.();
+        return isAllowed;
+      });
+    });
+    // An update of a patch is bound to the content that it was planned for, whoever has allowed it.
+    expect(answer).toMatchObject(what.startsWith("replaced") ? { errorCode: "CONFLICT" } : CHANGED);
+    expect(state()).toEqual(UNDONE);
+  });
+
+  test.each(later)("while the gate looks finds that it is not %s", async (_what, input) => {
+    const answer = await repeat("file:patch", { root: "docs", ...input }, () => {
+      jest.spyOn(HostBackend.prototype, "open").mockImplementation(async function (this: HostBackend, target, access) {
+        const file = await openFile.call(this, target, access);
+        if (access.verb === "patch" && target.text === path) swaps["another file"]?.();
+        return file;
+      });
+    });
+    expect(answer).toMatchObject({ errorCode: expect.stringMatching(/^(?:APPROVAL_DENIED|CONFLICT)$/) });
+    expect(state()).toEqual(UNDONE);
+  });
+
+  test.each(later)("is not the group itself: it is %s", async (_what, input) => {
+    const answer = await repeat("file:patch", { root: "docs", ...input }, () => {});
+    expect(answer.error).toBeUndefined();
+    expect(textAt(`docs/${path}`)).not.toBe(GOOD);
   });
 });
 

@@ -29,6 +29,12 @@ export interface PlannedChange {
   content?(most: number): Awaitable<Buffer | undefined>;
 }
 
+/** Called with what stands at a place right before its change. @throws APPROVAL_DENIED, CONFLICT if it is not what was looked at */
+export type Recheck = (at: At, now: StandingEntry | undefined) => void;
+
+/** Stat of an entry. */
+export type StandingEntry = { readonly version: string; readonly nlink: number; isDirectory(): boolean };
+
 export interface FileStat {
   readonly type: EntryType;
   readonly size: number;
@@ -78,9 +84,10 @@ export interface Access {
    * Asks whether changes may be made. A backend calls it right before the commit, once for all that is committed together, and changes
    * nothing if it throws. Absent: they may.
    * @param before the root as it is before them, where others may be about to change it. Absent: the backend
+   * @returns present if somebody has allowed them
    * @throws APPROVAL_REQUIRED, APPROVAL_DENIED, CONFLICT
    */
-  approve?: ((changes: readonly PlannedChange[], before?: Looks) => Awaitable<void>) | undefined;
+  approve?: ((changes: readonly PlannedChange[], before?: Looks) => Awaitable<Recheck | undefined>) | undefined;
   /** From now on {@link real} takes no other path, and throws CONFLICT; `undefined`: any. */
   pin?(real: readonly string[] | undefined): void;
   /** Authorises one directory that `parents` is about to create. @throws CAPABILITY_DENIED */

@@ -12,7 +12,7 @@ import type { Stamp } from "./open-file.js";
 import type { SourceOptions, TreeSource } from "./tree-source.js";
 import type { ListedPart, Listing } from "./walk.js";
 
-export type { Access, At, CurrentState, FileStat, Looks, PlacePolicy, PlannedChange, SpellingRules } from "./access.js";
+export type * from "./access.js";
 export type { SourceOptions } from "./tree-source.js";
 export type {
   Entry,

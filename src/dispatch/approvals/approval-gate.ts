@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { approvalDenied, approvalRequired } from "../../core/errors/approval-texts.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
+import type { Access, StandingEntry } from "../../core/ports/access.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import {
   type ApprovalDesk,
@@ -12,7 +13,6 @@ import {
   type ApprovalRules,
   BY_CLIENT,
 } from "../../core/ports/approval.js";
-import type { Access } from "../../core/ports/backend.js";
 import { type ClientApproval, type Effect, shownPart, withoutContent } from "../../core/ports/effect.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import type { CountedSource } from "./counted-source.js";
@@ -24,6 +24,8 @@ export interface Intent {
   /** Hash of a tree, which an approval is bound to besides the effects. */
   readonly state?: string;
   readonly diff?: string | undefined;
+  /** By requested path: whether an entry there is the one that was looked at. */
+  readonly seen?: Map<string, (now: StandingEntry) => boolean>;
 }
 
 export interface GateOptions {

@@ -5,6 +5,7 @@ import type { Authoriser } from "../../authz/authorise.js";
 import { type Ability, APPROVE } from "../../core/call/capability.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict } from "../../core/errors/texts.js";
+import type { Recheck } from "../../core/ports/access.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ApprovalRules } from "../../core/ports/approval.js";
 import type { At, Looks, PlannedChange } from "../../core/ports/backend.js";
@@ -63,8 +64,9 @@ export function askingRoot(root: Root, access: CallAccess, { authoriser, context
     },
     askToPurge: { value: (paths: readonly string[]): void => gate.passPurge(rules, name, paths) },
     askToTake: {
-      value: async (at: At): Promise<void> =>
-        pass(asked, planned([{ at, change: TAKEN }]), (intent) => gate.passOrHold(rules, intent)),
+      async value(at: At): Promise<void> {
+        await pass(asked, planned([{ at, change: TAKEN }]), (intent) => gate.passOrHold(rules, intent));
+      },
     },
     countSource: { value: (source: TreeSource, to: At): TreeSource => countSource(asked, source, to) },
   }) as Root;
@@ -89,7 +91,7 @@ function pass(
   { gate, rules, passed }: Asked,
   planned: Planned,
   allow: (intent: Intent) => boolean,
-): Promise<void> | undefined {
+): Promise<Recheck | undefined> | undefined {
   const [first] = planned.changes;
   const isRemoval = planned.changes.length === 1 && first?.change.action === "deleted";
   // A move that turns out to cross a mount goes on as a copy and a removal.
@@ -111,6 +113,14 @@ function pass(
       const { place, verb } = first.at.access;
       throw gate.changed(conflict(place, { verb, expected: "no change meanwhile" }));
     }
+    if (!passed.has(kind)) return undefined;
+    return ({ path: { text }, access: { place, verb } }, now) => {
+      const isSame = intent.seen?.get(text);
+      // What a later change of the same call finds there is what this one leaves.
+      intent.seen?.delete(text);
+      if (isSame !== undefined && now !== undefined && !isSame(now))
+        throw gate.changed(conflict(place, { verb, expected: "no change meanwhile" }));
+    };
   })();
 }
 

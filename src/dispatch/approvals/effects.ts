@@ -48,7 +48,8 @@ export async function intentOf(planned: Planned, isAsked: (effects: readonly Eff
     all.push(await (change.from === undefined ? see(planned, change, places) : seeMove(planned, change, places)));
   }
   const effects = all.flatMap((one) => one.effects);
-  if (!isAsked(effects)) return { effects };
+  const { seen } = places;
+  if (!isAsked(effects)) return { effects, seen };
   const states: (string | undefined)[] = [];
   const diffs: (string | undefined)[] = [];
   for (const { bound, state, diff } of all) {
@@ -56,13 +57,16 @@ export async function intentOf(planned: Planned, isAsked: (effects: readonly Eff
     states.push(state);
     diffs.push(await diff?.());
   }
-  return { effects, state: JSON.stringify(states), diff: joinDiffs(diffs) };
+  return { effects, state: JSON.stringify(states), diff: joinDiffs(diffs), seen };
 }
 
 /** Entries that changes find at their places: those there now, or those that earlier changes of the group move there. */
 class Places {
   readonly #backend: Looks;
   readonly #touched = new Set<string>();
+  readonly seen = new Map<string, NonNullable<TargetState["isSame"]>>();
+  /** What the root had kept comes back there, with all that is in it. */
+  readonly #kept: string[] = [];
   /** By target. */
   readonly #moved = new Map<string, TargetState | undefined>();
 
@@ -75,13 +79,20 @@ class Places {
     const { text } = at.path;
     if (this.#touched.has(text) || this.#isInMovedTree(text)) return undefined;
     this.#touched.add(text);
-    return readTarget(this.#backend, at, how);
+    const found = await readTarget(this.#backend, at, how);
+    const isInKept = this.#kept.some((tree) => text.startsWith(`${tree}/`));
+    if (found.isSame !== undefined && !isInKept) this.seen.set(text, found.isSame);
+    return found;
   }
 
   move(from: At, to: At, source: TargetState | undefined): void {
     const moved = source ?? this.movedTo(from);
     this.#moved.delete(from.path.text);
     if (moved?.state !== undefined) this.#moved.set(to.path.text, moved);
+  }
+
+  keep({ path }: At): void {
+    this.#kept.push(path.text);
   }
 
   remove({ path }: At): void {
@@ -110,6 +121,7 @@ async function see({ root, counted }: Planned, planned: PlannedChange, places: P
   // A change that is the entry's own follows no link at the end.
   const itself = isRemoval || copied !== undefined || isKept === true;
   const now = await places.look(at, { itself, before: change.before });
+  if (isKept === true) places.keep(at);
   const bound = [now];
   // Renaming a file first makes replacing its content no less.
   const known = now ?? places.movedTo(at) ?? {};

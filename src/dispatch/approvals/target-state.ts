@@ -2,8 +2,9 @@
 
 import { conflict } from "../../core/errors/texts.js";
 import { etagOf, type Sha256 } from "../../core/etag.js";
-import { withoutChangeTime } from "../../core/identity.js";
-import type { At, Looks } from "../../core/ports/backend.js";
+import { identityInVersion, withoutChangeTime } from "../../core/identity.js";
+import type { StandingEntry } from "../../core/ports/access.js";
+import type { At, CurrentState, Looks } from "../../core/ports/backend.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Effect, EffectState } from "../../core/ports/effect.js";
 import { relPath } from "../../path/grammar.js";
@@ -18,6 +19,8 @@ export interface TargetState {
   readonly content?: Buffer;
   /** Mode of the entry, the hash of what is in a directory, the version of a link: read only where somebody is asked. */
   readonly bound?: () => Promise<string>;
+  /** Whether an entry there later is what was looked at. */
+  readonly isSame?: (now: StandingEntry) => boolean;
 }
 
 /** How an effect names its place: as requested, and behind links. For a place that was looked at. */
@@ -46,13 +49,26 @@ export async function readTarget(
   const real = access.realPath ?? path.segments;
   access.pin?.(real);
   const at = { path: relPath(real), access };
-  const found = await lookAt(backend, at, itself);
+  const first = await backend.state?.(at.path, access);
+  const found = { ...(await lookAt(backend, at, itself)), ...(backend.state && { isSame: sameAs(first) }) };
   if (before?.version === undefined) return found;
   // A second name that keeps it has changed its change time.
   const { version = "" } = (await backend.state?.(at.path, access)) ?? {};
   if (withoutChangeTime(version) === withoutChangeTime(before.version)) return found;
   throw conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
 }
+
+/** A directory may get other entries, and a file other names, by the same call. Earlier steps of it may make directories. */
+const sameAs =
+  (seen: CurrentState | undefined): NonNullable<TargetState["isSame"]> =>
+  (now) => {
+    const before = seen?.version;
+    if (before === undefined) return now.isDirectory();
+    if (now.isDirectory()) return identityInVersion(before) === identityInVersion(now.version);
+    // The change time of a file changes with its other names.
+    if (now.nlink === 1) return before === now.version;
+    return withoutChangeTime(before) === withoutChangeTime(now.version);
+  };
 
 async function lookAt(backend: Looks, at: At, itself: boolean): Promise<TargetState> {
   const { path, access } = at;

@@ -25,6 +25,7 @@ import {
   type Plan,
   placeOf,
   plannedOf,
+  recheckEnds,
   requireApproval,
   type Step,
   together,
@@ -119,7 +120,8 @@ export function* makeNow(step: Step, guard: Guard): Io<Committed> {
   const plan = yield* step.prepare();
   const held = reserve(change, plan.amount);
   try {
-    if (plan.change !== undefined) yield* requireApproval([plannedOf(step, plan.change)]);
+    const recheck = plan.change && (yield* requireApproval([plannedOf(step, plan.change)]));
+    if (recheck !== undefined) yield* recheckEnds(recheck, step);
     yield* makeParents(step);
     const keeping = yield* keep(change, plan, name);
     const committed = yield* commitKept(step.commit(guard), keeping);

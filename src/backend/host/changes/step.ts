@@ -1,10 +1,10 @@
 // A step: one change of the host as a plan, then a commit; alone or in a group. See docs/design.md, "A change".
 
 import { type Awaitable, type Io, wait } from "../../../core/io.js";
-import type { At, GroupEffect, PlannedChange } from "../../../core/ports/backend.js";
+import type { At, GroupEffect, PlannedChange, Recheck } from "../../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
-import { identity, type Pinned, release } from "../../../jail/handles.js";
+import { identity, type Pinned, release, statBelow } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { LockRequest } from "../../../jail/staging/locks.js";
 import type { PreparedEntry } from "../../../jail/staging/rename.js";
@@ -268,10 +268,17 @@ export function plannedOf(step: Step, change: EntryChange): PlannedChange {
 }
 
 /** Asks whether planned changes may be made. @throws APPROVAL_REQUIRED, APPROVAL_DENIED, CONFLICT; nothing has changed then */
-export function* requireApproval(changes: readonly PlannedChange[]): Io<void> {
+export function* requireApproval(changes: readonly PlannedChange[]): Io<Recheck | undefined> {
   const [first] = changes;
   const approve = first?.from?.access.approve ?? first?.at.access.approve;
-  if (approve !== undefined) yield* wait(approve(changes));
+  return approve && (yield* wait(approve(changes)));
+}
+
+/** @throws as {@link Recheck} */
+export function* recheckEnds(recheck: Recheck, { ends }: Step): Io<void> {
+  for (const { at, change, isBelowMissing, name } of ends) {
+    recheck(at, isBelowMissing ? undefined : yield* statBelow(change.jail.sys, change.walk.directory, name));
+  }
 }
 
 /** The place at which a step is reported. */

@@ -2,7 +2,7 @@
 
 import { notPutBack, UNFLUSHED } from "../../../core/errors/undo-texts.js";
 import { type Io, wait } from "../../../core/io.js";
-import type { Access, GroupChange, GroupEffect } from "../../../core/ports/backend.js";
+import type { Access, GroupChange, GroupEffect, Recheck } from "../../../core/ports/backend.js";
 import { identity, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
@@ -13,7 +13,7 @@ import type { Held } from "../../quota.js";
 import { makeAlone } from "../changes/alone.js";
 import { MakeDirectoryStep, RemoveStep } from "../changes/entry-steps.js";
 import { MoveStep, RestoreStep } from "../changes/move-step.js";
-import { type Enter, type Step, together } from "../changes/step.js";
+import { type Enter, recheckEnds, type Step, together } from "../changes/step.js";
 import { WriteStep } from "../changes/write-step.js";
 import { type Guard, withLockFile } from "../guard.js";
 import { mapErrors } from "../root.js";
@@ -41,7 +41,7 @@ export function* changeGroup(
 
 /** Refuses what a group would refuse of changes that depend on no earlier one. */
 export function* checkGroup(enter: Enter, rules: WriteRules, changes: readonly GroupChange[]): Io<void> {
-  yield* withGroup({ enter, rules, changes }, (group) => group.check());
+  yield* withGroup({ enter, rules, changes }, (group) => group.look());
 }
 
 /** @returns `undefined` for no changes */
@@ -106,6 +106,7 @@ class Group {
   readonly #held: Held[] = [];
   readonly #effects: GroupEffect[] = [];
   readonly #members: Member[] = [];
+  #recheck: Recheck | undefined;
   #isSettled = true;
 
   constructor(steps: readonly Step[], { changes, ground, enter, rules, access }: GroupParts) {
@@ -120,7 +121,7 @@ class Group {
   *run(): Io<readonly GroupEffect[]> {
     const { scope, place } = this.#access;
     yield* wait(this.#rules.openJournal?.());
-    const { jail, keys, batches } = yield* this.#look();
+    const { jail, keys, batches } = yield* this.look();
     const { durable, intents: register } = this.#rules;
     const intent = yield* Intent.begin({ jail, durable, register }, place);
     this.#ground.begin(intent);
@@ -148,10 +149,6 @@ class Group {
     return this.#effects;
   }
 
-  *check(): Io<void> {
-    yield* this.#look();
-  }
-
   *#stage(): Io<void> {
     const later: number[] = [];
     this.#steps.reduceRight((sum, { length = 0 }, index) => {
@@ -164,7 +161,7 @@ class Group {
   }
 
   /** Walks to every place, authorises it, and checks what does not depend on earlier steps. */
-  *#look(): Io<{ jail: Jail; keys: LockRequest; batches: readonly (readonly Step[])[] }> {
+  *look(): Io<{ jail: Jail; keys: LockRequest; batches: readonly (readonly Step[])[] }> {
     const requests: LockRequest[] = [];
     const batches: Step[][] = [];
     let batch: Batch | undefined;
@@ -223,7 +220,7 @@ class Group {
       sum.files += plan.amount.files;
     }
     if (this.#rules.usage !== undefined) this.#held.push(this.#rules.usage.reserve(sum, this.#access.place));
-    if (this.#members.length === 0) yield* askAboutGroup(this.#steps, this.#changes, members);
+    if (this.#members.length === 0) this.#recheck = yield* askAboutGroup(this.#steps, this.#changes, members);
     this.#access.scope.checkpoint();
     this.#isSettled = false;
     const records = members.map(({ record }) => record);
@@ -231,6 +228,7 @@ class Group {
     this.#members.push(...members);
     for (const member of members) yield* withStepErrors(member.step, member.note(intent));
     for (const member of members) {
+      if (this.#recheck !== undefined) yield* recheckEnds(this.#recheck, member.step);
       const committed = yield* withStepErrors(member.step, member.step.commit(guard));
       this.#effects.push(committed.effect);
       member.commit(committed);

@@ -2,6 +2,7 @@
 
 import type { Sha256 } from "../../../core/etag.js";
 import { type Awaitable, type Io, isPending, wait } from "../../../core/io.js";
+import { statBelow } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
@@ -34,7 +35,9 @@ export function* approveAppend(change: Change, { name, data, old }: Omit<Appende
   const after = { size: old.size + data.length, modified: Date.now() };
   const addition = { offset: old.size, sha256: yield* wait(sha256Of(data)) };
   const content = (most: number): Buffer | undefined => (data.length > most ? undefined : data);
-  yield* requireApproval([{ change: { ...appended(change, name, old), after, addition }, at: change, content }]);
+  const planned = { ...appended(change, name, old), after, addition };
+  const recheck = yield* requireApproval([{ change: planned, at: change, content }]);
+  recheck?.(change, yield* statBelow(change.jail.sys, change.walk.directory, name));
 }
 
 const appended = (change: Change, name: string, old: Stat) =>
