@@ -81,6 +81,11 @@ describe("a root that asks about everything", () => {
     expect([code, data["made"]]).toEqual(["APPROVAL_REQUIRED", undefined]);
     expect((data["effect"] as { action: string }[]).map(({ action }) => action)).toEqual(actions);
     expect(ask.mock.calls.length + hold.mock.calls.length).toBe(1);
-    expect([[state(), ground.names()], ground.staged()]).toEqual([before, ["trash"]]);
+    expect([state(), ground.names()]).toEqual(before);
+    // A copy made in vain is removed behind the answer.
+    const end = performance.now() + 10_000;
+    while (ground.staged().length > 1 && performance.now() < end)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(ground.staged()).toEqual(["trash"]);
   });
 });
