@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "@jest/globals";
+import { afterAll, expect } from "@jest/globals";
 import { createVenue } from "../../src/index.js";
+import { needs } from "../needs.js";
 import { runHere } from "./in-process.js";
 import { cleanUp, makeFolder } from "./process.js";
 
@@ -28,9 +29,9 @@ const openIn = (folder: string): string[] =>
     }
   });
 
-const isLinux = existsSync("/proc/self/fd");
+const onLinux = needs(existsSync("/proc/self/fd"), "open files are looked up in /proc");
 
-(isLinux ? test : test.skip).each([
+onLinux.each([
   [0, ["ls", "docs:"]],
   [1, ["cat", "docs:none"]],
   [0, ["call", "file:list", '{"root":"docs"}']],
@@ -46,7 +47,7 @@ const isLinux = existsSync("/proc/self/fd");
   expect(openIn(folder)).toEqual([]);
 });
 
-(isLinux ? test : test.skip)("a venue of the library closes the log that its configuration names", async () => {
+onLinux("a venue of the library closes the log that its configuration names", async () => {
   const folder = makeVenueFolder();
   const venue = await createVenue(CONFIG, { baseDir: folder });
   expect(openIn(folder)).toContain(join(folder, "venue.log"));
