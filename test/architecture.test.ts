@@ -78,21 +78,21 @@ const GENERATED = "schema/types.ts";
  * Generated code and `backend-suite`, which is published for others, are not counted.
  */
 const BUDGETS: readonly (readonly [rooms: string, lines: number])[] = [
-  ["core", 5_260],
+  ["core", 5_400],
   ["database process version", 1_220],
-  ["path schema pdf", 2_230],
+  ["path schema pdf", 2_600],
   ["jail", 4_790],
-  ["backend", 12_680],
+  ["backend", 13_900],
   ["drive", 14_910],
-  ["ops", 13_030],
-  ["search authz ucan", 4_910],
-  ["audit feed journal", 5_170],
-  ["dispatch", 3_070],
-  ["config adapter roots", 2_700],
-  ["sandbox profiles", 4_790],
-  ["surfaces", 13_250],
-  ["venue", 10_210],
-  ["cli index", 12_900],
+  ["ops", 14_000],
+  ["search authz ucan", 5_400],
+  ["audit feed journal", 5_250],
+  ["dispatch", 3_400],
+  ["config adapter roots", 3_000],
+  ["sandbox profiles", 5_900],
+  ["surfaces", 15_600],
+  ["venue", 11_800],
+  ["cli index", 13_400],
 ];
 
 /** A folder is read as a whole. */
