@@ -4,6 +4,8 @@
 // - Modules of a vm context keep what they import alive for as long as the context can reach them, as it does by the state that
 //   jest-circus keeps under symbols of the global object.
 import { AsyncLocalStorage } from "node:async_hooks";
+import { cpSync } from "node:fs";
+import { cp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { TestEnvironment } from "jest-environment-node";
@@ -12,6 +14,16 @@ import { shareCompiledCode } from "./compile-cache.mjs";
 const require = createRequire(import.meta.url);
 
 shareCompiledCode();
+
+// Node loads what removes and copies trees at its first use, and that keeps the calls of node:fs as it finds them: were it while a
+// suite stands in for some of them, the suites after it in this worker would go on with those.
+const NOWHERE = fileURLToPath(new URL("nowhere", import.meta.url));
+for (const use of [
+  () => rm(NOWHERE, { force: true }),
+  () => cp(NOWHERE, NOWHERE),
+  async () => cpSync(NOWHERE, NOWHERE),
+])
+  await use().catch(() => {});
 
 const used = new Set();
 const { run } = AsyncLocalStorage.prototype;
