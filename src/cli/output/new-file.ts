@@ -13,7 +13,7 @@ export interface NewFileOptions {
   readonly replaces?: boolean;
   /** Whether it has to survive a power failure. Default `true`. */
   readonly durable?: boolean;
-  /** Path of the draft, in the same folder, which is removed if a killed process has left it. Default: a new one. */
+  /** Path of the draft, in the same folder, which is removed if a killed process has left it. Default: one that nobody else makes. */
   readonly draft?: string;
 }
 
@@ -28,25 +28,26 @@ export interface NewFile {
 
 /** @throws the system's error; `EEXIST` if the name is taken */
 export async function openNewFile(path: string, options: NewFileOptions): Promise<NewFile> {
-  const { mode, replaces = false, durable = true } = options;
-  const draft = options.draft ?? join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.part`);
-  if (options.draft !== undefined) await rm(draft, { force: true });
+  const { mode, replaces = false, durable = true, draft: shared } = options;
+  const draft = shared ?? join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.part`);
+  if (shared !== undefined) await rm(draft, { force: true });
   if (!replaces && (await inodeOf(path)) !== undefined) throw inTheWay();
   const handle = await open(draft, "wx", mode);
-  const { ino } = await handle.stat({ bigint: true });
+  const made = shared === undefined ? undefined : (await handle.stat({ bigint: true })).ino;
+  // Another process that writes the same file takes the name of a shared draft for its own.
+  const isOurs = async (): Promise<boolean> => made === undefined || (await inodeOf(draft)) === made;
   return {
     handle,
     async publish() {
       if (durable) await handle.sync();
-      // Otherwise another process has begun to write the same file, and what has the name of the draft is its own.
-      if ((await inodeOf(draft)) !== ino) throw inTheWay();
+      if (!(await isOurs())) throw inTheWay();
       if (replaces) await rename(draft, path);
       else await giveName(draft, path);
       if (durable) await syncDirectory(dirname(path));
     },
     async close() {
       await handle.close();
-      if ((await inodeOf(draft)) === ino) await rm(draft);
+      if (await isOurs()) await rm(draft, { force: true });
     },
   };
 }
