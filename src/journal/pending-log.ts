@@ -155,14 +155,19 @@ export class PendingLog {
     else attempt(() => this.#renew());
   }
 
+  /** Notes that are still open stay, and tell the next process what was under way. */
   close(): void {
     clearTimeout(this.#cutting);
-    const file = this.#file;
-    if (file === undefined) return;
+    const files = new Set([this.#file, ...this.#open.values()]);
+    const own = this.#file;
     this.#file = undefined;
-    // With notes that are still open it tells the next process what was under way.
-    if (file.open === 0 && !this.#lacks) remove(file);
-    else closeSync(file.fd);
+    // The descriptors are others' from now on: a change that ends later finds no note of its own.
+    this.#open.clear();
+    for (const file of files) {
+      if (file === undefined) continue;
+      if (file.open === 0 && !(this.#lacks && file === own)) remove(file);
+      else closeSync(file.fd);
+    }
   }
 
   /** Takes over the notes of dead processes, so that no other process settles them too. `undefined`: there are none. */

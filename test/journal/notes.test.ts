@@ -1,6 +1,17 @@
 // What notes of changes leave to the next process. No test waits for what is written.
 
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, realpathSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -130,4 +141,16 @@ test("notes of others stay until what they tell is written", async () => {
   expect(told()).toEqual({ ids: [first, second].sort(), isLacking: true });
   store.flush();
   expect([told(), noteFiles()]).toEqual([undefined, [expect.anything()]]);
+});
+
+test("a change that ends once its journal is closed touches no file that has the descriptor of its note by then", async () => {
+  const ids = [newEntryId(Date.now()), newEntryId(Date.now())];
+  for (const id of ids) store.begin({ id, origin: ORIGIN, change: CHANGE }, undefined);
+  await store.leave(user);
+  const path = join(home, "of-another");
+  writeFileSync(path, "whole");
+  const opened = Array.from({ length: 16 }, () => openSync(path, "r+"));
+  for (const id of ids) store.cancel(id);
+  expect([readFileSync(path, "utf8"), opened.map((fd) => fstatSync(fd).size)]).toEqual(["whole", opened.map(() => 5)]);
+  for (const fd of opened) closeSync(fd);
 });
