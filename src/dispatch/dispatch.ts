@@ -4,7 +4,6 @@ import { createHash, randomUUID } from "node:crypto";
 import { Authoriser } from "../authz/authorise.js";
 import { capsOf } from "../authz/caps-list.js";
 import type { Scheme } from "../authz/grant.js";
-import { cancelledBy } from "../core/call/scope.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, internalError, readOnlyRoot, unknownRoot } from "../core/errors/texts.js";
 import { VersionCache } from "../core/etag-cache.js";
@@ -149,8 +148,7 @@ export class Dispatcher {
 
   #runValid(operation: AnyOperation, { name, given, approval, context, progress }: ValidCall): Awaitable<unknown> {
     operation.check?.(given);
-    const cancellation = context.cancellation ?? cancelledBy(context.signal);
-    const scope = scopeOf(operation, { given, context, cancellation }, this.#options);
+    const scope = scopeOf(operation, { given, context }, this.#options);
     const authoriser = this.#authoriser(name, context);
     progress.authoriser = authoriser;
     const onFault = (error: unknown) => this.#unforeseen(error);
@@ -158,7 +156,7 @@ export class Dispatcher {
     const { approvals: desk } = this.#options;
     const gate = new ApprovalGate({ name, given, context, desk, approval: approval ?? context.approval, progress });
     const looks = new Map<string, string>();
-    const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate, looks };
+    const state: Preparing = { name, given, context, scope, authoriser, progress, changes, gate, looks };
     const output = withChangeBracket(operation, this.#options, () =>
       given["operationId"] === undefined ? this.#perform(operation, state) : this.#performOnce(operation, state),
     );

@@ -166,7 +166,7 @@ function requireRoom({ root, access }: PathCall): void {
 /** @throws NOT_SUPPORTED, ABORTED */
 async function start(shown: readonly Shown[], call: PlacesCall): Promise<SandboxProcess> {
   const { request } = commandOf(call);
-  const signals = [request.signal, call.cancellation?.signal].filter((one) => one !== undefined);
+  const signals = [request.signal, call.scope.signal].filter((one) => one !== undefined);
   const mounts = shown.map(({ mount }) => mount);
   const process = request.sandbox.run({
     ...request,

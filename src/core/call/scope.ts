@@ -51,6 +51,11 @@ export class CallScope implements WaitScope {
     this.report = options.report;
   }
 
+  /** `undefined`: nobody can cancel the call. */
+  get signal(): AbortSignal | undefined {
+    return this.#cancellation?.signal;
+  }
+
   /** @throws ABORTED, TIMEOUT */
   checkpoint(): void {
     if (this.#committed) return;

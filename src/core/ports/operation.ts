@@ -5,7 +5,7 @@ import type { Limits, ReadBudget } from "../call/limits.js";
 import type { RelPath } from "../call/path.js";
 import type { PdfReader } from "../call/pdf.js";
 import type { Scanners } from "../call/scan.js";
-import type { CallScope, Cancellation } from "../call/scope.js";
+import type { CallScope } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
 import type { TagOf } from "../etag.js";
 import type { VersionCache } from "../etag-cache.js";
@@ -104,7 +104,8 @@ export interface Call {
   /** Reserves memory before a large answer is built; absent: not counted. */
   readonly memory: AnswerMemory | undefined;
   readonly resolveAsset: ResolveAsset | undefined;
-  readonly cancellation: Cancellation | undefined;
+  /** An operation on drives that changes something calls its `commit` first; backends do so for all others. */
+  readonly scope: CallScope;
   readonly versions: VersionCache;
   /** Writes stamps as tags. Absent: answers contain none. */
   readonly tagOf: TagOf | undefined;
@@ -194,8 +195,6 @@ export interface RootsCall extends Call {
 /** Authorised call of an operation on the caller's drives themselves. */
 export interface DrivesCall extends Call {
   readonly shelf: DriveShelf;
-  /** An operation that changes something calls `commit` first. */
-  readonly scope: CallScope;
   /** The caller, for changes of whole drives. */
   readonly maker: DriveMaker;
   /** Whether the caller holds any grant in a drive. */

@@ -32,7 +32,7 @@ export function prepareOnDrives(
   return async () => {
     try {
       const shelf = await scope.race(drives.shelf(owner));
-      return await scope.race(operation.run(given, { ...call, shelf, sees, scope, maker }));
+      return await scope.race(operation.run(given, { ...call, shelf, sees, maker }));
     } catch (error) {
       throw toCallerError(error, { place: { root: name, path: "" }, drive: drive ?? "", verb: operation.name });
     }

@@ -3,7 +3,7 @@
 
 import type { Authoriser } from "../../authz/authorise.js";
 import type { Limits } from "../../core/call/limits.js";
-import { CallScope, type Cancellation } from "../../core/call/scope.js";
+import { CallScope, cancelledBy } from "../../core/call/scope.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, unknownOperation } from "../../core/errors/texts.js";
 import { type Awaitable, isPending } from "../../core/io.js";
@@ -29,7 +29,6 @@ export interface Preparing {
   readonly name: string;
   readonly given: Record<string, unknown>;
   readonly context: SurfaceContext;
-  readonly cancellation: Cancellation | undefined;
   readonly scope: CallScope;
   readonly authoriser: Authoriser;
   readonly progress: Progress;
@@ -65,7 +64,7 @@ export function findOperation(
 
 /** The part of a call that every operation gets. */
 export function callOf(
-  { context, cancellation }: Pick<Preparing, "context" | "cancellation">,
+  { context, scope }: Pick<Preparing, "context" | "scope">,
   { limits, tickets, tagOf, scanners, pdf }: DispatchOptions,
   { versions, turns }: SharedState,
 ): Call {
@@ -77,7 +76,7 @@ export function callOf(
     takesBytes,
     memory,
     resolveAsset,
-    cancellation,
+    scope,
     versions,
     tagOf,
     turns,
@@ -102,7 +101,7 @@ export function createPathCall(
     pollChanges,
   }: Pick<PathCall, "root" | "path" | "access" | "limits" | "at" | "pollChanges">,
 ): PathCall {
-  const { budget, takesBytes, memory, resolveAsset, cancellation, versions, turns, caller } = call;
+  const { budget, takesBytes, memory, resolveAsset, scope, versions, turns, caller } = call;
   const { scanners, pdf, tagOf, terms, transfer, issueTicket } = call;
   // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
   return {
@@ -111,7 +110,7 @@ export function createPathCall(
     takesBytes,
     memory,
     resolveAsset,
-    cancellation,
+    scope,
     versions,
     tagOf,
     turns,
@@ -140,11 +139,12 @@ const GRACE_MS = 5000;
 /** The scope of a call; it takes `timeoutMs`, or longer where the operation's own time limit requires it. */
 export function scopeOf(
   operation: AnyOperation,
-  { given, context, cancellation }: Pick<Preparing, "given" | "context" | "cancellation">,
+  { given, context }: Pick<Preparing, "given" | "context">,
   { clock, limits }: DispatchOptions,
 ): CallScope {
   const timeoutMs = Math.max(limits.timeoutMs, (operation.patienceMs?.(given, limits) ?? -GRACE_MS) + GRACE_MS);
   const waitsMs = operation.waitsMs?.(given) ?? 0;
+  const cancellation = context.cancellation ?? cancelledBy(context.signal);
   return new CallScope({ clock, timeoutMs: timeoutMs + waitsMs, cancellation, report: context.report });
 }
 

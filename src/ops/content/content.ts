@@ -47,7 +47,7 @@ export function checkOneSource(input: TextSource): void {
 }
 
 /** The parts of a call that loading content needs. */
-export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "cancellation"> {
+export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "scope"> {
   /** Named in errors. */
   readonly place: Place;
   /** Encoding in which text is written. Absent: UTF-8. */
@@ -64,8 +64,8 @@ export function bodyOf(input: TextSource, call: PathCall): Body {
 }
 
 function contentCall({ encoding }: TextSource, call: PathCall): ContentCall {
-  const { limits, resolveAsset, cancellation, access } = call;
-  return { limits, resolveAsset, cancellation, place: access.place, encoding: encoding ?? encodingOf(call) };
+  const { limits, resolveAsset, scope, access } = call;
+  return { limits, resolveAsset, scope, place: access.place, encoding: encoding ?? encodingOf(call) };
 }
 
 /** Encoding in which text is written where the call names none. */
@@ -150,7 +150,7 @@ function decodeBase64(text: string): Buffer {
 
 async function loadAsset(reference: string, call: ContentCall): Promise<Buffer | AsyncIterable<Uint8Array>> {
   const { place } = call;
-  const found = await call.resolveAsset?.(reference, call.cancellation?.signal);
+  const found = await call.resolveAsset?.(reference, call.scope.signal);
   if (found === undefined) throw assetNotFound(place, reference);
   if (found.content === null) throw assetNoContent(place, reference);
   return verified(found, found.content, call);

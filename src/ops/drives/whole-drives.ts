@@ -74,15 +74,15 @@ export const importDrive: DriveOperation<ImportInput, DriveImported> = {
       throw invalidInput("Exactly one of 'bytes' (base64) or 'asset' (reference) is required", "", "bytes or asset");
   },
   isOnAllDrives: ({ drive }) => drive === undefined,
-  async run({ bytes, asset, ...options }, { shelf, scope, maker, ...call }) {
+  async run({ bytes, asset, ...options }, { shelf, maker, ...call }) {
     const place = { root: options.drive ?? "", path: "" };
     const source = { ...(bytes === undefined ? {} : { bytes }), ...(asset === undefined ? {} : { asset }) };
     const content = await loadContent(source, { ...call, place });
     async function* file(): AsyncGenerator<Uint8Array> {
       if (Buffer.isBuffer(content)) yield content;
-      else yield* endWithCall(content, scope);
+      else yield* endWithCall(content, call.scope);
       // The drives change only from here on: the answer now waits for the outcome.
-      scope.commit();
+      call.scope.commit();
     }
     const { drives, cells, refused, bytes: size } = await shelf.importDrive([file()], options, maker);
     return { drives, bytes: size, cells, refused };

@@ -115,12 +115,12 @@ export async function readPdf(reading: Reading): Promise<ReadOutput | undefined>
     const { size } = file;
     if (size > MAX_PDF_BYTES) return undefined;
     const digest = createHash("sha256");
-    const { scope } = call.access;
+    const { scope } = call;
     const text = await call.pdf.read({
       source: bytesOf(file, (bytes) => digest.update(bytes)),
       ...{ size, maxBytes: mostCut },
       withinMs: Math.min(MAX_MS, scope.remainingMs() * SHARE_OF_TIME),
-      ...{ signal: call.cancellation?.signal, caller: call.caller },
+      ...{ signal: scope.signal, caller: call.caller },
     });
     await runIo(scope.breathe(), scope);
     if (text === undefined || text.pages.every((page) => page === "")) return undefined;
