@@ -266,10 +266,9 @@ async function warningsOfLacks(roots: readonly RootFacts[]): Promise<readonly st
 }
 
 function recordRefused({ operation, root, context, code }: RefusedCall, parts: AdapterParts & { clock: Clock }): void {
-  const progress = { resource: [root], others: [], bytes: 0 };
-  const end = { operation, context, progress, outcome: code, ms: 0, time: parts.clock.nowMs() };
+  const end = { operation, outcome: code, ms: 0, time: parts.clock.nowMs() };
   try {
-    parts.audit?.write(recordOf(end, "file"));
+    parts.audit?.write(recordOf({ context, resource: [root] }, end, "file"));
   } catch (error) {
     // As for any other call: an audit sink that throws against its contract must not change the answer.
     parts.onInternalError?.(error, operation);

@@ -1,46 +1,32 @@
 // The flow of every call: look up, validate, normalise, authorise, open, run. Each is audited once, whatever the outcome.
 
 import { createHash, randomUUID } from "node:crypto";
-import { Authoriser } from "../authz/authorise.js";
-import { capsOf } from "../authz/caps-list.js";
-import type { Scheme } from "../authz/grant.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, internalError, readOnlyRoot, unknownRoot } from "../core/errors/texts.js";
 import { VersionCache } from "../core/etag-cache.js";
 import { type Awaitable, after, isPending } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import {
-  type AnyOperation,
-  type Call,
-  isPersonal,
-  type OpenRoot,
-  type PathCall,
-  type PlaceRequest,
-  type Resolve,
-} from "../core/ports/operation.js";
+import { isPersonal, type OpenRoot, type PathCall, type PlaceRequest } from "../core/ports/operation.js";
 import { deferred, settleWithin, Turns } from "../core/turns.js";
 import { withoutNulls } from "../schema/nulls.js";
-import { ApprovalGate, splitApproval } from "./approvals/approval-gate.js";
 import { askingRoot } from "./approvals/asking-root.js";
-import { accessTo } from "./call/access.js";
-import { addRemark, changesOf, hasNullPrecondition, NO_PRECONDITION } from "./call/changes.js";
+import { CallAccess } from "./call/access.js";
 import { ownerOf, prepareOnDrives } from "./call/drives.js";
 import { meantPath, NeedsLook } from "./call/meant-path.js";
 import {
   byName,
   callOf,
   checkInput,
-  createPathCall,
+  extraTimeOf,
   findOperation,
-  type JudgedPlace,
-  limitsOf,
-  type Preparing,
+  hasNullPrecondition,
+  NO_PRECONDITION,
+  namesOf,
   parseInput,
-  type SharedState,
-  scopeOf,
-  type ValidCall,
+  placedCall,
 } from "./call/parts.js";
-import { type CallEnd, noteBytes, noteExit, notePlace, type Progress, recordOf } from "./call/record.js";
+import { recordOf } from "./call/record.js";
+import { addRemark, CallState, type DispatchParts } from "./call/state.js";
 import { Gates, runAdmitted } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
 import type { PlaceFilter } from "./place-filter.js";
@@ -53,33 +39,30 @@ import { Watches, type WatchInput, withChangeBracket } from "./watches.js";
 const CLOSE_PATIENCE_MS = 5000;
 
 export class Dispatcher {
-  readonly #options: DispatchOptions;
+  readonly #parts: DispatchParts;
   #roots: ReadonlyMap<string, OpenRoot>;
-  readonly #scheme: Scheme;
   readonly #gates: Gates;
-  readonly #shared: SharedState;
   readonly #repeats: Repeats;
   readonly #watches: Watches | undefined;
   #calls = 0;
   #closed = false;
   #onIdle: () => void = () => {};
 
-  constructor(options: DispatchOptions) {
-    this.#options = options;
-    this.#roots = byName(options.roots);
-    this.#scheme = options.drives === undefined ? "file" : "dlfs";
-    this.#shared = { versions: options.versions ?? new VersionCache(() => createHash("sha256")), turns: new Turns() };
-    this.#repeats = options.repeats ?? new Repeats(options.clock);
+  constructor({ roots, ...options }: DispatchOptions) {
+    this.#roots = byName(roots);
+    this.#parts = {
+      ...options,
+      versions: options.versions ?? new VersionCache(() => createHash("sha256")),
+      turns: new Turns(),
+      scheme: options.drives === undefined ? "file" : "dlfs",
+      roots: () => this.#roots,
+      place: (call, request) => this.#place(call, request),
+      onFault: (error) => this.#unforeseen(error),
+    };
     const { feed } = options;
-    const rootOf = (name: string) => this.#roots.get(name);
-    const authoriserOf = (name: string, context: SurfaceContext) => this.#authoriser(name, context);
-    this.#watches = feed && new Watches({ feed, options, rootOf, authoriserOf });
+    this.#repeats = options.repeats ?? new Repeats(options.clock);
+    this.#watches = feed && new Watches({ ...this.#parts, feed });
     this.#gates = new Gates(options.limits.maxConcurrent, options);
-  }
-
-  /** Names of the roots in which the caller holds a grant. */
-  visibleTo(authoriser: Authoriser): string[] {
-    return this.#visible(authoriser).map(({ name }) => name);
   }
 
   /** Replaces the roots for later calls; calls under way keep theirs. */
@@ -96,22 +79,19 @@ export class Dispatcher {
   async invoke(name: string, input: unknown, context: SurfaceContext): Promise<unknown> {
     if (this.#closed) throw aborted();
     this.#calls++;
-    const startedMs = this.#options.clock.monotonicMs();
-    const progress: Progress = { resource: undefined, others: [], bytes: 0 };
+    const { clock } = this.#parts;
+    const startedMs = clock.monotonicMs();
+    const call = new CallState(this.#parts, name, context);
     let failure: FileAdapterError | undefined;
     try {
-      const answer = this.#run(name, input, context, progress);
+      const answer = this.#run(call, input);
       // Most calls end here, without another turn of the loop.
       return isPending(answer) ? await answer : answer;
     } catch (error) {
       failure = error instanceof FileAdapterError ? error : this.#unforeseen(error);
       throw failure;
     } finally {
-      const { clock, operations } = this.#options;
-      const operation = operations.has(name) ? name : "unknown";
-      const ms = clock.monotonicMs() - startedMs;
-      const outcome = failure?.code ?? "OK";
-      this.#record({ operation, context, progress, outcome, failure, ms, time: clock.nowMs() });
+      this.#record(call, failure, clock.monotonicMs() - startedMs);
       if (--this.#calls === 0) this.#onIdle();
     }
   }
@@ -125,170 +105,145 @@ export class Dispatcher {
     await settleWithin(idle, CLOSE_PATIENCE_MS);
   }
 
-  #record(call: CallEnd): void {
+  #record(call: CallState, failure: FileAdapterError | undefined, ms: number): void {
+    const { audit, clock, operations, scheme } = this.#parts;
+    const operation = operations.has(call.name) ? call.name : "unknown";
+    const outcome = failure?.code ?? "OK";
     try {
-      this.#options.audit?.write(recordOf(call, this.#scheme));
+      audit?.write(recordOf(call, { operation, outcome, failure, ms, time: clock.nowMs() }, scheme));
     } catch (error) {
       // The call has taken effect: an audit sink that breaks its contract must not turn its answer into a failure.
       this.#unforeseen(error);
     }
   }
 
-  #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Awaitable<unknown> {
-    const { operation, schema } = findOperation(this.#options.operations, name, context);
-    const { given, approval } = splitApproval(parseInput(withoutNulls(input, schema.input)), operation.changes);
-    const valid: ValidCall = { name, given, approval, context, progress };
-    const visible = () => this.visibleTo(this.#authoriser(name, context));
-    const checked = checkInput(this.#options.validator, { name, given, schema: schema.input, visible });
-    const output = after(checked, () => this.#runValid(operation, valid));
+  #run(call: CallState, input: unknown): Awaitable<unknown> {
+    const { operation, schema } = findOperation(this.#parts.operations, call.name, call.context);
+    const given = parseInput(withoutNulls(input, schema.input));
+    call.begin(operation, given);
+    const checked = checkInput(call, schema.input, () => this.#visible(call));
+    const output = after(checked, () => this.#runChecked(call));
     return given !== input && hasNullPrecondition(input)
       ? after(output, (answer) => addRemark(answer, NO_PRECONDITION))
       : output;
   }
 
-  #runValid(operation: AnyOperation, { name, given, approval, context, progress }: ValidCall): Awaitable<unknown> {
+  #runChecked(call: CallState): Awaitable<unknown> {
+    const { operation, given, scope } = call;
     operation.check?.(given);
-    const scope = scopeOf(operation, { given, context }, this.#options);
-    const authoriser = this.#authoriser(name, context);
-    progress.authoriser = authoriser;
-    const onFault = (error: unknown) => this.#unforeseen(error);
-    const changes = changesOf(operation, context, { options: this.#options, scheme: this.#scheme, onFault });
-    const { approvals: desk } = this.#options;
-    const gate = new ApprovalGate({ name, given, context, desk, approval: approval ?? context.approval, progress });
-    const looks = new Map<string, string>();
-    const state: Preparing = { name, given, context, scope, authoriser, progress, changes, gate, looks };
-    const output = withChangeBracket(operation, this.#options, () =>
-      given["operationId"] === undefined ? this.#perform(operation, state) : this.#performOnce(operation, state),
+    scope.extend(extraTimeOf(operation, call));
+    const output = withChangeBracket(operation, this.#parts, () =>
+      given["operationId"] === undefined ? this.#perform(call) : this.#performOnce(call),
     );
-    return after(output, (answer) => noteExit(operation, answer, progress));
+    return after(output, (answer) => {
+      call.exit = operation.exitOf?.(answer);
+      return answer;
+    });
   }
 
-  #perform(operation: AnyOperation, state: Preparing): Awaitable<unknown> {
-    const { context, scope, progress } = state;
-    const explain = (error: unknown) => this.#explain(state.changes.tellMade(error, scope), operation, state);
+  #perform(call: CallState): Awaitable<unknown> {
+    const { operation, scope } = call;
+    const explain = (error: unknown) => this.#explain(call.tellMade(error), call);
     let output: Awaitable<unknown>;
     try {
-      const work = this.#prepare(operation, state);
+      const work = this.#prepare(call);
       // Not every operation checks for cancellation itself: a list of roots needs no disk.
       scope.checkpoint();
-      const { memory, callerDID: caller } = context;
-      output = runAdmitted(work, { gate: this.#gates.of(operation), scope, memory, caller });
+      output = runAdmitted(this.#gates.of(operation), call, work);
     } catch (error) {
       return explain(error);
     }
     if (isPending(output)) output = output.catch(explain);
-    return after(output, (answer) => state.changes.tell(noteBytes(operation, answer, progress)));
-  }
-
-  #performOnce(operation: AnyOperation, state: Preparing): Promise<unknown> {
-    const { name, given, context, scope, progress } = state;
-    const places: JudgedPlace[] = [];
-    return this.#repeats.runOnce(
-      { name, given, context, scope },
-      {
-        run: (transfer) => this.#perform(operation, { ...state, context: { ...context, ...transfer }, places }),
-        places: () => places.map(({ request, access }) => ({ request, real: access.realPath })),
-        judge: (first) => {
-          const authoriser = this.#authoriser(name, context);
-          const anew = { ...state, authoriser, context: { ...context, exactPaths: true as const } };
-          progress.authoriser = authoriser;
-          const call = callOf(anew, this.#options, this.#shared);
-          for (const { request, real } of first)
-            this.#place(operation, { request, state: anew, call }).access.real(real);
-        },
-      },
-    );
-  }
-
-  #authoriser(operation: string, context: SurfaceContext): Authoriser {
-    const authority = this.#options.authorityOf(context);
-    return new Authoriser({ operation, caps: capsOf(context), authority, scheme: this.#scheme });
-  }
-
-  /** Rethrows an error, with what a caller that reads it may have meant. Profiles and commands have texts of their own. */
-  async #explain(error: unknown, operation: AnyOperation, state: Preparing): Promise<unknown> {
-    if (error instanceof NeedsLook) return error.look().then(() => this.#perform(operation, state));
-    const { terms, within, tool, transfer } = state.context;
-    if ([terms, within, tool, transfer].some((one) => one !== undefined)) throw error;
-    throw await withSuggestions(error, {
-      at: this.#aside(operation, state),
-      roots: this.#visible(state.authoriser.copy()),
-      disclosesHostPaths: this.#options.discloseHostPaths,
+    return after(output, (answer) => {
+      call.bytes = operation.bytes?.(answer) ?? 0;
+      return call.tell(answer);
     });
   }
 
-  /** Makes places for look-ups; the record of the call names neither the paths looked up nor the token used. */
-  #aside(operation: AnyOperation, state: Preparing): Resolve {
-    const progress = { resource: [], others: [], bytes: 0 };
-    const context = { ...state.context, exactPaths: true as const };
-    const separate = { ...state, progress, context, places: [], authoriser: state.authoriser.copy() };
-    const call = callOf(separate, this.#options, this.#shared);
-    return (request) => this.#place(operation, { request, state: separate, call });
+  #performOnce(call: CallState): Promise<unknown> {
+    return this.#repeats.runOnce(call, {
+      run: (transfer) => {
+        call.context = { ...call.context, ...transfer };
+        call.places = [];
+        return this.#perform(call);
+      },
+      places: () => (call.places ?? []).map(({ request, access }) => ({ request, real: access.realPath })),
+      judge: (first) => {
+        call.judgeAnew();
+        for (const { request, real } of first) call.at(request).access.real(real);
+      },
+    });
+  }
+
+  /** Rethrows an error, with what a caller that reads it may have meant. Profiles and commands have texts of their own. */
+  async #explain(error: unknown, call: CallState): Promise<unknown> {
+    if (error instanceof NeedsLook) return error.look().then(() => this.#perform(call));
+    const { terms, within, tool, transfer } = call.context;
+    if ([terms, within, tool, transfer].some((one) => one !== undefined)) throw error;
+    const roots = this.#visible(call);
+    const { discloseHostPaths: disclosesHostPaths } = this.#parts;
+    throw await withSuggestions(error, { at: (request) => call.aside.at(request), roots, disclosesHostPaths });
   }
 
   /** Does everything that needs no disk. @returns runs the operation */
-  #prepare(operation: AnyOperation, state: Preparing): () => Awaitable<unknown> {
-    const { given, authoriser, progress } = state;
-    const call = callOf(state, this.#options, this.#shared);
+  #prepare(call: CallState): () => Awaitable<unknown> {
+    const { operation, given, authoriser } = call;
+    const { discloseHostPaths, drives } = this.#parts;
     if (operation.on === "roots") {
-      progress.resource = [];
+      call.resource = [];
       authoriser.requireAnyRead([...this.#roots.keys()]);
-      const visible = this.#visible(authoriser);
-      return () => operation.run(given, { visible, discloseHostPaths: this.#options.discloseHostPaths, ...call });
+      const visible = this.#visible(call);
+      return () => operation.run(given, { visible, discloseHostPaths, ...callOf(call) });
     }
-    if (operation.on === "drives") return prepareOnDrives(operation, { state, call, options: this.#options });
+    if (operation.on === "drives") return prepareOnDrives(operation, call);
+    const at = (request: PlaceRequest) => call.at(request);
     if (operation.on === "places") {
-      const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });
-      const meant = (request: PlaceRequest) => meantPath(request, state, this.#around(operation, state));
-      const roots = () => viewsOf(this.#roots.values(), state, this.#options);
+      const meant = (request: PlaceRequest) => meantPath(request, call);
+      const roots = () => viewsOf(call);
       // The spread comes last: adding names to a copy takes microseconds.
-      return () => operation.run(given, { at, meant, roots, origin: state.changes.maker, ...call });
+      return () => operation.run(given, { at, meant, roots, origin: call.maker, ...callOf(call) });
     }
     const { ability, changes, anyName } = operation;
-    const root = String(given[this.#options.drives === undefined ? "root" : "drive"]);
-    const request = { root, path: String(given["path"] ?? ""), abilities: [ability], changes, anyName };
-    const placed = this.#place(operation, { request, state, call });
+    const root = String(given[drives === undefined ? "root" : "drive"]);
+    const placed = at({ root, path: String(given["path"] ?? ""), abilities: [ability], changes, anyName });
     return () => operation.run(given, placed);
   }
 
   /** Checks one path of a call: its syntax, then the caller's rights, then the root's own rules (read-only, deny). */
-  #place(
-    operation: AnyOperation,
-    { request, state, call }: { request: PlaceRequest; state: Preparing; call: Call },
-  ): PathCall {
-    if (request.isAside === true) return this.#aside(operation, state)({ ...request, isAside: false });
-    const { authoriser, progress } = state;
-    const { drives, limits } = this.#options;
+  #place(call: CallState, request: PlaceRequest): PathCall {
+    if (request.isAside === true) return call.aside.at({ ...request, isAside: false });
+    const { authoriser, context, operation } = call;
+    const { drives } = this.#parts;
     const { root: rootName, abilities, changes } = request;
-    const note = notePlace(progress, rootName);
-    const path = meantPath(request, state, this.#around(operation, state));
+    const note = call.notePlace(rootName);
+    const path = meantPath(request, call);
     const resource = [rootName, ...path.segments];
     note(resource);
     const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
     // A drive root is opened for its owner; without one, DRIVE_REQUIRES_AUTH.
-    const root = isPersonal(found) ? openForOwner(found, ownerOf(found.name, state.context, this.#options)) : found;
+    const root = isPersonal(found) ? openForOwner(found, ownerOf(found.name, context, this.#parts)) : found;
     for (const ability of abilities) authoriser.require(resource, ability);
-    if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
+    if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, namesOf(this.#visible(call)));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
-    const access = accessTo(root, path, { operation, request, state, terms: call.terms });
-    state.places?.push({ request: { ...request, path: path.text, base: undefined }, access });
-    const placed = changes || operation.runs ? askingRoot(root, access, state) : root;
-    const pollChanges = operation.watches && this.#watches?.createPoll({ root, path, access }, state.context);
-    const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });
-    return createPathCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });
+    const access = new CallAccess(call, root, path, request);
+    call.places?.push({ request: { ...request, path: path.text, base: undefined, isExact: true }, access });
+    return placedCall(call, {
+      root: changes || operation.runs ? askingRoot(root, access, call) : root,
+      path,
+      access,
+      at: (other) => call.at(other),
+      pollChanges: operation.watches && this.#watches?.createPoll({ root, path, access }, context),
+    });
   }
 
-  #around(operation: AnyOperation, state: Preparing) {
-    return { options: this.#options, roots: this.#roots, aside: () => this.#aside(operation, state) };
-  }
-
-  #visible(authoriser: Authoriser): OpenRoot[] {
+  /** Roots in which the caller holds a grant. */
+  #visible({ authoriser }: CallState): OpenRoot[] {
     return [...this.#roots.values()].filter((root) => authoriser.seesRoot(root.name));
   }
 
   #unforeseen(error: unknown): FileAdapterError {
     const requestId = randomUUID();
-    this.#options.onInternalError?.(error, requestId);
+    this.#parts.onInternalError?.(error, requestId);
     return internalError(requestId);
   }
 }

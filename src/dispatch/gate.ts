@@ -5,6 +5,7 @@ import type { CallScope } from "../core/call/scope.js";
 import { FairQueue } from "../core/fair-queue.js";
 import { type Awaitable, isPending } from "../core/io.js";
 import { type AnswerMemory, NeedsMemory } from "../core/memory.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { AnyOperation } from "../core/ports/operation.js";
 import { deferred } from "../core/turns.js";
 
@@ -108,11 +109,9 @@ export class Gates {
   }
 }
 
-interface Turn {
-  readonly gate: Gate;
+interface AdmittedCall {
   readonly scope: CallScope;
-  readonly memory: AnswerMemory | undefined;
-  readonly caller: string | undefined;
+  readonly context: Pick<SurfaceContext, "callerDID" | "memory">;
 }
 
 /**
@@ -122,42 +121,29 @@ interface Turn {
  * @returns without a promise where nothing had to be waited for
  * @throws ABORTED, TIMEOUT while waiting; whatever `work` throws
  */
-export function runAdmitted(work: () => Awaitable<unknown>, turn: Turn): Awaitable<unknown> {
-  const waiting = turn.gate.enter(turn.scope, turn.caller);
-  return waiting === undefined ? runInside(work, turn) : waiting.then(() => runInside(work, turn));
-}
-
-/** Runs a call that is inside the gate, and leaves it. */
-function runInside(work: () => Awaitable<unknown>, turn: Turn): Awaitable<unknown> {
-  let result: Awaitable<unknown>;
-  try {
-    result = work();
-  } catch (error) {
-    turn.gate.leave(turn.caller);
-    return runLater(error, work, turn);
-  }
-  if (isPending(result)) return leaveAfter(result, work, turn);
-  turn.gate.leave(turn.caller);
-  return result;
-}
-
-async function leaveAfter(result: Promise<unknown>, work: () => Awaitable<unknown>, turn: Turn): Promise<unknown> {
-  let fault: unknown;
-  try {
-    return await result;
-  } catch (error) {
-    fault = error;
-  } finally {
-    turn.gate.leave(turn.caller);
-  }
-  return runLater(fault, work, turn);
-}
-
-/** Runs a call again that had no memory for its answer. @throws any other failure of it */
-function runLater(error: unknown, work: () => Awaitable<unknown>, turn: Turn): Promise<unknown> {
-  const { memory, scope } = turn;
-  if (!(error instanceof NeedsMemory) || memory === undefined) throw error;
-  return waitForMemory(memory, error.bytes, scope).then(() => runAdmitted(work, turn));
+export function runAdmitted(gate: Gate, call: AdmittedCall, work: () => Awaitable<unknown>): Awaitable<unknown> {
+  const { scope, context } = call;
+  const { callerDID: caller, memory } = context;
+  const leave = (output: unknown): unknown => {
+    gate.leave(caller);
+    return output;
+  };
+  const fail = (error: unknown): Promise<unknown> => {
+    gate.leave(caller);
+    if (!(error instanceof NeedsMemory) || memory === undefined) throw error;
+    return waitForMemory(memory, error.bytes, scope).then(() => runAdmitted(gate, call, work));
+  };
+  const run = (): Awaitable<unknown> => {
+    let output: Awaitable<unknown>;
+    try {
+      output = work();
+    } catch (error) {
+      return fail(error);
+    }
+    return isPending(output) ? output.then(leave, fail) : leave(output);
+  };
+  const waiting = gate.enter(scope, caller);
+  return waiting === undefined ? run() : waiting.then(run);
 }
 
 async function waitForMemory(memory: AnswerMemory, bytes: number, scope: CallScope): Promise<void> {

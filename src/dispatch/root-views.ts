@@ -1,9 +1,8 @@
 // Roots as one caller sees them.
 
 import type { Authoriser } from "../authz/authorise.js";
-import type { SurfaceContext } from "../core/ports/adapter.js";
-import { isPersonal, type OpenRoot, type PersonalRoot, type Root, type RootView } from "../core/ports/operation.js";
-import type { DispatchOptions } from "./options.js";
+import { isPersonal, type PersonalRoot, type Root, type RootView } from "../core/ports/operation.js";
+import type { CallState } from "./call/state.js";
 
 /** The rights of a caller in a root. Protected paths can be read, and are refused where a change is made. */
 const rootView = (root: Root, authoriser: Authoriser): RootView => ({
@@ -14,13 +13,9 @@ const rootView = (root: Root, authoriser: Authoriser): RootView => ({
 });
 
 /** All roots as the caller sees them; those of its drives only if it has an owner. */
-export function viewsOf(
-  roots: Iterable<OpenRoot>,
-  { authoriser, context }: { readonly authoriser: Authoriser; readonly context: SurfaceContext },
-  { driveOwner }: Pick<DispatchOptions, "driveOwner">,
-): readonly RootView[] {
-  const owner = driveOwner?.(context);
-  return [...roots].flatMap((root) => {
+export function viewsOf({ authoriser, context, parts }: CallState): readonly RootView[] {
+  const owner = parts.driveOwner?.(context);
+  return [...parts.roots().values()].flatMap((root) => {
     if (!isPersonal(root)) return [rootView(root, authoriser)];
     return owner === undefined ? [] : [rootView(openForOwner(root, owner), authoriser)];
   });

@@ -1,18 +1,18 @@
 // Opens the changes of places for callers, whose rights are judged again at every read.
 
-import type { Authoriser } from "../authz/authorise.js";
 import type { CallScope } from "../core/call/scope.js";
 import { tooManyPolls } from "../core/errors/repeat-texts.js";
 import type { Awaitable } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { FileChange, PollChanges, WatchedChanges, WatchPoll } from "../core/ports/changes/events.js";
-import { type AnyOperation, isPersonal, type OpenRoot, type PathCall } from "../core/ports/operation.js";
+import { type AnyOperation, isPersonal, type PathCall } from "../core/ports/operation.js";
 import { deferred, Holds, settleWithin } from "../core/turns.js";
 import type { ChangeFeed } from "../feed/change-feed.js";
 import { type EventLog, LogReader } from "../feed/event-log.js";
 import { parsePath } from "../path/grammar.js";
 import type { CallAccess } from "./call/access.js";
 import { ownerOf } from "./call/drives.js";
+import { authoriserOf, type DispatchParts } from "./call/state.js";
 import type { DispatchOptions } from "./options.js";
 import { type Judge, PlaceFilter } from "./place-filter.js";
 
@@ -25,11 +25,8 @@ const GATHER_MS = 5;
 /** How long an answer waits until changes by others are seen. */
 const READY_MS = 1000;
 
-export interface WatchesParts {
+interface WatchesParts extends DispatchParts {
   readonly feed: ChangeFeed;
-  readonly options: DispatchOptions;
-  readonly rootOf: (name: string) => OpenRoot | undefined;
-  readonly authoriserOf: (operation: string, context: SurfaceContext) => Authoriser;
 }
 
 /** The place that a watch is on. */
@@ -76,12 +73,12 @@ export class Watches {
    * judged by itself. @returns `undefined` where the caller sees no such root @throws INVALID_PATH and the like
    */
   open({ root: name, path = "", recursive = true }: WatchInput, context: SurfaceContext): PlaceFilter | undefined {
-    const { feed, options, rootOf, authoriserOf } = this.#parts;
+    const { feed, roots } = this.#parts;
     const { segments, text } = parsePath(name, path);
-    const found = rootOf(name);
-    const authoriser = authoriserOf(WATCH, context);
+    const found = roots().get(name);
+    const authoriser = authoriserOf(this.#parts, WATCH, context);
     if (found === undefined || authoriser.hidesRoot(name) || !authoriser.seesRoot(name)) return undefined;
-    const owner = isPersonal(found) ? ownerOf(name, context, options) : undefined;
+    const owner = isPersonal(found) ? ownerOf(name, context, this.#parts) : undefined;
     return new PlaceFilter({
       feed: feed.of({ root: name, drive: found.drive, owner }),
       place: { path: segments, recursive },
@@ -97,11 +94,11 @@ export class Watches {
 
   /** Judges what a caller may see in a root at this moment. */
   #judge(name: string, context: SurfaceContext): Judge {
-    const { options, rootOf, authoriserOf } = this.#parts;
-    const now = options.rejudge === undefined ? context : options.rejudge(context);
-    const root = rootOf(name);
+    const { rejudge, roots } = this.#parts;
+    const now = rejudge === undefined ? context : rejudge(context);
+    const root = roots().get(name);
     if (now === undefined || root === undefined) return () => false;
-    const authoriser = authoriserOf(WATCH, now);
+    const authoriser = authoriserOf(this.#parts, WATCH, now);
     const { policy } = root;
     return (path) =>
       policy?.denies(path) !== true &&

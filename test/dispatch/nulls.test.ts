@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { NO_PRECONDITION } from "../../src/dispatch/call/changes.js";
+import { NO_PRECONDITION } from "../../src/dispatch/call/parts.js";
 import { failureOf, useGround } from "../ops/ground.js";
 
 const ground = useGround({ roots: { other: { temp: true } } });

@@ -9,7 +9,7 @@ import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import type { DriveMaker } from "../../core/ports/changes/change.js";
-import { viaOf } from "../../dispatch/call/changes.js";
+import { viaOf } from "../../dispatch/call/state.js";
 import type { ExportPiece } from "../../drive/engine/engine.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, codeOf, EXIT, print, STREAM } from "../context.js";

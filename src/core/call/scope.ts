@@ -25,7 +25,7 @@ export interface Cancellation {
  */
 export class CallScope implements WaitScope {
   readonly #clock: Clock;
-  readonly #timeoutMs: number;
+  #timeoutMs: number;
   #deadline: number;
   readonly #cancellation: Cancellation | undefined;
   /** Absent: progress is not reported. */
@@ -89,6 +89,12 @@ export class CallScope implements WaitScope {
   /** Whether the deciding side effect may have happened. */
   get isCommitted(): boolean {
     return this.#committed;
+  }
+
+  /** The operation may take so much longer than others. */
+  extend(ms: number): void {
+    this.#timeoutMs += ms;
+    this.#deadline += ms;
   }
 
   /** Restarts the deadline after progress of a transfer that may take longer than one timeout. */

@@ -28,17 +28,18 @@ export interface Intent {
   readonly seen?: Map<string, (now: StandingEntry) => boolean>;
 }
 
-export interface GateOptions {
+/** The call at the gate. */
+interface GatedCall {
   /** Dispatch name. */
   readonly name: string;
   readonly given: Readonly<Record<string, unknown>>;
   readonly context: SurfaceContext;
-  /** Absent: nobody can be asked. */
-  readonly desk: ApprovalDesk | undefined;
+  /** `approvals` absent: nobody can be asked. */
+  readonly parts: { readonly approvals?: ApprovalDesk | undefined };
   /** The approval that the call brings. */
   readonly approval: string | undefined;
   /** Takes who allowed the call, for its record. */
-  readonly progress: { approvedBy?: string };
+  approvedBy: string | undefined;
 }
 
 /** Effects that an approval allowed a call in one root. */
@@ -70,7 +71,7 @@ interface Question {
  * that one approval is enough for the call.
  */
 export class ApprovalGate {
-  readonly #options: GateOptions;
+  readonly #call: GatedCall;
   /** By root. */
   readonly #allowed = new Map<string, Allowed>();
   /** Sources of copies, by the access to their targets. */
@@ -80,8 +81,8 @@ export class ApprovalGate {
   #held: Question | undefined;
   #hasUsed = false;
 
-  constructor(options: GateOptions) {
-    this.#options = options;
+  constructor(call: GatedCall) {
+    this.#call = call;
   }
 
   /** Whether a question waits for what the call does in another root. */
@@ -128,7 +129,7 @@ export class ApprovalGate {
 
   /** Whether a person decides about this, or has decided by what the approval of the call says. */
   concerns(question: Question): boolean {
-    const { allowedRoot } = this.#options.context;
+    const { allowedRoot } = this.#call.context;
     const isAllowed = (root: string): boolean => this.#allowed.has(root) || root === allowedRoot;
     return !question.intent.effects.every(({ root }) => isAllowed(root)) && this.#isCovered(question);
   }
@@ -136,7 +137,8 @@ export class ApprovalGate {
   /** Uses what has been allowed. @throws APPROVAL_DENIED */
   #needsAsking(question: Question): boolean {
     const { rules, intent } = question;
-    const { desk, approval, context } = this.#options;
+    const { approval, context, parts } = this.#call;
+    const { approvals: desk } = parts;
     if (!this.concerns(question)) return false;
     if (this.#clientOf(rules)?.hasAllowed === true) {
       this.#approve(intent, BY_CLIENT);
@@ -158,7 +160,7 @@ export class ApprovalGate {
 
   /** As {@link pass}, for a command that may change what is there. @returns whether somebody has allowed it */
   passRun(rules: ApprovalRules, place: Pick<Effect, "root" | "path" | "real">): boolean {
-    const command = commandIn(this.#options.context)?.slice(0, MAX_COMMAND_CHARS);
+    const command = commandIn(this.#call.context)?.slice(0, MAX_COMMAND_CHARS);
     return this.pass(rules, { effects: [{ ...place, action: "exec", ...(command === undefined ? {} : { command }) }] });
   }
 
@@ -169,7 +171,7 @@ export class ApprovalGate {
 
   /** The error of a change whose place no longer is as it was approved, or looked at. @param conflict where nothing was approved */
   changed(conflict: FileAdapterError): FileAdapterError {
-    const { approval } = this.#options;
+    const { approval } = this.#call;
     return approval === undefined ? conflict : approvalDenied(approval, "changed");
   }
 
@@ -188,7 +190,7 @@ export class ApprovalGate {
   #approve(intent: Intent, by: string): void {
     const part = partOf(intent);
     this.#allowed.set(part.root, { effects: intent.effects, part, diff: intent.diff });
-    this.#options.progress.approvedBy = by;
+    this.#call.approvedBy = by;
   }
 
   /** The client whose user may decide here, by the operator's word in each of the roots. */
@@ -197,12 +199,12 @@ export class ApprovalGate {
   }
 
   #clientOf({ elicit }: ApprovalRules): ClientApproval | undefined {
-    const { client } = this.#options.context;
+    const { client } = this.#call.context;
     return (elicit ?? client?.isLocal) === true ? client : undefined;
   }
 
   #ask(questions: readonly Question[]): FileAdapterError {
-    const { desk } = this.#options;
+    const { approvals: desk } = this.#call.parts;
     const client = this.#clientOfAll(questions);
     const request = this.#request(questions);
     const { diff } = request;
@@ -224,7 +226,7 @@ export class ApprovalGate {
   #request(questions: readonly Question[]): ApprovalRequest {
     const intents = questions.map(({ intent }) => intent);
     const minutes = Math.min(...questions.map(({ rules }) => rules.minutes));
-    const { name: operation, context } = this.#options;
+    const { name: operation, context } = this.#call;
     const earlier = [...this.#allowed.values()];
     const before = earlier.flatMap(({ effects }) => effects);
     const diff = joinDiffs([...earlier, ...intents].map(({ diff }) => diff));
@@ -238,8 +240,8 @@ export class ApprovalGate {
   }
 
   #digest(): string {
-    const { operationId: _, ...input } = this.#options.given;
-    const { name, context } = this.#options;
+    const { operationId: _, ...input } = this.#call.given;
+    const { name, context } = this.#call;
     const fields = Object.entries(input).sort(([one], [other]) => (one < other ? -1 : 1));
     const command = commandIn(context);
     return hash("sha256", stringifyExact([name, fields, ...(command === undefined ? [] : [command])]));

@@ -1,7 +1,6 @@
 // Roots that ask a person: all changes of a call but those whose caller holds the ability to approve in all of the root.
 // Their backend asks before each commit; the gate judges effect by effect, once it is known where links lead.
 
-import type { Authoriser } from "../../authz/authorise.js";
 import { type Ability, APPROVE } from "../../core/call/capability.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict } from "../../core/errors/texts.js";
@@ -14,6 +13,7 @@ import { type Effect, pathsOf } from "../../core/ports/effect.js";
 import type { Root } from "../../core/ports/operation.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { CallAccess } from "../call/access.js";
+import type { CallState } from "../call/state.js";
 import { type ApprovalGate, type Intent, partOf } from "./approval-gate.js";
 import { CountedSource } from "./counted-source.js";
 import { actionsOf, intentOf, type Planned } from "./effects.js";
@@ -26,20 +26,15 @@ const OF_MODELS: readonly (string | undefined)[] = ["mcp", "acp"];
 export const mayActAsApprover = ({ surface, tool, terms }: SurfaceContext): boolean =>
   !OF_MODELS.includes(surface) && tool === undefined && terms === undefined;
 
-/** The parts of a call that its places have in common. */
-interface Asking {
-  readonly authoriser: Authoriser;
-  readonly context: SurfaceContext;
-  readonly gate: ApprovalGate;
-}
-
 /** A root as one call changes it. @param access to the place of the call, which asks from now on */
-export function askingRoot(root: Root, access: CallAccess, { authoriser, context, gate }: Asking): Root {
+export function askingRoot(root: Root, access: CallAccess, call: CallState): Root {
   const { approve: rules, backend } = root;
   if (rules === undefined) return root;
+  const { authoriser, context } = call;
   const { askedAs: name = root.name } = rules;
   const isApprover = mayActAsApprover(context);
   if (isApprover && authoriser.allows([root.name], APPROVE)) return root;
+  const { gate } = call;
   const allows = (ability: Ability, effect: Effect): boolean =>
     pathsOf(effect).every((path) => authoriser.allows([root.name, ...path], ability));
   gate.join(name, {

@@ -8,48 +8,12 @@ import type { CallScope } from "../../core/call/scope.js";
 import type { CallTerms } from "../../core/call/terms.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict, deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../../core/errors/texts.js";
-import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Access, PlacePolicy, SpellingRules } from "../../core/ports/backend.js";
 import type { ChangeOrigin, EntryChange } from "../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
-import type { AnyOperation, PlaceRequest, RootFacts } from "../../core/ports/operation.js";
+import type { PlaceRequest, RootFacts } from "../../core/ports/operation.js";
 import type { PathPolicy } from "../../core/ports/path-policy.js";
-import type { CallChanges } from "./changes.js";
-
-export interface CallAccessOptions {
-  readonly verb: string;
-  readonly abilities: readonly Ability[];
-  /** State shared by the whole call. */
-  readonly state: { readonly authoriser: Authoriser; readonly scope: CallScope; readonly changes: CallChanges };
-  readonly caller: string;
-  /** Whether changes of protected paths are refused. */
-  readonly guarded: boolean;
-  readonly links?: "refuse" | undefined;
-  /** See {@link CallTerms}; absent for operations that change nothing. */
-  readonly isProtected?: CallTerms["isProtected"];
-  readonly rules: PathRules | undefined;
-  readonly leadsTo?: CallTerms["leadsTo"];
-  readonly isReal?: boolean | undefined;
-  readonly undoes?: readonly string[] | undefined;
-}
-
-interface PlaceParts {
-  readonly operation: Pick<AnyOperation, "name">;
-  readonly request: PlaceRequest;
-  readonly state: CallAccessOptions["state"] & { readonly context: SurfaceContext };
-  readonly terms: CallTerms | undefined;
-}
-
-/** The access of a call to one of its places. @throws as {@link CallAccess} */
-export function accessTo(root: RootFacts, path: RelPath, { operation, request, state, terms }: PlaceParts): CallAccess {
-  const { abilities, changes, guarded = changes, isReal, undoes } = request;
-  const { links, pathRules: rules, callerDID: caller = "operator" } = state.context;
-  const isProtected = changes ? terms?.isProtected : undefined;
-  const { name: verb } = operation;
-  const leadsTo = terms?.leadsTo;
-  const own = { verb, abilities, state, caller, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
-  return new CallAccess(root, path, own);
-}
+import type { CallState } from "./state.js";
 
 /** The checks that a backend makes while it serves one call. */
 export class CallAccess implements Access {
@@ -64,44 +28,37 @@ export class CallAccess implements Access {
   readonly rules: PathRules | undefined;
   readonly changed: ((change: EntryChange) => void) | undefined;
   approve: Access["approve"];
+  readonly #call: CallState;
+  readonly #root: RootFacts;
   readonly #path: RelPath;
+  readonly #request: PlaceRequest;
   readonly #authoriser: Authoriser;
-  readonly #abilities: readonly Ability[];
-  readonly #denials: PathPolicy | undefined;
   readonly #protections: PathPolicy | undefined;
   readonly #isProtected: CallTerms["isProtected"];
-  readonly #leadsTo: CallTerms["leadsTo"];
-  readonly #changes: CallChanges;
-  readonly #root: RootFacts;
-  readonly #isReal: boolean;
   #pinned: readonly string[] | undefined;
-  readonly #undoes: readonly string[] | undefined;
   #real: readonly string[];
 
   /** @throws DENIED_BY_POLICY, PERMISSION_DENIED for the requested path */
-  constructor(root: RootFacts, path: RelPath, options: CallAccessOptions) {
-    this.place = { root: root.name, path: path.text };
-    this.verb = options.verb;
-    const { authoriser, scope, changes } = options.state;
-    this.scope = scope;
-    this.caller = options.caller;
-    this.links = options.links;
-    this.#path = path;
-    this.#authoriser = authoriser;
-    this.#abilities = options.abilities;
+  constructor(call: CallState, root: RootFacts, path: RelPath, request: PlaceRequest) {
+    const { context, operation, scope, authoriser } = call;
+    const { changes, guarded = changes } = request;
     const { policy } = root;
-    const protection = options.guarded ? root.protection : undefined;
-    this.#denials = policy;
-    this.#protections = protection;
-    this.#isProtected = options.isProtected;
-    this.#leadsTo = options.leadsTo;
-    this.#changes = changes;
-    this.#root = root;
-    this.#isReal = options.isReal === true;
-    this.#undoes = options.undoes;
-    this.changed = changes.isUnheard ? undefined : (change) => changes.report(this.origin, change);
+    const protection = guarded ? root.protection : undefined;
+    this.place = { root: root.name, path: path.text };
+    this.verb = operation.name;
+    this.scope = scope;
+    this.caller = context.callerDID ?? "operator";
+    this.links = context.links;
+    this.rules = context.pathRules;
+    this.changed = call.isUnheard ? undefined : (change) => call.report(this.origin, change);
     this.approve = undefined;
-    this.rules = options.rules;
+    this.#call = call;
+    this.#root = root;
+    this.#path = path;
+    this.#request = request;
+    this.#authoriser = authoriser;
+    this.#protections = protection;
+    this.#isProtected = changes ? context.terms?.isProtected : undefined;
     this.#real = path.segments;
     this.#requireAllowed(path.segments);
     this.policy = policy && this.#policyBelow(policy);
@@ -117,15 +74,16 @@ export class CallAccess implements Access {
 
   real(segments: readonly string[], crossedLink = true): void {
     const { segments: requested } = this.#path;
-    const only = this.#isReal && crossedLink ? requested : this.#pinned;
+    const { abilities, isReal = false } = this.#request;
+    const only = isReal && crossedLink ? requested : this.#pinned;
     if (only !== undefined && !isSamePath(segments, only)) {
-      const expected = this.#isReal ? "no link on the way" : "links as they were";
+      const expected = isReal ? "no link on the way" : "links as they were";
       throw conflict(this.place, { verb: this.verb, expected });
     }
-    for (const ability of this.#abilities) {
+    for (const ability of abilities) {
       this.#authoriser.requireReal(this.place.root, { requested, real: segments }, ability);
     }
-    this.#leadsTo?.(segments);
+    this.#call.context.terms?.leadsTo?.(segments);
     const isRequested = isSamePath(segments, requested);
     // The requested path too: a directory that folds case may have been found since it was judged.
     this.#requireAllowed(segments);
@@ -134,11 +92,11 @@ export class CallAccess implements Access {
   }
 
   lost(reason: NotUndoable): void {
-    this.#changes.noteLost(reason);
+    this.#call.noteLost(reason);
   }
 
   behind(fault: string): void {
-    this.#changes.noteBehind(fault);
+    this.#call.noteBehind(fault);
   }
 
   pin(real: readonly string[] | undefined): void {
@@ -158,12 +116,13 @@ export class CallAccess implements Access {
   }
 
   get origin(): ChangeOrigin {
-    const origin = this.#changes.originIn(this.#root);
-    return this.#undoes === undefined ? origin : { ...origin, undoes: this.#undoes };
+    const origin = this.#call.originIn(this.#root);
+    const { undoes } = this.#request;
+    return undoes === undefined ? origin : { ...origin, undoes };
   }
 
   beginGroup(): void {
-    this.#changes.beginGroup();
+    this.#call.beginGroup();
   }
 
   require(ability: Ability): void {
@@ -189,7 +148,7 @@ export class CallAccess implements Access {
   }
 
   #requireAllowed(segments: readonly string[]): void {
-    if (this.#denials?.denies(segments) === true) throw this.#denied(segments);
+    if (this.#root.policy?.denies(segments) === true) throw this.#denied(segments);
     if (this.#protections?.denies(segments) === true) throw protectedByPolicy(this.place, this.verb);
     if (this.#isProtected?.(segments, this.verb) === true) throw permissionDenied(this.place);
   }
@@ -197,7 +156,7 @@ export class CallAccess implements Access {
   /** Only callers who may approve in the whole root, the operator and the owner, are told the pattern. */
   #denied(segments: readonly string[]): FileAdapterError {
     const isTold = this.#authoriser.allows([this.place.root], APPROVE);
-    return deniedByPolicy(this.place, this.verb, isTold ? this.#denials?.patternOf?.(segments) : undefined);
+    return deniedByPolicy(this.place, this.verb, isTold ? this.#root.policy?.patternOf?.(segments) : undefined);
   }
 
   #policyBelow(policy: PathPolicy): PlacePolicy {

@@ -7,17 +7,10 @@ import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, pathNotRelative } from "../../core/errors/texts.js";
 import { attempt } from "../../core/io.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
-import {
-  isPersonal,
-  type OpenRoot,
-  type PathCall,
-  type PlaceRequest,
-  type Resolve,
-} from "../../core/ports/operation.js";
+import { isPersonal, type OpenRoot, type PathCall, type PlaceRequest } from "../../core/ports/operation.js";
 import { DRIVE, parsePath } from "../../path/grammar.js";
 import { type KnownRoot, type Spelling, spellingOf, withSlashes } from "../../path/root-spelling.js";
-import type { DispatchOptions } from "../options.js";
-import type { Preparing } from "./parts.js";
+import type { CallState } from "./state.js";
 
 /** Thrown before a place is used that the disk has a say in. Run the call again once `look` has ended. */
 export class NeedsLook extends Error {
@@ -30,33 +23,26 @@ export class NeedsLook extends Error {
   }
 }
 
-interface Surroundings {
-  readonly options: Pick<DispatchOptions, "discloseHostPaths">;
-  readonly roots: ReadonlyMap<string, OpenRoot>;
-  /** Makes places for looks: exactly as written, with the caller's own rights. */
-  aside(): Resolve;
-}
-
 /** @throws NeedsLook, INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT */
-export function meantPath(request: PlaceRequest, state: Preparing, around: Surroundings): RelPath {
+export function meantPath(request: PlaceRequest, call: CallState): RelPath {
   const { root, base = "" } = request;
   // Tools of profiles refuse such names alike.
   const isExact = request.isExact === true || request.isReal === true;
-  const anyName = (isExact || request.anyName === true) && state.context.tool === undefined;
+  const anyName = (isExact || request.anyName === true) && call.context.tool === undefined;
   const parse = (text: string): RelPath => parsePath(root, text, { anyName });
-  const facts = around.roots.get(root);
+  const facts = call.parts.roots().get(root);
   // To look at a drive is to open it.
-  if (facts === undefined || isPersonal(facts) || isExact || state.context.exactPaths === true)
+  if (facts === undefined || isPersonal(facts) || isExact || call.context.exactPaths === true)
     return parse(joinedTo(base, request.path));
-  const known = knownTo(facts, around);
+  const known = knownTo(facts, call);
   // A caller that knows the host path writes paths as the host does.
   const path = known.hostPath === undefined ? request.path : withSlashes(request.path);
   const joined = joinedTo(base, path);
   const absolute = base !== "" && /^(?:[/~]|file:|[a-z]:\/)/i.test(path) ? spellingOf(path, known) : undefined;
   const own = absolute?.isName === false ? absolute : spellingOf(joined, known);
-  const spelling = own ?? elsewhere({ ...request, path }, state, around);
-  if (spelling === undefined || !state.authoriser.seesRoot(root)) return parse(joined);
-  return parse(choose({ ...spelling, as: joined }, { ...request, path }, { state, around }));
+  const spelling = own ?? elsewhere({ ...request, path }, call);
+  if (spelling === undefined || !call.authoriser.seesRoot(root)) return parse(joined);
+  return parse(choose({ ...spelling, as: joined }, { ...request, path }, call));
 }
 
 const joinedTo = (base: string, path: string): string => (base === "" ? path : `${base}/${path}`);
@@ -65,21 +51,19 @@ const joinedTo = (base: string, path: string): string => (base === "" ? path : `
 const home = (): string | undefined => attempt(homedir);
 
 /** A root as a caller knows it that sees it. */
-const knownTo = (
-  { name, hostPath }: Pick<OpenRoot, "name" | "hostPath">,
-  { options }: { readonly options: Pick<DispatchOptions, "discloseHostPaths"> },
-): KnownRoot => (options.discloseHostPaths && hostPath !== undefined ? { name, hostPath, home } : { name });
+const knownTo = ({ name, hostPath }: Pick<OpenRoot, "name" | "hostPath">, { parts }: CallState): KnownRoot =>
+  parts.discloseHostPaths && hostPath !== undefined ? { name, hostPath, home } : { name };
 
 /** A path of another root, where something would be made of it in this one. */
-function elsewhere({ path, changes }: PlaceRequest, state: Preparing, around: Surroundings): Spelling | undefined {
-  const found = changes && /^(?:[/~]|[a-z]:\/)/i.test(path) ? rootNamedBy(path, state, around) : undefined;
+function elsewhere({ path, changes }: PlaceRequest, call: CallState): Spelling | undefined {
+  const found = changes && /^(?:[/~]|[a-z]:\/)/i.test(path) ? rootNamedBy(path, call) : undefined;
   return found && { ...found, below: undefined };
 }
 
 /** How a path names a root that the caller sees by more than its name. */
-function rootNamedBy(path: string, { authoriser }: Preparing, around: Surroundings) {
-  for (const root of around.roots.values()) {
-    const found = authoriser.seesRoot(root.name) ? spellingOf(path, knownTo(root, around)) : undefined;
+function rootNamedBy(path: string, call: CallState) {
+  for (const root of call.parts.roots().values()) {
+    const found = call.authoriser.seesRoot(root.name) ? spellingOf(path, knownTo(root, call)) : undefined;
     if (found?.below !== undefined && !found.isName) return { ...found, below: found.below, root: root.name };
   }
   return undefined;
@@ -88,33 +72,31 @@ function rootNamedBy(path: string, { authoriser }: Preparing, around: Surroundin
 function choose(
   { prefix, below, isName, as }: Spelling & { readonly as: string },
   request: PlaceRequest,
-  { state, around }: { readonly state: Preparing; readonly around: Surroundings },
+  call: CallState,
 ): string {
   const { root, path, changes, abilities } = request;
   // No entry has a name that begins with a drive.
   if (below !== undefined && DRIVE.test(prefix[0] ?? "")) return below;
   const isPast = isName && request.isPast === true;
   const key = [isPast ? "past" : "", root, ...prefix].join("/");
-  const seen = state.looks.get(key);
+  const seen = call.looks.get(key);
   if (seen === undefined) {
     throw new NeedsLook(async () => {
-      const place = { root, prefix, isPast, state };
-      state.looks.set(key, await lookAt(place, around.aside()));
-      // The record begins anew too.
-      Object.assign(state.progress, { resource: undefined, others: [] });
+      call.looks.set(key, await lookAt({ root, prefix, isPast }, call));
+      call.forgetPlaces();
     });
   }
   // Below a file there is nothing that the name could mean.
   if (seen !== "none" && seen !== "unseen" && (seen === "directory" || !isName || below === "")) return as;
   if (below === undefined) {
-    if (changes) throw notOfRoot(request, rootNamedBy(path, state, around));
+    if (changes) throw notOfRoot(request, rootNamedBy(path, call));
     return as;
   }
   // A new entry may be called as the root.
   if (isName && below === "" && changes) return as;
   if (seen !== "unseen") return below;
   const may = (text: string): boolean =>
-    abilities.every((can) => state.authoriser.allows([root, ...parsePath(root, text).segments], can));
+    abilities.every((can) => call.authoriser.allows([root, ...parsePath(root, text).segments], can));
   return may(below) || !may(as) ? below : as;
 }
 
@@ -129,15 +111,14 @@ interface Sought {
   readonly prefix: readonly string[];
   /** A path that existed in the past counts too. */
   readonly isPast: boolean;
-  readonly state: Preparing;
 }
 
 /** @returns the type of the entry at a place; `none`; `unseen`: the caller may not know */
-async function lookAt({ root, prefix, isPast, state }: Sought, at: Resolve): Promise<string> {
+async function lookAt({ root, prefix, isPast }: Sought, call: CallState): Promise<string> {
   try {
-    const place = at({ root, path: prefix.join("/"), abilities: ["crud/read"], changes: false });
+    const place = call.aside.at({ root, path: prefix.join("/"), abilities: ["crud/read"], changes: false });
     const found = await place.root.backend.stat(place.path, place.access);
-    return found?.type ?? (isPast && (await wasThere(place, prefix, state)) ? "directory" : "none");
+    return found?.type ?? (isPast && (await wasThere(place, prefix, call)) ? "directory" : "none");
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code === "ABORTED" || error.code === "TIMEOUT") throw error;
     if (error.code === "CAPABILITY_DENIED" || error.code === "DENIED_BY_POLICY") return "unseen";
@@ -147,7 +128,7 @@ async function lookAt({ root, prefix, isPast, state }: Sought, at: Resolve): Pro
 }
 
 /** Whether the caller may know of changes below a place. */
-async function wasThere({ root }: PathCall, prefix: readonly string[], { authoriser }: Preparing): Promise<boolean> {
+async function wasThere({ root }: PathCall, prefix: readonly string[], { authoriser }: CallState): Promise<boolean> {
   const journal = await root.journal?.open();
   const sees = ({ path }: JournalEntry): boolean =>
     root.policy?.denies(path) !== true && authoriser.allows([root.name, ...path], "crud/read");

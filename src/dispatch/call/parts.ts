@@ -1,53 +1,14 @@
-// Parts of a dispatch that need no dispatcher: the operation, effective limits, the call's deadline, the shape of
-// input.
+// Parts of a dispatch that need no dispatcher: the operation, what it is given, the shape of input.
 
-import type { Authoriser } from "../../authz/authorise.js";
-import type { Limits } from "../../core/call/limits.js";
-import { CallScope, cancelledBy } from "../../core/call/scope.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, unknownOperation } from "../../core/errors/texts.js";
 import { type Awaitable, isPending } from "../../core/io.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
-import type { AnyOperation, Call, OpenRoot, PathCall, PlaceRequest, RootFacts } from "../../core/ports/operation.js";
+import type { AnyOperation, Call, OpenRoot, PathCall } from "../../core/ports/operation.js";
 import type { TicketRequest } from "../../core/ports/transfer.js";
-import type { InputValidator } from "../../schema/validate.js";
-import type { ApprovalGate } from "../approvals/approval-gate.js";
-import type { DispatchOptions, RegisteredOperation } from "../options.js";
-import type { CallAccess } from "./access.js";
-import type { CallChanges } from "./changes.js";
-import type { Progress } from "./record.js";
-
-/** A call whose input has its fields without `null`, and is about to be validated. */
-export interface ValidCall extends Pick<Preparing, "name" | "given" | "context" | "progress"> {
-  /** The approval that the input brings. */
-  readonly approval: string | undefined;
-}
-
-/** A call whose operation has not started yet. */
-export interface Preparing {
-  /** Dispatch name. */
-  readonly name: string;
-  readonly given: Record<string, unknown>;
-  readonly context: SurfaceContext;
-  readonly scope: CallScope;
-  readonly authoriser: Authoriser;
-  readonly progress: Progress;
-  readonly changes: CallChanges;
-  readonly gate: ApprovalGate;
-  /** Types of entries that were seen in the course of the call, by root and path. */
-  readonly looks: Map<string, string>;
-  /** Collects the places of a call that may be repeated. */
-  readonly places?: JudgedPlace[];
-}
-
-/** A place of a call, and the checks made there. */
-export interface JudgedPlace {
-  readonly request: PlaceRequest;
-  readonly access: CallAccess;
-}
-
-/** Parts that all calls of a dispatcher share. */
-export interface SharedState extends Pick<Call, "versions" | "turns"> {}
+import { fieldsOf } from "../../core/unknown.js";
+import type { RegisteredOperation } from "../options.js";
+import type { CallState } from "./state.js";
 
 /** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
 export function findOperation(
@@ -63,11 +24,8 @@ export function findOperation(
 }
 
 /** The part of a call that every operation gets. */
-export function callOf(
-  { context, scope }: Pick<Preparing, "context" | "scope">,
-  { limits, tickets, tagOf, scanners, pdf }: DispatchOptions,
-  { versions, turns }: SharedState,
-): Call {
+export function callOf({ context, scope, parts }: CallState): Call {
+  const { limits, tickets, tagOf, scanners, pdf, versions, turns } = parts;
   const { budget, takesBytes = false, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
   const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
   return {
@@ -89,63 +47,21 @@ export function callOf(
   };
 }
 
-/** A call at a place. */
-export function createPathCall(
-  call: Call,
-  {
-    root,
-    path,
-    access,
-    limits,
-    at,
-    pollChanges,
-  }: Pick<PathCall, "root" | "path" | "access" | "limits" | "at" | "pollChanges">,
-): PathCall {
-  const { budget, takesBytes, memory, resolveAsset, scope, versions, turns, caller } = call;
-  const { scanners, pdf, tagOf, terms, transfer, issueTicket } = call;
-  // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
-  return {
-    limits,
-    budget,
-    takesBytes,
-    memory,
-    resolveAsset,
-    scope,
-    versions,
-    tagOf,
-    turns,
-    caller,
-    scanners,
-    pdf,
-    terms,
-    transfer,
-    issueTicket,
-    pollChanges,
-    root,
-    path,
-    access,
-    at,
-  };
-}
-
-/** The adapter's limits, with the root's own `maxReadBytes` where it has one. */
-export function limitsOf({ maxReadBytes }: RootFacts, limits: Limits): Limits {
-  return maxReadBytes === undefined ? limits : { ...limits, maxReadBytes };
+/** What an operation gets at a place: the adapter's limits, with the root's own `maxReadBytes` where it has one. */
+export function placedCall(state: CallState, place: Omit<PathCall, keyof Call>): PathCall {
+  // No spread: an object made by one is slow (dictionary mode), and this runs at every call.
+  const call = Object.assign(callOf(state), place);
+  const { maxReadBytes } = place.root;
+  return maxReadBytes === undefined ? call : Object.assign(call, { limits: { ...call.limits, maxReadBytes } });
 }
 
 /** Added to an operation's own time limit: time for its last slow step and for its answer. */
 const GRACE_MS = 5000;
 
-/** The scope of a call; it takes `timeoutMs`, or longer where the operation's own time limit requires it. */
-export function scopeOf(
-  operation: AnyOperation,
-  { given, context }: Pick<Preparing, "given" | "context">,
-  { clock, limits }: DispatchOptions,
-): CallScope {
-  const timeoutMs = Math.max(limits.timeoutMs, (operation.patienceMs?.(given, limits) ?? -GRACE_MS) + GRACE_MS);
-  const waitsMs = operation.waitsMs?.(given) ?? 0;
-  const cancellation = context.cancellation ?? cancelledBy(context.signal);
-  return new CallScope({ clock, timeoutMs: timeoutMs + waitsMs, cancellation, report: context.report });
+/** Milliseconds that an operation may take beyond the limit for all. */
+export function extraTimeOf(operation: AnyOperation, { given, parts: { limits } }: CallState): number {
+  const patienceMs = (operation.patienceMs?.(given, limits) ?? -GRACE_MS) + GRACE_MS;
+  return Math.max(0, patienceMs - limits.timeoutMs) + (operation.waitsMs?.(given) ?? 0);
 }
 
 export const byName = (roots: readonly OpenRoot[]): ReadonlyMap<string, OpenRoot> =>
@@ -158,12 +74,12 @@ export function parseInput(input: unknown): Record<string, unknown> {
   return given as Record<string, unknown>;
 }
 
-/** Validates an input. @param request.visible the roots that the caller may use @throws INVALID_INPUT */
+/** Validates an input. @param visible the roots that the caller may use @throws INVALID_INPUT */
 export function checkInput(
-  validator: InputValidator,
-  request: Pick<ValidCall, "name" | "given"> & { readonly schema: JsonObject; visible(): readonly string[] },
+  { name, given, parts: { validator } }: CallState,
+  schema: JsonObject,
+  visible: () => readonly Pick<OpenRoot, "name">[],
 ): Awaitable<void> {
-  const { name, schema, given, visible } = request;
   const explain = (error: unknown): never => {
     throw addVisibleRoots(error, visible);
   };
@@ -175,12 +91,24 @@ export function checkInput(
   }
 }
 
+export const namesOf = (roots: readonly Pick<OpenRoot, "name">[]): string[] => roots.map(({ name }) => name);
+
 /** The refusal of a call without a root names those that the caller may use. @returns any other error as it is */
-function addVisibleRoots(error: unknown, visible: () => readonly string[]): unknown {
+function addVisibleRoots(error: unknown, visible: () => readonly Pick<OpenRoot, "name">[]): unknown {
   const isRootMissing =
     error instanceof FileAdapterError &&
     error.data["pointer"] === "/root" &&
     error.message.startsWith("'root' is required");
   if (!isRootMissing) return error;
-  return adapterError("INVALID_INPUT", `${error.message}. Configured: [${visible().join(", ")}]`, error.data);
+  return adapterError("INVALID_INPUT", `${error.message}. Configured: [${namesOf(visible()).join(", ")}]`, error.data);
 }
+
+/** Fields that make a change depend on what is there. */
+const PRECONDITIONS = ["ifMatch", "ifMatchTo", "ifNoneMatch", "ifNoneMatchTo", "expectedSize"] as const;
+
+/** Remark for a caller whose `null` precondition had no effect. */
+export const NO_PRECONDITION = "no precondition was applied";
+
+/** Whether a precondition was left out by `null`, by a program that may not have meant to. @param given before that */
+export const hasNullPrecondition = (given: unknown): boolean =>
+  PRECONDITIONS.some((name) => fieldsOf(given)[name] === null);

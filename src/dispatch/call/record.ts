@@ -2,56 +2,19 @@
 
 import { createHash } from "node:crypto";
 import { type AuditRecord, deniedBy } from "../../audit/record.js";
-import type { Authoriser } from "../../authz/authorise.js";
 import { printResource, type Scheme } from "../../authz/grant.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import type { AnyOperation } from "../../core/ports/operation.js";
-import type { SandboxExit } from "../../core/ports/sandbox.js";
-import { viaOf } from "./changes.js";
+import { type CallState, viaOf } from "./state.js";
 
 const COMMAND_CHARS = 200;
 
-/** Facts collected during a call for its audit record. */
-export interface Progress {
-  /** Root and path segments, as far as they could be parsed. */
-  resource: readonly string[] | undefined;
-  /** Resources of the other paths, where a call is on several. */
-  readonly others: (readonly string[])[];
-  bytes: number;
-  exit?: SandboxExit;
-  /** The person who approved the call, where the root asks for approval. */
-  approvedBy?: string;
-  authoriser?: Authoriser;
-}
-
-/** Notes a place of a call: its root, and once that is known, the resource. */
-export function notePlace(progress: Progress, root: string): (resource: readonly string[]) => void {
-  const isFirst = progress.resource === undefined;
-  if (isFirst) progress.resource = [root];
-  return (resource) => {
-    if (isFirst) progress.resource = resource;
-    else progress.others.push(resource);
-  };
-}
-
-/** Notes the bytes of an output. @returns the output */
-export function noteBytes(operation: AnyOperation, output: unknown, progress: Progress): unknown {
-  progress.bytes = operation.bytes?.(output) ?? 0;
-  return output;
-}
-
-/** Notes the exit of the command that an output tells of. @returns the output */
-export function noteExit(operation: AnyOperation, output: unknown, progress: Progress): unknown {
-  const exit = operation.exitOf?.(output);
-  if (exit !== undefined) progress.exit = exit;
-  return output;
-}
+/** What a record tells of a call itself. */
+type RecordedCall = Pick<CallState, "context" | "resource"> &
+  Partial<Pick<CallState, "others" | "bytes" | "exit" | "approvedBy" | "chain">>;
 
 export interface CallEnd {
   readonly operation: string;
-  readonly context: SurfaceContext;
-  readonly progress: Progress;
   /** `OK` or an error code. */
   readonly outcome: string;
   readonly failure?: FileAdapterError | undefined;
@@ -61,9 +24,9 @@ export interface CallEnd {
 }
 
 /** The audit record of a call that has ended. */
-export function recordOf(end: CallEnd, scheme: Scheme): AuditRecord {
-  const { operation, context, progress, outcome, failure, ms, time } = end;
-  const { resource, others, bytes, exit, approvedBy, authoriser } = progress;
+export function recordOf(call: RecordedCall, end: CallEnd, scheme: Scheme): AuditRecord {
+  const { operation, outcome, failure, ms, time } = end;
+  const { context, resource, others = [], bytes = 0, exit, approvedBy, chain } = call;
   return {
     time,
     caller: context.callerDID === undefined ? "operator" : context.callerDID,
@@ -81,7 +44,7 @@ export function recordOf(end: CallEnd, scheme: Scheme): AuditRecord {
     ...commandOf(context),
     ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
     ...(approvedBy === undefined ? {} : { approvedBy }),
-    ...(authoriser?.chain === undefined ? {} : { proofs: authoriser.chain }),
+    ...(chain === undefined ? {} : { proofs: chain }),
   };
 }
 

@@ -6,7 +6,7 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
 import type { Adapter, JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import { isObject } from "../../core/unknown.js";
-import { viaOf } from "../../dispatch/call/changes.js";
+import { viaOf } from "../../dispatch/call/state.js";
 import { withoutNulls } from "../../schema/nulls.js";
 import { InputValidator } from "../../schema/validate.js";
 
